@@ -1,0 +1,118 @@
+"""What one trial trains, how, and what is measured on the way. All defaults of training stand here."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from harness.spec.base import Spec, canonical_json
+
+OptimizerName = Literal["adamw", "adam", "radam", "sgd"]
+ScheduleName = Literal["constant", "linear", "cosine", "step", "warmup_stable_decay"]
+PrecisionName = Literal["fp32", "tf32", "bf16"]
+
+
+class Workload(Spec):
+    """A model and the data it is trained on."""
+
+    model: Literal["gpt"] = "gpt"
+    dataset: str = "python-docs"
+    width: int = Field(default=32, ge=1)
+    depth: int = Field(default=2, ge=1)
+    heads: int = Field(default=2, ge=1)
+    context: int = Field(default=32, ge=2, description="tokens a sequence")
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> Self:
+        if self.width % self.heads:
+            raise ValueError(f"heads = {self.heads}: must divide width = {self.width}")
+        return self
+
+
+class Training(Spec):
+    """One training run. Betas, epsilon and decay follow common practice for language models."""
+
+    optimizer: OptimizerName = "adamw"
+    peak_lr: float = Field(default=2.0**-8, gt=0)
+    schedule: ScheduleName = "cosine"
+    warmup_fraction: float = Field(default=0.05, ge=0, lt=1, description="share of the steps in the linear ramp")
+    final_fraction: float = Field(default=0.1, ge=0, le=1, description="last LR as a share of the peak")
+    step_drops: tuple[float, ...] = Field(default=(0.5, 0.75), description="shares of the run after warmup; schedule 'step'")
+    step_factor: float = Field(default=0.1, gt=0, le=1, description="each drop's factor; schedule 'step'")
+    decay_fraction: float = Field(default=0.2, gt=0, le=1, description="share of the run that decays; 'warmup_stable_decay'")
+    batch_size: int = Field(default=8, ge=2, description="sequences a step")
+    steps: int = Field(default=300, ge=2)
+    beta1: float = Field(default=0.9, ge=0, lt=1)
+    beta2: float = Field(default=0.999, ge=0, lt=1)
+    epsilon: float = Field(default=1e-8, ge=0)
+    second_moment_start: Literal["zero", "first_gradient"] = Field(
+        default="zero", description="'first_gradient': v starts at the first squared gradient and needs no correction"
+    )
+    momentum: float = Field(default=0.9, ge=0, lt=1, description="SGD only")
+    nesterov: bool = Field(default=False, description="SGD only")
+    weight_decay: float = Field(default=0.1, ge=0, description="decoupled for adamw and radam; L2 for adam and sgd")
+    clip_norm: float | None = Field(default=None, gt=0, description="largest global gradient norm; none: no clipping")
+    precision: PrecisionName = "fp32"
+
+    @model_validator(mode="after")
+    def _fractions_fit(self) -> Self:
+        if self.schedule == "warmup_stable_decay" and self.warmup_fraction + self.decay_fraction > 1:
+            raise ValueError(
+                f"decay_fraction = {self.decay_fraction}: with warmup_fraction = {self.warmup_fraction} must not exceed 1"
+            )
+        if any(not 0 < drop < 1 for drop in self.step_drops) or list(self.step_drops) != sorted(set(self.step_drops)):
+            raise ValueError(f"step_drops = {self.step_drops}: must rise, each inside (0, 1)")
+        return self
+
+    @property
+    def warmup_steps(self) -> int:
+        """Steps below the peak; a positive fraction gives at least one."""
+        return max(1, round(self.warmup_fraction * self.steps)) if self.warmup_fraction else 0
+
+
+class Measurement(Spec):
+    """What is measured while training. Probed steps also see two half batches, for the variance of the gradient."""
+
+    probes: int = Field(default=20, ge=2, description="probed steps, evenly spread; the first 1% of steps come on top")
+    evaluations: int = Field(default=4, ge=1, description="passes over the validation sample, evenly spread, last one at the end")
+    evaluation_examples: int = Field(default=64, ge=1, description="sequences of the validation sample")
+    final_examples: int = Field(default=128, ge=1, description="sequences of the final validation and test samples")
+
+
+class Configuration(Spec):
+    """Everything that decides a trial's numbers, but for its seed."""
+
+    workload: Workload
+    training: Training
+    measurement: Measurement
+
+    @property
+    def pack_key(self) -> str:
+        """Trials with equal keys can share a pack: all but the per-lane hyper-parameters is equal."""
+        training = self.training.model_dump(mode="json", exclude=PER_LANE)
+        return canonical_json([self.workload.model_dump(), self.measurement.model_dump(), training])
+
+    def identity(self) -> dict[str, object]:
+        """What enters a digest: only fields that differ from their defaults, so that a new field leaves old results valid.
+
+        The default values themselves are pinned by a test beside ENGINE_VERSION.
+        """
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+# Training fields that may differ between the lanes of a pack; the engine holds them as tensors or tables.
+PER_LANE = {
+    "peak_lr",
+    "schedule",
+    "warmup_fraction",
+    "final_fraction",
+    "step_drops",
+    "step_factor",
+    "decay_fraction",
+    "beta1",
+    "beta2",
+    "epsilon",
+    "second_moment_start",
+    "momentum",
+    "weight_decay",
+    "clip_norm",
+}

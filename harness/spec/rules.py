@@ -1,0 +1,76 @@
+"""Regions of an observation's axis. A verdict needs the whole interval inside one."""
+
+import math
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from harness.spec.base import Spec
+
+
+class AtLeast(Spec):
+    """[value, inf)"""
+
+    kind: Literal["at_least"] = "at_least"
+    value: float
+
+    @property
+    def pieces(self) -> tuple[tuple[float, float], ...]:
+        return ((self.value, math.inf),)
+
+    def words(self) -> str:
+        return f"at least {self.value:g}"
+
+
+class AtMost(Spec):
+    """(-inf, value]"""
+
+    kind: Literal["at_most"] = "at_most"
+    value: float
+
+    @property
+    def pieces(self) -> tuple[tuple[float, float], ...]:
+        return ((-math.inf, self.value),)
+
+    def words(self) -> str:
+        return f"at most {self.value:g}"
+
+
+class _Band(Spec):
+    low: float
+    high: float
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not self.low < self.high:
+            raise ValueError(f"low = {self.low}: must be below high = {self.high}")
+        return self
+
+
+class Within(_Band):
+    """[low, high]. Around zero it is an equivalence margin: the two one-sided tests."""
+
+    kind: Literal["within"] = "within"
+
+    @property
+    def pieces(self) -> tuple[tuple[float, float], ...]:
+        return ((self.low, self.high),)
+
+    def words(self) -> str:
+        return f"between {self.low:g} and {self.high:g}"
+
+
+class Outside(_Band):
+    """(-inf, low] or [high, inf)"""
+
+    kind: Literal["outside"] = "outside"
+
+    @property
+    def pieces(self) -> tuple[tuple[float, float], ...]:
+        return ((-math.inf, self.low), (self.high, math.inf))
+
+    def words(self) -> str:
+        return f"at most {self.low:g} or at least {self.high:g}"
+
+
+Rule = Annotated[AtLeast | AtMost | Within | Outside, Field(discriminator="kind")]

@@ -1,0 +1,226 @@
+"""A study: what is varied, at which scales, and what would support or refute each claim, fixed before anything runs."""
+
+import math
+from collections.abc import Iterable
+from typing import Self, TypeVar
+
+from pydantic import Field, model_validator
+
+from harness.errors import unknown
+from harness.spec.base import Spec, canonical_json, fingerprint
+from harness.spec.configuration import Configuration, Measurement, Training, Workload
+from harness.spec.observables import Observable, arms_of, leaves
+from harness.spec.rules import Rule
+
+AnySpec = TypeVar("AnySpec", bound=Spec)
+Value = bool | int | float | str | None
+Factors = dict[str, tuple[Value, ...]]
+
+# Fewer paired seeds give a t quantile above 2.8 and no rule a chance; science asks for five.
+MINIMUM_JUDGED_SEEDS = 5
+# An optimum inside a grid needs a point on either side of it.
+MINIMUM_GRID = 3
+
+
+def log2_grid(low: int, high: int, per_octave: int = 2) -> tuple[float, ...]:
+    """2^low ... 2^high, `per_octave` points an octave, both ends included."""
+    return tuple(2.0 ** (low + index / per_octave) for index in range((high - low) * per_octave + 1))
+
+
+class Arm(Spec):
+    """A setting that is compared: overrides of Workload or Training fields, and its own values of a factor if need be."""
+
+    label: str
+    settings: dict[str, Value] = {}
+    factors: Factors = {}
+
+
+class Scale(Spec):
+    """How large a study is run: overrides, seeds, and what it is meant for."""
+
+    description: str
+    workload: dict[str, Value] = {}
+    training: dict[str, Value] = {}
+    measurement: dict[str, Value] = {}
+    factors: Factors = {}
+    arm_factors: dict[str, Factors] = {}
+    seeds: int | None = Field(default=None, ge=1)
+    judged: bool = True
+
+
+class Criterion(Spec):
+    """One observation and the two regions that decide on it. Whatever lies in neither is inconclusive."""
+
+    name: str
+    observe: Observable
+    supported: Rule
+    refuted: Rule
+    unit: str = ""
+
+    @model_validator(mode="after")
+    def _regions_are_apart(self) -> Self:
+        for low, high in self.supported.pieces:
+            for other_low, other_high in self.refuted.pieces:
+                if max(low, other_low) < min(high, other_high):
+                    raise ValueError(
+                        f"criterion '{self.name}': supported ({self.supported.words()}) and refuted"
+                        f" ({self.refuted.words()}) overlap; no observation may do both"
+                    )
+        return self
+
+
+class Judgement(Spec):
+    """How one claim is decided: supported if every criterion is, refuted if any is refuted."""
+
+    claim: str
+    criteria: tuple[Criterion, ...] = Field(min_length=1)
+    note: str = ""
+
+
+class Published(Spec):
+    """What others measured, to stand beside our observation. `how` says whether it was read or only reported."""
+
+    claim: str
+    finding: str
+    source: str
+    how: str = Field(pattern="^(read|reported|computed from read data)$")
+
+
+class Study(Spec):
+    """See the README for how to write one."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")
+    version: int = Field(ge=1, description="raised when a change makes earlier results incomparable")
+    title: str
+    question: str
+    workload: Workload = Workload()
+    training: Training = Training()
+    measurement: Measurement = Measurement()
+    arms: dict[str, Arm] = Field(min_length=1)
+    factors: Factors
+    seeds: int = Field(ge=1)
+    scales: dict[str, Scale] = Field(min_length=1)
+    departures: tuple[str, ...] = Field(default=(), description="what keeps the page from overclaiming")
+    judgements: tuple[Judgement, ...] = ()
+    published: tuple[Published, ...] = ()
+
+    @property
+    def hash(self) -> str:
+        """The fingerprint of everything declared, thresholds included."""
+        return fingerprint(self.model_dump(mode="json"))
+
+    def canonical_json(self) -> str:
+        return canonical_json(self.model_dump(mode="json"))
+
+    def seeds_at(self, scale: str) -> int:
+        return self.scale(scale).seeds or self.seeds
+
+    def scale(self, name: str) -> Scale:
+        if name not in self.scales:
+            raise unknown(f"scale of study '{self.name}'", name, self.scales)
+        return self.scales[name]
+
+    def factors_at(self, scale: str, arm: str) -> Factors:
+        """The values of every factor; the narrowest declaration wins: scale and arm, then arm, then scale, then study."""
+        chosen = self.scale(scale)
+        return {**self.factors, **chosen.factors, **self.arms[arm].factors, **chosen.arm_factors.get(arm, {})}
+
+    def configuration(self, scale: str, arm: str, point: dict[str, Value]) -> Configuration:
+        """The resolved setting of one trial, but for its seed."""
+        chosen = self.scale(scale)
+        overrides = {**self.arms[arm].settings, **point}
+        return Configuration(
+            workload=_overlay(self.workload, chosen.workload, overrides),
+            training=_overlay(self.training, chosen.training, overrides),
+            measurement=_overlay(self.measurement, chosen.measurement, {}),
+        )
+
+    @model_validator(mode="after")
+    def _fields_exist(self) -> Self:
+        trained = Workload.model_fields.keys() | Training.model_fields.keys()
+        for arm in self.arms.values():
+            _require_known("factor", (*arm.settings, *arm.factors), trained)
+        _require_known("factor", self.factors, trained)
+        for scale in self.scales.values():
+            _require_known("workload field", scale.workload, Workload.model_fields)
+            _require_known("training field", scale.training, Training.model_fields)
+            _require_known("measurement field", scale.measurement, Measurement.model_fields)
+            _require_known("factor", scale.factors, trained)
+            _require_known("arm", scale.arm_factors, self.arms)
+        return self
+
+    @model_validator(mode="after")
+    def _arms_differ(self) -> Self:
+        seen: dict[str, str] = {}
+        for name, arm in self.arms.items():
+            key = canonical_json(arm.settings)
+            if key in seen:
+                raise ValueError(f"arms '{seen[key]}' and '{name}' have the same settings {key}: drop one")
+            seen[key] = name
+        return self
+
+    @model_validator(mode="after")
+    def _judgements_can_be_made(self) -> Self:
+        claims = [judgement.claim for judgement in self.judgements]
+        if len(set(claims)) < len(claims):
+            raise ValueError("a claim is judged twice: give one judgement several criteria instead")
+        for judgement in self.judgements:
+            for criterion in judgement.criteria:
+                _require_known("arm", arms_of(criterion.observe), self.arms)
+                for leaf in leaves(criterion.observe):
+                    _require_known("factor to search over", [getattr(leaf, "over", "peak_lr")], self.factors)
+        for name, scale in self.scales.items():
+            if scale.judged and self.judgements:
+                self._require_enough(name)
+        return self
+
+    def _require_enough(self, scale: str) -> None:
+        if self.seeds_at(scale) < MINIMUM_JUDGED_SEEDS:
+            raise ValueError(
+                f"scales.{scale}.seeds = {self.seeds_at(scale)}: a judged scale needs at least {MINIMUM_JUDGED_SEEDS} paired"
+                " seeds; add seeds or set judged = false"
+            )
+        searched = {
+            (arm, str(getattr(leaf, "over", "peak_lr")))
+            for judgement in self.judgements
+            for criterion in judgement.criteria
+            for leaf in leaves(criterion.observe)
+            for arm in arms_of(leaf)
+        }
+        for arm, over in sorted(searched):
+            values = self.factors_at(scale, arm)[over]
+            if len(values) < MINIMUM_GRID or any(not _is_positive_number(value) for value in values):
+                raise ValueError(
+                    f"{over} of arm '{arm}' at scale '{scale}' = {values}: an optimum needs at least {MINIMUM_GRID} positive"
+                    " values; widen the grid"
+                )
+
+    @model_validator(mode="after")
+    def _all_trials_resolve(self) -> Self:
+        """Every corner must be a valid configuration, so that a bad value is found here and not on a worker."""
+        for scale in self.scales:
+            for arm in self.arms:
+                for factor, values in self.factors_at(scale, arm).items():
+                    if len(values) != len(set(values)):
+                        raise ValueError(f"{factor} of arm '{arm}' at scale '{scale}': a value stands there twice")
+                    first = {name: each[0] for name, each in self.factors_at(scale, arm).items() if each}
+                    for value in values:
+                        self.configuration(scale, arm, {**first, factor: value})
+        return self
+
+
+def _overlay(base: AnySpec, *layers: dict[str, Value]) -> AnySpec:
+    """The base with those overrides that are fields of it."""
+    fields = type(base).model_fields
+    known = {name: value for layer in layers for name, value in layer.items() if name in fields}
+    return type(base).model_validate({**base.model_dump(), **known})
+
+
+def _require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+    for name in names:
+        if name not in set(known):
+            raise unknown(kind, name, known)
+
+
+def _is_positive_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0

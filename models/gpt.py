@@ -1,0 +1,67 @@
+"""A decoder-only transformer: pre-norm blocks, causal attention, learned positions, separate readout."""
+
+from collections.abc import Iterator
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.layers import Embedding, LayerNorm, Linear, Parameter, View, causal_attention
+from models.parametrization import EMBEDDING_STD, hidden_std, residual_std
+
+
+class Block:
+    """x + attention(norm(x)), then x + mlp(norm(x)); the MLP is four times as wide and uses GELU."""
+
+    def __init__(self, name: str, width: int, depth: int, heads: int):
+        self.heads = heads
+        self.norm1 = LayerNorm(f"{name}.norm1", width)
+        self.qkv = Linear(f"{name}.attention.qkv", width, 3 * width, hidden_std(width))
+        self.out = Linear(f"{name}.attention.out", width, width, residual_std(width, depth))
+        self.norm2 = LayerNorm(f"{name}.norm2", width)
+        self.up = Linear(f"{name}.mlp.up", width, 4 * width, hidden_std(width))
+        self.down = Linear(f"{name}.mlp.down", 4 * width, width, residual_std(4 * width, depth))
+
+    @property
+    def layers(self) -> tuple[LayerNorm | Linear, ...]:
+        return (self.norm1, self.qkv, self.out, self.norm2, self.up, self.down)
+
+    def __call__(self, view: View, x_KNW: Tensor, positions: int) -> Tensor:
+        lanes, rows, width = x_KNW.shape
+        qkv = self.qkv(view, self.norm1(view, x_KNW)).view(lanes, rows // positions, positions, 3 * width)
+        mixed = causal_attention(*qkv.split(width, dim=-1), heads=self.heads)
+        x_KNW = x_KNW + self.out(view, mixed.view(lanes, rows, width))
+        return x_KNW + self.down(view, F.gelu(self.up(view, self.norm2(view, x_KNW))))
+
+
+class GPT:
+    """Maps tokens [K, B, T] to logits [K, B, T, V], each position seeing itself and what stands before it.
+
+    Raises ValueError where the width is not a multiple of the heads.
+    """
+
+    def __init__(self, vocabulary: int, context: int, width: int, depth: int, heads: int):
+        if width % heads:
+            raise ValueError(f"width {width} is not a multiple of heads {heads}: choose a divisor of the width")
+        self.token = Embedding("embedding.token", vocabulary, width, EMBEDDING_STD)
+        self.position = Embedding("embedding.position", context, width, EMBEDDING_STD)
+        self.blocks = tuple(Block(f"blocks.{index}", width, depth, heads) for index in range(depth))
+        self.norm = LayerNorm("final.norm", width)
+        self.readout = Linear("final.readout", width, vocabulary, hidden_std(width), bias=False)
+        self.parameters = tuple(self._parameters())
+        self.matmul_parameters = sum(
+            p.shape[0] * p.shape[1] for p in self.parameters if p.decays and not p.name.startswith("embedding.")
+        )
+
+    def _parameters(self) -> Iterator[Parameter]:
+        for layer in (self.token, self.position, *(layer for b in self.blocks for layer in b.layers), self.norm, self.readout):
+            yield from layer.parameters
+
+    def __call__(self, view: View, tokens_KBT: Tensor) -> Tensor:
+        lanes, batch, positions = tokens_KBT.shape
+        position_KT = torch.arange(positions, device=tokens_KBT.device).expand(lanes, positions)
+        x_KBTW = self.token(view, tokens_KBT) + self.position(view, position_KT).unsqueeze(1)
+        x_KNW = x_KBTW.reshape(lanes, batch * positions, -1)
+        for block in self.blocks:
+            x_KNW = block(view, x_KNW, positions)
+        return self.readout(view, self.norm(view, x_KNW)).view(lanes, batch, positions, -1)

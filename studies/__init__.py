@@ -1,0 +1,1 @@
+"""One module a study, data only; register.py holds the documents and every claim."""

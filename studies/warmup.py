@@ -1,0 +1,291 @@
+"""What does a linear ramp to the peak learning rate buy?"""
+
+from harness.spec import (
+    Arm,
+    AtLeast,
+    AtMost,
+    Criterion,
+    CureRate,
+    CurveRatio,
+    DivergenceTime,
+    FailureRate,
+    Gap,
+    Judgement,
+    Log2,
+    LRSensitivity,
+    MaxTrainable,
+    Measurement,
+    Outside,
+    Published,
+    Quotient,
+    RelativeGap,
+    Scale,
+    Share,
+    Study,
+    Training,
+    TunedLoss,
+    Within,
+    Workload,
+    log2_grid,
+)
+
+ADAMW_ARMS = ("none", "warmup_0.5%", "warmup_5%", "warmup_20%", "radam", "first_gradient")
+LONGEST = MaxTrainable(arm="warmup_20%", best_of=ADAMW_ARMS)
+NONE = MaxTrainable(arm="none", best_of=ADAMW_ARMS)
+SGD_ARMS = ("sgd", "sgd_warmup_20%")
+WIDENING = Log2(of=Quotient(top=LONGEST, bottom=NONE))
+
+STUDY = Study(
+    name="warmup",
+    version=1,
+    title="Learning-rate warmup",
+    question="What does a linear ramp to the peak learning rate buy?",
+    workload=Workload(model="gpt", dataset="python-docs", width=32, depth=2, heads=2, context=32),
+    # No gradient clipping: it is a remedy of its own and would hide what warmup does.
+    training=Training(
+        optimizer="adamw", schedule="cosine", final_fraction=0.1, batch_size=8, steps=300, weight_decay=0.1, clip_norm=None
+    ),
+    measurement=Measurement(probes=20, evaluations=4, evaluation_examples=64, final_examples=128),
+    arms={
+        "none": Arm(label="AdamW, no warmup", settings={"warmup_fraction": 0.0}),
+        "warmup_0.5%": Arm(label="AdamW, 0.5% warmup", settings={"warmup_fraction": 0.005}),
+        "warmup_5%": Arm(label="AdamW, 5% warmup", settings={"warmup_fraction": 0.05}),
+        "warmup_20%": Arm(label="AdamW, 20% warmup", settings={"warmup_fraction": 0.2}),
+        "radam": Arm(label="RAdam, no warmup", settings={"optimizer": "radam", "warmup_fraction": 0.0}),
+        "first_gradient": Arm(
+            label="AdamW, v0 = g0², no warmup", settings={"second_moment_start": "first_gradient", "warmup_fraction": 0.0}
+        ),
+        # SGD's decay is L2, multiplied by its much larger LR: none here, so that the arms differ in the ramp alone.
+        "sgd": Arm(
+            label="SGD, no warmup",
+            settings={"optimizer": "sgd", "warmup_fraction": 0.0, "weight_decay": 0.0},
+            factors={"peak_lr": log2_grid(-5, 2)},
+        ),
+        "sgd_warmup_20%": Arm(
+            label="SGD, 20% warmup",
+            settings={"optimizer": "sgd", "warmup_fraction": 0.2, "weight_decay": 0.0},
+            factors={"peak_lr": log2_grid(-5, 2)},
+        ),
+    },
+    factors={"peak_lr": log2_grid(-9, -1)},
+    seeds=6,
+    scales={
+        "smoke": Scale(
+            description="plumbing in seconds, never judged",
+            training={"steps": 20},
+            measurement={"probes": 4, "evaluations": 2, "evaluation_examples": 8, "final_examples": 16},
+            factors={"peak_lr": (2.0**-9, 2.0**-6, 2.0**-3)},
+            arm_factors={arm: {"peak_lr": (2.0**-4, 2.0**-2, 2.0**0)} for arm in SGD_ARMS},
+            seeds=2,
+            judged=False,
+        ),
+        "laptop": Scale(description="two CPU cores, at most five minutes of training"),
+        "gpu": Scale(
+            description="one GPU, about a minute",
+            workload={"width": 128, "depth": 4, "heads": 4, "context": 64},
+            training={"batch_size": 16, "steps": 1000},
+            measurement={"evaluation_examples": 128, "final_examples": 512},
+            factors={"peak_lr": log2_grid(-11, -2, per_octave=1)},
+            arm_factors={arm: {"peak_lr": log2_grid(-5, 2, per_octave=1)} for arm in SGD_ARMS},
+            seeds=6,
+        ),
+        "cluster": Scale(
+            description="many GPUs, hours: a 124M-parameter model on web text",
+            workload={"dataset": "web-text", "width": 768, "depth": 12, "heads": 12, "context": 1024},
+            training={"batch_size": 256, "steps": 10_000, "precision": "bf16"},
+            measurement={"evaluation_examples": 512, "final_examples": 2048, "probes": 100, "evaluations": 20},
+            factors={"peak_lr": log2_grid(-13, -4, per_octave=1)},
+            arm_factors={arm: {"peak_lr": log2_grid(-7, 2, per_octave=1)} for arm in SGD_ARMS},
+            seeds=5,
+        ),
+    },
+    departures=(
+        "A small GPT on one text, hundreds to thousands of steps: the documents speak of transformers at modern scale.",
+        "No gradient clipping, so that its effect is not taken for warmup's.",
+        "One schedule (cosine to 10% of the peak) and one batch size a scale.",
+        "Diverged means: not finite, or ending at or above the loss at initialization. Its step is the first from which the"
+        " training loss stays above the loss at initialization.",
+        "At laptop scale 0.5% of the run is two steps, and 20% is sixty: shares of the run are compared, not step counts.",
+    ),
+    judgements=(
+        Judgement(
+            claim="warmup.widens",
+            criteria=(
+                Criterion(
+                    name="largest trainable LR, 20% warmup over none",
+                    observe=Quotient(top=LONGEST, bottom=NONE),
+                    supported=AtLeast(value=2.0),
+                    refuted=AtMost(value=1.2),
+                    unit="x",
+                ),
+                Criterion(
+                    name="LR sensitivity, none minus 20% warmup",
+                    observe=Gap(left=LRSensitivity(arm="none"), right=LRSensitivity(arm="warmup_20%")),
+                    supported=AtLeast(value=0.0),
+                    refuted=AtMost(value=0.0),
+                    unit="nats",
+                ),
+            ),
+        ),
+        Judgement(
+            claim="warmup.improves_best",
+            criteria=(
+                Criterion(
+                    name="tuned loss, none over 5% warmup",
+                    observe=RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="warmup_5%")),
+                    supported=AtLeast(value=0.0),
+                    refuted=AtMost(value=0.0),
+                    unit="relative",
+                ),
+            ),
+        ),
+        Judgement(
+            claim="warmup.transformer_diverges",
+            criteria=(
+                Criterion(
+                    name="share of runs without warmup that diverge at the LR tuned for 5% warmup",
+                    observe=FailureRate(arm="none", tuned_for="warmup_5%"),
+                    supported=AtLeast(value=0.8),
+                    refuted=AtMost(value=0.8),
+                ),
+            ),
+        ),
+        Judgement(
+            claim="warmup.duration",
+            note=(
+                "A shorter warmup that is better by more than the margin speaks neither for nor against 'enough';"
+                " only one that is worse by more refutes it."
+            ),
+            criteria=(
+                Criterion(
+                    name="tuned loss, 5% over 20% warmup",
+                    observe=RelativeGap(left=TunedLoss(arm="warmup_5%"), right=TunedLoss(arm="warmup_20%")),
+                    supported=Within(low=-0.005, high=0.005),
+                    refuted=AtLeast(value=0.005),
+                    unit="relative",
+                ),
+                Criterion(
+                    name="tuned loss, 0.5% over 20% warmup",
+                    observe=RelativeGap(left=TunedLoss(arm="warmup_0.5%"), right=TunedLoss(arm="warmup_20%")),
+                    supported=Within(low=-0.005, high=0.005),
+                    refuted=AtLeast(value=0.005),
+                    unit="relative",
+                ),
+            ),
+        ),
+        Judgement(
+            claim="warmup.mechanism",
+            note=(
+                "The register asks how much of the widened range each arm recovers and names no threshold. Fixed here: an arm"
+                " that mends the second moment recovers at least half of the octaves, and SGD, which has no second moment,"
+                " gains at most half as many octaves from a ramp."
+            ),
+            criteria=(
+                Criterion(
+                    name="share of the widening recovered by v0 = g0²",
+                    observe=Share(
+                        part=Log2(of=Quotient(top=MaxTrainable(arm="first_gradient", best_of=ADAMW_ARMS), bottom=NONE)),
+                        whole=WIDENING,
+                        whole_at_least=0.25,
+                    ),
+                    supported=AtLeast(value=0.5),
+                    refuted=AtMost(value=0.25),
+                ),
+                Criterion(
+                    name="share of the widening recovered by RAdam",
+                    observe=Share(
+                        part=Log2(of=Quotient(top=MaxTrainable(arm="radam", best_of=ADAMW_ARMS), bottom=NONE)),
+                        whole=WIDENING,
+                        whole_at_least=0.25,
+                    ),
+                    supported=AtLeast(value=0.5),
+                    refuted=AtMost(value=0.25),
+                ),
+                Criterion(
+                    name="SGD's octaves gained by 20% warmup over AdamW's",
+                    observe=Share(
+                        part=Log2(
+                            of=Quotient(
+                                top=MaxTrainable(arm="sgd_warmup_20%", best_of=SGD_ARMS),
+                                bottom=MaxTrainable(arm="sgd", best_of=SGD_ARMS),
+                            )
+                        ),
+                        whole=WIDENING,
+                        whole_at_least=0.25,
+                    ),
+                    supported=AtMost(value=0.5),
+                    refuted=AtLeast(value=0.75),
+                ),
+            ),
+        ),
+        Judgement(
+            claim="warmup.early_gradients",
+            note="Supported: the reading of TB 11, TD and GL Q13 (early gradients large and noisy). Refuted: TB 2's (small).",
+            criteria=(
+                Criterion(
+                    name="gradient norm, first 1% of the steps over last 10%",
+                    observe=CurveRatio(arm="none", curve="gradient_norm"),
+                    supported=AtLeast(value=1.0),
+                    refuted=AtMost(value=1.0),
+                    unit="x",
+                ),
+                Criterion(
+                    name="variance of the gradient, first 1% of the steps over last 10%",
+                    observe=CurveRatio(arm="none", curve="gradient_variance"),
+                    supported=AtLeast(value=1.0),
+                    refuted=AtMost(value=1.0),
+                    unit="x",
+                ),
+            ),
+        ),
+        Judgement(
+            claim="warmup.late_nan",
+            note=(
+                "Looked at where the 5% arm begins to diverge: the lowest peak LR at which most seeds do. The register names no"
+                " thresholds; fixed here: divergence starts between half and twice the end of warmup, and each remedy cures"
+                " at least half of the runs."
+            ),
+            criteria=(
+                Criterion(
+                    name="step of divergence over end of warmup",
+                    observe=DivergenceTime(arm="warmup_5%"),
+                    supported=Within(low=0.5, high=2.0),
+                    refuted=Outside(low=0.5, high=2.0),
+                    unit="x",
+                ),
+                Criterion(
+                    name="share of diverged runs cured by 20% warmup",
+                    observe=CureRate(arm="warmup_5%", by_arm="warmup_20%"),
+                    supported=AtLeast(value=0.5),
+                    refuted=AtMost(value=0.5),
+                ),
+                Criterion(
+                    name="share of diverged runs cured by a quarter of the peak",
+                    observe=CureRate(arm="warmup_5%", octaves_down=2.0),
+                    supported=AtLeast(value=0.5),
+                    refuted=AtMost(value=0.5),
+                ),
+            ),
+        ),
+    ),
+    published=(
+        Published(
+            claim="warmup.widens",
+            finding="WRN-16-4 on CIFAR-10: 1024 steps of warmup multiply the largest trainable LR by 4.",
+            source="Kalra and Barkeshli 2024, released tables",
+            how="read",
+        ),
+        Published(
+            claim="warmup.improves_best",
+            finding="ResNet-20 on CIFAR-10, AdamW at LR 0.01, top-1 error: no warmup 9.06 ± 0.42, untuned linear 8.81 ± 0.06.",
+            source="Ma and Yarats 2021",
+            how="read",
+        ),
+        Published(
+            claim="warmup.mechanism",
+            finding="Adam started at v0 = g0² trains at the same LRs without warmup as plain Adam does with it.",
+            source="Kalra and Barkeshli 2024",
+            how="read",
+        ),
+    ),
+)
