@@ -1,0 +1,20 @@
+"""Random numbers keyed on (seed, use, block), so that no lane's numbers depend on its neighbours or on a restart."""
+
+import hashlib
+
+import numpy as np
+import torch
+
+
+def key(seed: int, use: str) -> int:
+    """A 63-bit key for one use of one seed."""
+    return int.from_bytes(hashlib.sha256(f"{seed}:{use}".encode()).digest()[:8], "big") >> 1
+
+
+def torch_generator(seed: int, use: str) -> torch.Generator:
+    return torch.Generator().manual_seed(key(seed, use))
+
+
+def numpy_generator(seed: int, use: str, block: int) -> np.random.Generator:
+    """A counter-based generator: block 7 can be drawn without drawing blocks 0 to 6."""
+    return np.random.Generator(np.random.Philox(key=[key(seed, use), block]))

@@ -1,0 +1,196 @@
+"""The pack loop: K trials of equal shape trained as one program.
+
+Randomness is keyed on seed and step, so a pack can stop after any step and go on from its state, and a lane's curve
+does not depend on its neighbours beyond rounding (tests state how much).
+"""
+
+import math
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from harness.data import STEPS_PER_DRAW, Text
+from harness.errors import UserError
+from harness.spec import Configuration
+from harness.training.network import PackedNetwork
+from harness.training.optimizers import clip_factor, make_optimizer
+from harness.training.probes import LAYER_PROBES, evaluation_steps, gradient_variance, probe_steps, update_statistics
+from harness.training.result import LaneResult, lane_result
+from harness.training.schedules import learning_rate_table
+
+PROBES = ("gradient_norm", "gradient_variance", "update_ratio", "weight_norm")
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One trial's slot in a pack."""
+
+    configuration: Configuration
+    seed: int
+
+
+class Pack:
+    """Trains its lanes side by side. Call `advance` until `done`, then `results`.
+
+    Raises UserError for lanes that cannot share a pack, and for a text too short for the context.
+    """
+
+    def __init__(self, lanes: Sequence[Lane], text: Text, device: str = "cpu"):
+        first = lanes[0].configuration
+        if any(lane.configuration.pack_key != first.pack_key for lane in lanes):
+            raise UserError("lanes of a pack must agree in everything but per-lane hyper-parameters; plan them apart")
+        text.check(first.workload.context)
+        self.lanes = tuple(lanes)
+        self.workload, self.training, self.measurement = first.workload, first.training, first.measurement
+        self.text, self.device = text, torch.device(device)
+        self.trainings = [lane.configuration.training for lane in lanes]
+        self.seeds = [lane.seed for lane in lanes]
+        torch.backends.cuda.matmul.allow_tf32 = self.training.precision == "tf32"
+        self.network = PackedNetwork(self.workload, text.vocabulary, self.seeds, self.device, self.training.precision)
+        self.optimizer = make_optimizer(self.trainings, self.network.flat_KP, self.network.decays_P)
+        self.lr_table = learning_rate_table(self.trainings)
+        self.lr_SK = torch.from_numpy(self.lr_table).float().to(self.device)
+        self.tokens = torch.from_numpy(text.splits["train"]).to(self.device)
+        self.window = torch.arange(self.workload.context + 1, device=self.device)
+        self.probe_steps = probe_steps(self.training.steps, self.measurement)
+        self.evaluation_steps = evaluation_steps(self.training.steps, self.measurement)
+        self.step = 0
+        self.seconds = 0.0
+        self.records = self._empty_records()
+        self._draw: tuple[int, Tensor] | None = None
+
+    @property
+    def done(self) -> bool:
+        return self.step >= self.training.steps
+
+    def advance(self, seconds: float = math.inf) -> None:
+        """Train until the end, or for about so many seconds."""
+        started = time.perf_counter()
+        if self.step == 0:
+            self.records["initial_loss"].copy_(self.network.evaluate(self._sample("validation", self.measurement.evaluation_examples)))
+        while not self.done and time.perf_counter() - started < seconds:
+            self._train_step()
+        if self.done:
+            for split in ("validation", "test"):
+                sample = self._sample(split, self.measurement.final_examples)
+                self.records[f"{split}_loss"].copy_(self.network.evaluate(sample))
+        self.seconds += time.perf_counter() - started
+
+    def _train_step(self) -> None:
+        windows_KBT = self._batch()
+        losses_K, gradient_KP = self.network.gradient(windows_KBT)
+        norm_K = gradient_KP.norm(dim=1)
+        self.records["train_loss"][self.step] = losses_K
+        probed = self.step in self._probe_index
+        if probed:
+            variance_K = gradient_variance(self.network, windows_KBT, gradient_KP)
+            before_KP = self.network.flat_KP.clone()
+        factor_K1 = clip_factor(norm_K, self.trainings)
+        clipped_KP = gradient_KP if factor_K1 is None else gradient_KP * factor_K1
+        with torch.no_grad():
+            self.optimizer.update(self.network.flat_KP, clipped_KP, self.lr_SK[self.step].unsqueeze(1), self.step)
+        if probed:
+            found = update_statistics(self.network, before_KP, gradient_KP)
+            row = self._probe_index[self.step]
+            for name, value in {**found, "gradient_norm": norm_K, "gradient_variance": variance_K}.items():
+                self.records[f"probe_{name}"][row] = value
+        if self.step in self._evaluation_index:
+            sample = self._sample("validation", self.measurement.evaluation_examples)
+            self.records["evaluation_loss"][self._evaluation_index[self.step]] = self.network.evaluate(sample)
+        self.step += 1
+
+    def _batch(self) -> Tensor:
+        """This step's training windows, [K, B, context + 1]; lanes of equal seed see equal windows."""
+        draw, row = divmod(self.step, STEPS_PER_DRAW)
+        if self._draw is None or self._draw[0] != draw:
+            by_seed = {
+                seed: self.text.batch_starts(seed, draw, self.training.batch_size, self.workload.context)
+                for seed in dict.fromkeys(self.seeds)
+            }
+            starts = np.stack([by_seed[seed] for seed in self.seeds], axis=1)
+            self._draw = (draw, torch.from_numpy(starts).to(self.device))
+        starts_KB = self._draw[1][row]
+        return self.tokens[starts_KB.unsqueeze(-1) + self.window].long()
+
+    def _sample(self, split: Any, examples: int) -> Tensor:
+        """The fixed windows a split is evaluated on, [examples, context + 1]."""
+        starts = torch.from_numpy(self.text.sample_starts(split, examples, self.workload.context)).to(self.device)
+        tokens = torch.from_numpy(self.text.splits[split]).to(self.device)
+        return tokens[starts.unsqueeze(-1) + self.window].long()
+
+    def _empty_records(self) -> dict[str, Tensor]:
+        """Everything measured stays on the device until the pack ends; nan marks what was not reached."""
+        self._probe_index = {step: row for row, step in enumerate(self.probe_steps)}
+        self._evaluation_index = {step: row for row, step in enumerate(self.evaluation_steps)}
+        lanes, layers = len(self.lanes), len(self.network.layers)
+        shapes: dict[str, tuple[int, ...]] = {
+            "initial_loss": (lanes,),
+            "validation_loss": (lanes,),
+            "test_loss": (lanes,),
+            "train_loss": (self.training.steps, lanes),
+            "evaluation_loss": (len(self.evaluation_steps), lanes),
+            **{f"probe_{name}": (len(self.probe_steps), lanes) for name in PROBES},
+            **{f"probe_layer_{name}": (len(self.probe_steps), lanes, layers) for name in LAYER_PROBES},
+        }
+        return {name: torch.full(shape, float("nan"), device=self.device) for name, shape in shapes.items()}
+
+    def best(self) -> tuple[int, float] | None:
+        """The lane with the lowest recent training loss, and that loss: for a progress display only."""
+        recent = self.records["train_loss"][max(0, self.step - 20) : self.step].mean(0)
+        finite = torch.where(recent.isfinite(), recent, math.inf)
+        if not self.step or not finite.isfinite().any():
+            return None
+        lane = int(finite.argmin())
+        return lane, float(finite[lane])
+
+    def state(self) -> dict[str, Tensor]:
+        """All that is needed to go on from here, as tensors."""
+        return {
+            "parameters": self.network.flat_KP,
+            "progress": torch.tensor([self.step, self.seconds], dtype=torch.float64),
+            **{f"optimizer.{name}": value for name, value in self.optimizer.state.items()},
+            **{f"record.{name}": value for name, value in self.records.items()},
+        }
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        """Go on from a state of a pack of the same lanes."""
+        own = self.state()
+        if {name: value.shape for name, value in state.items()} != {name: value.shape for name, value in own.items()}:
+            raise ValueError("the state belongs to a pack of other shapes; start this pack from its beginning")
+        for name, value in state.items():
+            own[name].copy_(value)
+        self.step, self.seconds = int(state["progress"][0]), float(state["progress"][1])
+
+    def results(self) -> list[LaneResult]:
+        """One result a lane, in lane order."""
+        if not self.done:
+            raise ValueError(f"step {self.step} of {self.training.steps}: results exist when the pack is done; advance it")
+        records = {name: value.cpu().numpy().astype(np.float64) for name, value in self.records.items()}
+        return [
+            lane_result(
+                {name: np.moveaxis(value, -2 if name.startswith("probe_layer") else -1, 0)[lane] for name, value in records.items()},
+                lr=self.lr_table[:, lane],
+                probe_steps=self.probe_steps,
+                evaluation_steps=self.evaluation_steps,
+                layers=self.network.layers,
+                lanes=len(self.lanes),
+                examples_per_second=self.training.steps * self.training.batch_size * len(self.lanes) / self.seconds,
+                pack_seconds=self.seconds,
+                peak_memory_bytes=self._peak_memory_bytes(),
+            )
+            for lane in range(len(self.lanes))
+        ]
+
+    def _peak_memory_bytes(self) -> int:
+        """Of the whole pack: the device's allocator on a GPU, the process's resident set on a CPU."""
+        if self.device.type == "cuda":
+            return torch.cuda.max_memory_allocated(self.device)
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

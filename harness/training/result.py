@@ -1,0 +1,99 @@
+"""What remains of one lane when its pack is done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+# Points a per-step curve keeps; each is the mean over its bin.
+CURVE_POINTS = 100
+# The final training loss is a mean over this share of the steps.
+FINAL_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class LaneResult:
+    """Losses in nats. Where a run stopped being finite the numbers are nan; `outcome` says so, nothing is left out.
+
+    curves: name -> values; `train_loss` and `lr` belong to `step` (the last step of each bin, from 1), names that start
+    with `probe_` to `probe_step`, `evaluation_loss` to `evaluation_step`.
+    layer_curves: name -> [probes, layers], layers in the order of `layers`.
+    """
+
+    outcome: Literal["finished", "diverged"]
+    divergence_step: int | None
+    initial_loss: float
+    train_loss: float
+    validation_loss: float
+    test_loss: float
+    lanes: int
+    examples_per_second: float
+    seconds: float
+    peak_memory_bytes: int
+    layers: tuple[str, ...]
+    curves: dict[str, list[float]] = field(repr=False)
+    layer_curves: dict[str, list[list[float]]] = field(repr=False)
+
+
+def lane_result(
+    records: dict[str, Numbers],
+    lr: Numbers,
+    probe_steps: Sequence[int],
+    evaluation_steps: Sequence[int],
+    layers: tuple[str, ...],
+    lanes: int,
+    examples_per_second: float,
+    pack_seconds: float,
+    peak_memory_bytes: int,
+) -> LaneResult:
+    """Reduce one lane's records (leading axis: steps, probes or evaluations) to what is kept."""
+    train_loss = records["train_loss"]
+    initial, final = float(records["initial_loss"]), float(records["test_loss"])
+    tail = train_loss[-max(1, round(FINAL_SHARE * len(train_loss))) :]
+    diverged = not np.isfinite(train_loss).all() or not final < initial
+    step, kept_loss, kept_lr = binned(train_loss, lr)
+    return LaneResult(
+        outcome="diverged" if diverged else "finished",
+        divergence_step=divergence_step(train_loss, initial) if diverged else None,
+        initial_loss=initial,
+        train_loss=float(tail.mean()),
+        validation_loss=float(records["validation_loss"]),
+        test_loss=final,
+        lanes=lanes,
+        examples_per_second=examples_per_second,
+        seconds=pack_seconds / lanes,
+        peak_memory_bytes=peak_memory_bytes,
+        layers=layers,
+        curves={
+            "step": step,
+            "train_loss": kept_loss,
+            "lr": kept_lr,
+            "evaluation_step": [index + 1.0 for index in evaluation_steps],
+            "evaluation_loss": records["evaluation_loss"].tolist(),
+            "probe_step": [index + 1.0 for index in probe_steps],
+            **{name: value.tolist() for name, value in records.items() if name.startswith("probe_") and value.ndim == 1},
+        },
+        layer_curves={name: value.tolist() for name, value in records.items() if name.startswith("probe_layer_")},
+    )
+
+
+def divergence_step(train_loss: Numbers, initial_loss: float) -> int:
+    """The first step (from 1) from which the loss never again falls below the loss at initialization.
+
+    A loss that is not finite does not count as below. The last step at the latest: a run may end above its start on
+    held-out text while single training batches are still below it.
+    """
+    below = np.flatnonzero(np.isfinite(train_loss) & (train_loss < initial_loss))
+    return int(min(len(train_loss), (below[-1] + 2) if len(below) else 1))
+
+
+def binned(*curves: Numbers) -> tuple[list[float], ...]:
+    """The last step of each of at most CURVE_POINTS bins, then each curve's means over the bins."""
+    steps = len(curves[0])
+    edges = np.unique(np.linspace(0, steps, min(steps, CURVE_POINTS) + 1).round().astype(int))
+    means = [[float(part.mean()) for part in np.split(curve, edges[1:-1])] for curve in curves]
+    return ([float(edge) for edge in edges[1:]], *means)
