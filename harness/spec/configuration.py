@@ -1,5 +1,6 @@
 """What one trial trains, how, and what is measured on the way. All defaults of training stand here."""
 
+from functools import cached_property
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -85,7 +86,7 @@ class Configuration(Spec):
     training: Training
     measurement: Measurement
 
-    @property
+    @cached_property
     def pack_key(self) -> str:
         """Trials with equal keys can share a pack: all but the per-lane hyper-parameters is equal."""
         training = self.training.model_dump(mode="json", exclude=PER_LANE)

@@ -1,0 +1,97 @@
+"""Finding studies and the register. pyproject.toml names the packages that hold them, so nothing here names a study."""
+
+import importlib
+import json
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from harness.errors import UserError, invalid, unknown
+from harness.spec import Claim, Document, Study
+
+STUDIES, REGISTER, PAGES = "folklore.studies", "folklore.register", "folklore.pages"
+
+
+@dataclass(frozen=True)
+class Register:
+    """The documents and every claim in them, studied or not."""
+
+    documents: tuple[Document, ...]
+    claims: tuple[Claim, ...]
+
+    def claim(self, claim_id: str) -> Claim:
+        for claim in self.claims:
+            if claim.id == claim_id:
+                return claim
+        raise unknown("claim", claim_id, [claim.id for claim in self.claims])
+
+
+def study_names() -> list[str]:
+    """Every module of the studies packages that holds a STUDY, by name."""
+    return sorted(name for name, _ in _modules())
+
+
+def load_study(name: str) -> Study:
+    """A study by its name (hyphens count as underscores) or from a JSON or YAML file. Raises UserError."""
+    if name.endswith((".json", ".yaml", ".yml")):
+        return _study_from_file(Path(name))
+    wanted = name.replace("-", "_")
+    for known, module in _modules():
+        if known == wanted:
+            try:
+                study = importlib.import_module(module).STUDY
+            except ValidationError as error:
+                raise invalid(f"study '{wanted}'", error) from None
+            assert isinstance(study, Study), f"{module}.STUDY is not a Study"
+            return study
+    raise unknown("study", name, study_names())
+
+
+@lru_cache(maxsize=1)
+def register() -> Register:
+    module = importlib.import_module(_only(REGISTER).value)
+    return Register(module.DOCUMENTS, module.CLAIMS)
+
+
+def page_builder() -> Any:
+    """The function that writes the pages; named in pyproject.toml, so that the harness does not depend on it."""
+    return _only(PAGES).load()
+
+
+def _modules() -> Iterator[tuple[str, str]]:
+    packages = entry_points(group=STUDIES)
+    if not packages:
+        raise UserError("no studies are registered: install the project first (make setup, or pip install -e .)")
+    for package in packages:
+        loaded = importlib.import_module(package.value)
+        for module in pkgutil.iter_modules(loaded.__path__):
+            if module.name != "register":
+                yield module.name, f"{package.value}.{module.name}"
+
+
+def _only(group: str) -> EntryPoint:
+    found = list(entry_points(group=group))
+    if not found:
+        raise UserError(f"nothing is registered as {group}: install the project first (make setup, or pip install -e .)")
+    return found[0]
+
+
+def _study_from_file(path: Path) -> Study:
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except OSError as error:
+        raise UserError(f"study file {path}: cannot be read ({error.strerror})") from None
+    except (ValueError, yaml.YAMLError) as error:
+        raise UserError(f"study file {path}: not valid {path.suffix[1:]} ({' '.join(str(error).split())})") from None
+    try:
+        return Study.model_validate(content)
+    except ValidationError as error:
+        raise invalid(f"study file {path}", error) from None

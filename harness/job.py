@@ -1,0 +1,89 @@
+"""A planned pack as work for a sweep: train it on whatever worker it lands on, and record it."""
+
+import time
+from dataclasses import dataclass
+
+import torch
+
+from harness import data, table
+from harness.ledger import Ledger
+from harness.machine import environment
+from harness.plan import PlannedPack
+from harness.spec import Study
+from harness.store import Store
+from harness.training.pack import Lane, Pack
+from harness.work import Progress
+
+# Long enough that writing costs nothing, short enough that a killed worker loses little.
+CHECKPOINT_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class TrainingJob:
+    """Everything a worker needs; it travels pickled."""
+
+    study: Study
+    scale: str
+    device: str
+    dataset: str
+    store_uri: str
+    pack: PlannedPack
+
+    def open(self) -> "TrainingWork":
+        return TrainingWork(self)
+
+
+class TrainingWork:
+    """A pack being trained: resumes from its checkpoint, and writes its ledger file when done."""
+
+    def __init__(self, job: TrainingJob):
+        self.job = job
+        self.ledger = Ledger(Store(job.store_uri), job.study.name)
+        self.text = data.load(job.dataset)
+        if job.device == "cpu":
+            # Packs run side by side, one process a core; more threads only fight each other.
+            torch.set_num_threads(1)
+        lanes = [Lane(trial.configuration, trial.seed) for trial in job.pack.trials]
+        self.training = Pack(lanes, self.text, job.device)
+        state = self.ledger.read_checkpoint(job.pack.key)
+        if state is not None:
+            self.training.load(state)
+        self.saved_at = time.monotonic()
+
+    def advance(self, seconds: float) -> Progress:
+        self.training.advance(seconds)
+        if self.training.done:
+            self._record()
+        elif time.monotonic() - self.saved_at > CHECKPOINT_SECONDS:
+            self.ledger.write_checkpoint(self.job.pack.key, self.training.state())
+            self.saved_at = time.monotonic()
+        best = self.training.best()
+        trials = self.job.pack.trials
+        return Progress(
+            done=self.training.done,
+            share=self.training.step / self.training.training.steps,
+            lanes=len(trials),
+            best_loss=None if best is None else best[1],
+            best_arm=None if best is None else trials[best[0]].arm,
+        )
+
+    def _record(self) -> None:
+        job = self.job
+        rows = table.rows(
+            job.study,
+            job.scale,
+            job.device,
+            self.text.hash,
+            job.pack.key,
+            job.pack.trials,
+            self.training.results(),
+            environment(),
+        )
+        self.ledger.write(job.pack.key, rows)
+
+    def close(self) -> None:
+        """Workers are reused: the next pack must find the device's memory free."""
+        del self.training
+        if self.job.device == "cuda":
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()

@@ -1,0 +1,203 @@
+"""From observations to verdicts, by the regions declared beforehand.
+
+A criterion is supported (refuted) where the whole 95% interval lies inside its supported (refuted) region. A claim is
+supported if all its criteria are, refuted if one is (Bonferroni over its criteria). Holm's correction runs over the
+claims of a study: what does not survive it is inconclusive.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from harness.observe import Observation, TrialTable, Undecidable, observe
+from harness.spec import Criterion, Judgement, Rule, Study
+
+ALPHA = 0.05
+# Beyond this many seeds "add seeds" is no advice.
+MOST_ADVISED_SEEDS = 1000
+SUPPORTED, REFUTED, INCONCLUSIVE, OUT_OF_REGIME, INVALID = "supported", "refuted", "inconclusive", "out of regime", "invalid"
+VERDICTS = (SUPPORTED, REFUTED, INCONCLUSIVE, OUT_OF_REGIME, INVALID)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One criterion on one table. Numbers are None where there are none."""
+
+    name: str
+    unit: str
+    verdict: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    seeds: int
+    p_supported: float
+    p_refuted: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What becomes of one claim at one scale on one kind of device; the numbers are those of the deciding criterion."""
+
+    study: str
+    claim: str
+    scale: str
+    device: str
+    verdict: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    seeds: int
+    trials: int
+    reason: str
+    unit: str
+    findings: tuple[Finding, ...]
+
+    def row(self) -> dict[str, Any]:
+        """The flat form that `folklore verdicts --json` prints."""
+        return {name: value for name, value in asdict(self).items() if name not in ("unit", "findings")}
+
+
+def judge(
+    study: Study, scale: str, device: str, trials: pd.DataFrame, failures: Mapping[str, str] | None = None
+) -> list[Verdict]:
+    """A verdict for every judgement of the study, in declared order."""
+    if not study.scale(scale).judged:
+        return [_unjudged(study, judgement, scale, device, len(trials)) for judgement in study.judgements]
+    table = TrialTable(study, scale, trials, dict(failures or {}))
+    found = [tuple(_finding(criterion, table) for criterion in judgement.criteria) for judgement in study.judgements]
+    adjusted = _holm([min(_p_supported(findings), _p_refuted(findings)) for findings in found])
+    return [
+        _verdict(study, judgement, scale, device, len(trials), findings, p)
+        for judgement, findings, p in zip(study.judgements, found, adjusted, strict=True)
+    ]
+
+
+def _finding(criterion: Criterion, table: TrialTable) -> Finding:
+    try:
+        seen = observe(criterion.observe, table)
+    except Undecidable as error:
+        return Finding(criterion.name, criterion.unit, error.verdict, None, None, None, table.seeds, 1.0, 1.0, str(error))
+    p_supported, p_refuted = seen.p_in_rule(criterion.supported), seen.p_in_rule(criterion.refuted)
+    numbers = f"{criterion.name}: {spell(seen.estimate, criterion.unit)} [{spell(seen.low, criterion.unit)}, {spell(seen.high, criterion.unit)}]"
+    if p_supported <= ALPHA:
+        verdict, reason = SUPPORTED, f"{numbers}, wholly {criterion.supported.words()}"
+    elif p_refuted <= ALPHA:
+        verdict, reason = REFUTED, f"{numbers}, wholly {criterion.refuted.words()}"
+    else:
+        verdict, reason = INCONCLUSIVE, f"{numbers}; {_what_would_settle(seen, criterion)}"
+    return Finding(
+        criterion.name, criterion.unit, verdict, seen.estimate, seen.low, seen.high, seen.seeds, p_supported, p_refuted, reason
+    )
+
+
+def _verdict(
+    study: Study, judgement: Judgement, scale: str, device: str, trials: int, findings: tuple[Finding, ...], p_adjusted: float
+) -> Verdict:
+    verdict = _combined(findings)
+    deciding = _deciding(findings, verdict)
+    reason = deciding.reason
+    if verdict in (SUPPORTED, REFUTED) and p_adjusted > ALPHA:
+        reason += f"; but p = {p_adjusted:.2g} after Holm's correction for the study's {len(study.judgements)} claims"
+        verdict = INCONCLUSIVE
+    elif verdict == SUPPORTED and len(findings) > 1:
+        reason = f"all {len(findings)} criteria hold; " + reason
+    return Verdict(
+        study.name,
+        judgement.claim,
+        scale,
+        device,
+        verdict,
+        deciding.estimate,
+        deciding.low,
+        deciding.high,
+        deciding.seeds,
+        trials,
+        reason,
+        deciding.unit,
+        findings,
+    )
+
+
+def _combined(findings: Sequence[Finding]) -> str:
+    kinds = [finding.verdict for finding in findings]
+    if INVALID in kinds:
+        return INVALID
+    if REFUTED in kinds:
+        return REFUTED if _p_refuted(findings) <= ALPHA else INCONCLUSIVE
+    for kind in (OUT_OF_REGIME, INCONCLUSIVE):
+        if kind in kinds:
+            return kind
+    return SUPPORTED
+
+
+def _deciding(findings: Sequence[Finding], verdict: str) -> Finding:
+    """The criterion that made the verdict: the clearest refutation, the weakest support, else the first of its kind."""
+    if verdict == SUPPORTED:
+        return max(findings, key=lambda finding: finding.p_supported)
+    same = [finding for finding in findings if finding.verdict == verdict] or list(findings)
+    return min(same, key=lambda finding: finding.p_refuted) if verdict == REFUTED else same[0]
+
+
+def _p_supported(findings: Sequence[Finding]) -> float:
+    return max(finding.p_supported for finding in findings)
+
+
+def _p_refuted(findings: Sequence[Finding]) -> float:
+    return min(1.0, len(findings) * min(finding.p_refuted for finding in findings))
+
+
+def _holm(p_values: Sequence[float]) -> list[float]:
+    return [float(p) for p in multipletests(p_values, ALPHA, method="holm")[1]] if p_values else []
+
+
+def _unjudged(study: Study, judgement: Judgement, scale: str, device: str, trials: int) -> Verdict:
+    reason = f"scale '{scale}' checks the plumbing and is never judged"
+    return Verdict(
+        study.name, judgement.claim, scale, device, OUT_OF_REGIME, None, None, None, study.seeds_at(scale), trials, reason, "", ()
+    )
+
+
+def _what_would_settle(seen: Observation, criterion: Criterion) -> str:
+    """How many more seeds would decide if estimate and spread stay as they are, or why none would."""
+    if not any(low <= seen.estimate <= high for rule in (criterion.supported, criterion.refuted) for low, high in rule.pieces):
+        return f"the estimate lies between {criterion.supported.words()} (supported) and {criterion.refuted.words()} (refuted)"
+    needed = seeds_needed(seen, criterion.supported) or seeds_needed(seen, criterion.refuted)
+    if needed is None:
+        return f"not even {MOST_ADVISED_SEEDS} seeds would settle it if estimate and spread stay as they are"
+    return f"about {needed - seen.seeds} more seeds would settle it if estimate and spread stay as they are"
+
+
+def seeds_needed(seen: Observation, rule: Rule) -> int | None:
+    """The least number of seeds whose interval would lie inside the rule's region; None where none would.
+
+    Assumes that the estimate and the spread between seeds stay as they are.
+    """
+    for low, high in rule.pieces:
+        if low <= seen.estimate <= high:
+            for seeds in range(seen.seeds, MOST_ADVISED_SEEDS + 1):
+                if _would_decide(seen, low, high, seeds):
+                    return seeds
+    return None
+
+
+def _would_decide(seen: Observation, low: float, high: float, seeds: int) -> bool:
+    if seen.spread is None:  # a share of runs
+        interval = stats.binomtest(round(seen.estimate * seeds), seeds).proportion_ci(1 - ALPHA, method="exact")
+        return bool(low <= interval.low and interval.high <= high)
+    axis = (lambda value: math.log(value) if value > 0 else -math.inf) if seen.log_axis else float
+    centre = axis(seen.estimate)
+    half = stats.t.ppf(1 - ALPHA / 2, seeds - 1) * seen.spread / math.sqrt(seeds)
+    return bool(axis(low) <= centre - half and centre + half <= axis(high))
+
+
+def spell(value: float, unit: str = "") -> str:
+    """A number as people read it: relative values in percent, others to three digits."""
+    if unit == "relative":
+        return f"{value:+.2%}"
+    return f"{value:.3g}" + (f" {unit}" if unit and unit != "x" else unit)

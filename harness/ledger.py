@@ -1,0 +1,117 @@
+"""What is done: one file for each finished pack, written once, whole or not at all.
+
+ledger/STUDY/PACK.parquet       the trials of a finished pack
+failures/STUDY/PACK.json        the last error of a pack that was given up; removed when it succeeds
+checkpoints/STUDY/PACK.safetensors   where a pack in flight stands
+projected/STUDY/PACK            the pack's trials are in MLflow
+"""
+
+import json
+import logging
+from collections.abc import Sequence
+
+import pandas as pd
+import pyarrow as pa
+import safetensors.torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from harness import table
+from harness.store import Store
+
+log = logging.getLogger(__name__)
+
+
+class Ledger:
+    """The results of one study on a store."""
+
+    def __init__(self, store: Store, study: str):
+        self.store, self.study = store, study
+
+    def write(self, pack: str, rows: pa.Table) -> None:
+        """Record a finished pack; writing it again changes nothing but the time stamp."""
+        self.store.write(f"ledger/{self.study}/{pack}.parquet", table.encode(rows))
+        for leftover in (self._failure(pack), self._checkpoint(pack)):
+            if self.store.exists(leftover):
+                self.store.remove(leftover)
+
+    def packs(self) -> list[str]:
+        return [_stem(name) for name in self.store.names(f"ledger/{self.study}", ".parquet")]
+
+    def read(self, pack: str, columns: Sequence[str] | None = None) -> pa.Table | None:
+        """A pack's rows; None where its file is damaged, which is then set aside so that the pack runs again."""
+        name = f"ledger/{self.study}/{pack}.parquet"
+        content = self.store.read(name)
+        try:
+            return table.decode(content, columns)
+        except (pa.ArrowException, OSError) as error:
+            self.store.write(f"{name}.damaged", content)
+            self.store.remove(name)
+            log.warning("%s is damaged (%s): set aside as %s.damaged, its trials run again", name, error, name)
+            return None
+
+    def trials(self, columns: Sequence[str] = table.SUMMARY) -> pd.DataFrame:
+        """All recorded trials as a frame with a column for each factor; empty where there are none."""
+        tables = [found for pack in self.packs() if (found := self.read(pack, columns)) is not None]
+        if not tables:
+            return pd.DataFrame(columns=list(columns))
+        # A trial can stand in two packs when the packing changed between runs: its first result counts.
+        return table.frame(pa.concat_tables(tables)).drop_duplicates("digest", ignore_index=True)
+
+    def digests(self) -> set[str]:
+        """Digests of all recorded trials."""
+        found: set[str] = set()
+        for pack in self.packs():
+            rows = self.read(pack, ["digest"])
+            if rows is not None:
+                found.update(rows.column("digest").to_pylist())
+        return found
+
+    def write_failure(self, pack: str, digests: Sequence[str], error: str) -> None:
+        content = json.dumps({"pack": pack, "digests": list(digests), "error": error}, indent=1)
+        self.store.write(self._failure(pack), content.encode())
+
+    def failures(self) -> dict[str, str]:
+        """Digest -> last error, for trials whose pack was given up."""
+        found = {}
+        for name in self.store.names(f"failures/{self.study}", ".json"):
+            failure = json.loads(self.store.read(name))
+            found.update(dict.fromkeys(failure["digests"], failure["error"]))
+        return found
+
+    def write_checkpoint(self, pack: str, state: dict[str, Tensor]) -> None:
+        content = safetensors.torch.save({name: value.detach().contiguous() for name, value in state.items()})
+        self.store.write(self._checkpoint(pack), content)
+
+    def read_checkpoint(self, pack: str) -> dict[str, Tensor] | None:
+        """Where the pack stood, or None: no checkpoint, or a damaged one (then it starts over)."""
+        name = self._checkpoint(pack)
+        if not self.store.exists(name):
+            return None
+        try:
+            return safetensors.torch.load(self.store.read(name))
+        except SafetensorError as error:
+            log.warning("%s is damaged (%s): the pack starts over", name, error)
+            return None
+
+    def mark_projected(self, pack: str) -> None:
+        self.store.write(f"projected/{self.study}/{pack}", b"")
+
+    def forget_projections(self) -> None:
+        for name in self.store.names(f"projected/{self.study}", ""):
+            self.store.remove(name)
+
+    def not_projected(self) -> list[str]:
+        """Packs that MLflow does not have yet."""
+        have = {_stem(name) for name in self.store.names(f"projected/{self.study}", "")}
+        return [pack for pack in self.packs() if pack not in have]
+
+    def _failure(self, pack: str) -> str:
+        return f"failures/{self.study}/{pack}.json"
+
+    def _checkpoint(self, pack: str) -> str:
+        return f"checkpoints/{self.study}/{pack}.safetensors"
+
+
+def _stem(name: str) -> str:
+    return name.rsplit("/", 1)[-1].split(".")[0]

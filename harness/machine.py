@@ -1,0 +1,95 @@
+"""What this machine is: devices, memory, versions. Recorded with every trial and shown on every page."""
+
+import os
+import platform
+import subprocess
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import psutil
+
+PACKAGES = ("torch", "ray", "optuna", "mlflow", "pandas", "seaborn", "numpy", "pydantic", "pyarrow")
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where packs are trained. kind is 'cpu' or 'cuda'; count is workers on a CPU (one a core), GPUs otherwise."""
+
+    kind: str
+    name: str
+    count: int
+    memory_bytes: int
+
+
+@lru_cache(maxsize=1)
+def local_device() -> Device:
+    """The GPUs of this machine if torch sees any, else its cores."""
+    import torch
+
+    if torch.cuda.is_available():
+        properties = torch.cuda.get_device_properties(0)
+        return Device("cuda", properties.name, torch.cuda.device_count(), properties.total_memory)
+    return Device("cpu", cpu_name(), available_cores(), psutil.virtual_memory().total)
+
+
+def available_cores() -> int:
+    """Cores this process may use, which in a container can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def available_memory_bytes(device: Device) -> int:
+    """Memory that packs may use now: free host memory, or the free memory of one GPU."""
+    if device.kind == "cuda":
+        import torch
+
+        return int(torch.cuda.mem_get_info(0)[0])
+    return int(psutil.virtual_memory().available)
+
+
+def cpu_name() -> str:
+    path = Path("/proc/cpuinfo")
+    if path.exists():
+        for line in path.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that the numbers pass through."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def git_commit() -> str:
+    """The commit of the working copy this code lies in, with '+' if it was changed since; '' outside git."""
+    here = Path(__file__).parent
+    try:
+        commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=here, capture_output=True, text=True, check=True)
+        dirty = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=here, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return commit.stdout.strip() + ("+" if dirty.stdout.strip() else "")
+
+
+@lru_cache(maxsize=1)
+def environment() -> dict[str, str]:
+    """One flat description of machine and software."""
+    device = local_device()
+    return {
+        "device": device.name,
+        "devices": str(device.count),
+        "memory_gib": f"{device.memory_bytes / 2**30:.0f}",
+        "cpu": cpu_name(),
+        "cores": str(available_cores()),
+        "system": f"{platform.system()} {platform.machine()}",
+        "git_commit": git_commit(),
+        **versions(),
+    }

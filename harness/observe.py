@@ -1,0 +1,351 @@
+"""From a trials table to observations: an estimate and a 95% interval for every observable of the spec.
+
+Estimators are evaluated on many weightings of the seeds at once: weights [R, S], row 0 all ones (the estimate), the
+others multinomial resamples of the S paired seeds. All arms share a row's weights, so seeds stay paired, and whatever an
+estimator selects (a tuned LR, the best arm) is selected anew in every resample.
+
+Interval: estimate +- t(0.975, S-1) * sqrt(S / (S-1)) * (standard deviation over resamples), on the log axis for ratios.
+For a mean this is Student's interval; a percentile interval would be too narrow at five seeds (Hesterberg 2015,
+section 4.1). Shares of runs have exact binomial intervals (Clopper and Pearson 1934) instead.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from harness.plan import points
+from harness.randomness import numpy_generator
+from harness.spec import (
+    CureRate,
+    CurveRatio,
+    DivergenceTime,
+    FailureRate,
+    Gap,
+    Log2,
+    LRSensitivity,
+    MaxTrainable,
+    Observable,
+    Quotient,
+    RelativeGap,
+    Rule,
+    Share,
+    Study,
+    TunedLoss,
+    canonical_json,
+)
+
+Numbers = NDArray[np.float64]
+
+LEVEL = 0.95
+RESAMPLES = 2000
+# An estimate that exists in fewer resamples than this rests on single seeds.
+LEAST_DEFINED_SHARE = 0.9
+# A spread over fewer seeds than this is no spread.
+LEAST_SEEDS = 3
+
+
+class Undecidable(Exception):
+    """There is no number. verdict: what the judge says instead; the message says why, and what would help."""
+
+    def __init__(self, verdict: Literal["inconclusive", "out of regime", "invalid"], reason: str):
+        super().__init__(reason)
+        self.verdict = verdict
+
+
+@dataclass(frozen=True)
+class Observation:
+    """An estimate with its 95% interval over `seeds` seeds.
+
+    p_inside(low, high) is the two-sided p value against "the true value is not in [low, high]": it is at most 0.05
+    exactly where the 95% interval lies inside.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    seeds: int
+    p_inside: Callable[[float, float], float]
+    # standard error times sqrt(seeds) on the axis the interval is symmetric on, for planning further seeds; None: exact
+    spread: float | None = None
+    log_axis: bool = False
+
+    def p_in_rule(self, rule: Rule) -> float:
+        return min(self.p_inside(low, high) for low, high in rule.pieces)
+
+
+class TrialTable:
+    """The trials of one study at one scale as arrays: factor values [G] by seeds [S] for each arm."""
+
+    def __init__(self, study: Study, scale: str, trials: pd.DataFrame, failures: dict[str, str] | None = None):
+        self.study, self.scale = study, scale
+        self.seeds = study.seeds_at(scale)
+        self.failures = failures or {}
+        self.rows = {
+            (arm, point, seed): index
+            for index, (arm, point, seed) in enumerate(zip(trials["arm"], trials["point"], trials["seed"], strict=True))
+        }
+        self.columns = {name: trials[name].to_numpy() for name in trials.columns}
+
+    @cached_property
+    def resamples(self) -> Numbers:
+        """Weights of the seeds, [1 + RESAMPLES, S]: ones first. The same for every observation of the study."""
+        generator = numpy_generator(0, f"bootstrap:{self.study.name}", self.seeds)
+        drawn = generator.multinomial(self.seeds, np.full(self.seeds, 1 / self.seeds), size=RESAMPLES)
+        return np.vstack([np.ones(self.seeds), drawn])
+
+    def grid(self, arm: str, over: str) -> Numbers:
+        return np.array(self.study.factors_at(self.scale, arm)[over], dtype=np.float64)
+
+    def values(self, arm: str, over: str, column: str) -> NDArray[Any]:
+        """A column as [G, S]. Raises Undecidable (invalid) where a trial is missing."""
+        index = self._index(arm, over)
+        missing = index < 0
+        if missing.any():
+            errors = sorted(set(self.failures.values()))
+            why = f"; last error: {errors[0]}" if errors else "; run the study again to train them"
+            raise Undecidable("invalid", f"{missing.sum()} of {index.size} trials of arm '{arm}' are missing or crashed{why}")
+        return np.asarray(self.columns[column])[index]
+
+    def losses(self, arm: str, over: str, column: str) -> Numbers:
+        """A loss [G, S] in nats; a diverged run, or one that ends above its start, counts with the loss at initialization."""
+        loss = self.values(arm, over, column).astype(np.float64)
+        initial = self.values(arm, over, "initial_loss").astype(np.float64)
+        return np.where((self.values(arm, over, "outcome") == "diverged") | ~(loss < initial), initial, loss)
+
+    def diverged(self, arm: str, over: str) -> NDArray[np.bool_]:
+        return np.asarray(self.values(arm, over, "outcome") == "diverged")
+
+    def _index(self, arm: str, over: str) -> NDArray[np.int64]:
+        wanted = [canonical_json(point) for name, point in points(self.study, self.scale) if name == arm]
+        if len(wanted) != len(self.grid(arm, over)):
+            raise AssertionError(f"arm '{arm}' varies more than '{over}'; no observable here reads such a table")
+        return np.array([[self.rows.get((arm, point, seed), -1) for seed in range(self.seeds)] for point in wanted])
+
+
+def observe(observable: Observable, table: TrialTable) -> Observation:
+    """Estimate and interval. Raises Undecidable where there is no number."""
+    if isinstance(observable, FailureRate | CureRate):
+        return _binomial(*_counts(observable, table))
+    values = _evaluate(observable, table, table.resamples)
+    if not math.isfinite(values[0]):
+        raise Undecidable("inconclusive", "the estimate does not exist on these trials")
+    defined = values[1:][np.isfinite(values[1:])]
+    if len(defined) < LEAST_DEFINED_SHARE * RESAMPLES:
+        share = 1 - len(defined) / RESAMPLES
+        raise Undecidable("inconclusive", f"the estimate does not exist in {share:.0%} of the resamples; add seeds")
+    seeds = _contributing_seeds(observable, table)
+    return student_interval(float(values[0]), defined, seeds, log_axis=_on_log_axis(observable))
+
+
+def student_interval(estimate: float, resampled: Numbers, seeds: int, log_axis: bool) -> Observation:
+    """The interval of the module's docstring from an estimate and its resamples."""
+    if seeds < LEAST_SEEDS:
+        raise Undecidable("inconclusive", f"rests on {seeds} seeds, and an interval needs {LEAST_SEEDS}; add seeds")
+    to_axis: Callable[[Any], Any] = np.log if log_axis else np.asarray
+    centre = float(to_axis(estimate))
+    error = float(np.std(to_axis(resampled)) * math.sqrt(seeds / (seeds - 1)))
+    half = float(stats.t.ppf(0.5 + LEVEL / 2, seeds - 1)) * error
+    low, high = centre - half, centre + half
+
+    def p_inside(lower: float, upper: float) -> float:
+        edges = [-math.inf if log_axis and edge <= 0 else float(to_axis(edge)) for edge in (lower, upper)]
+        distances = (centre - edges[0], edges[1] - centre)
+        if error == 0:
+            return 0.0 if min(distances) >= 0 else 1.0
+        return float(min(1.0, 2 * max(stats.t.sf(distance / error, seeds - 1) for distance in distances)))
+
+    if log_axis:
+        low, high = math.exp(low), math.exp(high)
+    return Observation(estimate, low, high, seeds, p_inside, spread=error * math.sqrt(seeds), log_axis=log_axis)
+
+
+def _binomial(successes: int, runs: int) -> Observation:
+    interval = stats.binomtest(successes, runs).proportion_ci(LEVEL, method="exact")
+
+    def p_inside(lower: float, upper: float) -> float:
+        """Twice the larger tail; the inversion of the exact interval, so both agree."""
+        below = stats.binom.sf(successes - 1, runs, lower) if lower > 0 else 0.0
+        above = stats.binom.cdf(successes, runs, upper) if upper < 1 else 0.0
+        return float(min(1.0, 2 * max(below, above)))
+
+    return Observation(successes / runs, float(interval.low), float(interval.high), runs, p_inside)
+
+
+def _evaluate(observable: Observable, table: TrialTable, weights: Numbers) -> Numbers:
+    """The observable under every weighting of the seeds, [R]; nan where it does not exist."""
+    estimator = ESTIMATORS[type(observable)]
+    return estimator(observable, table, weights)
+
+
+def _on_log_axis(observable: Observable) -> bool:
+    return isinstance(observable, MaxTrainable | CurveRatio | DivergenceTime | Quotient)
+
+
+def _contributing_seeds(observable: Observable, table: TrialTable) -> int:
+    if isinstance(observable, DivergenceTime):
+        return int(table.diverged(observable.arm, observable.over)[_divergence_edge(observable.arm, observable.over, table)].sum())
+    return table.seeds
+
+
+def _mean(values_GS: Numbers, weights_RS: Numbers) -> Numbers:
+    """Weighted means over seeds, [R, G]."""
+    return weights_RS @ values_GS.T / weights_RS.sum(1, keepdims=True)
+
+
+def _tuned(arm: str, over: str, table: TrialTable, weights: Numbers) -> NDArray[np.int64]:
+    """Index of the lowest mean validation loss under every weighting, [R]. An edge of the grid is no optimum."""
+    best = _mean(table.losses(arm, over, "validation_loss"), weights).argmin(axis=1)
+    grid = table.grid(arm, over)
+    if best[0] in (0, len(grid) - 1):
+        raise Undecidable(
+            "inconclusive", f"the best {over} of arm '{arm}', {grid[best[0]]:.3g}, lies on the edge of its grid; widen the grid"
+        )
+    return np.asarray(best)
+
+
+def _tuned_loss(observable: TunedLoss, table: TrialTable, weights: Numbers) -> Numbers:
+    best = _tuned(observable.arm, observable.over, table, weights)
+    return _mean(table.losses(observable.arm, observable.over, "test_loss"), weights)[np.arange(len(weights)), best]
+
+
+def _max_trainable(observable: MaxTrainable, table: TrialTable, weights: Numbers) -> Numbers:
+    arms = observable.best_of or (observable.arm,)
+    lowest = np.min([_mean(table.losses(a, observable.over, "test_loss"), weights).min(axis=1) for a in arms], axis=0)
+    bar = (1 + observable.within) * lowest
+    loss = _mean(table.losses(observable.arm, observable.over, "test_loss"), weights)
+    grid = np.log2(table.grid(observable.arm, observable.over))
+    inside = loss <= bar[:, None]
+    if not inside[0].any():
+        raise Undecidable(
+            "inconclusive", f"no {observable.over} of arm '{observable.arm}' comes within {observable.within:.0%} of the best loss"
+        )
+    last = len(grid) - 1 - inside[:, ::-1].argmax(axis=1)
+    if last[0] == len(grid) - 1:
+        raise Undecidable(
+            "inconclusive", f"arm '{observable.arm}' still trains at the largest {observable.over} of its grid; widen the grid"
+        )
+    after = np.minimum(last + 1, len(grid) - 1)
+    row = np.arange(len(weights))
+    rise = loss[row, after] - loss[row, last]
+    # Where a resample ends at the top of the grid, the top is all that can be said.
+    step = np.divide(bar - loss[row, last], rise, out=np.zeros_like(rise), where=rise > 0)
+    edge = grid[last] + step * (grid[after] - grid[last])
+    return np.where(inside.any(axis=1), np.exp2(edge), np.nan)
+
+
+def _lr_sensitivity(observable: LRSensitivity, table: TrialTable, weights: Numbers) -> Numbers:
+    loss = _mean(table.losses(observable.arm, observable.over, "test_loss"), weights)
+    return np.asarray(loss.mean(axis=1) - loss.min(axis=1))
+
+
+def _divergence_edge(arm: str, over: str, table: TrialTable) -> int:
+    """Index of the lowest value at which more than half of the seeds diverge."""
+    most = np.flatnonzero(table.diverged(arm, over).mean(axis=1) > 0.5)
+    if not len(most):
+        raise Undecidable("out of regime", f"arm '{arm}' diverges in most seeds at no {over} of its grid: nothing to look at here")
+    return int(most[0])
+
+
+def _divergence_time(observable: DivergenceTime, table: TrialTable, weights: Numbers) -> Numbers:
+    arm, over = observable.arm, observable.over
+    edge = _divergence_edge(arm, over, table)
+    step = table.values(arm, over, "divergence_step")[edge].astype(np.float64)
+    warmup = table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[edge])}).training.warmup_steps
+    happened = table.diverged(arm, over)[edge]
+    logs = np.where(happened, np.log(np.where(happened, step, 1.0) / max(1, warmup)), 0.0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.exp(weights @ logs / (weights @ happened.astype(np.float64))))
+
+
+def _curve_ratio(observable: CurveRatio, table: TrialTable, weights: Numbers) -> Numbers:
+    arm, over = observable.arm, observable.over
+    best = _tuned(arm, over, table, weights)
+    curves = table.values(arm, over, f"curve_probe_{observable.curve}")
+    steps = table.values(arm, over, "curve_probe_step")
+    total = table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])}).training.steps
+
+    def log_ratio(curve: Numbers, step: Numbers) -> float:
+        early, late = step <= math.ceil(observable.first * total), step > (1 - observable.last) * total
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.log(curve[early].mean() / curve[late].mean()))
+
+    ratios = np.array(
+        [
+            [log_ratio(np.asarray(curve, dtype=np.float64), np.asarray(step)) for curve, step in zip(*pair, strict=True)]
+            for pair in zip(curves, steps, strict=True)
+        ]
+    )
+    return np.asarray(np.exp(np.einsum("rs,rs->r", weights, ratios[best]) / weights.sum(axis=1)))
+
+
+def _quotient(observable: Quotient, table: TrialTable, weights: Numbers) -> Numbers:
+    return _evaluate(observable.top, table, weights) / _evaluate(observable.bottom, table, weights)
+
+
+def _relative_gap(observable: RelativeGap, table: TrialTable, weights: Numbers) -> Numbers:
+    right = _evaluate(observable.right, table, weights)
+    return (_evaluate(observable.left, table, weights) - right) / right
+
+
+def _gap(observable: Gap, table: TrialTable, weights: Numbers) -> Numbers:
+    return _evaluate(observable.left, table, weights) - _evaluate(observable.right, table, weights)
+
+
+def _log2(observable: Log2, table: TrialTable, weights: Numbers) -> Numbers:
+    return np.asarray(np.log2(_evaluate(observable.of, table, weights)))
+
+
+def _share(observable: Share, table: TrialTable, weights: Numbers) -> Numbers:
+    whole = observe(observable.whole, table)
+    if whole.low < observable.whole_at_least:
+        raise Undecidable(
+            "out of regime",
+            f"the whole effect is {whole.estimate:.2g} [{whole.low:.2g}, {whole.high:.2g}] and not surely above"
+            f" {observable.whole_at_least:g}: there is nothing to take a share of",
+        )
+    return _evaluate(observable.part, table, weights) / _evaluate(observable.whole, table, weights)
+
+
+def _counts(observable: FailureRate | CureRate, table: TrialTable) -> tuple[int, int]:
+    """Successes and runs."""
+    over, grid = observable.over, table.grid(observable.arm, observable.over)
+    if isinstance(observable, FailureRate):
+        best = _tuned(observable.tuned_for, over, table, table.resamples[:1])[0]
+        value = table.grid(observable.tuned_for, over)[best]
+        failed = table.diverged(observable.arm, over)[_position(grid, value, observable.arm, over)]
+        return int(failed.sum()), len(failed)
+    edge = _divergence_edge(observable.arm, over, table)
+    arm = observable.by_arm or observable.arm
+    value = grid[edge] * 2.0**-observable.octaves_down
+    happened = table.diverged(observable.arm, over)[edge]
+    remedied = ~table.diverged(arm, over)[_position(table.grid(arm, over), value, arm, over)]
+    return int((happened & remedied).sum()), int(happened.sum())
+
+
+def _position(grid: Numbers, value: float, arm: str, over: str) -> int:
+    near = int(np.abs(np.log(grid / value)).argmin())
+    if not math.isclose(grid[near], value, rel_tol=1e-6):
+        raise Undecidable("inconclusive", f"arm '{arm}' has no {over} of {value:.3g} to compare at; widen its grid")
+    return near
+
+
+ESTIMATORS: dict[type, Callable[[Any, TrialTable, Numbers], Numbers]] = {
+    TunedLoss: _tuned_loss,
+    MaxTrainable: _max_trainable,
+    LRSensitivity: _lr_sensitivity,
+    DivergenceTime: _divergence_time,
+    CurveRatio: _curve_ratio,
+    Quotient: _quotient,
+    RelativeGap: _relative_gap,
+    Gap: _gap,
+    Log2: _log2,
+    Share: _share,
+}
+

@@ -1,0 +1,100 @@
+"""A study at a scale becomes trials with digests, and trials become packs."""
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from harness.spec import Configuration, Study, fingerprint
+from harness.spec.study import Value
+from harness.training import ENGINE_VERSION
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training run. `point` holds its values of the study's factors."""
+
+    digest: str
+    arm: str
+    point: dict[str, Value]
+    seed: int
+    configuration: Configuration
+
+
+@dataclass(frozen=True)
+class PlannedPack:
+    """Trials of equal shape that train as one program; the key is made of their digests."""
+
+    key: str
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All trials of a study at a scale on a kind of device, and how they are packed."""
+
+    study: Study
+    scale: str
+    device: str
+    data_hash: str
+    trials: tuple[Trial, ...]
+    packs: tuple[PlannedPack, ...]
+
+    @cached_property
+    def digests(self) -> frozenset[str]:
+        return frozenset(trial.digest for trial in self.trials)
+
+    def without(self, done: Collection[str]) -> tuple[PlannedPack, ...]:
+        """What is left to train. A pack keeps its lanes as long as none is done, so that its checkpoint still fits."""
+        left = ((pack, [trial for trial in pack.trials if trial.digest not in done]) for pack in self.packs)
+        return tuple(
+            pack if len(trials) == len(pack.trials) else make_pack(trials) for pack, trials in left if trials
+        )
+
+
+def points(study: Study, scale: str) -> Iterable[tuple[str, dict[str, Value]]]:
+    """Every arm with every combination of its factor values, in declared order."""
+    for arm in study.arms:
+        factors = study.factors_at(scale, arm)
+        for values in itertools.product(*factors.values()):
+            yield arm, dict(zip(factors, values, strict=True))
+
+
+def make_plan(study: Study, scale: str, device: str, data_hash: str, lanes: int) -> Plan:
+    """Expand, digest and pack. `device` ('cpu', 'cuda') is part of a digest: numbers of two kinds are never mixed."""
+    seeds = study.seeds_at(scale)
+    resolved = [(arm, point, study.configuration(scale, arm, point)) for arm, point in points(study, scale)]
+    identities = [configuration.identity() for _, _, configuration in resolved]
+    # Seeds outermost: a run that is cut short has whole seeds, in all arms.
+    trials = tuple(
+        Trial(
+            digest=fingerprint([study.name, study.version, ENGINE_VERSION, device, data_hash, identity, seed]),
+            arm=arm,
+            point=point,
+            seed=seed,
+            configuration=configuration,
+        )
+        for seed in range(seeds)
+        for (arm, point, configuration), identity in zip(resolved, identities, strict=True)
+    )
+    return Plan(study, scale, device, data_hash, trials, make_packs(trials, lanes))
+
+
+def make_packs(trials: Iterable[Trial], lanes: int) -> tuple[PlannedPack, ...]:
+    """Trials that agree in shape, cut into packs of at most `lanes`, as even as they come."""
+    groups: dict[str, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        groups[trial.configuration.pack_key].append(trial)
+    packs = []
+    for group in groups.values():
+        count = math.ceil(len(group) / lanes)
+        bounds = [round(index * len(group) / count) for index in range(count + 1)]
+        packs += [make_pack(group[low:high]) for low, high in itertools.pairwise(bounds)]
+    # By first seed, so that early results compare all arms; a stable sort keeps the rest in declared order.
+    return tuple(sorted(packs, key=lambda pack: pack.trials[0].seed))
+
+
+def make_pack(trials: Collection[Trial]) -> PlannedPack:
+    return PlannedPack(fingerprint([trial.digest for trial in trials]), tuple(trials))

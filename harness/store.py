@@ -1,0 +1,73 @@
+"""Files on a disk or an object store, by fsspec URI. A reader never sees half a file."""
+
+import os
+import uuid
+from pathlib import Path
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+from harness.errors import UserError, one_line
+
+
+class Store:
+    """A folder of files under one URI (a path, file://, s3://, gs://, memory://). Paths inside use '/'."""
+
+    def __init__(self, uri: str):
+        self.uri = uri
+        try:
+            self.files, root = fsspec.core.url_to_fs(uri)
+        except (ImportError, ValueError) as error:
+            raise UserError(f"store {uri}: {one_line(error)}") from None
+        self.is_local = isinstance(self.files, LocalFileSystem)
+        self.root = str(Path(root).absolute()) if self.is_local else root.rstrip("/")
+
+    def path(self, name: str) -> str:
+        return f"{self.root}/{name}"
+
+    def check_writable(self) -> None:
+        """Write, read and remove a small file. Raises UserError."""
+        name = f".write-test-{uuid.uuid4().hex}"
+        try:
+            self.write(name, b"folklore")
+            if self.read(name) != b"folklore":
+                raise OSError("a file read back differs from what was written")
+            self.remove(name)
+        except Exception as error:  # every backend has errors of its own
+            raise UserError(f"store {self.uri}: cannot be written ({one_line(error)}); give another with --store") from None
+
+    def write(self, name: str, content: bytes) -> None:
+        """All or nothing: on a disk through a temporary file and a rename; an object store's put is atomic itself."""
+        path = self.path(name)
+        if not self.is_local:
+            self.files.pipe_file(path, content)
+            return
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        temporary = f"{path}.{uuid.uuid4().hex}.tmp"
+        try:
+            with open(temporary, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+            raise
+
+    def read(self, name: str) -> bytes:
+        return bytes(self.files.cat_file(self.path(name)))
+
+    def exists(self, name: str) -> bool:
+        return bool(self.files.exists(self.path(name)))
+
+    def remove(self, name: str) -> None:
+        self.files.rm_file(self.path(name))
+
+    def names(self, folder: str, suffix: str) -> list[str]:
+        """Names inside a folder that end so, sorted; empty where the folder is not there."""
+        try:
+            found = self.files.ls(self.path(folder), detail=False)
+        except FileNotFoundError:
+            return []
+        return sorted(f"{folder}/{path.rsplit('/', 1)[-1]}" for path in found if path.endswith(suffix))

@@ -1,0 +1,157 @@
+"""Packs on Ray Tune: one Ray trial is one pack. The only module that imports ray; it knows nothing of training.
+
+Ray's own experiment state is thrown away at the end: the ledger says what is done. Actors are reused from pack to pack,
+because starting one costs seconds.
+"""
+
+import logging
+import os
+import socket
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.errors import UserError, one_line
+from harness.work import Job, Listener
+
+# Before ray is imported: no phoning home, no logger files, no change of directory, results handled as they come.
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
+os.environ.setdefault("RAY_CHDIR_TO_TRIAL_DIR", "0")
+os.environ.setdefault("TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S", "0")
+os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
+
+import ray  # noqa: E402
+from ray import tune  # noqa: E402
+from ray.tune import Callback, FailureConfig, RunConfig, TuneConfig, Tuner  # noqa: E402
+
+# A pack is tried this often again after its first failure.
+RETRIES = 2
+# How long a worker trains between two reports.
+REPORT_SECONDS = 1.0
+CONNECT_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one pack takes, and where Ray runs. address None: a cluster of its own on this machine."""
+
+    device: str
+    workers: int
+    address: str | None = None
+
+    @property
+    def per_pack(self) -> dict[str, float]:
+        return {"cpu": 1, "gpu": 1} if self.device == "cuda" else {"cpu": 1}
+
+
+class PackTrainable(tune.Trainable):
+    """Opens the job its config names and advances it; a reused actor is given the next job by reset_config."""
+
+    def setup(self, config: dict[str, Any], jobs: Mapping[str, Job]) -> None:
+        self.jobs = jobs
+        self.work = jobs[config["pack"]].open()
+
+    def step(self) -> dict[str, Any]:
+        progress = self.work.advance(REPORT_SECONDS)
+        return {"progress": progress, "done": progress.done}
+
+    def reset_config(self, new_config: dict[str, Any]) -> bool:
+        self.work.close()
+        self.work = self.jobs[new_config["pack"]].open()
+        return True
+
+    def cleanup(self) -> None:
+        if hasattr(self, "work"):
+            self.work.close()
+
+    def save_checkpoint(self, checkpoint_dir: str) -> None:
+        """Packs keep checkpoints of their own, on the store."""
+
+    def load_checkpoint(self, checkpoint: Any) -> None:
+        pass
+
+
+class Relay(Callback):
+    """Passes Ray's events on to a listener."""
+
+    def __init__(self, listener: Listener):
+        self.listener = listener
+
+    def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
+        self.listener.progress(trial.config["pack"], result["progress"])
+
+    def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        self.listener.finished(trial.config["pack"])
+
+    def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        self.listener.failed(trial.config["pack"], cause(trial.pickled_error_file))
+
+
+def run(jobs: Mapping[str, Job], resources: Resources, listener: Listener, retries: int = RETRIES) -> None:
+    """Run every job to its end or to its last failure. Returns early on an interrupt, with finished packs kept.
+
+    Raises UserError where Ray cannot be reached or started.
+    """
+    connect(resources)
+    try:
+        with tempfile.TemporaryDirectory(prefix="folklore-ray-") as scratch:
+            trainable = tune.with_resources(tune.with_parameters(PackTrainable, jobs=dict(jobs)), resources.per_pack)
+            tuner = Tuner(
+                trainable,
+                param_space={"pack": tune.grid_search(list(jobs))},
+                tune_config=TuneConfig(reuse_actors=True, max_concurrent_trials=None),
+                run_config=RunConfig(
+                    name="packs",
+                    storage_path=scratch,
+                    verbose=0,
+                    callbacks=[Relay(listener)],
+                    failure_config=FailureConfig(max_failures=retries),
+                ),
+            )
+            tuner.fit()
+    finally:
+        ray.shutdown()
+
+
+def connect(resources: Resources) -> None:
+    quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+    for name in ("ray.tune", "ray.train", "ray"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    try:
+        if resources.address is None:
+            gpus = resources.workers if resources.device == "cuda" else 0
+            ray.init(address="local", num_cpus=resources.workers, num_gpus=gpus, include_dashboard=False, **quiet)
+        else:
+            require_reachable(resources.address)
+            ray.init(address=resources.address, **quiet)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        where = f"at {resources.address}" if resources.address else "on this machine"
+        raise UserError(f"no Ray cluster {where} ({one_line(error)}); check the address, or leave --address out") from None
+
+
+def require_reachable(address: str) -> None:
+    """Ray waits long for a head node that is not there; a plain connection tells at once."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if address == "auto" or not colon or not port.isdigit():
+        return
+    with socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS):
+        pass
+
+
+def cause(error_file: str | None) -> str:
+    """The innermost message of the error that ended a Ray trial, in one line."""
+    if error_file is None or not os.path.exists(error_file):
+        return "the worker died without a message"
+    with open(error_file, "rb") as file:
+        error = ray.cloudpickle.load(file)
+    while True:
+        inner = getattr(error, "cause", None) or error.__cause__
+        if not isinstance(inner, BaseException):
+            break
+        error = inner
+    return f"{type(error).__name__}: {one_line(error)}"
+
+

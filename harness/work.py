@@ -1,0 +1,37 @@
+"""What a sweep schedules: jobs that open as work, and a listener that hears how they go."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a worker reports about its pack; `share` of its steps are done."""
+
+    done: bool
+    share: float
+    lanes: int
+    best_loss: float | None = None
+    best_arm: str | None = None
+
+
+class Work(Protocol):
+    def advance(self, seconds: float) -> Progress: ...
+
+    def close(self) -> None: ...
+
+
+class Job(Protocol):
+    """Something picklable that a worker can open and work on until done."""
+
+    def open(self) -> Work: ...
+
+
+class Listener(Protocol):
+    """Hears of every report, every finished pack and every pack given up, in the driver's thread."""
+
+    def progress(self, pack: str, progress: Progress) -> None: ...
+
+    def finished(self, pack: str) -> None: ...
+
+    def failed(self, pack: str, error: str) -> None: ...
