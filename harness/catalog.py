@@ -6,7 +6,7 @@ import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from harness.errors import UserError, invalid, unknown
 from harness.spec import Claim, Document, Study
 
-STUDIES, REGISTER, PAGES = "folklore.studies", "folklore.register", "folklore.pages"
+STUDIES, REGISTER, EXTENSIONS = "folklore.studies", "folklore.register", "folklore.extensions"
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,20 @@ def load_study(name: str) -> Study:
 
 @lru_cache(maxsize=1)
 def register() -> Register:
-    module = importlib.import_module(_only(REGISTER).value)
-    return Register(module.DOCUMENTS, module.CLAIMS)
+    for found in entry_points(group=REGISTER):
+        module = found.load()
+        return Register(module.DOCUMENTS, module.CLAIMS)
+    raise UserError("no register of claims: install the project first (make setup, or pip install -e .)")
 
 
-def page_builder() -> Any:
-    """The function that writes the pages; named in pyproject.toml, so that the harness does not depend on it."""
-    return _only(PAGES).load()
+def extension(name: str) -> Any:
+    """A module that builds on the harness, by its name in pyproject.toml: `site` writes pages, `evidence` publishes.
+
+    Found by name, so that nothing in the harness depends on the reports.
+    """
+    for found in entry_points(group=EXTENSIONS, name=name):
+        return found.load()
+    raise UserError(f"no extension '{name}' is registered: install the project first (make setup, or pip install -e .)")
 
 
 def _modules() -> Iterator[tuple[str, str]]:
@@ -74,13 +81,6 @@ def _modules() -> Iterator[tuple[str, str]]:
         for module in pkgutil.iter_modules(loaded.__path__):
             if module.name != "register":
                 yield module.name, f"{package.value}.{module.name}"
-
-
-def _only(group: str) -> EntryPoint:
-    found = list(entry_points(group=group))
-    if not found:
-        raise UserError(f"nothing is registered as {group}: install the project first (make setup, or pip install -e .)")
-    return found[0]
 
 
 def _study_from_file(path: Path) -> Study:

@@ -18,17 +18,19 @@ FLOAT_BYTES = 4
 class Rate:
     """What one worker of a kind of device does: useful floating-point operations, and time lost a pack step."""
 
-    flops_per_second: float
+    flops_per_second: dict[str, float]  # by precision
     step_overhead_seconds: float
     start_seconds: float
 
 
 # cpu: one core, one thread, 33k-parameter GPT in packs of 16 (AMD EPYC, 1.8 ms a trial-step).
-# cuda: nominal, not measured: a quarter of an H100-class GPU's TF32 rate, eager launches.
+# cuda: nominal, not measured: about a third of what an H100-class GPU's matrix units do, eager launches.
 RATES = {
-    "cpu": Rate(flops_per_second=3.0e10, step_overhead_seconds=1e-3, start_seconds=8.0),
-    "cuda": Rate(flops_per_second=1.0e14, step_overhead_seconds=6e-3, start_seconds=20.0),
+    "cpu": Rate({"fp32": 3.0e10, "bf16": 1.0e10}, step_overhead_seconds=1e-3, start_seconds=8.0),
+    "cuda": Rate({"fp32": 2.5e13, "tf32": 1.2e14, "bf16": 2.5e14}, step_overhead_seconds=6e-3, start_seconds=20.0),
 }
+# What a plan assumes where it is made for a GPU on a machine that has none.
+ASSUMED_GPU = Device("cuda", "H200-class GPU (assumed; none here)", 1, 141_000_000_000)
 DEFAULT_LANES = {"cpu": 16, "cuda": 128}
 # Share of the free memory that packs may take.
 MEMORY_SHARE = 0.8
@@ -66,9 +68,10 @@ def lane_bytes(configuration: Configuration, parameters: int, vocabulary: int) -
     """Peak memory of one lane: weights, two gradients, two moments, three temporaries, and the step's activations."""
     work, training = configuration.workload, configuration.training
     rows = training.batch_size * work.context
-    activations = rows * (work.depth * (34 * work.width + 4 * work.heads * work.context) + 4 * vocabulary)
-    samples = max(configuration.measurement.final_examples, training.batch_size) * (work.context + 1) * 2
-    return FLOAT_BYTES * (8 * parameters + activations + samples)
+    activation_bytes = FLOAT_BYTES // (2 if training.precision == "bf16" else 1)
+    # 34 activations of a block a token (Korthikanti et al. 2023, table 2, attention fused); logits and their gradient.
+    activations = rows * (activation_bytes * 34 * work.depth * work.width + FLOAT_BYTES * 3 * vocabulary)
+    return FLOAT_BYTES * 8 * parameters + activations
 
 
 def estimate(
@@ -85,7 +88,9 @@ def estimate(
             known += len(pack.trials)
         else:
             flops = trial_flops(configuration, matmul_parameters) * len(pack.trials)
-            seconds += flops / rate.flops_per_second + configuration.training.steps * rate.step_overhead_seconds
+            precision = configuration.training.precision
+            seconds += flops / rate.flops_per_second.get(precision, rate.flops_per_second["fp32"])
+            seconds += configuration.training.steps * rate.step_overhead_seconds
     workers = max(1, min(device.count, len(packs)))
     total = sum(len(pack.trials) for pack in packs)
     source = f"measured on this store for {known} of {total} trials" if known else "nominal rates"

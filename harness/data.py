@@ -58,6 +58,14 @@ class Text:
         return generator.integers(0, high, size=(STEPS_PER_DRAW, batch_size), dtype=np.int64)
 
 
+def describe(name: str) -> tuple[int, str]:
+    """Vocabulary and hash for a plan: of the dataset, or placeholders (any byte, unknown) for one still to be given."""
+    if name in BY_PATH:
+        return 256, "unknown"
+    text = load(name)
+    return text.vocabulary, text.hash
+
+
 @lru_cache(maxsize=4)
 def load(name: str) -> Text:
     """The dataset `python-docs`, or `text:PATH` (a file, also gzipped, or a folder of .txt files)."""
@@ -75,7 +83,8 @@ def tokenize(name: str, text: bytes) -> Text:
     """Bytes to tokens, and tokens to splits. Raises UserError for a text too short to split."""
     if len(text) < BLOCK_PERIOD * BLOCK_BYTES:
         raise UserError(
-            f"dataset '{name}': {len(text)} bytes, but splitting needs at least {BLOCK_PERIOD * BLOCK_BYTES}; give a longer text"
+            f"dataset '{name}': {len(text)} bytes, fewer than the {BLOCK_PERIOD * BLOCK_BYTES} that splitting needs;"
+            " give a longer text"
         )
     raw = np.frombuffer(text, dtype=np.uint8)
     symbols, tokens = np.unique(raw, return_inverse=True)

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from harness.observe import Observation, TrialTable, Undecidable, observe
+from harness.observe import Observation, TrialTable, UndecidableError, observe
 from harness.spec import Criterion, Judgement, Rule, Study
 
 ALPHA = 0.05
@@ -81,10 +81,11 @@ def judge(
 def _finding(criterion: Criterion, table: TrialTable) -> Finding:
     try:
         seen = observe(criterion.observe, table)
-    except Undecidable as error:
+    except UndecidableError as error:
         return Finding(criterion.name, criterion.unit, error.verdict, None, None, None, table.seeds, 1.0, 1.0, str(error))
     p_supported, p_refuted = seen.p_in_rule(criterion.supported), seen.p_in_rule(criterion.refuted)
-    numbers = f"{criterion.name}: {spell(seen.estimate, criterion.unit)} [{spell(seen.low, criterion.unit)}, {spell(seen.high, criterion.unit)}]"
+    estimate, low, high = (spell(value, criterion.unit) for value in (seen.estimate, seen.low, seen.high))
+    numbers = f"{criterion.name}: {estimate} [{low}, {high}]"
     if p_supported <= ALPHA:
         verdict, reason = SUPPORTED, f"{numbers}, wholly {criterion.supported.words()}"
     elif p_refuted <= ALPHA:
@@ -103,7 +104,7 @@ def _verdict(
     deciding = _deciding(findings, verdict)
     reason = deciding.reason
     if verdict in (SUPPORTED, REFUTED) and p_adjusted > ALPHA:
-        reason += f"; but p = {p_adjusted:.2g} after Holm's correction for the study's {len(study.judgements)} claims"
+        reason += f"; but p = {p_adjusted:.2g} once corrected for its criteria and the study's {len(study.judgements)} claims"
         verdict = INCONCLUSIVE
     elif verdict == SUPPORTED and len(findings) > 1:
         reason = f"all {len(findings)} criteria hold; " + reason
@@ -126,14 +127,7 @@ def _verdict(
 
 def _combined(findings: Sequence[Finding]) -> str:
     kinds = [finding.verdict for finding in findings]
-    if INVALID in kinds:
-        return INVALID
-    if REFUTED in kinds:
-        return REFUTED if _p_refuted(findings) <= ALPHA else INCONCLUSIVE
-    for kind in (OUT_OF_REGIME, INCONCLUSIVE):
-        if kind in kinds:
-            return kind
-    return SUPPORTED
+    return next((kind for kind in (INVALID, REFUTED, OUT_OF_REGIME, INCONCLUSIVE) if kind in kinds), SUPPORTED)
 
 
 def _deciding(findings: Sequence[Finding], verdict: str) -> Finding:
@@ -159,7 +153,19 @@ def _holm(p_values: Sequence[float]) -> list[float]:
 def _unjudged(study: Study, judgement: Judgement, scale: str, device: str, trials: int) -> Verdict:
     reason = f"scale '{scale}' checks the plumbing and is never judged"
     return Verdict(
-        study.name, judgement.claim, scale, device, OUT_OF_REGIME, None, None, None, study.seeds_at(scale), trials, reason, "", ()
+        study.name,
+        judgement.claim,
+        scale,
+        device,
+        OUT_OF_REGIME,
+        None,
+        None,
+        None,
+        study.seeds_at(scale),
+        trials,
+        reason,
+        "",
+        (),
     )
 
 

@@ -22,6 +22,11 @@ class Device:
     count: int
     memory_bytes: int
 
+    @property
+    def is_assumed(self) -> bool:
+        """Whether a plan only assumes this device."""
+        return "assumed" in self.name
+
 
 @lru_cache(maxsize=1)
 def local_device() -> Device:
@@ -72,7 +77,9 @@ def git_commit() -> str:
     """The commit of the working copy this code lies in, with '+' if it was changed since; '' outside git."""
     here = Path(__file__).parent
     try:
-        commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=here, capture_output=True, text=True, check=True)
+        commit = subprocess.run(
+            ["git", "rev-parse", "--short=12", "HEAD"], cwd=here, capture_output=True, text=True, check=True
+        )
         dirty = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=here, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return ""

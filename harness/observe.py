@@ -51,7 +51,7 @@ LEAST_DEFINED_SHARE = 0.9
 LEAST_SEEDS = 3
 
 
-class Undecidable(Exception):
+class UndecidableError(Exception):
     """There is no number. verdict: what the judge says instead; the message says why, and what would help."""
 
     def __init__(self, verdict: Literal["inconclusive", "out of regime", "invalid"], reason: str):
@@ -104,13 +104,15 @@ class TrialTable:
         return np.array(self.study.factors_at(self.scale, arm)[over], dtype=np.float64)
 
     def values(self, arm: str, over: str, column: str) -> NDArray[Any]:
-        """A column as [G, S]. Raises Undecidable (invalid) where a trial is missing."""
+        """A column as [G, S]. Raises UndecidableError (invalid) where a trial is missing."""
         index = self._index(arm, over)
         missing = index < 0
         if missing.any():
             errors = sorted(set(self.failures.values()))
             why = f"; last error: {errors[0]}" if errors else "; run the study again to train them"
-            raise Undecidable("invalid", f"{missing.sum()} of {index.size} trials of arm '{arm}' are missing or crashed{why}")
+            raise UndecidableError(
+                "invalid", f"{missing.sum()} of {index.size} trials of arm '{arm}' are missing or crashed{why}"
+            )
         return np.asarray(self.columns[column])[index]
 
     def losses(self, arm: str, over: str, column: str) -> Numbers:
@@ -130,16 +132,16 @@ class TrialTable:
 
 
 def observe(observable: Observable, table: TrialTable) -> Observation:
-    """Estimate and interval. Raises Undecidable where there is no number."""
+    """Estimate and interval. Raises UndecidableError where there is no number."""
     if isinstance(observable, FailureRate | CureRate):
         return _binomial(*_counts(observable, table))
     values = _evaluate(observable, table, table.resamples)
     if not math.isfinite(values[0]):
-        raise Undecidable("inconclusive", "the estimate does not exist on these trials")
+        raise UndecidableError("inconclusive", "the estimate does not exist on these trials")
     defined = values[1:][np.isfinite(values[1:])]
     if len(defined) < LEAST_DEFINED_SHARE * RESAMPLES:
         share = 1 - len(defined) / RESAMPLES
-        raise Undecidable("inconclusive", f"the estimate does not exist in {share:.0%} of the resamples; add seeds")
+        raise UndecidableError("inconclusive", f"the estimate does not exist in {share:.0%} of the resamples; add seeds")
     seeds = _contributing_seeds(observable, table)
     return student_interval(float(values[0]), defined, seeds, log_axis=_on_log_axis(observable))
 
@@ -147,7 +149,7 @@ def observe(observable: Observable, table: TrialTable) -> Observation:
 def student_interval(estimate: float, resampled: Numbers, seeds: int, log_axis: bool) -> Observation:
     """The interval of the module's docstring from an estimate and its resamples."""
     if seeds < LEAST_SEEDS:
-        raise Undecidable("inconclusive", f"rests on {seeds} seeds, and an interval needs {LEAST_SEEDS}; add seeds")
+        raise UndecidableError("inconclusive", f"rests on {seeds} seeds, and an interval needs {LEAST_SEEDS}; add seeds")
     to_axis: Callable[[Any], Any] = np.log if log_axis else np.asarray
     centre = float(to_axis(estimate))
     error = float(np.std(to_axis(resampled)) * math.sqrt(seeds / (seeds - 1)))
@@ -190,7 +192,9 @@ def _on_log_axis(observable: Observable) -> bool:
 
 def _contributing_seeds(observable: Observable, table: TrialTable) -> int:
     if isinstance(observable, DivergenceTime):
-        return int(table.diverged(observable.arm, observable.over)[_divergence_edge(observable.arm, observable.over, table)].sum())
+        return int(
+            table.diverged(observable.arm, observable.over)[_divergence_edge(observable.arm, observable.over, table)].sum()
+        )
     return table.seeds
 
 
@@ -204,10 +208,15 @@ def _tuned(arm: str, over: str, table: TrialTable, weights: Numbers) -> NDArray[
     best = _mean(table.losses(arm, over, "validation_loss"), weights).argmin(axis=1)
     grid = table.grid(arm, over)
     if best[0] in (0, len(grid) - 1):
-        raise Undecidable(
+        raise UndecidableError(
             "inconclusive", f"the best {over} of arm '{arm}', {grid[best[0]]:.3g}, lies on the edge of its grid; widen the grid"
         )
     return np.asarray(best)
+
+
+def tuned_index(arm: str, over: str, table: TrialTable) -> int:
+    """Index of the arm's tuned value on its grid. Raises UndecidableError at an edge."""
+    return int(_tuned(arm, over, table, table.resamples[:1])[0])
 
 
 def _tuned_loss(observable: TunedLoss, table: TrialTable, weights: Numbers) -> Numbers:
@@ -223,12 +232,13 @@ def _max_trainable(observable: MaxTrainable, table: TrialTable, weights: Numbers
     grid = np.log2(table.grid(observable.arm, observable.over))
     inside = loss <= bar[:, None]
     if not inside[0].any():
-        raise Undecidable(
-            "inconclusive", f"no {observable.over} of arm '{observable.arm}' comes within {observable.within:.0%} of the best loss"
+        raise UndecidableError(
+            "inconclusive",
+            f"no {observable.over} of arm '{observable.arm}' comes within {observable.within:.0%} of the best loss",
         )
     last = len(grid) - 1 - inside[:, ::-1].argmax(axis=1)
     if last[0] == len(grid) - 1:
-        raise Undecidable(
+        raise UndecidableError(
             "inconclusive", f"arm '{observable.arm}' still trains at the largest {observable.over} of its grid; widen the grid"
         )
     after = np.minimum(last + 1, len(grid) - 1)
@@ -249,7 +259,9 @@ def _divergence_edge(arm: str, over: str, table: TrialTable) -> int:
     """Index of the lowest value at which more than half of the seeds diverge."""
     most = np.flatnonzero(table.diverged(arm, over).mean(axis=1) > 0.5)
     if not len(most):
-        raise Undecidable("out of regime", f"arm '{arm}' diverges in most seeds at no {over} of its grid: nothing to look at here")
+        raise UndecidableError(
+            "out of regime", f"arm '{arm}' diverges in most seeds at no {over} of its grid: nothing to look at here"
+        )
     return int(most[0])
 
 
@@ -305,7 +317,7 @@ def _log2(observable: Log2, table: TrialTable, weights: Numbers) -> Numbers:
 def _share(observable: Share, table: TrialTable, weights: Numbers) -> Numbers:
     whole = observe(observable.whole, table)
     if whole.low < observable.whole_at_least:
-        raise Undecidable(
+        raise UndecidableError(
             "out of regime",
             f"the whole effect is {whole.estimate:.2g} [{whole.low:.2g}, {whole.high:.2g}] and not surely above"
             f" {observable.whole_at_least:g}: there is nothing to take a share of",
@@ -317,7 +329,7 @@ def _counts(observable: FailureRate | CureRate, table: TrialTable) -> tuple[int,
     """Successes and runs."""
     over, grid = observable.over, table.grid(observable.arm, observable.over)
     if isinstance(observable, FailureRate):
-        best = _tuned(observable.tuned_for, over, table, table.resamples[:1])[0]
+        best = tuned_index(observable.tuned_for, over, table)
         value = table.grid(observable.tuned_for, over)[best]
         failed = table.diverged(observable.arm, over)[_position(grid, value, observable.arm, over)]
         return int(failed.sum()), len(failed)
@@ -332,7 +344,7 @@ def _counts(observable: FailureRate | CureRate, table: TrialTable) -> tuple[int,
 def _position(grid: Numbers, value: float, arm: str, over: str) -> int:
     near = int(np.abs(np.log(grid / value)).argmin())
     if not math.isclose(grid[near], value, rel_tol=1e-6):
-        raise Undecidable("inconclusive", f"arm '{arm}' has no {over} of {value:.3g} to compare at; widen its grid")
+        raise UndecidableError("inconclusive", f"arm '{arm}' has no {over} of {value:.3g} to compare at; widen its grid")
     return near
 
 
@@ -348,4 +360,3 @@ ESTIMATORS: dict[type, Callable[[Any, TrialTable, Numbers], Numbers]] = {
     Log2: _log2,
     Share: _share,
 }
-

@@ -49,9 +49,7 @@ class Plan:
     def without(self, done: Collection[str]) -> tuple[PlannedPack, ...]:
         """What is left to train. A pack keeps its lanes as long as none is done, so that its checkpoint still fits."""
         left = ((pack, [trial for trial in pack.trials if trial.digest not in done]) for pack in self.packs)
-        return tuple(
-            pack if len(trials) == len(pack.trials) else make_pack(trials) for pack, trials in left if trials
-        )
+        return tuple(pack if len(trials) == len(pack.trials) else make_pack(trials) for pack, trials in left if trials)
 
 
 def points(study: Study, scale: str) -> Iterable[tuple[str, dict[str, Value]]]:

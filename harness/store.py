@@ -22,6 +22,11 @@ class Store:
         self.is_local = isinstance(self.files, LocalFileSystem)
         self.root = str(Path(root).absolute()) if self.is_local else root.rstrip("/")
 
+    @property
+    def root_uri(self) -> str:
+        """The URI with an absolute path, for workers that start in another directory."""
+        return self.root if self.is_local else self.uri
+
     def path(self, name: str) -> str:
         return f"{self.root}/{name}"
 

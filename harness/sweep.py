@@ -23,9 +23,9 @@ os.environ.setdefault("TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
 
-import ray  # noqa: E402
-from ray import tune  # noqa: E402
-from ray.tune import Callback, FailureConfig, RunConfig, TuneConfig, Tuner  # noqa: E402
+import ray
+from ray import tune
+from ray.tune import Callback, FailureConfig, RunConfig, TuneConfig, Tuner
 
 # A pack is tried this often again after its first failure.
 RETRIES = 2
@@ -79,6 +79,10 @@ class Relay(Callback):
 
     def __init__(self, listener: Listener):
         self.listener = listener
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Ray pickles callbacks with its experiment state, which is never restored here."""
+        return {}
 
     def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
         self.listener.progress(trial.config["pack"], result["progress"])
@@ -153,5 +157,3 @@ def cause(error_file: str | None) -> str:
             break
         error = inner
     return f"{type(error).__name__}: {one_line(error)}"
-
-

@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pandas as pd
 import pyarrow as pa
@@ -85,7 +85,7 @@ def rows(
         "device": device,
         "data_hash": data_hash,
         "pack": pack,
-        "finished_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "environment": canonical_json(environment),
     }
     return pa.Table.from_pylist(

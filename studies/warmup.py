@@ -46,26 +46,31 @@ STUDY = Study(
     ),
     measurement=Measurement(probes=20, evaluations=4, evaluation_examples=64, final_examples=128),
     arms={
-        "none": Arm(label="AdamW, no warmup", settings={"warmup_fraction": 0.0}),
-        "warmup_0.5%": Arm(label="AdamW, 0.5% warmup", settings={"warmup_fraction": 0.005}),
-        "warmup_5%": Arm(label="AdamW, 5% warmup", settings={"warmup_fraction": 0.05}),
-        "warmup_20%": Arm(label="AdamW, 20% warmup", settings={"warmup_fraction": 0.2}),
-        "radam": Arm(label="RAdam, no warmup", settings={"optimizer": "radam", "warmup_fraction": 0.0}),
+        "none": Arm(panel="Adam", label="AdamW, no warmup", settings={"warmup_fraction": 0.0}),
+        "warmup_0.5%": Arm(panel="Adam", label="AdamW, 0.5% warmup", settings={"warmup_fraction": 0.005}),
+        "warmup_5%": Arm(panel="Adam", label="AdamW, 5% warmup", settings={"warmup_fraction": 0.05}),
+        "warmup_20%": Arm(panel="Adam", label="AdamW, 20% warmup", settings={"warmup_fraction": 0.2}),
+        "radam": Arm(panel="Adam", label="RAdam, no warmup", settings={"optimizer": "radam", "warmup_fraction": 0.0}),
         "first_gradient": Arm(
-            label="AdamW, v0 = g0², no warmup", settings={"second_moment_start": "first_gradient", "warmup_fraction": 0.0}
+            panel="Adam",
+            label="AdamW, v0 = g0², no warmup",
+            settings={"second_moment_start": "first_gradient", "warmup_fraction": 0.0},
         ),
         # SGD's decay is L2, multiplied by its much larger LR: none here, so that the arms differ in the ramp alone.
         "sgd": Arm(
+            panel="SGD",
             label="SGD, no warmup",
             settings={"optimizer": "sgd", "warmup_fraction": 0.0, "weight_decay": 0.0},
             factors={"peak_lr": log2_grid(-8, -1)},
         ),
         "sgd_warmup_5%": Arm(
+            panel="SGD",
             label="SGD, 5% warmup",
             settings={"optimizer": "sgd", "warmup_fraction": 0.05, "weight_decay": 0.0},
             factors={"peak_lr": log2_grid(-6, 1)},
         ),
         "sgd_warmup_20%": Arm(
+            panel="SGD",
             label="SGD, 20% warmup",
             settings={"optimizer": "sgd", "warmup_fraction": 0.2, "weight_decay": 0.0},
             factors={"peak_lr": log2_grid(-6, 1)},
@@ -90,6 +95,7 @@ STUDY = Study(
         "laptop": Scale(description="two CPU cores, at most five minutes of training"),
         "gpu": Scale(
             description="one GPU, about a minute",
+            device="cuda",
             workload={"width": 128, "depth": 4, "heads": 4, "context": 64},
             training={"batch_size": 16, "steps": 1000, "precision": "tf32"},
             measurement={"evaluation_examples": 128, "final_examples": 512},
@@ -102,9 +108,10 @@ STUDY = Study(
             seeds=5,
         ),
         "cluster": Scale(
-            description="many GPUs, hours: a 124M-parameter model on web text",
-            workload={"dataset": "web-text", "width": 768, "depth": 12, "heads": 12, "context": 1024},
-            training={"batch_size": 256, "steps": 10_000, "precision": "bf16"},
+            description="many GPUs, hours: a 115M-parameter byte-level model on web text",
+            device="cuda",
+            workload={"dataset": "web-text", "width": 768, "depth": 16, "heads": 12, "context": 1024},
+            training={"batch_size": 64, "steps": 4000, "precision": "bf16"},
             measurement={"evaluation_examples": 512, "final_examples": 2048, "probes": 100, "evaluations": 20},
             factors={"peak_lr": log2_grid(-13, -4, per_octave=1)},
             arm_factors={

@@ -74,7 +74,9 @@ class Measurement(Spec):
     """What is measured while training. Probed steps also see two half batches, for the variance of the gradient."""
 
     probes: int = Field(default=20, ge=2, description="probed steps, evenly spread; the first 1% of steps come on top")
-    evaluations: int = Field(default=4, ge=1, description="passes over the validation sample, evenly spread, last one at the end")
+    evaluations: int = Field(
+        default=4, ge=1, description="passes over the validation sample, evenly spread, last one at the end"
+    )
     evaluation_examples: int = Field(default=64, ge=1, description="sequences of the validation sample")
     final_examples: int = Field(default=128, ge=1, description="sequences of the final validation and test samples")
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from typing import Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -31,6 +31,7 @@ class Arm(Spec):
     """A setting that is compared: overrides of Workload or Training fields, and its own values of a factor if need be."""
 
     label: str
+    panel: str = Field(default="", description="arms of one panel share a plot")
     settings: dict[str, Value] = {}
     factors: Factors = {}
 
@@ -39,6 +40,7 @@ class Scale(Spec):
     """How large a study is run: overrides, seeds, and what it is meant for."""
 
     description: str
+    device: Literal["cpu", "cuda"] = Field(default="cpu", description="what the scale is meant for; plans assume it")
     workload: dict[str, Value] = {}
     training: dict[str, Value] = {}
     measurement: dict[str, Value] = {}

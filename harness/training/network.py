@@ -42,7 +42,9 @@ class PackedNetwork:
         decays = [torch.full((size,), float(p.decays)) for p, size in zip(self.model.parameters, self.sizes, strict=True)]
         self.decays_P = torch.cat(decays).to(device)
         self.layers = tuple(dict.fromkeys(p.layer for p in self.model.parameters))
-        owner = [torch.full((size,), self.layers.index(p.layer)) for p, size in zip(self.model.parameters, self.sizes, strict=True)]
+        owner = [
+            torch.full((size,), self.layers.index(p.layer)) for p, size in zip(self.model.parameters, self.sizes, strict=True)
+        ]
         self.layer_of_P = torch.cat(owner).to(device)
 
     def losses(self, windows_KBT: Tensor) -> Tensor:

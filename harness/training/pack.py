@@ -74,7 +74,9 @@ class Pack:
         """Train until the end, or for about so many seconds."""
         started = time.perf_counter()
         if self.step == 0:
-            self.records["initial_loss"].copy_(self.network.evaluate(self._sample("validation", self.measurement.evaluation_examples)))
+            self.records["initial_loss"].copy_(
+                self.network.evaluate(self._sample("validation", self.measurement.evaluation_examples))
+            )
         while not self.done and time.perf_counter() - started < seconds:
             self._train_step()
         if self.done:
@@ -175,7 +177,10 @@ class Pack:
         records = {name: value.cpu().numpy().astype(np.float64) for name, value in self.records.items()}
         return [
             lane_result(
-                {name: np.moveaxis(value, -2 if name.startswith("probe_layer") else -1, 0)[lane] for name, value in records.items()},
+                {
+                    name: np.moveaxis(value, -2 if name.startswith("probe_layer") else -1, 0)[lane]
+                    for name, value in records.items()
+                },
                 lr=self.lr_table[:, lane],
                 probe_steps=self.probe_steps,
                 evaluation_steps=self.evaluation_steps,

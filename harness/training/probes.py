@@ -22,7 +22,9 @@ def probe_steps(steps: int, measurement: Measurement) -> list[int]:
 
 def evaluation_steps(steps: int, measurement: Measurement) -> list[int]:
     """Evenly spread steps after which the validation sample is evaluated; the last step is one."""
-    return sorted({max(0, round((index + 1) * steps / measurement.evaluations) - 1) for index in range(measurement.evaluations)})
+    return sorted(
+        {max(0, round((index + 1) * steps / measurement.evaluations) - 1) for index in range(measurement.evaluations)}
+    )
 
 
 def gradient_variance(network: PackedNetwork, windows_KBT: Tensor, gradient_KP: Tensor) -> Tensor:

@@ -1,0 +1,370 @@
+"""The `folklore` command. It wires the parts together and turns errors into one line.
+
+Exit codes: 0 fine · 1 a run failed (packs given up, a check failed) · 2 bad input or an unusable environment ·
+130 interrupted, with everything finished kept.
+"""
+
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from harness import catalog, records
+from harness.errors import UserError, one_line
+from harness.judge import Verdict, spell
+from harness.ledger import Ledger
+from harness.run import Options, Outcome, Prepared, default_scale, prepare, sync, train
+from harness.spec import Study
+from harness.store import Store
+from harness.view import RunView, duration
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    help="Put claims about training neural networks to the test.\n\n"
+    "Exit codes: 0 fine, 1 a run failed, 2 bad input, 130 interrupted.",
+)
+out = Console()
+err = Console(stderr=True)
+
+StudyName = Annotated[
+    str, typer.Argument(metavar="STUDY", help="a study's name (see `folklore list`) or a .json or .yaml file")
+]
+ScaleName = Annotated[
+    str | None, typer.Option("--scale", help="smoke, laptop, gpu or cluster; default: what fits this machine")
+]
+StoreUri = Annotated[str, typer.Option("--store", envvar="FOLKLORE_STORE", help="where results lie: a folder, s3://…, gs://…")]
+TrackingUri = Annotated[
+    str | None, typer.Option("--tracking", envvar="FOLKLORE_TRACKING", help="MLflow; default: STORE/mlflow.db")
+]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="packs side by side; default: one a core, or one a GPU")]
+Lanes = Annotated[int | None, typer.Option("--lanes", min=1, help="most trials a pack; default: by device and memory")]
+Datasets = Annotated[
+    list[str] | None, typer.Option("--data", metavar="NAME=DATASET", help="use DATASET where a study names NAME")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON instead of a table")]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def one_line_errors(command: Command) -> Command:
+    """Bad input ends in one line and exit code 2, never in a traceback."""
+
+    @wraps(command)
+    def guarded(*args: Any, **options: Any) -> Any:
+        try:
+            return command(*args, **options)
+        except UserError as error:
+            err.print(f"error: {one_line(error)}", style="red", highlight=False, markup=False, soft_wrap=True)
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            err.print("interrupted", style="red")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return guarded  # type: ignore[return-value]
+
+
+@app.command("list")
+@one_line_errors
+def list_studies(as_json: AsJson = False) -> None:
+    """The studies, their scales, and how many claims of the register each judges."""
+    claims = catalog.register().claims
+    rows = []
+    for name in catalog.study_names():
+        study = catalog.load_study(name)
+        filed = sum(claim.study == name for claim in claims)
+        rows.append(
+            {
+                "study": name,
+                "judges": len(study.judgements),
+                "registered": filed,
+                "scales": list(study.scales),
+                "question": study.question,
+            }
+        )
+    studied = {row["study"] for row in rows}
+    unstudied = [claim for claim in claims if claim.study not in studied]
+    _print_rows(rows, as_json)
+    if not as_json:
+        out.print(
+            f"{len(claims)} claims registered; {len(unstudied)} of them belong to studies not written yet", highlight=False
+        )
+
+
+@app.command()
+@one_line_errors
+def plan(
+    study: StudyName,
+    scale: ScaleName = None,
+    store: StoreUri = "results",
+    workers: Workers = None,
+    lanes: Lanes = None,
+    data: Datasets = None,
+    as_json: AsJson = False,
+) -> None:
+    """Trials, packs, and an estimate of time and memory. Trains nothing."""
+    chosen = catalog.load_study(study)
+    options = Options(store=store, workers=workers, lanes=lanes, datasets=_datasets(data))
+    ready = prepare(chosen, scale or default_scale(chosen), options, Ledger(Store(store), chosen.name), only_plan=True)
+    facts = _plan_facts(ready)
+    if as_json:
+        _print_json(facts)
+        return
+    table = Table(show_header=False, box=None)
+    for name, value in facts.items():
+        table.add_row(name.replace("_", " "), str(value))
+    out.print(table)
+
+
+@app.command()
+@one_line_errors
+def run(
+    study: StudyName,
+    scale: ScaleName = None,
+    store: StoreUri = "results",
+    tracking: TrackingUri = None,
+    address: Annotated[str | None, typer.Option("--address", help="a Ray cluster; default: this machine")] = None,
+    workers: Workers = None,
+    lanes: Lanes = None,
+    data: Datasets = None,
+) -> None:
+    """Train what is missing, judge, and write the page. Finished packs are never trained again."""
+    chosen = catalog.load_study(study)
+    options = Options(store, tracking, address, workers, lanes, _datasets(data))
+    files = Store(store)
+    files.check_writable()
+    ledger = Ledger(files, chosen.name)
+    ready = prepare(chosen, scale or default_scale(chosen), options, ledger)
+    outcome = _train_or_sync(ready, options, ledger)
+    if outcome is not None and outcome.interrupted:
+        left = len(ready.plan.without(ledger.digests()))
+        err.print(
+            f"interrupted: {outcome.trained} trials are kept, {left} packs are left; the same command goes on", highlight=False
+        )
+        raise typer.Exit(INTERRUPTED)
+    found = records.stored_set(chosen, ready.plan.scale, ready.plan.device, ledger)
+    _print_verdicts(found.verdicts(), as_json=False)
+    page = _write_pages(files, [chosen.name]) / f"{chosen.name}.html"
+    out.print(f"page: {page}", highlight=False, soft_wrap=True)
+    out.print(f"MLflow: {_browse(options, files)}", highlight=False, soft_wrap=True)
+    if outcome is not None and outcome.given_up:
+        err.print(f"{outcome.given_up} trials were given up; their claims are invalid until they train", style="red")
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+@one_line_errors
+def verdicts(
+    study: Annotated[str | None, typer.Argument(metavar="[STUDY]", help="default: all studies")] = None,
+    scale: ScaleName = None,
+    store: StoreUri = "results",
+    published: Annotated[bool, typer.Option("--published", help="judge the published evidence, not the store")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Judge stored trials anew, and say in one sentence why."""
+    names = [study] if study else catalog.study_names()
+    found: list[Verdict] = []
+    for name in names:
+        chosen = catalog.load_study(name)
+        if scale is not None:
+            chosen.scale(scale)
+        sets = _published(chosen) if published else records.stored_sets(chosen, Ledger(Store(store), chosen.name))
+        found += [verdict for each in sets if scale in (None, each.scale) for verdict in each.verdicts()]
+    _print_verdicts(found, as_json)
+    if not found and not as_json:
+        err.print("no stored trials to judge: run a study first, or judge the published evidence with --published")
+
+
+@app.command()
+@one_line_errors
+def report(
+    store: StoreUri = "results", output: Annotated[str | None, typer.Option("--output", help="default: STORE/pages")] = None
+) -> None:
+    """Write all pages again from stored and published trials. Trains nothing."""
+    folder = _write_pages(Store(store), catalog.study_names(), Path(output) if output else None)
+    out.print(f"pages: {folder / 'index.html'}", highlight=False, soft_wrap=True)
+
+
+@app.command("sync")
+@one_line_errors
+def sync_mlflow(
+    study: Annotated[str | None, typer.Argument(metavar="[STUDY]", help="default: all studies")] = None,
+    store: StoreUri = "results",
+    tracking: TrackingUri = None,
+    everything: Annotated[bool, typer.Option("--all", help="look at every pack, also those marked as there")] = False,
+) -> None:
+    """Bring MLflow up to the ledger: whatever it lacks is written, what it has is left alone."""
+    for name in [study] if study else catalog.study_names():
+        chosen = catalog.load_study(name)
+        count = sync(chosen, Options(store, tracking), Ledger(Store(store), chosen.name), everything)
+        out.print(f"{chosen.name}: {count} packs brought to MLflow", highlight=False)
+
+
+@app.command()
+@one_line_errors
+def publish(
+    study: StudyName,
+    scale: ScaleName = None,
+    store: StoreUri = "results",
+) -> None:
+    """Copy a scale's trials into the published evidence, from which the pages are built without training."""
+    chosen = catalog.load_study(study)
+    wanted = scale or default_scale(chosen)
+    sets = [each for each in records.stored_sets(chosen, Ledger(Store(store), chosen.name)) if each.scale == wanted]
+    if not sets:
+        raise UserError(f"study '{chosen.name}' has no stored trials at scale '{wanted}': run it first")
+    for each in sets:
+        out.print(f"published: {catalog.extension('evidence').publish(each)}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+@one_line_errors
+def schema() -> None:
+    """The JSON Schema of a study, for editors and for studies written as JSON or YAML."""
+    _print_json(Study.model_json_schema())
+
+
+@app.command()
+@one_line_errors
+def doctor(store: StoreUri = "results", tracking: TrackingUri = None, as_json: AsJson = False) -> None:
+    """Check versions, devices, memory, store and MLflow, and say how to mend what is wrong."""
+    from harness.doctor import examine
+
+    checks = list(examine(Options(store, tracking)))
+    _print_rows(
+        [{"check": c.name, "ok": "yes" if c.ok else "NO", "found": c.found, "mend": "" if c.ok else c.mend} for c in checks],
+        as_json,
+    )
+    if not all(check.ok for check in checks):
+        raise typer.Exit(FAILED)
+
+
+def _train_or_sync(ready: Prepared, options: Options, ledger: Ledger) -> Outcome | None:
+    """Train what is left; where nothing is, only bring MLflow up to date."""
+    facts = _plan_facts(ready)
+    out.print(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials", highlight=False)
+    if not ready.left:
+        out.print("nothing to train: all trials are in the ledger")
+        sync(ready.plan.study, options, ledger)
+        return None
+    out.print(
+        f"training {facts['trials_left']} trials in {facts['packs_left']} packs on {facts['workers']} workers,"
+        f" about {facts['time']} ({facts['time_from']})",
+        highlight=False,
+    )
+    return train(ready, options, ledger, RunView({pack.key: len(pack.trials) for pack in ready.left}))
+
+
+def _plan_facts(ready: Prepared) -> dict[str, Any]:
+    plan, estimate = ready.plan, ready.estimate
+    return {
+        "study": plan.study.name,
+        "version": plan.study.version,
+        "study_hash": plan.study.hash,
+        "scale": plan.scale,
+        "device": f"{ready.device.count} x {ready.device.name}",
+        "dataset": f"{ready.dataset} ({plan.data_hash})",
+        "parameters": ready.parameters,
+        "arms": len(plan.study.arms),
+        "seeds": plan.study.seeds_at(plan.scale),
+        "trials": len(plan.trials),
+        "trials_left": sum(len(pack.trials) for pack in ready.left),
+        "packs_left": len(ready.left),
+        "workers": estimate.workers,
+        "seconds": round(estimate.seconds, 1),
+        "time": duration(estimate.seconds),
+        "time_from": estimate.source,
+        "memory_gib": round(estimate.workers * estimate.pack_bytes / 2**30, 2),
+    }
+
+
+def _datasets(pairs: Sequence[str] | None) -> dict[str, str]:
+    chosen = dict(pair.partition("=")[::2] for pair in pairs or ())
+    for name, dataset in chosen.items():
+        if not name or not dataset:
+            raise UserError(f"--data {name}: write it as NAME=DATASET, for example web-text=text:/data/web.txt")
+    return chosen
+
+
+def _published(study: Study) -> list[records.RecordSet]:
+    return list(catalog.extension("evidence").published_sets(study))
+
+
+def _write_pages(store: Store, fresh: Iterable[str], output: Path | None = None) -> Path:
+    """All pages, from the store where it has a study's scale, else from the published evidence."""
+    if output is None:
+        output = Path(store.root if store.is_local else "results").absolute() / "pages"
+    studies = [catalog.load_study(name) for name in sorted({*catalog.study_names(), *fresh})]
+    sets = []
+    for study in studies:
+        own = records.stored_sets(study, Ledger(store, study.name))
+        have = {(each.scale, each.device) for each in own}
+        sets += own + [each for each in _published(study) if (each.scale, each.device) not in have]
+    catalog.extension("site").write(output, studies, catalog.register(), sets)
+    return output
+
+
+def _browse(options: Options, store: Store) -> str:
+    if options.tracking is not None:
+        return options.tracking
+    return (
+        "make mlflow, then open http://127.0.0.1:5000"
+        if store.is_local
+        else "mlflow ui --backend-store-uri sqlite:///results/mlflow.db"
+    )
+
+
+def _print_verdicts(found: Sequence[Verdict], as_json: bool) -> None:
+    if as_json:
+        _print_json([verdict.row() for verdict in found])
+        return
+    colours = {"supported": "green", "refuted": "red"}
+    table = Table("claim", "scale", "verdict", "estimate", "95% interval", "why", show_lines=True)
+    for verdict in found:
+        shown = ("", "") if verdict.estimate is None else (spell(verdict.estimate, verdict.unit), _interval(verdict))
+        label = f"{verdict.scale} ({verdict.device})"
+        table.add_row(
+            verdict.claim, label, f"[{colours.get(verdict.verdict, 'yellow')}]{verdict.verdict}", *shown, verdict.reason
+        )
+    if found:
+        out.print(table)
+
+
+def _interval(verdict: Verdict) -> str:
+    assert verdict.low is not None
+    assert verdict.high is not None
+    return f"{spell(verdict.low, verdict.unit)} to {spell(verdict.high, verdict.unit)}"
+
+
+def _print_rows(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        _print_json(list(rows))
+        return
+    table = Table(*(rows[0] if rows else ()))
+    for row in rows:
+        table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
+    out.print(table)
+
+
+def _print_json(value: Any) -> None:
+    json.dump(value, sys.stdout, indent=1, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    app()
+
+
+if __name__ == "__main__":
+    main()

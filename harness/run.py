@@ -1,0 +1,207 @@
+"""From a study to recorded trials: plan, subtract what the ledger holds, train the rest, keep MLflow up."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness import cost, data, table
+from harness.cost import Estimate
+from harness.errors import UserError
+from harness.ledger import Ledger
+from harness.machine import Device, available_memory_bytes, environment, local_device
+from harness.plan import Plan, PlannedPack, make_plan
+from harness.spec import Study
+from harness.store import Store
+from harness.training.network import build
+from harness.view import RunView
+
+if TYPE_CHECKING:
+    from harness.projector import Projector
+    from harness.tracking import Tracker
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where a run reads and writes, and on what. `datasets` maps a dataset a study names to the one to use for it."""
+
+    store: str = "results"
+    tracking: str | None = None
+    address: str | None = None
+    workers: int | None = None
+    lanes: int | None = None
+    datasets: Mapping[str, str] = field(default_factory=dict)
+
+    def device(self) -> Device:
+        device = local_device()
+        return device if self.workers is None else replace(device, count=self.workers)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A plan with everything that can be known before training."""
+
+    plan: Plan
+    dataset: str
+    left: tuple[PlannedPack, ...]
+    estimate: Estimate
+    parameters: int
+    device: Device
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to."""
+
+    trained: int
+    given_up: int
+    interrupted: bool
+    not_in_mlflow: int
+    launch: str | None
+
+
+def default_scale(study: Study) -> str:
+    """The scale that fits this machine: gpu where there is one, laptop elsewhere."""
+    wanted = "gpu" if local_device().kind == "cuda" else "laptop"
+    return wanted if wanted in study.scales else next(iter(study.scales))
+
+
+def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_plan: bool = False) -> Prepared:
+    """Plan a study at a scale against what is done. Trains nothing; raises UserError where it could not be run.
+
+    only_plan: assume the device the scale is meant for, and data that is still to be given.
+    """
+    workloads = {study.configuration(scale, arm, {}).workload for arm in study.arms}
+    datasets = {options.datasets.get(workload.dataset, workload.dataset) for workload in workloads}
+    if len(datasets) != 1:
+        raise UserError(f"study '{study.name}' names {len(datasets)} datasets at scale '{scale}': one a study for now")
+    (dataset,) = datasets
+    (workload,) = workloads
+    if not only_plan:
+        data.load(dataset).check(workload.context)
+    vocabulary, data_hash = data.describe(dataset)
+    device = _device(study, scale, options, only_plan)
+    model = build(workload, vocabulary)
+    parameters = sum(math.prod(p.shape) for p in model.parameters)
+    heaviest = study.configuration(scale, next(iter(study.arms)), {})
+    free = device.memory_bytes if device.is_assumed else available_memory_bytes(device)
+    fitting = cost.lanes_that_fit(heaviest, parameters, vocabulary, device, free)
+    if fitting < 1:
+        need = cost.lane_bytes(heaviest, parameters, vocabulary)
+        raise UserError(
+            f"study '{study.name}' at scale '{scale}' needs {need / 2**30:.1f} GiB a lane, and {device.name} has"
+            f" {free / 2**30:.1f} GiB free for {device.count} workers; choose a smaller scale or fewer --workers"
+        )
+    plan = make_plan(study, scale, device.kind, data_hash, min(options.lanes or fitting, fitting))
+    left = plan.without(ledger.digests())
+    shape = (parameters, model.matmul_parameters, vocabulary)
+    estimate = cost.estimate(plan, left, device, shape, _measured(ledger, plan))
+    return Prepared(plan, dataset, left, estimate, parameters, device)
+
+
+def _device(study: Study, scale: str, options: Options, only_plan: bool) -> Device:
+    """The device to run on; a precision it does not have is refused. A plan may assume a GPU that is not here."""
+    device = options.device()
+    if only_plan and study.scale(scale).device == "cuda" and device.kind == "cpu":
+        return replace(cost.ASSUMED_GPU, count=options.workers or 1)
+    for arm in study.arms:
+        precision = study.configuration(scale, arm, {}).training.precision
+        if precision not in cost.RATES[device.kind].flops_per_second:
+            raise UserError(
+                f"study '{study.name}' at scale '{scale}': precision {precision} needs a CUDA GPU and this machine has none;"
+                f" choose another --scale (this machine fits {default_scale(study)})"
+            )
+    return device
+
+
+def train(prepared: Prepared, options: Options, ledger: Ledger, view: RunView) -> Outcome:
+    """Train what is left and project it into MLflow. Finished packs are kept whatever happens."""
+    from harness import sweep  # ray and mlflow take seconds to import: not for a plan, nor where nothing is left
+    from harness.job import TrainingJob
+    from harness.projector import Projector
+
+    plan, study = prepared.plan, prepared.plan.study
+    jobs = {
+        pack.key: TrainingJob(study, plan.scale, plan.device, prepared.dataset, ledger.store.root_uri, pack)
+        for pack in prepared.left
+    }
+    tracker = open_tracker(study, options, ledger.store)
+    tracker.close_stale()
+    launch = tracker.launch(plan.scale, environment(), sum(len(pack.trials) for pack in prepared.left))
+    projector = Projector(ledger, tracker, launch)
+    for pack in ledger.not_projected():
+        projector.add(pack)
+    listener = _Listener(view, ledger, projector, {pack.key: pack for pack in prepared.left})
+    projector.start()
+    status = "KILLED"
+    try:
+        resources = sweep.Resources(prepared.device.kind, prepared.estimate.workers, options.address)
+        with view:
+            sweep.run(jobs, resources, listener)
+        projector.drain()
+        ended = len(listener.finished_packs) + len(listener.failed_packs)
+        interrupted = ended < len(jobs)
+        status = "KILLED" if interrupted else "FAILED" if listener.failed_packs else "FINISHED"
+    finally:
+        tracker.finish(launch, status)
+    trained = sum(len(jobs[key].pack.trials) for key in listener.finished_packs)
+    given_up = sum(len(jobs[key].pack.trials) for key in listener.failed_packs)
+    return Outcome(trained, given_up, interrupted, len(projector.missed), launch)
+
+
+def sync(study: Study, options: Options, ledger: Ledger, everything: bool = False) -> int:
+    """Project what MLflow lacks; returns the number of packs projected."""
+    from harness.projector import Projector
+
+    if everything:
+        ledger.forget_projections()
+    waiting = ledger.not_projected()
+    if not waiting:
+        return 0
+    tracker = open_tracker(study, options, ledger.store)
+    tracker.close_stale()
+    projector = Projector(ledger, tracker, parent=None)
+    for pack in waiting:
+        projector.project(pack)
+    return projector.projected
+
+
+def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
+    from harness.tracking import Tracker, default_uri
+
+    local = Path(store.root) if store.is_local else Path("results").absolute()
+    if options.tracking is None:
+        local.mkdir(parents=True, exist_ok=True)
+    uri = options.tracking or default_uri(local)
+    return Tracker(uri, study, artifacts=local / "mlartifacts" if uri.startswith("sqlite:") else None)
+
+
+class _Listener:
+    """Passes a sweep's events to the view, the ledger's failures and the projector."""
+
+    def __init__(self, view: RunView, ledger: Ledger, projector: "Projector", packs: Mapping[str, PlannedPack]):
+        self.view, self.ledger, self.projector, self.packs = view, ledger, projector, packs
+        self.finished_packs: list[str] = []
+        self.failed_packs: list[str] = []
+        self.progress = view.progress
+
+    def finished(self, pack: str) -> None:
+        self.finished_packs.append(pack)
+        self.projector.add(pack)
+        self.view.finished(pack)
+
+    def failed(self, pack: str, error: str) -> None:
+        self.failed_packs.append(pack)
+        self.ledger.write_failure(pack, [trial.digest for trial in self.packs[pack].trials], error)
+        self.view.failed(pack, error)
+
+
+def _measured(ledger: Ledger, plan: Plan) -> dict[str, float]:
+    """Mean seconds a trial of each shape took on this kind of device, from the ledger."""
+    trials = ledger.trials(table.SUMMARY)
+    if trials.empty:
+        return {}
+    keys = {trial.digest: trial.configuration.pack_key for trial in plan.trials}
+    same = trials[trials["device"] == plan.device]
+    return {str(key): float(value) for key, value in same.groupby(same["digest"].map(keys))["seconds"].mean().items()}

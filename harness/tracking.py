@@ -1,0 +1,196 @@
+"""The ledger's projection into MLflow: what people browse. The only module that imports mlflow.
+
+One experiment a study, a parent run a launch, a child run a trial. A trial is found again by its pack's tag, so that
+projecting twice does no harm. One writer: this process.
+"""
+
+import json
+import logging
+import math
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from harness.errors import UserError, one_line
+from harness.spec import Study
+from harness.table import CURVE_PREFIX
+
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "ERROR")
+os.environ.setdefault("MLFLOW_ENABLE_ASYNC_LOGGING", "false")
+# A server that is away must not hold up training for minutes; the ledger keeps what it misses.
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
+
+for _name in ("alembic", "mlflow", "sqlalchemy"):
+    logging.getLogger(_name).setLevel(logging.ERROR)
+
+from mlflow import MlflowClient  # noqa: E402
+from mlflow.entities import Metric, Param, Run, RunTag, ViewType  # noqa: E402
+
+# Limits of MLflow's log_batch.
+METRICS_A_BATCH, PARAMS_A_BATCH = 1000, 100
+CONNECT_SECONDS = 5.0
+
+# curve column -> (step column, name in MLflow)
+CURVES = {
+    "train_loss": ("step", "train/loss"),
+    "lr": ("step", "train/lr"),
+    "evaluation_loss": ("evaluation_step", "validation/loss"),
+    "probe_gradient_norm": ("probe_step", "gradient/norm"),
+    "probe_gradient_variance": ("probe_step", "gradient/variance"),
+    "probe_update_ratio": ("probe_step", "update/ratio_to_weights"),
+    "probe_weight_norm": ("probe_step", "weights/norm"),
+}
+FINALS = {
+    "test_loss": "final/test_loss",
+    "validation_loss": "final/validation_loss",
+    "train_loss": "final/train_loss",
+    "initial_loss": "initial/loss",
+    "divergence_step": "final/divergence_step",
+    "seconds": "cost/seconds",
+    "examples_per_second": "cost/pack_examples_per_second",
+    "peak_memory_bytes": "cost/pack_peak_memory_bytes",
+}
+PARENT, LAUNCHER = "mlflow.parentRunId", "folklore.launcher"
+
+
+def default_uri(store_root: Path) -> str:
+    return f"sqlite:///{store_root / 'mlflow.db'}"
+
+
+class Tracker:
+    """Writes one study's launches and trials. Creates the database before anybody else opens it."""
+
+    def __init__(self, uri: str, study: Study, artifacts: Path | None = None):
+        _require_reachable(uri)
+        self.uri, self.study = uri, study
+        try:
+            self.client = MlflowClient(tracking_uri=uri)
+            experiment = self.client.get_experiment_by_name(study.name)
+            location = str(artifacts / study.name) if artifacts else None
+            self.experiment = experiment.experiment_id if experiment else self.client.create_experiment(study.name, location)
+        except Exception as error:  # MLflow lets the errors of its databases and of HTTP through
+            raise UserError(
+                f"MLflow at {uri}: cannot be used ({one_line(error)[:200]}); give another with --tracking"
+            ) from None
+
+    def launch(self, scale: str, environment: dict[str, str], trials: int) -> str:
+        """Open the parent run of one launch; returns its id."""
+        tags = {f"folklore.{name}": value for name, value in environment.items()}
+        tags |= {
+            "folklore.kind": "launch",
+            "folklore.scale": scale,
+            LAUNCHER: _launcher(),
+            "folklore.study_hash": self.study.hash,
+        }
+        run_id = str(self.client.create_run(self.experiment, run_name=f"{self.study.name} · {scale}", tags=tags).info.run_id)
+        params = {"scale": scale, "study_version": self.study.version, "study_hash": self.study.hash, "trials_to_train": trials}
+        self.client.log_batch(run_id, params=[Param(name, str(value)) for name, value in params.items()])
+        self.client.log_text(run_id, self.study.canonical_json(), "study.json")
+        return run_id
+
+    def attach(self, run_id: str, page: Path) -> None:
+        self.client.log_artifact(run_id, str(page))
+
+    def finish(self, run_id: str, status: str) -> None:
+        """status: FINISHED, FAILED or KILLED, in MLflow's words."""
+        self.client.set_terminated(run_id, status)
+
+    def close_stale(self) -> None:
+        """Close launches whose process is gone, and remove trials that a crash left half written."""
+        for run in self._runs("attributes.status = 'RUNNING'"):
+            if run.data.tags.get("folklore.kind") != "launch":
+                self.client.delete_run(run.info.run_id)
+            elif not _is_alive(run.data.tags.get(LAUNCHER, "")):
+                self.client.set_terminated(run.info.run_id, "KILLED")
+
+    def record(self, pack: str, trials: pd.DataFrame, parent: str | None) -> None:
+        """Project the trials of one pack; those already there are left alone."""
+        present = {run.data.tags.get("folklore.digest") for run in self._runs(f"tags.`folklore.pack` = '{pack}'")}
+        for _, trial in trials.iterrows():
+            if trial["digest"] not in present:
+                self._record_trial(trial, parent)
+
+    def _record_trial(self, trial: pd.Series, parent: str | None) -> None:
+        end = int(datetime.fromisoformat(trial["finished_at"]).timestamp() * 1000)
+        tags = {name: str(trial[name]) for name in ("digest", "pack", "arm", "scale", "device", "outcome", "data_hash")}
+        tags = {f"folklore.{name}": value for name, value in tags.items()} | {"folklore.kind": "trial"}
+        if parent is not None:
+            tags[PARENT] = parent
+        start = end - int(1000 * trial["seconds"])
+        run = self.client.create_run(self.experiment, start_time=start, tags=tags, run_name=_run_name(trial))
+        run_id = run.info.run_id
+        metrics = iter(list(_metrics(trial, end)))
+        params = [Param(name, str(value)) for name, value in _params(trial).items()][:PARAMS_A_BATCH]
+        while batch := list(islice(metrics, METRICS_A_BATCH)):
+            self.client.log_batch(run_id, metrics=batch, params=params, tags=[RunTag("folklore.trained", "yes")])
+            params = []
+        self.client.set_terminated(run_id, "FINISHED", end_time=end)
+
+    def _runs(self, query: str) -> Iterator[Run]:
+        token: str | None = None
+        while True:
+            page = self.client.search_runs([self.experiment], query, ViewType.ACTIVE_ONLY, 1000, page_token=token)
+            yield from page
+            token = page.token
+            if not token:
+                return
+
+
+def _metrics(trial: pd.Series, timestamp: int) -> Iterator[Metric]:
+    """Final values, then curves; what is not finite is left out, and the tag `folklore.outcome` says why."""
+    for column, name in FINALS.items():
+        if trial[column] is not None and math.isfinite(trial[column]):
+            yield Metric(name, float(trial[column]), timestamp, 0)
+    yield Metric("final/diverged", float(trial["outcome"] == "diverged"), timestamp, 0)
+    for column, (steps, name) in CURVES.items():
+        for step, value in zip(trial[CURVE_PREFIX + steps], trial[CURVE_PREFIX + column], strict=True):
+            if math.isfinite(value):
+                yield Metric(name, float(value), timestamp, int(step))
+
+
+def _params(trial: pd.Series) -> dict[str, Any]:
+    configuration = json.loads(trial["configuration"])
+    flat = {f"{part}.{name}": value for part, values in configuration.items() for name, value in values.items()}
+    return {"arm": trial["arm"], "seed": trial["seed"], **flat}
+
+
+def _run_name(trial: pd.Series) -> str:
+    return f"{trial['arm']} · {trial['point'].strip('{}')} · seed {trial['seed']}".replace('"', "")
+
+
+def _launcher() -> str:
+    return f"{os.uname().nodename}:{os.getpid()}"
+
+
+def _is_alive(launcher: str) -> bool:
+    """Whether the process still runs; one on another machine is taken to."""
+    host, _, pid = launcher.rpartition(":")
+    if host != os.uname().nodename or not pid.isdigit():
+        return bool(host) and host != os.uname().nodename
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _require_reachable(uri: str) -> None:
+    """An MLflow server that does not answer its health check within seconds is an error now, not in the middle."""
+    if not uri.startswith(("http://", "https://")):
+        return
+    try:
+        with urllib.request.urlopen(uri.rstrip("/") + "/health", timeout=CONNECT_SECONDS):
+            pass
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        raise UserError(f"no MLflow server at {uri} ({one_line(error)}); start it, or leave --tracking out") from None

@@ -1,0 +1,97 @@
+"""What a person sees while packs are trained: a live line on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from harness.work import Progress
+
+# Seconds between two lines where there is no terminal to redraw.
+PLAIN_SECONDS = 15.0
+
+
+def duration(seconds: float) -> str:
+    seconds = max(0, round(seconds))
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+class RunView:
+    """Counts trials by the lanes of their packs; the time left is the work left at the rate seen so far."""
+
+    def __init__(self, packs: dict[str, int], console: Console | None = None, clock: Callable[[], float] = time.monotonic):
+        self.lanes, self.clock = packs, clock
+        self.console = console or Console(file=sys.stderr)
+        self.share = dict.fromkeys(packs, 0.0)
+        self.done: set[str] = set()
+        self.given_up: set[str] = set()
+        self.best: tuple[float, str] | None = None
+        # The rate counts from the first report: what passed before was Ray starting.
+        self.first_report: tuple[float, float] | None = None
+        self.last_line = -PLAIN_SECONDS
+        self.live = Live(console=self.console, auto_refresh=False, transient=True) if self.console.is_terminal else None
+
+    def __enter__(self) -> "RunView":
+        if self.live:
+            self.live.start()
+        self._show(force=True)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.live:
+            self.live.stop()
+        self.console.print(self.line(), highlight=False)
+
+    def progress(self, pack: str, progress: Progress) -> None:
+        self.share[pack] = progress.share
+        if self.first_report is None:
+            self.first_report = (self.clock(), self.trials_done)
+        if progress.best_loss is not None and progress.done and (self.best is None or progress.best_loss < self.best[0]):
+            self.best = (progress.best_loss, progress.best_arm or "")
+        self._show()
+
+    def finished(self, pack: str) -> None:
+        self.share[pack] = 1.0
+        self.done.add(pack)
+        self._show()
+
+    def failed(self, pack: str, error: str) -> None:
+        self.given_up.add(pack)
+        self.console.print(f"pack {pack} given up: {error}", style="red", highlight=False)
+
+    @property
+    def trials_done(self) -> float:
+        """In trials, counting the share done of packs in flight."""
+        return sum(self.share[pack] * lanes for pack, lanes in self.lanes.items())
+
+    def seconds_left(self) -> float | None:
+        if self.first_report is None:
+            return None
+        started, before = self.first_report
+        elapsed, trained = self.clock() - started, self.trials_done - before
+        left = sum(lanes for pack, lanes in self.lanes.items() if pack not in self.given_up) - self.trials_done
+        return None if trained <= 0 or elapsed <= 0 else left * elapsed / trained
+
+    def line(self) -> str:
+        total = sum(self.lanes.values())
+        parts = [f"{round(self.trials_done)} of {total} trials", f"{len(self.done)} of {len(self.lanes)} packs"]
+        left = self.seconds_left()
+        if len(self.done) < len(self.lanes):
+            parts.append("starting Ray" if self.first_report is None else "" if left is None else f"{duration(left)} left")
+        if self.given_up:
+            parts.append(f"{len(self.given_up)} packs given up")
+        if self.best:
+            parts.append(f"best so far {self.best[0]:.3f} nats ({self.best[1]})")
+        return " · ".join(part for part in parts if part)
+
+    def _show(self, force: bool = False) -> None:
+        if self.live:
+            self.live.update(Text(self.line()), refresh=True)
+        elif force or self.clock() - self.last_line >= PLAIN_SECONDS:
+            self.last_line = self.clock()
+            self.console.print(self.line(), highlight=False)

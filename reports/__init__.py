@@ -1,0 +1,1 @@
+"""Pages as a pure function of stored trials, and the published evidence."""

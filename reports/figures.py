@@ -1,0 +1,94 @@
+"""Figures as SVG text, byte-stable for equal data, readable without colour (markers and line styles differ)."""
+
+import io
+from collections.abc import Sequence
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from harness.observe import TrialTable, UndecidableError, tuned_index
+from harness.records import RecordSet
+from harness.table import CURVE_PREFIX
+
+STYLE = {
+    "svg.hashsalt": "folklore",
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.facecolor": "white",
+}
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+PANEL_WIDTH, PANEL_HEIGHT = 5.2, 4.0
+
+
+def lr_curves(records: RecordSet, over: str = "peak_lr") -> str:
+    """Test loss against the LR: a panel for each group of arms, means as lines, single seeds as faint points."""
+    study = records.study
+    table = TrialTable(study, records.scale, records.trials)
+    panels = list(dict.fromkeys(arm.panel for arm in study.arms.values()))
+    with mpl.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            1, len(panels), figsize=(PANEL_WIDTH * len(panels), PANEL_HEIGHT), sharey=True, squeeze=False, layout="constrained"
+        )
+        for axis, panel in zip(axes[0], panels, strict=True):
+            arms = [name for name, arm in study.arms.items() if arm.panel == panel]
+            data = pd.concat([_tidy(table, arm, over) for arm in arms], ignore_index=True)
+            names = [study.arms[arm].label for arm in arms]
+            sns.scatterplot(data, x="value", y="loss", hue="arm", hue_order=names, s=8, alpha=0.35, legend=False, ax=axis)
+            sns.lineplot(
+                data, x="value", y="loss", hue="arm", style="arm", hue_order=names, style_order=names, errorbar=None,
+                markers=list(MARKERS[: len(names)]), markersize=5, ax=axis,
+            )  # fmt: skip
+            axis.set_xscale("log", base=2)
+            axis.set(xlabel="peak learning rate", ylabel="test loss (nats)", title=panel)
+            axis.legend(title=None, fontsize=8, frameon=False)
+        return _svg(figure)
+
+
+def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], over: str = "peak_lr") -> str:
+    """Curves at each arm's tuned LR, mean over seeds: a panel for each (curve, its steps, axis label)."""
+    study = records.study
+    table = TrialTable(study, records.scale, records.trials)
+    with mpl.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            1, len(curves), figsize=(PANEL_WIDTH * len(curves), PANEL_HEIGHT), squeeze=False, layout="constrained"
+        )
+        for axis, (curve, steps, label) in zip(axes[0], curves, strict=True):
+            for index, arm in enumerate(study.arms):
+                try:
+                    best = tuned_index(arm, over, table)
+                    values = np.stack(table.values(arm, over, CURVE_PREFIX + curve)[best]).astype(float)
+                    step = np.asarray(table.values(arm, over, CURVE_PREFIX + steps)[best][0])
+                except UndecidableError:
+                    continue
+                style = {"linestyle": ("-", "--", "-.", ":")[index % 4], "marker": MARKERS[index % len(MARKERS)]}
+                axis.plot(
+                    step, values.mean(axis=0), label=study.arms[arm].label, markersize=3, markevery=0.1, linewidth=1, **style
+                )
+            axis.set(xlabel="step", ylabel=label, yscale="log")
+        axes[0][-1].legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return _svg(figure)
+
+
+def _tidy(table: TrialTable, arm: str, over: str) -> pd.DataFrame:
+    """One row a trial of the arm: value, loss (a diverged run counts with its loss at initialization), seed."""
+    losses = table.losses(arm, over, "test_loss")
+    grid = np.repeat(table.grid(arm, over), losses.shape[1])
+    return pd.DataFrame({"value": grid, "loss": losses.ravel(), "arm": table.study.arms[arm].label})
+
+
+def _svg(figure: Figure) -> str:
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]

@@ -1,0 +1,137 @@
+"""All pages: an index with the claims x scales matrix, and a page for each study. Equal data gives equal bytes."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from harness.catalog import Register
+from harness.judge import VERDICTS, Verdict, spell
+from harness.records import RecordSet
+from harness.spec import Study
+from reports import figures
+from reports.strip import strip
+from reports.words import power_of_two, share
+
+CURVES = (
+    ("train_loss", "step", "training loss (nats)"),
+    ("probe_gradient_norm", "probe_step", "gradient norm"),
+    ("probe_gradient_variance", "probe_step", "variance of the batch gradient"),
+)
+# What a page says about the machine, in this order; the rest of the environment follows.
+MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch", "git_commit")
+
+
+def write(output: Path, studies: Sequence[Study], register: Register, sets: Sequence[RecordSet]) -> None:
+    """Write the whole site into a folder."""
+    pages = Environment(
+        loader=PackageLoader("reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    pages.filters["spell"] = spell
+    output.mkdir(parents=True, exist_ok=True)
+    judged = [(records, records.verdicts()) for records in sets]
+    _save(output / "style.css", pages.get_template("style.css").render())
+    _save(output / "index.html", pages.get_template("index.html").render(_index(studies, register, judged)))
+    for study in studies:
+        own = [(records, verdicts) for records, verdicts in judged if records.study.name == study.name]
+        _save(output / f"{study.name}.html", pages.get_template("study.html").render(_study(study, register, own, output)))
+
+
+def _index(studies: Sequence[Study], register: Register, judged: Sequence[tuple[RecordSet, list[Verdict]]]) -> dict[str, Any]:
+    """The matrix: rows are claims in register order, columns the scales and devices that were judged."""
+    columns = sorted(
+        {(records.scale, records.device) for records, _ in judged if records.study.scale(records.scale).judged},
+        key=lambda column: (
+            ["laptop", "gpu", "cluster"].index(column[0]) if column[0] in ("laptop", "gpu", "cluster") else 9,
+            column,
+        ),
+    )
+    verdicts = {(v.claim, v.scale, v.device): v for _, found in judged for v in found}
+    written = {study.name for study in studies}
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for claim in register.claims:
+        cells = [verdicts.get((claim.id, *column)) for column in columns]
+        groups.setdefault(claim.study, []).append({"claim": claim, "cells": cells, "studied": any(cells)})
+    counts = {name: sum(v.verdict == name for v in verdicts.values() if (v.scale, v.device) in columns) for name in VERDICTS}
+    return {
+        "columns": columns,
+        "groups": groups,
+        "written": written,
+        "counts": counts,
+        "claims": len(register.claims),
+        "studied": len({v.claim for v in verdicts.values()}),
+        "documents": register.documents,
+    }
+
+
+def _study(study: Study, register: Register, judged: Sequence[tuple[RecordSet, list[Verdict]]], output: Path) -> dict[str, Any]:
+    return {
+        "study": study,
+        "claims": {judgement.claim: register.claim(judgement.claim) for judgement in study.judgements},
+        "judgements": {judgement.claim: judgement for judgement in study.judgements},
+        "documents": {document.key: document for document in register.documents},
+        "sections": [_section(records, verdicts, output) for records, verdicts in judged],
+        "strip": strip,
+    }
+
+
+def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[str, Any]:
+    """Everything a study page shows of one scale on one kind of device."""
+    trials = records.trials
+    environment = json.loads(trials["environment"].iloc[-1])
+    name = f"{records.study.name}-{records.scale}-{records.device}"
+    drawn = []
+    if records.study.scale(records.scale).judged and not any(verdict.verdict == "invalid" for verdict in verdicts):
+        drawn = [
+            (
+                "Test loss against the peak learning rate; lines are means over seeds, points are runs.",
+                f"{name}-lr",
+                figures.lr_curves(records),
+            ),
+            (
+                "At each arm's tuned learning rate, means over seeds.",
+                f"{name}-curves",
+                figures.training_curves(records, CURVES),
+            ),
+        ]
+    (output / "figures").mkdir(exist_ok=True)
+    for _, file, svg in drawn:
+        _save(output / "figures" / f"{file}.svg", svg)
+    return {
+        "records": records,
+        "judged": records.study.scale(records.scale).judged,
+        "verdicts": verdicts,
+        "figures": [(caption, f"figures/{file}.svg") for caption, file, _ in drawn],
+        "machine": {key: environment[key] for key in MACHINE if key in environment},
+        "versions": {key: value for key, value in environment.items() if key not in MACHINE},
+        "seeds": trials["seed"].nunique(),
+        "diverged": share(int((trials["outcome"] == "diverged").sum()), len(trials)),
+        "minutes": f"{trials['seconds'].sum() / 60:.1f}",
+        "data_hash": trials["data_hash"].iloc[0],
+        "engine_version": int(trials["engine_version"].iloc[0]),
+        "changed": sorted(set(trials["study_hash"]) - {records.study.hash}),
+        "trials": [_trial(row, records.study) for row in trials.to_dict("records")],
+        "factors": sorted(records.study.factors),
+        "command": f"make study-{records.study.name} SCALE={records.scale}",
+    }
+
+
+def _trial(row: dict[str, Any], study: Study) -> dict[str, Any]:
+    point = json.loads(row["point"])
+    return {
+        "digest": row["digest"],
+        "arm": study.arms[row["arm"]].label if row["arm"] in study.arms else row["arm"],
+        "point": [power_of_two(value) if isinstance(value, float) else str(value) for _, value in sorted(point.items())],
+        "seed": row["seed"],
+        "outcome": row["outcome"] + ("" if pd.isna(row["divergence_step"]) else f" at step {int(row['divergence_step'])}"),
+        "losses": [
+            "–" if pd.isna(row[name]) else f"{row[name]:.4f}" for name in ("train_loss", "validation_loss", "test_loss")
+        ],
+    }
+
+
+def _save(path: Path, text: str) -> None:
+    path.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
