@@ -128,7 +128,9 @@ class TrialTable:
         wanted = [canonical_json(point) for name, point in points(self.study, self.scale) if name == arm]
         if len(wanted) != len(self.grid(arm, over)):
             raise AssertionError(f"arm '{arm}' varies more than '{over}'; no observable here reads such a table")
-        return np.array([[self.rows.get((arm, point, seed), -1) for seed in range(self.seeds)] for point in wanted])
+        return np.array(
+            [[self.rows.get((arm, point, seed), -1) for seed in self.study.seed_numbers_at(self.scale)] for point in wanted]
+        )
 
 
 def observe(observable: Observable, table: TrialTable) -> Observation:

@@ -62,7 +62,6 @@ def points(study: Study, scale: str) -> Iterable[tuple[str, dict[str, Value]]]:
 
 def make_plan(study: Study, scale: str, device: str, data_hash: str, lanes: int) -> Plan:
     """Expand, digest and pack. `device` ('cpu', 'cuda') is part of a digest: numbers of two kinds are never mixed."""
-    seeds = study.seeds_at(scale)
     resolved = [(arm, point, study.configuration(scale, arm, point)) for arm, point in points(study, scale)]
     identities = [configuration.identity() for _, _, configuration in resolved]
     # Seeds outermost: a run that is cut short has whole seeds, in all arms.
@@ -74,7 +73,7 @@ def make_plan(study: Study, scale: str, device: str, data_hash: str, lanes: int)
             seed=seed,
             configuration=configuration,
         )
-        for seed in range(seeds)
+        for seed in study.seed_numbers_at(scale)
         for (arm, point, configuration), identity in zip(resolved, identities, strict=True)
     )
     return Plan(study, scale, device, data_hash, trials, make_packs(trials, lanes))

@@ -46,7 +46,7 @@ class Training(Spec):
     beta2: float = Field(default=0.999, ge=0, lt=1)
     epsilon: float = Field(default=1e-8, ge=0)
     second_moment_start: Literal["zero", "first_gradient"] = Field(
-        default="zero", description="'first_gradient': v starts at the first squared gradient and needs no correction"
+        default="zero", description="'first_gradient': v starts at the first squared gradient; Adam's bias correction stays"
     )
     momentum: float = Field(default=0.9, ge=0, lt=1, description="SGD only")
     nesterov: bool = Field(default=False, description="SGD only")

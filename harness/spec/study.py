@@ -101,6 +101,7 @@ class Study(Spec):
     arms: dict[str, Arm] = Field(min_length=1)
     factors: Factors
     seeds: int = Field(ge=1)
+    first_seed: int = Field(default=0, ge=0, description="a new version judges on seeds that no pilot has seen")
     scales: dict[str, Scale] = Field(min_length=1)
     departures: tuple[str, ...] = Field(default=(), description="what keeps the page from overclaiming")
     judgements: tuple[Judgement, ...] = ()
@@ -116,6 +117,9 @@ class Study(Spec):
 
     def seeds_at(self, scale: str) -> int:
         return self.scale(scale).seeds or self.seeds
+
+    def seed_numbers_at(self, scale: str) -> range:
+        return range(self.first_seed, self.first_seed + self.seeds_at(scale))
 
     def scale(self, name: str) -> Scale:
         if name not in self.scales:

@@ -37,7 +37,12 @@ class PackedOptimizer(ABC):
 
 
 class Adam(PackedOptimizer):
-    """Adam (Kingma and Ba 2015, algorithm 1); weight decay enters the gradient as L2."""
+    """Adam (Kingma and Ba 2015, algorithm 1); weight decay enters the gradient as L2.
+
+    Where the second moment starts at the first squared gradient the bias correction is kept. Dropping it would leave
+    entries whose first gradient happens to be small with steps 1 / sqrt(1 - beta2) too large (LOG.md); keeping it makes
+    early steps smaller, by up to sqrt(1 - beta2^t), and leaves an entry with a first gradient of zero as in plain Adam.
+    """
 
     moments = ("first", "second")
 
@@ -69,9 +74,7 @@ class Adam(PackedOptimizer):
             self.state["second"].copy_(torch.where(self.starts_full, square, self.state["second"]))
         self.state["first"].lerp_(gradient_KP, 1 - self.beta1)
         self.state["second"].mul_(self.beta2).add_(square.mul_(1 - self.beta2))
-        correction1 = 1 - self.beta1_64.pow(step + 1)
-        correction2 = torch.where(self.starts_full, 1.0, 1 - self.beta2_64.pow(step + 1))
-        return correction1.float(), correction2.float()
+        return (1 - self.beta1_64.pow(step + 1)).float(), (1 - self.beta2_64.pow(step + 1)).float()
 
 
 class AdamW(Adam):

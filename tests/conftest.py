@@ -1,0 +1,75 @@
+"""Shared by all tests: one thread a process, and a small study that exercises the whole path."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+import torch  # noqa: E402
+
+from harness.data import Text, tokenize  # noqa: E402
+from harness.spec import (  # noqa: E402
+    Arm,
+    AtLeast,
+    AtMost,
+    Criterion,
+    Judgement,
+    Measurement,
+    RelativeGap,
+    Scale,
+    Study,
+    Training,
+    TunedLoss,
+    Workload,
+)
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def text() -> Text:
+    """Markov text over 17 symbols: long enough to split, quick to learn from."""
+    generator = np.random.default_rng(7)
+    transitions = generator.dirichlet(np.full(17, 0.3), size=17)
+    state, symbols = 0, []
+    for uniform in generator.random(60_000):
+        state = min(16, int(np.searchsorted(transitions[state].cumsum(), uniform)))
+        symbols.append(97 + state)
+    return tokenize("markov", bytes(symbols))
+
+
+@pytest.fixture
+def study() -> Study:
+    """Two arms, five learning rates, five seeds, one claim."""
+    return Study(
+        name="toy",
+        version=1,
+        title="A toy",
+        question="Does <b>it</b> work?",
+        workload=Workload(width=8, depth=1, heads=2, context=8),
+        training=Training(steps=10, batch_size=4),
+        measurement=Measurement(probes=2, evaluations=1, evaluation_examples=4, final_examples=4),
+        arms={
+            "none": Arm(label="no <warmup>", settings={"warmup_fraction": 0.0}),
+            "half": Arm(label="half warmup", settings={"warmup_fraction": 0.5}),
+        },
+        factors={"peak_lr": tuple(2.0**e for e in range(-9, -4))},
+        seeds=5,
+        scales={"laptop": Scale(description="small"), "smoke": Scale(description="smaller", seeds=1, judged=False)},
+        judgements=(
+            Judgement(
+                claim="warmup.improves_best",
+                criteria=(
+                    Criterion(
+                        name="tuned loss, none over half",
+                        observe=RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")),
+                        supported=AtLeast(value=0.0),
+                        refuted=AtMost(value=0.0),
+                        unit="relative",
+                    ),
+                ),
+            ),
+        ),
+    )

@@ -1,0 +1,143 @@
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from harness.errors import invalid
+from harness.spec import (
+    Arm,
+    AtLeast,
+    AtMost,
+    Configuration,
+    Criterion,
+    Measurement,
+    Study,
+    Training,
+    TunedLoss,
+    Within,
+    Workload,
+    canonical_json,
+    fingerprint,
+    log2_grid,
+)
+from harness.training import ENGINE_VERSION
+
+
+def changed(study: Study, **fields: object) -> Study:
+    return Study.model_validate({**study.model_dump(), **fields})
+
+
+def test_grid() -> None:
+    assert log2_grid(-2, 0) == (0.25, 2**-1.5, 0.5, 2**-0.5, 1.0)
+    assert log2_grid(-1, 0, per_octave=1) == (0.5, 1.0)
+
+
+def test_canonical_json_is_one_spelling() -> None:
+    assert canonical_json({"b": 1.0, "a": (2,)}) == '{"a":[2],"b":1.0}'
+    assert fingerprint({"a": 1}) == fingerprint({"a": 1})
+    assert fingerprint({"a": 1}) != fingerprint({"a": 2})
+
+
+def test_a_study_survives_its_own_json(study: Study) -> None:
+    again = Study.model_validate(json.loads(study.canonical_json()))
+    assert again == study
+    assert again.hash == study.hash
+
+
+def test_the_hash_covers_thresholds(study: Study) -> None:
+    dump = study.model_dump()
+    dump["judgements"][0]["criteria"][0]["supported"]["value"] = 0.01
+    assert Study.model_validate(dump).hash != study.hash
+
+
+def test_specs_are_frozen_and_closed(study: Study) -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        study.version = 2  # type: ignore[misc]
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        Training(learning_rate=0.1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("fields", "finding"),
+    [
+        ({"factors": {"peak_lrs": (0.1, 0.2, 0.4)}}, "no factor named 'peak_lrs': did you mean 'peak_lr'?"),
+        ({"factors": {"peak_lr": (0.1,)}}, "needs at least 3 positive values; widen the grid"),
+        ({"factors": {"peak_lr": (0.1, -0.2, 0.4)}}, "peak_lr"),
+        ({"factors": {"peak_lr": (0.1, 0.1, 0.4)}}, "a value stands there twice"),
+        ({"seeds": 3}, "a judged scale needs at least 5 paired seeds"),
+        ({"name": "../evil"}, "name"),
+        ({"workload": {"width": 30, "heads": 4}}, "heads = 4: must divide width = 30"),
+        ({"training": {"warmup_fraction": 1.5}}, "warmup_fraction"),
+        ({"scales": {"laptop": {"description": "x", "training": {"step": 5}}}}, "did you mean 'steps'?"),
+        ({"arms": {"none": {"label": "a"}, "half": {"label": "b"}}}, "have the same settings"),
+    ],
+)
+def test_an_invalid_study_says_field_value_and_rule(study: Study, fields: dict[str, object], finding: str) -> None:
+    with pytest.raises((ValidationError, ValueError)) as caught:
+        changed(study, **fields)
+    message = str(invalid("study 'toy'", caught.value)) if isinstance(caught.value, ValidationError) else str(caught.value)
+    assert finding in message
+    assert "\n" not in message
+
+
+def test_a_judgement_of_an_unknown_arm_names_the_nearest(study: Study) -> None:
+    dump = study.model_dump()
+    dump["judgements"][0]["criteria"][0]["observe"]["left"]["arm"] = "nome"
+    with pytest.raises(ValueError, match="no arm named 'nome': did you mean 'none'"):
+        Study.model_validate(dump)
+
+
+def test_regions_that_overlap_are_refused() -> None:
+    with pytest.raises(ValidationError, match="overlap"):
+        Criterion(name="c", observe=TunedLoss(arm="a"), supported=AtLeast(value=0.0), refuted=Within(low=-1, high=0.5))
+    Criterion(name="c", observe=TunedLoss(arm="a"), supported=AtLeast(value=0.0), refuted=AtMost(value=0.0))
+
+
+def test_the_narrowest_factor_declaration_wins(study: Study) -> None:
+    dump = study.model_dump()
+    dump["arms"]["half"]["factors"] = {"peak_lr": (1.0, 2.0, 4.0)}
+    dump["scales"]["laptop"]["factors"] = {"peak_lr": (8.0, 16.0, 32.0)}
+    dump["scales"]["smoke"]["arm_factors"] = {"half": {"peak_lr": (64.0,)}}
+    layered = Study.model_validate(dump)
+    assert layered.factors_at("laptop", "none")["peak_lr"] == (8.0, 16.0, 32.0)
+    assert layered.factors_at("laptop", "half")["peak_lr"] == (1.0, 2.0, 4.0)
+    assert layered.factors_at("smoke", "half")["peak_lr"] == (64.0,)
+    assert layered.factors_at("smoke", "none")["peak_lr"] == study.factors["peak_lr"]
+
+
+def test_settings_reach_the_configuration(study: Study) -> None:
+    dump = study.model_dump()
+    dump["scales"]["laptop"]["workload"] = {"width": 16}
+    dump["scales"]["laptop"]["training"] = {"steps": 50}
+    found = Study.model_validate(dump).configuration("laptop", "half", {"peak_lr": 0.5})
+    assert (found.workload.width, found.training.steps, found.training.warmup_fraction) == (16, 50, 0.5)
+    assert found.training.peak_lr == 0.5
+
+
+def test_pack_keys_ignore_only_what_lanes_may_vary() -> None:
+    def configuration(**training: object) -> Configuration:
+        return Configuration(workload=Workload(), training=Training(**training), measurement=Measurement())
+
+    base = configuration().pack_key
+    for same in ({"peak_lr": 1.0}, {"warmup_fraction": 0.0}, {"schedule": "step"}, {"clip_norm": 1.0}, {"beta2": 0.9}):
+        assert configuration(**same).pack_key == base, same
+    for other in ({"optimizer": "sgd"}, {"steps": 7}, {"batch_size": 2}, {"precision": "bf16"}, {"nesterov": True}):
+        assert configuration(**other).pack_key != base, other
+
+
+def test_defaults_are_pinned_to_the_engine_version() -> None:
+    """A digest leaves defaults out. Changing one changes what old digests mean: raise ENGINE_VERSION with it."""
+    defaults = Configuration(workload=Workload(), training=Training(), measurement=Measurement()).model_dump(mode="json")
+    assert (ENGINE_VERSION, fingerprint(defaults)) == (1, "PIN")
+
+
+def test_arms_of_a_json_schema() -> None:
+    schema = Study.model_json_schema()
+    assert schema["properties"]["judgements"]
+    assert "MaxTrainable" in schema["$defs"]
+    assert schema["additionalProperties"] is False
+
+
+def test_an_arm_may_not_set_what_is_no_field(study: Study) -> None:
+    with pytest.raises(ValueError, match="did you mean 'warmup_fraction'"):
+        changed(study, arms={"a": Arm(label="a", settings={"warmup_fractions": 0.1}), "b": Arm(label="b")}, judgements=())

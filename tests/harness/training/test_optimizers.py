@@ -1,0 +1,96 @@
+"""Every packed optimizer against torch.optim on the same gradients, 150 steps, lanes of different hyper-parameters.
+
+Tolerance: relative 2e-5 of the largest weight. Both compute in float32; what differs is the order of operations.
+"""
+
+import pytest
+import torch
+
+from harness.spec import Training
+from harness.training.optimizers import clip_factor, make_optimizer
+
+STEPS, SIZE, TOLERANCE = 150, 40, 2e-5
+LANES = [
+    {"peak_lr": 1e-3, "weight_decay": 0.0, "beta2": 0.999},
+    {"peak_lr": 3e-2, "weight_decay": 0.1, "beta2": 0.95},
+    {"peak_lr": 1e-1, "weight_decay": 0.01, "beta2": 0.99, "beta1": 0.8, "epsilon": 1e-5, "momentum": 0.5},
+]
+
+
+def reference(training: Training, weights: torch.nn.Parameter) -> torch.optim.Optimizer:
+    adam = {"lr": training.peak_lr, "betas": (training.beta1, training.beta2), "eps": training.epsilon}
+    decay = {"weight_decay": training.weight_decay}
+    match training.optimizer:
+        case "adamw":
+            return torch.optim.AdamW([weights], **adam, **decay)
+        case "adam":
+            return torch.optim.Adam([weights], **adam, **decay)
+        case "radam":
+            return torch.optim.RAdam([weights], **adam, **decay, decoupled_weight_decay=True)
+        case "sgd":
+            return torch.optim.SGD(
+                [weights], lr=training.peak_lr, momentum=training.momentum, nesterov=training.nesterov, **decay
+            )
+    raise AssertionError(training.optimizer)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "nesterov"), [("adamw", False), ("adam", False), ("radam", False), ("sgd", False), ("sgd", True)]
+)
+def test_follows_torch(optimizer: str, nesterov: bool) -> None:
+    trainings = [Training(optimizer=optimizer, nesterov=nesterov, **lane) for lane in LANES]
+    generator = torch.Generator().manual_seed(0)
+    packed = torch.randn(len(LANES), SIZE, generator=generator)
+    alone = [torch.nn.Parameter(row.clone()) for row in packed]
+    references = [reference(training, weights) for training, weights in zip(trainings, alone, strict=True)]
+    ours = make_optimizer(trainings, packed, torch.ones(SIZE))
+    lr = torch.tensor([[training.peak_lr] for training in trainings])
+    for step in range(STEPS):
+        gradient = torch.randn(len(LANES), SIZE, generator=generator) * 10 ** torch.randn(SIZE, generator=generator)
+        ours.update(packed, gradient, lr, step)
+        for weights, row, theirs in zip(alone, gradient, references, strict=True):
+            weights.grad = row.clone()
+            theirs.step()
+    expected = torch.stack([weights.detach() for weights in alone])
+    assert torch.isfinite(expected).all()
+    assert (packed - expected).abs().max() <= TOLERANCE * expected.abs().max()
+
+
+def test_second_moment_started_at_the_first_gradient() -> None:
+    """v0 = g0^2 with Adam's correction, computed here by hand in float64."""
+    training = Training(optimizer="adamw", second_moment_start="first_gradient", weight_decay=0.0, peak_lr=0.01)
+    plain = Training(optimizer="adamw", weight_decay=0.0, peak_lr=0.01)
+    generator = torch.Generator().manual_seed(1)
+    gradients = torch.randn(20, SIZE, generator=generator, dtype=torch.float64)
+    weights, first, second = torch.zeros(SIZE, dtype=torch.float64), torch.zeros(SIZE).double(), gradients[0] ** 2
+    packed = torch.zeros(2, SIZE)
+    ours = make_optimizer([training, plain], packed, torch.ones(SIZE))
+    for step, gradient in enumerate(gradients):
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient**2
+        corrected = second / (1 - 0.999 ** (step + 1))
+        weights = weights - 0.01 * first / (1 - 0.9 ** (step + 1)) / (corrected.sqrt() + 1e-8)
+        ours.update(packed, gradient.float().expand(2, -1), torch.full((2, 1), 0.01), step)
+    assert torch.allclose(packed[0].double(), weights, rtol=1e-4, atol=1e-7)
+    assert not torch.allclose(packed[1].double(), weights, rtol=1e-2), "the plain lane beside it must not be affected"
+
+
+def test_decay_leaves_unmarked_parameters_alone() -> None:
+    training = Training(optimizer="adamw", weight_decay=0.5)
+    packed = torch.ones(1, 2)
+    make_optimizer([training], packed, torch.tensor([1.0, 0.0])).update(packed, torch.zeros(1, 2), torch.tensor([[0.1]]), 0)
+    assert packed.tolist() == [[pytest.approx(0.95), 1.0]]
+
+
+def test_clipping_follows_torch_lane_by_lane() -> None:
+    gradient = torch.randn(3, SIZE, generator=torch.Generator().manual_seed(2)) * torch.tensor([[0.01], [1.0], [100.0]])
+    lanes = [Training(clip_norm=1.0), Training(clip_norm=None), Training(clip_norm=0.5)]
+    factor = clip_factor(gradient.norm(dim=1), lanes)
+    assert factor is not None
+    for lane, row, clipped in zip(lanes, gradient, gradient * factor, strict=True):
+        weights = torch.nn.Parameter(torch.zeros(SIZE))
+        weights.grad = row.clone()
+        if lane.clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_([weights], lane.clip_norm)
+        assert torch.allclose(clipped, weights.grad, rtol=1e-6)
+    assert clip_factor(gradient.norm(dim=1), [Training(), Training(), Training()]) is None

@@ -1,0 +1,176 @@
+"""A lane must be what the trial would be alone, whatever lies beside it.
+
+Stated rounding: over 40 steps the curves of a lane in packs of different widths or orders agree to 2e-4 nats.
+"""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from harness.data import Text
+from harness.errors import UserError
+from harness.spec import Configuration, Measurement, Training, Workload
+from harness.training.pack import Lane, Pack
+from harness.training.result import LaneResult
+
+TOLERANCE_NATS = 2e-4
+WORKLOAD = Workload(width=16, depth=2, heads=2, context=16)
+MEASUREMENT = Measurement(probes=4, evaluations=2, evaluation_examples=8, final_examples=16)
+
+
+def lane(seed: int = 0, **training: object) -> Lane:
+    settings = {"steps": 40, "batch_size": 4, "peak_lr": 2.0**-7, **training}
+    return Lane(Configuration(workload=WORKLOAD, training=Training(**settings), measurement=MEASUREMENT), seed)
+
+
+def train(lanes: list[Lane], text: Text) -> list[LaneResult]:
+    pack = Pack(lanes, text)
+    pack.advance()
+    return pack.results()
+
+
+def assert_same(one: LaneResult, other: LaneResult) -> None:
+    for curve in ("train_loss", "evaluation_loss"):
+        assert np.allclose(one.curves[curve], other.curves[curve], rtol=0, atol=TOLERANCE_NATS), curve
+    assert abs(one.test_loss - other.test_loss) <= TOLERANCE_NATS
+    assert one.outcome == other.outcome
+
+
+def varied(count: int) -> list[Lane]:
+    return [
+        lane(
+            seed=index % 4,
+            peak_lr=2.0 ** -(6 + index % 3),
+            warmup_fraction=0.1 * (index % 2),
+            weight_decay=0.01 * index,
+            schedule=("cosine", "linear", "constant")[index % 3],
+            clip_norm=1.0 if index % 5 == 0 else None,
+            second_moment_start="first_gradient" if index % 7 == 0 else "zero",
+        )
+        for index in range(count)
+    ]
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "radam", "sgd"])
+def test_packs_of_1_3_and_16_agree(text: Text, optimizer: str) -> None:
+    lanes = [
+        Lane(
+            l.configuration.model_copy(
+                update={"training": l.configuration.training.model_copy(update={"optimizer": optimizer})}
+            ),
+            l.seed,
+        )
+        for l in varied(16)
+    ]
+    wide = train(lanes, text)
+    for width, first in ((1, 0), (1, 5), (3, 3)):
+        for index, result in enumerate(train(lanes[first : first + width], text)):
+            assert_same(result, wide[first + index])
+
+
+def test_order_does_not_matter(text: Text) -> None:
+    lanes = varied(6)
+    forward, backward = train(lanes, text), train(lanes[::-1], text)
+    for one, other in zip(forward, backward[::-1], strict=True):
+        assert_same(one, other)
+
+
+def test_a_diverged_neighbour_changes_nothing(text: Text) -> None:
+    healthy = lane(seed=1, optimizer="sgd", peak_lr=2.0**-5)
+    doomed = lane(seed=2, optimizer="sgd", peak_lr=1e6)
+    beside = train([doomed, healthy, doomed], text)
+    assert beside[0].outcome == "diverged"
+    assert math.isnan(beside[0].test_loss)
+    assert beside[0].divergence_step is not None
+    assert_same(train([healthy], text)[0], beside[1])
+
+
+def test_matches_a_plain_torch_loop(text: Text) -> None:
+    """The trial trained alone by autograd on separate tensors, torch.optim.AdamW and torch's clipping."""
+    from harness.training.network import build, initial_values
+    from harness.training.schedules import learning_rates
+
+    chosen = lane(seed=3, clip_norm=0.7, weight_decay=0.1)
+    training = chosen.configuration.training
+    model = build(WORKLOAD, text.vocabulary)
+    start, weights, offset = initial_values(model.parameters, 3), {}, 0
+    for parameter in model.parameters:
+        size = math.prod(parameter.shape)
+        weights[parameter.name] = torch.nn.Parameter(start[offset : offset + size].clone().view(1, *parameter.shape))
+        offset += size
+    groups = [
+        {"params": [weights[p.name] for p in model.parameters if p.decays], "weight_decay": 0.1},
+        {"params": [weights[p.name] for p in model.parameters if not p.decays], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups)
+    tokens = torch.from_numpy(text.splits["train"])
+    starts = text.batch_starts(3, 0, training.batch_size, WORKLOAD.context)
+    losses = []
+    for step, lr in enumerate(learning_rates(training)):
+        windows = torch.stack([tokens[s : s + WORKLOAD.context + 1] for s in starts[step]]).long()
+        logits = model(weights, windows[None, :, :-1])
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 2), windows[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(weights.values(), 0.7)
+        for group in optimizer.param_groups:
+            group["lr"] = lr
+        optimizer.step()
+        losses.append(loss.item())
+    ours = train([lane(seed=1), chosen, lane(seed=2)], text)[1]
+    assert np.allclose(ours.curves["train_loss"], losses, rtol=0, atol=TOLERANCE_NATS)
+    assert losses[-1] < losses[0]
+
+
+def test_stopping_and_going_on_changes_nothing(text: Text) -> None:
+    lanes = varied(3)
+    whole = train(lanes, text)
+    pack = Pack(lanes, text)
+    while pack.step < 17:
+        pack.advance(seconds=1e-9)
+    state = {name: value.clone() for name, value in pack.state().items()}
+    resumed = Pack(lanes, text)
+    resumed.load(state)
+    assert resumed.step == pack.step
+    resumed.advance()
+    for one, other in zip(whole, resumed.results(), strict=True):
+        assert one.curves["train_loss"] == other.curves["train_loss"]
+        assert one.curves["probe_gradient_norm"] == other.curves["probe_gradient_norm"]
+        assert one.test_loss == other.test_loss
+
+
+def test_a_state_of_another_pack_is_refused(text: Text) -> None:
+    with pytest.raises(ValueError, match="other shapes"):
+        Pack(varied(2), text).load(Pack(varied(3), text).state())
+
+
+def test_equal_seeds_share_start_and_batches(text: Text) -> None:
+    """Arms are compared in pairs: the first loss, before any update, is the same in every lane of a seed."""
+    results = train([lane(seed=5, peak_lr=2.0**-9), lane(seed=5, peak_lr=2.0**-5), lane(seed=6)], text)
+    first = [result.curves["train_loss"][0] for result in results]
+    assert first[0] == pytest.approx(first[1], abs=1e-5)
+    assert abs(first[0] - first[2]) > 1e-3
+
+
+def test_it_learns(text: Text) -> None:
+    result = train([lane(steps=300, peak_lr=2.0**-6)], text)[0]
+    assert result.outcome == "finished"
+    assert result.test_loss < 0.75 * result.initial_loss
+
+
+def test_lanes_of_different_shapes_are_refused(text: Text) -> None:
+    with pytest.raises(UserError, match="must agree"):
+        Pack([lane(), lane(steps=41)], text)
+
+
+def test_results_before_the_end_are_refused(text: Text) -> None:
+    with pytest.raises(ValueError, match="step 0 of 40"):
+        Pack([lane()], text).results()
+
+
+def test_bf16_is_close_to_fp32_and_not_equal(text: Text) -> None:
+    exact, rounded = train([lane()], text)[0], train([lane(precision="bf16")], text)[0]
+    assert rounded.test_loss != exact.test_loss
+    assert abs(rounded.test_loss - exact.test_loss) < 0.05

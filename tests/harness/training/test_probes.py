@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+import torch
+
+from harness.data import Text
+from harness.spec import Configuration, Measurement, Training, Workload
+from harness.training.network import PackedNetwork
+from harness.training.pack import Lane, Pack
+from harness.training.probes import evaluation_steps, gradient_variance, probe_steps
+
+WORKLOAD = Workload(width=8, depth=1, heads=2, context=8)
+
+
+def windows(text: Text, lanes: int, batch: int, draw: int = 0) -> torch.Tensor:
+    starts = text.batch_starts(0, draw, lanes * batch, WORKLOAD.context)[0].reshape(lanes, batch)
+    tokens = torch.from_numpy(text.splits["train"])
+    return tokens[torch.from_numpy(starts)[..., None] + torch.arange(WORKLOAD.context + 1)].long()
+
+
+@pytest.mark.parametrize("batch", [6, 7])
+def test_gradient_variance_against_single_examples(text: Text, batch: int) -> None:
+    """The mean of the probe over many batches against tr(covariance of single-example gradients) / B."""
+    network = PackedNetwork(WORKLOAD, text.vocabulary, [0], torch.device("cpu"), "fp32")
+    examples = windows(text, 1, 2000)
+    singles = torch.cat([network.gradient(examples[:, i : i + 1])[1] for i in range(2000)])
+    expected = float(singles.var(dim=0).sum()) / batch
+    seen = []
+    for start in range(0, 2000 - batch, batch):
+        part = examples[:, start : start + batch]
+        seen.append(float(gradient_variance(network, part, network.gradient(part)[1])))
+    error = np.std(seen) / np.sqrt(len(seen))
+    assert abs(np.mean(seen) - expected) < 4 * error
+    assert error < 0.1 * expected
+
+
+def test_layer_norms_make_up_the_whole(text: Text) -> None:
+    network = PackedNetwork(WORKLOAD, text.vocabulary, [0, 1], torch.device("cpu"), "fp32")
+    values = torch.randn_like(network.flat_KP)
+    assert torch.allclose(network.layer_norms(values).square().sum(1).sqrt(), values.norm(dim=1))
+    qkv = network.layers.index("blocks.0.attention.qkv")
+    start = sum(
+        size for size, p in zip(network.sizes, network.model.parameters, strict=True) if p.layer in network.layers[:qkv]
+    )
+    expected = values[:, start : start + 8 * 24 + 24].norm(dim=1)
+    assert torch.allclose(network.layer_norms(values)[:, qkv], expected)
+
+
+def test_probing_does_not_change_training(text: Text) -> None:
+    def final(probes: int, evaluations: int) -> list[float]:
+        measurement = Measurement(probes=probes, evaluations=evaluations, evaluation_examples=4, final_examples=4)
+        configuration = Configuration(workload=WORKLOAD, training=Training(steps=30, batch_size=4), measurement=measurement)
+        pack = Pack([Lane(configuration, 0)], text)
+        pack.advance()
+        return pack.results()[0].curves["train_loss"]
+
+    assert final(probes=2, evaluations=1) == final(probes=30, evaluations=30)
+
+
+def test_steps_are_spread_and_end_at_the_end() -> None:
+    measurement = Measurement(probes=20, evaluations=4)
+    steps = probe_steps(300, measurement)
+    assert steps[:3] == [0, 1, 2]
+    assert steps[-1] == 299
+    assert len(steps) == 23
+    assert evaluation_steps(300, measurement) == [74, 149, 224, 299]
+
+
+def test_more_probes_than_steps() -> None:
+    assert probe_steps(5, Measurement(probes=20)) == [0, 1, 2, 3, 4]
+    assert evaluation_steps(2, Measurement(evaluations=4))[-1] == 1
+
+
+def test_update_ratio_is_what_the_optimizer_did(text: Text) -> None:
+    """SGD without momentum: |update| / |weights| = lr * |gradient| / |weights|, from the probe's own numbers."""
+    training = Training(
+        optimizer="sgd", momentum=0.0, weight_decay=0.0, steps=4, schedule="constant", warmup_fraction=0.0, batch_size=4
+    )
+    measurement = Measurement(probes=4, evaluations=1, evaluation_examples=4, final_examples=4)
+    pack = Pack([Lane(Configuration(workload=WORKLOAD, training=training, measurement=measurement), 0)], text)
+    pack.advance()
+    curves = pack.results()[0].curves
+    expected = training.peak_lr * np.array(curves["probe_gradient_norm"]) / np.array(curves["probe_weight_norm"])
+    assert np.allclose(curves["probe_update_ratio"], expected, rtol=1e-3)

@@ -1,0 +1,76 @@
+"""Every schedule against torch's own schedulers, step by step; the same numbers to 1e-9 of the peak."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LinearLR, LRScheduler, MultiStepLR, SequentialLR
+
+from harness.spec import Training
+from harness.training.schedules import learning_rate_table, learning_rates
+
+PEAK, STEPS = 0.3, 200
+
+
+def torch_rates(make: "callable", warmup: int) -> np.ndarray:
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=PEAK)
+    schedule: LRScheduler = make(optimizer)
+    if warmup:
+        ramp = LinearLR(optimizer, start_factor=1 / warmup, end_factor=1.0, total_iters=warmup - 1) if warmup > 1 else None
+        parts = [ramp or ConstantLR(optimizer, factor=1.0), schedule]
+        schedule = SequentialLR(optimizer, parts, milestones=[warmup])
+    rates = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(STEPS):
+            rates.append(optimizer.param_groups[0]["lr"])
+            optimizer.step()
+            schedule.step()
+    return np.array(rates)
+
+
+@pytest.mark.parametrize("warmup_fraction", [0.0, 0.005, 0.1, 0.25])
+@pytest.mark.parametrize("final_fraction", [0.0, 0.1])
+@pytest.mark.parametrize("schedule", ["constant", "linear", "cosine", "step"])
+def test_follows_torch(schedule: str, final_fraction: float, warmup_fraction: float) -> None:
+    training = Training(
+        peak_lr=PEAK, steps=STEPS, schedule=schedule, final_fraction=final_fraction, warmup_fraction=warmup_fraction
+    )
+    warmup = training.warmup_steps
+    rest = STEPS - warmup
+    makers = {
+        "constant": lambda optimizer: ConstantLR(optimizer, factor=1.0),
+        "linear": lambda optimizer: LinearLR(optimizer, 1.0, max(final_fraction, 1e-15), total_iters=rest),
+        "cosine": lambda optimizer: CosineAnnealingLR(optimizer, T_max=rest, eta_min=final_fraction * PEAK),
+        "step": lambda optimizer: MultiStepLR(optimizer, [int(np.ceil(rest * d)) for d in training.step_drops], gamma=0.1),
+    }
+    assert np.allclose(learning_rates(training), torch_rates(makers[schedule], warmup), rtol=0, atol=1e-9 * PEAK)
+
+
+def test_warmup_reaches_the_peak_on_its_last_step() -> None:
+    rates = learning_rates(Training(peak_lr=1.0, steps=100, warmup_fraction=0.1, schedule="constant"))
+    assert np.allclose(rates[:11], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0])
+
+
+def test_a_positive_warmup_takes_at_least_one_step() -> None:
+    assert Training(steps=20, warmup_fraction=0.005).warmup_steps == 1
+    assert Training(steps=20, warmup_fraction=0.0).warmup_steps == 0
+
+
+def test_warmup_stable_decay() -> None:
+    """Warmup 10%, flat to 80%, linear to the final fraction over the last 20% of the whole run."""
+    rates = learning_rates(
+        Training(
+            peak_lr=1.0, steps=100, warmup_fraction=0.1, schedule="warmup_stable_decay", decay_fraction=0.2, final_fraction=0.1
+        )
+    )
+    assert np.allclose(rates[9:81], 1.0)
+    assert np.allclose(rates[80:], 1.0 - 0.9 * np.arange(20) / 20)
+
+
+def test_lanes_keep_their_own_schedules() -> None:
+    lanes = [Training(steps=30, schedule="cosine"), Training(steps=30, schedule="linear", peak_lr=0.5)]
+    table = learning_rate_table(lanes)
+    assert table.shape == (30, 2)
+    assert np.array_equal(table[:, 1], learning_rates(lanes[1]))
