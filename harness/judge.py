@@ -12,7 +12,6 @@ from typing import Any
 
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from harness.observe import Observation, TrialTable, UndecidableError, observe
 from harness.spec import Criterion, Judgement, Rule, Study
@@ -71,7 +70,7 @@ def judge(
         return [_unjudged(study, judgement, scale, device, len(trials)) for judgement in study.judgements]
     table = TrialTable(study, scale, trials, dict(failures or {}))
     found = [tuple(_finding(criterion, table) for criterion in judgement.criteria) for judgement in study.judgements]
-    adjusted = _holm([min(_p_supported(findings), _p_refuted(findings)) for findings in found])
+    adjusted = holm([min(_p_supported(findings), _p_refuted(findings)) for findings in found])
     return [
         _verdict(study, judgement, scale, device, len(trials), findings, p)
         for judgement, findings, p in zip(study.judgements, found, adjusted, strict=True)
@@ -146,8 +145,13 @@ def _p_refuted(findings: Sequence[Finding]) -> float:
     return min(1.0, len(findings) * min(finding.p_refuted for finding in findings))
 
 
-def _holm(p_values: Sequence[float]) -> list[float]:
-    return [float(p) for p in multipletests(p_values, ALPHA, method="holm")[1]] if p_values else []
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p values, each at most ALPHA where Holm 1979 rejects at ALPHA. (statsmodels' collects garbage: 0.1 s a call.)"""
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
 
 
 def _unjudged(study: Study, judgement: Judgement, scale: str, device: str, trials: int) -> Verdict:
@@ -176,7 +180,8 @@ def _what_would_settle(seen: Observation, criterion: Criterion) -> str:
     needed = seeds_needed(seen, criterion.supported) or seeds_needed(seen, criterion.refuted)
     if needed is None:
         return f"not even {MOST_ADVISED_SEEDS} seeds would settle it if estimate and spread stay as they are"
-    return f"about {needed - seen.seeds} more seeds would settle it if estimate and spread stay as they are"
+    more = needed - seen.seeds
+    return f"about {more} more seed{'s' * (more != 1)} would settle it if estimate and spread stay as they are"
 
 
 def seeds_needed(seen: Observation, rule: Rule) -> int | None:

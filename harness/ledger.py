@@ -89,7 +89,8 @@ class Ledger:
         if not self.store.exists(name):
             return None
         try:
-            return safetensors.torch.load(self.store.read(name))
+            state: dict[str, Tensor] = safetensors.torch.load(self.store.read(name))
+            return state
         except SafetensorError as error:
             log.warning("%s is damaged (%s): the pack starts over", name, error)
             return None

@@ -202,7 +202,7 @@ def _contributing_seeds(observable: Observable, table: TrialTable) -> int:
 
 def _mean(values_GS: Numbers, weights_RS: Numbers) -> Numbers:
     """Weighted means over seeds, [R, G]."""
-    return weights_RS @ values_GS.T / weights_RS.sum(1, keepdims=True)
+    return np.asarray(weights_RS @ values_GS.T / weights_RS.sum(1, keepdims=True))
 
 
 def _tuned(arm: str, over: str, table: TrialTable, weights: Numbers) -> NDArray[np.int64]:

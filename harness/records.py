@@ -38,7 +38,7 @@ def record_sets(study: Study, trials: pd.DataFrame, source: str, failures: Mappi
     sets = []
     current = trials[(trials["version"] == study.version) & trials["scale"].isin(list(study.scales))]
     for (scale, device), group in current.groupby(["scale", "device"], sort=True):
-        newest = group.loc[group["finished_at"].idxmax()]
+        newest = group.sort_values("finished_at").iloc[-1]
         same = group[(group["engine_version"] == newest["engine_version"]) & (group["data_hash"] == newest["data_hash"])]
         sets.append(RecordSet(study, str(scale), str(device), source, same.reset_index(drop=True), failures or {}))
     return sets

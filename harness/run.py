@@ -126,6 +126,7 @@ def train(prepared: Prepared, options: Options, ledger: Ledger, view: RunView) -
         pack.key: TrainingJob(study, plan.scale, plan.device, prepared.dataset, ledger.store.root_uri, pack)
         for pack in prepared.left
     }
+    sweep.require_reachable(options.address)
     tracker = open_tracker(study, options, ledger.store)
     tracker.close_stale()
     launch = tracker.launch(plan.scale, environment(), sum(len(pack.trials) for pack in prepared.left))

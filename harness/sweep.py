@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import UserError, one_line
-from harness.work import Job, Listener
+from harness.work import Job, Listener, Work
 
 # Before ray is imported: no phoning home, no logger files, no change of directory, results handled as they come.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -51,20 +51,23 @@ class PackTrainable(tune.Trainable):
     """Opens the job its config names and advances it; a reused actor is given the next job by reset_config."""
 
     def setup(self, config: dict[str, Any], jobs: Mapping[str, Job]) -> None:
-        self.jobs = jobs
-        self.work = jobs[config["pack"]].open()
+        self.jobs, self.pack = jobs, config["pack"]
+        self.work: Work | None = None
 
     def step(self) -> dict[str, Any]:
+        # Opened here and not in setup: an actor that dies while it is created hides its error.
+        if self.work is None:
+            self.work = self.jobs[self.pack].open()
         progress = self.work.advance(REPORT_SECONDS)
         return {"progress": progress, "done": progress.done}
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
-        self.work.close()
-        self.work = self.jobs[new_config["pack"]].open()
+        self.cleanup()
+        self.pack, self.work = new_config["pack"], None
         return True
 
     def cleanup(self) -> None:
-        if hasattr(self, "work"):
+        if self.work is not None:
             self.work.close()
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
@@ -121,28 +124,34 @@ def run(jobs: Mapping[str, Job], resources: Resources, listener: Listener, retri
 
 
 def connect(resources: Resources) -> None:
-    quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+    quiet: dict[str, Any] = {"logging_level": logging.CRITICAL, "log_to_driver": False}
     for name in ("ray.tune", "ray.train", "ray"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         if resources.address is None:
             gpus = resources.workers if resources.device == "cuda" else 0
             ray.init(address="local", num_cpus=resources.workers, num_gpus=gpus, include_dashboard=False, **quiet)
         else:
-            require_reachable(resources.address)
             ray.init(address=resources.address, **quiet)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        where = f"at {resources.address}" if resources.address else "on this machine"
-        raise UserError(f"no Ray cluster {where} ({one_line(error)}); check the address, or leave --address out") from None
+        raise _no_cluster(resources.address, error) from None
 
 
-def require_reachable(address: str) -> None:
-    """Ray waits long for a head node that is not there; a plain connection tells at once."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if address == "auto" or not colon or not port.isdigit():
+def require_reachable(address: str | None) -> None:
+    """Ray waits long for a head node that is not there; a plain connection tells at once. Raises UserError."""
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdigit():
         return
-    with socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS):
-        pass
+    try:
+        with socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS):
+            pass
+    except OSError as error:
+        raise _no_cluster(address, error) from None
+
+
+def _no_cluster(address: str | None, error: Exception) -> UserError:
+    where = f"at {address}" if address else "on this machine"
+    return UserError(f"no Ray cluster {where} ({one_line(error)}); check the address, or leave --address out")
 
 
 def cause(error_file: str | None) -> str:

@@ -121,7 +121,7 @@ def decode(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
 
 def frame(table: pa.Table) -> pd.DataFrame:
     """A pandas frame with one further column for each factor that occurs in `point`, in a fixed row order."""
-    data = table.to_pandas()
+    data: pd.DataFrame = table.to_pandas()
     points = pd.DataFrame([json.loads(point) for point in data["point"]], index=data.index)
     clash = points.columns.intersection(data.columns)
     assert clash.empty, f"a factor has the name of a column: {list(clash)}"

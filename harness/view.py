@@ -45,7 +45,8 @@ class RunView:
     def __exit__(self, *exception: object) -> None:
         if self.live:
             self.live.stop()
-        self.console.print(self.line(), highlight=False)
+        if self.first_report is not None:
+            self.console.print(self.line(), highlight=False, soft_wrap=True)
 
     def progress(self, pack: str, progress: Progress) -> None:
         self.share[pack] = progress.share
@@ -94,4 +95,4 @@ class RunView:
             self.live.update(Text(self.line()), refresh=True)
         elif force or self.clock() - self.last_line >= PLAIN_SECONDS:
             self.last_line = self.clock()
-            self.console.print(self.line(), highlight=False)
+            self.console.print(self.line(), highlight=False, soft_wrap=True)

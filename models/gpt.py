@@ -29,7 +29,8 @@ class Block:
     def __call__(self, view: View, x_KNW: Tensor, positions: int) -> Tensor:
         lanes, rows, width = x_KNW.shape
         qkv = self.qkv(view, self.norm1(view, x_KNW)).view(lanes, rows // positions, positions, 3 * width)
-        mixed = causal_attention(*qkv.split(width, dim=-1), heads=self.heads)
+        query, key, value = torch.chunk(qkv, 3, dim=-1)
+        mixed = causal_attention(query, key, value, self.heads)
         x_KNW = x_KNW + self.out(view, mixed.view(lanes, rows, width))
         return x_KNW + self.down(view, F.gelu(self.up(view, self.norm2(view, x_KNW))))
 

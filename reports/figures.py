@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 
@@ -17,7 +18,7 @@ from harness.observe import TrialTable, UndecidableError, tuned_index
 from harness.records import RecordSet
 from harness.table import CURVE_PREFIX
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.hashsalt": "folklore",
     "svg.fonttype": "none",
     "font.family": "sans-serif",

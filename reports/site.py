@@ -1,7 +1,7 @@
 """All pages: an index with the claims x scales matrix, and a page for each study. Equal data gives equal bytes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,7 @@ def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[
     }
 
 
-def _trial(row: dict[str, Any], study: Study) -> dict[str, Any]:
+def _trial(row: Mapping[Hashable, Any], study: Study) -> dict[str, Any]:
     point = json.loads(row["point"])
     return {
         "digest": row["digest"],

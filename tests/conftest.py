@@ -5,12 +5,12 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 
-import numpy as np  # noqa: E402
-import pytest  # noqa: E402
-import torch  # noqa: E402
+import numpy as np
+import pytest
+import torch
 
-from harness.data import Text, tokenize  # noqa: E402
-from harness.spec import (  # noqa: E402
+from harness.data import Text, tokenize
+from harness.spec import (
     Arm,
     AtLeast,
     AtMost,

@@ -37,7 +37,7 @@ class PackedNetwork:
         self.sizes = [math.prod(p.shape) for p in self.model.parameters]
         self.views = {
             p.name: piece.view(len(seeds), *p.shape).requires_grad_()
-            for p, piece in zip(self.model.parameters, self.flat_KP.split(self.sizes, dim=1), strict=True)
+            for p, piece in zip(self.model.parameters, torch.split(self.flat_KP, self.sizes, dim=1), strict=True)
         }
         decays = [torch.full((size,), float(p.decays)) for p, size in zip(self.model.parameters, self.sizes, strict=True)]
         self.decays_P = torch.cat(decays).to(device)
@@ -68,7 +68,7 @@ class PackedNetwork:
         lanes = self.flat_KP.shape[0]
         chunk = max(1, EVALUATION_TOKENS // windows_NT.shape[1])
         total = torch.zeros(lanes, device=self.flat_KP.device)
-        for part_BT in windows_NT.split(chunk):
+        for part_BT in torch.split(windows_NT, chunk):
             total += self.losses(part_BT.expand(lanes, *part_BT.shape)) * len(part_BT)
         return total / len(windows_NT)
 

@@ -71,14 +71,16 @@ class Pack:
         return self.step >= self.training.steps
 
     def advance(self, seconds: float = math.inf) -> None:
-        """Train until the end, or for about so many seconds."""
+        """Train until the end, or for about so many seconds, one step at the least."""
         started = time.perf_counter()
         if self.step == 0:
             self.records["initial_loss"].copy_(
                 self.network.evaluate(self._sample("validation", self.measurement.evaluation_examples))
             )
-        while not self.done and time.perf_counter() - started < seconds:
+        while not self.done:
             self._train_step()
+            if time.perf_counter() - started >= seconds:
+                break
         if self.done:
             for split in ("validation", "test"):
                 sample = self._sample(split, self.measurement.final_examples)

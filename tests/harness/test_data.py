@@ -79,5 +79,5 @@ def test_an_empty_folder(tmp_path: Path) -> None:
 
 def test_a_context_longer_than_a_split() -> None:
     text = data.tokenize("x", bytes(range(97, 107)) * 4200)
-    with pytest.raises(UserError, match="context 3000"):
+    with pytest.raises(UserError, match=r"context 3000"):
         text.check(3000)

@@ -57,12 +57,12 @@ def varied(count: int) -> list[Lane]:
 def test_packs_of_1_3_and_16_agree(text: Text, optimizer: str) -> None:
     lanes = [
         Lane(
-            l.configuration.model_copy(
-                update={"training": l.configuration.training.model_copy(update={"optimizer": optimizer})}
+            each.configuration.model_copy(
+                update={"training": each.configuration.training.model_copy(update={"optimizer": optimizer})}
             ),
-            l.seed,
+            each.seed,
         )
-        for l in varied(16)
+        for each in varied(16)
     ]
     wide = train(lanes, text)
     for width, first in ((1, 0), (1, 5), (3, 3)):

@@ -1,0 +1,62 @@
+# Everything sets itself up: `make study-warmup` and `make test` work on a fresh clone with Python 3.11 to 3.13.
+PYTHON ?= python3
+VENV ?= .venv
+# Which torch to install where none is there yet; any from 2.11 on will do. Wheels for a GPU or for a CPU: your choice.
+TORCH ?= torch==2.13.0
+# Options of `python -m venv`; --system-site-packages reuses a torch that the machine already has.
+VENV_OPTIONS ?=
+STORE ?= results
+SCALE ?=
+ARGS ?=
+PORT ?= 5000
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export FOLKLORE_STORE := $(STORE)
+export MLFLOW_DISABLE_TELEMETRY := true
+
+.PHONY: help setup test lint check reports mlflow doctor clean
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@echo "  Variables: SCALE=smoke|laptop|gpu|cluster  STORE=$(STORE)  ARGS='…' (passed on to folklore run)"
+
+setup: $(READY) ## make the environment in .venv (the other targets do it themselves)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; \
+	  sys.exit(None if (3, 11) <= v <= (3, 13) else f"Python {v[0]}.{v[1]}: Folklore needs 3.11 to 3.13; make PYTHON=python3.12 …")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV_OPTIONS) $(VENV)
+	@$(BIN)/python -c 'import torch; assert tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 11)' 2>/dev/null \
+	  || { echo "installing $(TORCH)"; $(BIN)/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"; }
+	@echo "installing folklore and what it needs"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+study-%: $(READY) ## run a study, judge it and write its page, e.g. make study-warmup
+	@$(BIN)/folklore run $* $(if $(SCALE),--scale $(SCALE)) $(ARGS)
+
+test: $(READY) ## run the tests
+	@$(BIN)/python -m pytest
+
+lint: $(READY) ## style and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+check: lint test ## lint and test
+
+reports: $(READY) ## write all pages again from stored and published trials, without training
+	@$(BIN)/folklore report
+
+mlflow: $(READY) ## browse the runs on http://127.0.0.1:5000
+	@test -f $(STORE)/mlflow.db || { echo "no runs in $(STORE) yet: make study-warmup first"; exit 2; }
+	@MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false $(BIN)/mlflow ui --host 127.0.0.1 --port $(PORT) \
+	  --backend-store-uri sqlite:///$(STORE)/mlflow.db
+
+doctor: $(READY) ## check this machine and installation
+	@$(BIN)/folklore doctor
+
+clean: ## remove the environment (results stay)
+	rm -rf $(VENV)

@@ -1,0 +1,58 @@
+"""Trial tables made up in the shape the ledger stores, so that the truth is known."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from harness import table
+from harness.plan import Plan, Trial, make_plan
+from harness.spec import Study
+from harness.training.result import LaneResult
+
+INITIAL_LOSS = 5.0
+
+
+def planned(study: Study, scale: str = "laptop") -> Plan:
+    return make_plan(study, scale, "cpu", "data", lanes=16)
+
+
+def result(
+    test_loss: float, validation_loss: float | None = None, divergence_step: int | None = None, **curves: list[float]
+) -> LaneResult:
+    empty: dict[str, list[float]] = {name: [1.0] for name in table.CURVES}
+    return LaneResult(
+        outcome="finished" if divergence_step is None else "diverged",
+        divergence_step=divergence_step,
+        initial_loss=INITIAL_LOSS,
+        train_loss=test_loss,
+        validation_loss=test_loss if validation_loss is None else validation_loss,
+        test_loss=test_loss,
+        lanes=1,
+        examples_per_second=1.0,
+        seconds=0.5,
+        peak_memory_bytes=1,
+        layers=("a",),
+        curves={**empty, **curves},
+        layer_curves={name: [[1.0]] for name in table.LAYER_CURVES},
+    )
+
+
+def rows(
+    study: Study, trials: tuple[Trial, ...], outcome: Callable[[Trial], LaneResult], pack: str = "pack", scale: str = "laptop"
+) -> pa.Table:
+    return table.rows(
+        study, scale, "cpu", "data", pack, trials, [outcome(trial) for trial in trials], {"device": "a <machine>"}
+    )
+
+
+def frame(study: Study, outcome: Callable[[Trial], LaneResult], scale: str = "laptop") -> pd.DataFrame:
+    return table.frame(rows(study, planned(study, scale).trials, outcome, scale=scale))
+
+
+def bowl(trial: Trial, optimum: float, floor: float, curvature: float = 0.05, noise: float = 0.0) -> float:
+    """A loss quadratic in log2 of the LR around an optimum, with noise keyed on the trial."""
+    peak_lr = trial.configuration.training.peak_lr
+    generator = np.random.default_rng([trial.seed, abs(hash(trial.arm)) % 1000, int(peak_lr * 1e6)])
+    return floor + curvature * (np.log2(peak_lr) - optimum) ** 2 + noise * generator.standard_normal()

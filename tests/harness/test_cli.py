@@ -1,0 +1,151 @@
+"""Bad input ends in one line and exit code 2, before anything is trained or written."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from harness.cli import app
+from harness.ledger import Ledger
+from harness.spec import Study
+from harness.store import Store
+from tests.harness.helpers import planned, result, rows
+
+CLI = CliRunner()
+
+
+def call(*arguments: str) -> Result:
+    return CLI.invoke(app, list(arguments))
+
+
+def assert_refused(found: Result, message: str) -> None:
+    assert found.exit_code == 2, found.output
+    assert message in " ".join(found.stderr.split())
+    assert "Traceback" not in found.output
+    assert len(found.stderr.strip().splitlines()) == 1
+
+
+@pytest.fixture
+def study_file(study: Study, tmp_path: Path) -> Path:
+    path = tmp_path / "toy.yaml"
+    path.write_text(yaml.safe_dump(json.loads(study.canonical_json())))
+    return path
+
+
+def edited(study: Study, tmp_path: Path, **fields: object) -> str:
+    path = tmp_path / "edited.json"
+    path.write_text(json.dumps({**json.loads(study.canonical_json()), **fields}))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("plan", "warmpu"), "no study named 'warmpu': did you mean 'warmup'?"),
+        (("plan", "warmup", "--scale", "labtop"), "did you mean 'laptop'?"),
+        (("run", "warmup", "--scale", "smoke", "--store", "/proc/nowhere"), "cannot be written"),
+        (("run", "warmup", "--scale", "gpu"), "precision tf32 needs a CUDA GPU"),
+        (("run", "warmup", "--scale", "smoke", "--data", "python-docs=text:/no/such"), "no such file or folder"),
+        (("plan", "warmup", "--data", "python-docs"), "write it as NAME=DATASET"),
+        (("plan", "missing.yaml"), "cannot be read"),
+        (("verdicts", "warmup", "--scale", "labtop"), "did you mean 'laptop'?"),
+        (("publish", "warmup", "--scale", "cluster", "--store", "/tmp/folklore-nothing-here"), "has no stored trials"),
+    ],
+)
+def test_bad_input(arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_refused(call(*arguments), message)
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_an_unreachable_mlflow_or_ray_stops_a_run_at_once(study_file: Path, tmp_path: Path) -> None:
+    store = ("--store", str(tmp_path / "store"))
+    assert_refused(call("run", str(study_file), *store, "--tracking", "http://127.0.0.1:1"), "no MLflow server")
+    assert_refused(call("run", str(study_file), *store, "--address", "127.0.0.1:1"), "no Ray cluster")
+    assert not list((tmp_path / "store").rglob("*")), "nothing half-written"
+
+
+def test_too_little_memory(study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.run.available_memory_bytes", lambda _: 1000)
+    assert_refused(call("run", str(study_file), "--store", str(tmp_path / "s")), "GiB free for")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"training": {"peak_lr": -1}}, "training.peak_lr = -1: Input should be greater than 0"),
+        ({"sedes": 3}, "sedes = 3: Extra inputs are not permitted"),
+        ({"seeds": 2}, "needs at least 5 paired seeds"),
+        ({"factors": {"peak_lr": [0.1]}}, "widen the grid"),
+    ],
+)
+def test_an_invalid_study_file(study: Study, tmp_path: Path, fields: dict[str, object], message: str) -> None:
+    assert_refused(call("plan", edited(study, tmp_path, **fields)), message)
+
+
+def test_a_file_that_is_not_yaml(tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text("a: [1")
+    assert_refused(call("plan", str(tmp_path / "broken.yaml")), "not valid yaml")
+
+
+def test_plan_as_json(study_file: Path, tmp_path: Path) -> None:
+    facts = json.loads(call("plan", str(study_file), "--json", "--store", str(tmp_path / "s")).stdout)
+    assert (facts["trials"], facts["trials_left"], facts["seeds"]) == (50, 50, 5)
+    assert facts["seconds"] > 0
+    assert not (tmp_path / "s").exists(), "planning writes nothing"
+
+
+@pytest.mark.parametrize("scale", ["gpu", "cluster"])
+def test_large_scales_are_planned_without_their_hardware_or_data(scale: str) -> None:
+    facts = json.loads(call("plan", "warmup", "--scale", scale, "--json").stdout)
+    assert facts["trials"] > 100
+    assert "GPU" in facts["device"] or "NVIDIA" in facts["device"]
+    assert facts["memory_gib"] > 1
+
+
+def test_the_plan_subtracts_what_is_done(study: Study, study_file: Path, tmp_path: Path) -> None:
+    from harness import data, machine
+    from harness.plan import make_plan
+
+    plan = make_plan(study, "laptop", machine.local_device().kind, data.load("python-docs").hash, 16)
+    ledger = Ledger(Store(str(tmp_path / "s")), "toy")
+    ledger.write("x", rows(study, plan.trials[:20], lambda _: result(2.0)))
+    facts = json.loads(call("plan", str(study_file), "--json", "--store", str(tmp_path / "s")).stdout)
+    assert facts["trials_left"] == 30
+    assert "measured" in facts["time_from"]
+
+
+def test_verdicts_as_json(study: Study, study_file: Path, tmp_path: Path) -> None:
+    ledger = Ledger(Store(str(tmp_path / "s")), "toy")
+    for pack in planned(study).packs:
+        ledger.write(
+            pack.key, rows(study, pack.trials, lambda trial: result(2.0 + abs(trial.point["peak_lr"] - 2**-7)), pack.key)
+        )
+    found = json.loads(call("verdicts", str(study_file), "--json", "--store", str(tmp_path / "s")).stdout)
+    assert [set(each) for each in found] == [
+        {"study", "claim", "scale", "device", "verdict", "estimate", "low", "high", "seeds", "trials", "reason"}
+    ]
+
+
+def test_list_and_schema() -> None:
+    listed = json.loads(call("list", "--json").stdout)
+    assert {"study", "judges", "registered", "scales", "question"} == set(listed[0])
+    assert json.loads(call("schema").stdout)["title"] == "Study"
+
+
+@pytest.mark.parametrize("command", ["list", "plan", "run", "verdicts", "report", "sync", "doctor", "publish", "schema"])
+def test_every_command_has_help(command: str) -> None:
+    found = call(command, "--help")
+    assert found.exit_code == 0
+    assert "Usage" in found.output
+
+
+def test_the_doctor_finds_a_broken_store(tmp_path: Path) -> None:
+    assert call("doctor", "--store", str(tmp_path / "s")).exit_code == 0
+    found = call("doctor", "--store", "/proc/nowhere", "--json")
+    assert found.exit_code == 1
+    assert {each["check"] for each in json.loads(found.stdout) if each["ok"] == "NO"} >= {"store"}
+    shutil.rmtree(tmp_path / "s")

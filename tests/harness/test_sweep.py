@@ -1,0 +1,81 @@
+"""Jobs on Ray Tune: a crash is retried, a pack given up is reported, and the rest goes on."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harness import sweep
+from harness.errors import UserError
+from harness.work import Progress
+
+
+@dataclass(frozen=True)
+class ScriptedJob:
+    """Fails its first `failures` openings; leaves a line in a file for every one."""
+
+    folder: str
+    name: str
+    failures: int = 0
+    kill: bool = False
+
+    def open(self) -> "ScriptedWork":
+        path = Path(self.folder) / self.name
+        with path.open("a") as file:
+            file.write("opened\n")
+        if len(path.read_text().splitlines()) <= self.failures:
+            if self.kill:
+                os._exit(1)
+            raise RuntimeError(f"scripted failure of {self.name}")
+        return ScriptedWork()
+
+
+class ScriptedWork:
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def advance(self, seconds: float) -> Progress:
+        self.steps += 1
+        return Progress(done=self.steps == 2, share=self.steps / 2, lanes=3, best_loss=1.0, best_arm="a")
+
+    def close(self) -> None:
+        pass
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.shares: dict[str, list[float]] = {}
+        self.done: list[str] = []
+        self.errors: dict[str, str] = {}
+
+    def progress(self, pack: str, progress: Progress) -> None:
+        self.shares.setdefault(pack, []).append(progress.share)
+
+    def finished(self, pack: str) -> None:
+        self.done.append(pack)
+
+    def failed(self, pack: str, error: str) -> None:
+        self.errors[pack] = error
+
+
+def test_retries_and_what_is_given_up(tmp_path: Path) -> None:
+    jobs = {
+        "good": ScriptedJob(str(tmp_path), "good"),
+        "flaky": ScriptedJob(str(tmp_path), "flaky", failures=2),
+        "killed": ScriptedJob(str(tmp_path), "killed", failures=1, kill=True),
+        "broken": ScriptedJob(str(tmp_path), "broken", failures=99),
+        "last": ScriptedJob(str(tmp_path), "last"),
+    }
+    heard = Recorder()
+    sweep.run(jobs, sweep.Resources("cpu", workers=2), heard)
+    assert sorted(heard.done) == ["flaky", "good", "killed", "last"]
+    assert heard.errors == {"broken": "RuntimeError: scripted failure of broken"}
+    opened = {name: len((tmp_path / name).read_text().splitlines()) for name in jobs}
+    assert opened == {"good": 1, "flaky": 3, "killed": 2, "broken": 1 + sweep.RETRIES, "last": 1}
+    assert heard.shares["good"] == [0.5, 1.0]
+
+
+def test_an_address_where_no_ray_is() -> None:
+    with pytest.raises(UserError, match=r"no Ray cluster at 127\.0\.0\.1:1 .*--address"):
+        sweep.require_reachable("127.0.0.1:1")

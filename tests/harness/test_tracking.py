@@ -1,0 +1,89 @@
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from mlflow import MlflowClient
+
+from harness import table
+from harness.errors import UserError
+from harness.spec import Study
+from harness.tracking import LAUNCHER, PARENT, Tracker, default_uri
+from tests.harness.helpers import planned, result, rows
+
+
+@pytest.fixture
+def uri(tmp_path: Path) -> str:
+    return default_uri(tmp_path)
+
+
+@pytest.fixture
+def tracker(uri: str, study: Study, tmp_path: Path) -> Tracker:
+    return Tracker(uri, study, artifacts=tmp_path / "artifacts")
+
+
+@pytest.fixture
+def trials(study: Study) -> pd.DataFrame:
+    outcomes = {0: result(2.5, step=[10.0, 20.0], train_loss=[3.0, float("nan")], lr=[0.1, 0.2])}
+    made = rows(study, planned(study).trials[:3], lambda trial: outcomes.get(trial.seed) or result(3.0), pack="p1")
+    return table.frame(made)
+
+
+def runs(uri: str, query: str = "") -> list:
+    client = MlflowClient(tracking_uri=uri)
+    return list(client.search_runs([client.get_experiment_by_name("toy").experiment_id], query))
+
+
+def test_a_launch_and_its_trials(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+    parent = tracker.launch("laptop", {"git_commit": "abc", "device": "x"}, 3)
+    tracker.record("p1", trials, parent)
+    tracker.finish(parent, "FINISHED")
+    children = runs(uri, f"tags.`{PARENT}` = '{parent}'")
+    assert len(children) == 3
+    run = children[0]
+    assert run.info.status == "FINISHED"
+    assert run.data.params["training.optimizer"] == "adamw"
+    assert run.data.params["workload.width"] == "8"
+    assert run.data.tags["folklore.outcome"] == "finished"
+    assert run.data.metrics["final/test_loss"] == 2.5
+    launch = next(run for run in runs(uri) if run.info.run_id == parent)
+    assert launch.data.tags["folklore.git_commit"] == "abc"
+    assert MlflowClient(tracking_uri=uri).list_artifacts(parent)[0].path == "study.json"
+
+
+def test_curves_have_their_steps_and_leave_out_what_is_not_finite(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+    tracker.record("p1", trials, None)
+    history = MlflowClient(tracking_uri=uri).get_metric_history(runs(uri)[0].info.run_id, "train/loss")
+    assert [(point.step, point.value) for point in history] == [(10, 3.0)]
+
+
+def test_recording_twice_changes_nothing(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+    tracker.record("p1", trials.iloc[:2], None)
+    tracker.record("p1", trials, None)
+    tracker.record("p1", trials, None)
+    assert len(runs(uri)) == 3
+    history = MlflowClient(tracking_uri=uri).get_metric_history(runs(uri)[0].info.run_id, "train/lr")
+    assert len(history) == 2
+
+
+def test_what_a_crash_left_behind_is_closed(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
+    alive = tracker.launch("laptop", {}, 1)
+    dead = tracker.launch("laptop", {}, 1)
+    tracker.client.set_tag(dead, LAUNCHER, f"{os.uname().nodename}:{2**22 + 1}")
+    half = tracker.client.create_run(tracker.experiment, tags={"folklore.kind": "trial", "folklore.pack": "p1"})
+    tracker.close_stale()
+    status = {run.info.run_id: run.info.status for run in runs(uri)}
+    assert status == {alive: "RUNNING", dead: "KILLED"}
+    assert half.info.run_id not in status
+    tracker.record("p1", trials, None)
+    assert len(runs(uri, "tags.`folklore.kind` = 'trial'")) == 3
+
+
+def test_a_server_that_is_not_there(study: Study) -> None:
+    with pytest.raises(UserError, match=r"no MLflow server at http://127.0.0.1:1"):
+        Tracker("http://127.0.0.1:1", study)
+
+
+def test_a_database_that_cannot_be_opened(study: Study) -> None:
+    with pytest.raises(UserError, match=r"MLflow at sqlite:////proc/nowhere/mlflow.db: cannot be used"):
+        Tracker("sqlite:////proc/nowhere/mlflow.db", study)

@@ -1,0 +1,146 @@
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from harness.catalog import Register
+from harness.records import HERE, RecordSet, record_sets
+from harness.spec import Claim, Document, Source, Study
+from reports import evidence, site
+from tests.harness.helpers import bowl, frame, result
+
+REGISTER = Register(
+    documents=(Document(key="TB", title="A <title>", file="a.txt"),),
+    claims=(
+        Claim(
+            id="warmup.improves_best",
+            kinds=("empirical",),
+            paraphrase="it <script>alert(1)</script> helps",
+            sources=(Source(document="TB", section="2"),),
+            measure="a gap",
+        ),
+        Claim(id="wd.growth", kinds=("empirical",), paraphrase="x", sources=(Source(document="TB", section="5"),), measure="y"),
+    ),
+)
+
+
+def records(study: Study, floor: float = 2.1) -> RecordSet:
+    def outcome(trial):
+        if trial.arm == "none" and trial.configuration.training.peak_lr > 2.0**-6 and trial.seed == 0:
+            return result(float("nan"), divergence_step=3)
+        return result(bowl(trial, -7, floor if trial.arm == "none" else 2.0, noise=0.001))
+
+    (found,) = record_sets(study, frame(study, outcome), HERE)
+    return found
+
+
+class Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.ids: set[str] = set()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        found = dict(attributes)
+        self.targets += [value for name in ("href", "src") if (value := found.get(name))]
+        if found.get("id"):
+            self.ids.add(str(found["id"]))
+
+
+@pytest.fixture
+def written(study: Study, tmp_path: Path) -> Path:
+    site.write(tmp_path, [study], REGISTER, [records(study)])
+    return tmp_path
+
+
+def test_the_verdict_is_on_both_pages(written: Path) -> None:
+    assert "supported" in (written / "index.html").read_text()
+    page = (written / "toy.html").read_text()
+    assert "supported" in page
+    assert "+5." in page
+    assert "not yet studied" in (written / "index.html").read_text()
+
+
+def test_everything_is_escaped(written: Path) -> None:
+    for page in written.glob("*.html"):
+        text = page.read_text()
+        assert "<script>" not in text
+        assert "<machine>" not in text
+        assert "<b>it</b>" not in text
+    assert "&lt;script&gt;" in (written / "toy.html").read_text()
+
+
+def test_equal_data_gives_equal_bytes(study: Study, written: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    again = tmp_path_factory.mktemp("again")
+    site.write(again, [study], REGISTER, [records(study)])
+    files = sorted(path.relative_to(written) for path in written.rglob("*") if path.is_file())
+    assert [str(file) for file in files] == [
+        "figures/toy-laptop-cpu-curves.svg",
+        "figures/toy-laptop-cpu-lr.svg",
+        "index.html",
+        "style.css",
+        "toy.html",
+    ]
+    for file in files:
+        assert (written / file).read_bytes() == (again / file).read_bytes(), file
+
+
+def test_links_resolve_and_nothing_is_fetched_from_outside(written: Path) -> None:
+    parsed = {}
+    for page in written.glob("*.html"):
+        parsed[page.name] = Links()
+        parsed[page.name].feed(page.read_text())
+    for name, links in parsed.items():
+        for target in links.targets:
+            assert not re.match(r"[a-z]+:|//", target), f"{name} reaches outside: {target}"
+            file, _, anchor = target.partition("#")
+            assert (written / (file or name)).exists(), f"{name}: {target}"
+            if anchor:
+                assert anchor in parsed[file or name].ids, f"{name}: {target}"
+
+
+def test_a_missing_trial_shows_as_invalid_without_a_number(study: Study, tmp_path: Path) -> None:
+    whole = records(study)
+    broken = RecordSet(study, "laptop", "cpu", HERE, whole.trials.iloc[1:], {"d": "RuntimeError: <boom>"})
+    site.write(tmp_path, [study], REGISTER, [broken])
+    page = (tmp_path / "toy.html").read_text()
+    assert "invalid" in page
+    assert "&lt;boom&gt;" in page
+    assert "+5." not in page
+
+
+def test_a_changed_declaration_is_shown(study: Study, tmp_path: Path) -> None:
+    whole = records(study)
+    later = Study.model_validate({**study.model_dump(), "question": "Another?"})
+    site.write(tmp_path, [later], REGISTER, [RecordSet(later, "laptop", "cpu", HERE, whole.trials)])
+    assert "declaration of this study changed" in (tmp_path / "toy.html").read_text()
+
+
+def test_a_study_without_trials_has_a_page(study: Study, tmp_path: Path) -> None:
+    site.write(tmp_path, [study], REGISTER, [])
+    assert "No trials are stored or published yet" in (tmp_path / "toy.html").read_text()
+
+
+def test_published_evidence_is_judged_like_the_trials_it_came_from(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    whole = records(study)
+    first = evidence.publish(whole).read_bytes()
+    assert evidence.publish(whole).read_bytes() == first
+    (back,) = evidence.published_sets(study)
+    assert back.source == "published"
+    assert [verdict.row() for verdict in back.verdicts()] == [verdict.row() for verdict in whole.verdicts()]
+
+
+def test_sets_are_never_mixed(study: Study) -> None:
+    """Trials of another version, engine or data do not enter a set; the newest data wins."""
+    trials = records(study).trials
+    old = trials.assign(version=99)
+    other_data = trials.assign(data_hash="other", finished_at="1999-01-01T00:00:00+00:00", test_loss=9.0)
+    import pandas as pd
+
+    (found,) = record_sets(study, pd.concat([trials, old, other_data], ignore_index=True), HERE)
+    assert len(found.trials) == len(trials)
+    assert set(found.trials["data_hash"]) == {"data"}

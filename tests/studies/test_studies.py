@@ -1,0 +1,66 @@
+import ast
+from pathlib import Path
+
+import pytest
+
+from harness.catalog import load_study, register, study_names
+from harness.errors import UserError
+from harness.plan import make_plan
+
+FOLDER = Path(__file__).parents[2] / "studies"
+FORBIDDEN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.If, ast.Lambda, ast.With, ast.Try)
+SECTION_SIZES = {
+    "lr_finder": 5,
+    "batch_scaling": 5,
+    "critical_batch": 6,
+    "warmup": 7,
+    "precision": 10,
+    "decay": 7,
+    "mup_transfer": 4,
+}
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_studies_are_data(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    found = [type(node).__name__ for node in ast.walk(tree) if isinstance(node, FORBIDDEN)]
+    assert not found
+    calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert all(name == "log2_grid" or name[0].isupper() for name in calls), calls
+
+
+def test_the_register_is_whole() -> None:
+    claims = register().claims
+    assert len(claims) == 105
+    assert len({claim.id for claim in claims}) == 105
+    documents = {document.key for document in register().documents}
+    assert documents == {"TB", "TD", "CP", "GL", "SG"}
+    for claim in claims:
+        assert claim.sources, claim.id
+        assert {source.document for source in claim.sources} <= documents, claim.id
+        assert all(source.section for source in claim.sources), claim.id
+        assert claim.study
+    for study, size in SECTION_SIZES.items():
+        assert sum(claim.study == study for claim in claims) == size, study
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_judged_claim_is_registered_under_its_study(name: str) -> None:
+    study = load_study(name)
+    filed = {claim.id for claim in register().claims if claim.study == name}
+    assert {judgement.claim for judgement in study.judgements} == filed
+    assert {published.claim for published in study.published} <= filed
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_scale_plans(name: str) -> None:
+    study = load_study(name)
+    assert {"smoke", "laptop", "gpu", "cluster"} <= study.scales.keys()
+    for scale in study.scales:
+        plan = make_plan(study, scale, "cpu", "data", lanes=16)
+        assert len(plan.digests) == len(plan.trials), "two trials are the same"
+
+
+def test_the_nearest_study_is_named() -> None:
+    with pytest.raises(UserError, match="no study named 'warmpu': did you mean 'warmup'"):
+        load_study("warmpu")

@@ -1,0 +1,121 @@
+"""The real path at smoke scale: a study through Ray and MLflow to a page, resumed, killed and interrupted."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+
+from harness.ledger import Ledger
+from harness.store import Store
+
+FOLKLORE = (sys.executable, "-m", "harness.cli")
+
+
+def folklore(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    return subprocess.run((*FOLKLORE, *arguments), capture_output=True, text=True, check=check, timeout=240)
+
+
+def launches(store: Path) -> list:
+    client = MlflowClient(tracking_uri=f"sqlite:///{store / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("warmup")
+    return list(client.search_runs([experiment.experiment_id], max_results=1000)) if experiment else []
+
+
+def wait_for_workers(ledger: Ledger) -> None:
+    """Ray's workers may finish the pack in hand after their driver is gone."""
+    count = -1
+    while count != (count := len(ledger.packs())):
+        time.sleep(3)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("smoke")
+    done = folklore("run", "warmup", "--scale", "smoke", "--store", str(folder))
+    assert "54 of 54 trials" in done.stderr
+    assert f"page: {folder}/pages/warmup.html" in done.stdout
+    return folder
+
+
+def test_every_trial_is_in_the_ledger_and_in_mlflow(store: Path) -> None:
+    trials = Ledger(Store(str(store)), "warmup").trials()
+    assert len(trials) == 54
+    runs = launches(store)
+    children = [run for run in runs if run.data.tags["folklore.kind"] == "trial"]
+    parents = [run for run in runs if run.data.tags["folklore.kind"] == "launch"]
+    assert {run.data.tags["folklore.digest"] for run in children} == set(trials["digest"])
+    assert len(children) == 54
+    assert len(parents) == 1
+    assert {run.info.status for run in runs} == {"FINISHED"}
+    assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parents[0].info.run_id}
+    losses = {run.data.tags["folklore.digest"]: run.data.metrics.get("final/test_loss", math.nan) for run in children}
+    outcomes = {run.data.tags["folklore.digest"]: run.data.tags["folklore.outcome"] for run in children}
+    for _, trial in trials.iterrows():
+        assert losses[trial["digest"]] == pytest.approx(trial["test_loss"], nan_ok=True)
+        assert outcomes[trial["digest"]] == trial["outcome"]
+
+
+def test_a_second_run_trains_nothing(store: Path) -> None:
+    before = sorted((path.name, path.stat().st_mtime_ns) for path in (store / "ledger/warmup").iterdir())
+    again = folklore("run", "warmup", "--scale", "smoke", "--store", str(store))
+    assert "nothing to train" in again.stdout
+    assert sorted((path.name, path.stat().st_mtime_ns) for path in (store / "ledger/warmup").iterdir()) == before
+
+
+def test_smoke_is_never_judged(store: Path) -> None:
+    found = json.loads(folklore("verdicts", "warmup", "--json", "--store", str(store)).stdout)
+    assert len(found) == 7
+    assert {each["verdict"] for each in found} == {"out of regime"}
+    assert {each["estimate"] for each in found} == {None}
+
+
+def test_sync_rebuilds_mlflow_from_the_ledger(store: Path) -> None:
+    fresh = store / "fresh"
+    fresh.mkdir()
+    tracking = ("--store", str(store), "--tracking", f"sqlite:///{fresh}/mlflow.db")
+    assert "5 packs" in folklore("sync", "warmup", "--all", *tracking).stdout
+    assert "5 packs" in folklore("sync", "warmup", "--all", *tracking).stdout
+    assert len(launches(fresh)) == 54
+    assert "0 packs" in folklore("sync", "warmup", *tracking).stdout
+
+
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_stopped_half_way_goes_on_where_it_was(stop: signal.Signals, tmp_path: Path) -> None:
+    """One lane a pack makes 54 packs; the driver is stopped when some are finished."""
+    command = (*FOLKLORE, "run", "warmup", "--scale", "smoke", "--lanes", "1", "--store", str(tmp_path))
+    ledger = Ledger(Store(str(tmp_path)), "warmup")
+    driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    deadline = time.monotonic() + 120
+    while len(ledger.packs()) < 6 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    stopped_at = time.monotonic()
+    if stop == signal.SIGKILL:
+        os.killpg(driver.pid, stop)
+    else:
+        driver.send_signal(stop)
+    _, messages = driver.communicate(timeout=60)
+    seconds_to_stop = time.monotonic() - stopped_at
+    wait_for_workers(ledger)
+    kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "ledger/warmup").iterdir() if path.suffix == ".parquet"}
+    assert 6 <= len(kept) < 54
+    if stop == signal.SIGINT:
+        assert driver.returncode == 130
+        assert "the same command goes on" in messages
+        assert seconds_to_stop < 20
+        assert "RUNNING" not in {run.info.status for run in launches(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
+    assert f"training {54 - len(kept)} trials" in done.stdout
+    after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "ledger/warmup").iterdir()}
+    assert kept.items() <= after.items(), "a finished pack was touched"
+    assert len(ledger.trials()) == 54
+    runs = launches(tmp_path)
+    assert "RUNNING" not in {run.info.status for run in runs}
+    digests = [run.data.tags["folklore.digest"] for run in runs if run.data.tags["folklore.kind"] == "trial"]
+    assert sorted(digests) == sorted(ledger.digests())
