@@ -9,16 +9,18 @@ import logging
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from harness import catalog, records
 from harness.errors import UserError, one_line
-from harness.judge import Verdict, spell
+from harness.judge import Verdict
 from harness.ledger import Ledger
 from harness.run import Options, Outcome, Prepared, default_scale, prepare, sync, train
 from harness.spec import Study
@@ -26,6 +28,7 @@ from harness.store import Store
 from harness.view import RunView, duration
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+COLOURS = {"supported": "green", "refuted": "red"}
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -328,22 +331,19 @@ def _print_verdicts(found: Sequence[Verdict], as_json: bool) -> None:
     if as_json:
         _print_json([verdict.row() for verdict in found])
         return
-    colours = {"supported": "green", "refuted": "red"}
-    table = Table("claim", "scale", "verdict", "estimate", "95% interval", "why", show_lines=True)
-    for verdict in found:
-        shown = ("", "") if verdict.estimate is None else (spell(verdict.estimate, verdict.unit), _interval(verdict))
-        label = f"{verdict.scale} ({verdict.device})"
-        table.add_row(
-            verdict.claim, label, f"[{colours.get(verdict.verdict, 'yellow')}]{verdict.verdict}", *shown, verdict.reason
-        )
-    if found:
+    for place, group in groupby(found, key=lambda verdict: (verdict.study, verdict.scale, verdict.device)):
+        verdicts_here = list(group)
+        out.print(f"\n[bold]{place[0]}[/] · {place[1]} scale · {place[2]} · {verdicts_here[0].trials} trials", highlight=False)
+        if all(not verdict.findings for verdict in verdicts_here):
+            out.print(f"  {verdicts_here[0].reason}", highlight=False)
+            continue
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True)
+        table.add_column()
+        for verdict in verdicts_here:
+            table.add_row(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{verdict.verdict}", verdict.claim, escape(verdict.reason))
         out.print(table)
-
-
-def _interval(verdict: Verdict) -> str:
-    assert verdict.low is not None
-    assert verdict.high is not None
-    return f"{spell(verdict.low, verdict.unit)} to {spell(verdict.high, verdict.unit)}"
 
 
 def _print_rows(rows: Sequence[dict[str, Any]], as_json: bool) -> None:

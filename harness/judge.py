@@ -86,9 +86,9 @@ def _finding(criterion: Criterion, table: TrialTable) -> Finding:
     estimate, low, high = (spell(value, criterion.unit) for value in (seen.estimate, seen.low, seen.high))
     numbers = f"{criterion.name}: {estimate} [{low}, {high}]"
     if p_supported <= ALPHA:
-        verdict, reason = SUPPORTED, f"{numbers}, wholly {criterion.supported.words()}"
+        verdict, reason = SUPPORTED, f"{numbers}, wholly {region(criterion.supported, criterion)}"
     elif p_refuted <= ALPHA:
-        verdict, reason = REFUTED, f"{numbers}, wholly {criterion.refuted.words()}"
+        verdict, reason = REFUTED, f"{numbers}, wholly {region(criterion.refuted, criterion)}"
     else:
         verdict, reason = INCONCLUSIVE, f"{numbers}; {_what_would_settle(seen, criterion)}"
     return Finding(
@@ -176,7 +176,8 @@ def _unjudged(study: Study, judgement: Judgement, scale: str, device: str, trial
 def _what_would_settle(seen: Observation, criterion: Criterion) -> str:
     """How many more seeds would decide if estimate and spread stay as they are, or why none would."""
     if not any(low <= seen.estimate <= high for rule in (criterion.supported, criterion.refuted) for low, high in rule.pieces):
-        return f"the estimate lies between {criterion.supported.words()} (supported) and {criterion.refuted.words()} (refuted)"
+        supported, refuted = region(criterion.supported, criterion), region(criterion.refuted, criterion)
+        return f"the estimate is in neither region ({supported}: supported; {refuted}: refuted)"
     needed = seeds_needed(seen, criterion.supported) or seeds_needed(seen, criterion.refuted)
     if needed is None:
         return f"not even {MOST_ADVISED_SEEDS} seeds would settle it if estimate and spread stay as they are"
@@ -207,8 +208,13 @@ def _would_decide(seen: Observation, low: float, high: float, seeds: int) -> boo
     return bool(axis(low) <= centre - half and centre + half <= axis(high))
 
 
+def region(rule: Rule, criterion: Criterion) -> str:
+    """A rule's region in the unit of its criterion."""
+    return rule.words(lambda value: spell(value, criterion.unit))
+
+
 def spell(value: float, unit: str = "") -> str:
     """A number as people read it: relative values in percent, others to three digits."""
     if unit == "relative":
-        return f"{value:+.2%}"
+        return f"{value:+.2%}" if value else "0%"
     return f"{value:.3g}" + (f" {unit}" if unit and unit != "x" else unit)

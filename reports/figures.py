@@ -38,7 +38,7 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> str:
     panels = list(dict.fromkeys(arm.panel for arm in study.arms.values()))
     with mpl.rc_context(STYLE):
         figure, axes = plt.subplots(
-            1, len(panels), figsize=(PANEL_WIDTH * len(panels), PANEL_HEIGHT), sharey=True, squeeze=False, layout="constrained"
+            1, len(panels), figsize=(PANEL_WIDTH * len(panels), PANEL_HEIGHT), sharey=False, squeeze=False, layout="constrained"
         )
         for axis, panel in zip(axes[0], panels, strict=True):
             arms = [name for name, arm in study.arms.items() if arm.panel == panel]
@@ -61,22 +61,22 @@ def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], 
     table = TrialTable(study, records.scale, records.trials)
     with mpl.rc_context(STYLE):
         figure, axes = plt.subplots(
-            1, len(curves), figsize=(PANEL_WIDTH * len(curves), PANEL_HEIGHT), squeeze=False, layout="constrained"
+            1, len(curves), figsize=(2 * PANEL_WIDTH, PANEL_HEIGHT), squeeze=False, layout="constrained"
         )
         for axis, (curve, steps, label) in zip(axes[0], curves, strict=True):
             for index, arm in enumerate(study.arms):
                 try:
                     best = tuned_index(arm, over, table)
-                    values = np.stack(table.values(arm, over, CURVE_PREFIX + curve)[best]).astype(float)
-                    step = np.asarray(table.values(arm, over, CURVE_PREFIX + steps)[best][0])
-                except UndecidableError:
+                except UndecidableError:  # an arm whose optimum lies on the grid's edge has no tuned LR to show
                     continue
+                values = np.stack(table.values(arm, over, CURVE_PREFIX + curve)[best]).astype(float)
+                step = np.asarray(table.values(arm, over, CURVE_PREFIX + steps)[best][0])
                 style = {"linestyle": ("-", "--", "-.", ":")[index % 4], "marker": MARKERS[index % len(MARKERS)]}
                 axis.plot(
-                    step, values.mean(axis=0), label=study.arms[arm].label, markersize=3, markevery=0.1, linewidth=1, **style
+                    step, values.mean(axis=0), label=study.arms[arm].label, markersize=4, markevery=0.12, linewidth=1, **style
                 )
-            axis.set(xlabel="step", ylabel=label, yscale="log")
-        axes[0][-1].legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+            axis.set(xlabel="step", title=label, yscale="linear" if curve == "train_loss" else "log")
+        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
         return _svg(figure)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harness.catalog import Register
-from harness.judge import VERDICTS, Verdict, spell
+from harness.judge import VERDICTS, Verdict, region, spell
 from harness.records import RecordSet
 from harness.spec import Study
 from reports import figures
@@ -75,6 +75,7 @@ def _study(study: Study, register: Register, judged: Sequence[tuple[RecordSet, l
         "documents": {document.key: document for document in register.documents},
         "sections": [_section(records, verdicts, output) for records, verdicts in judged],
         "strip": strip,
+        "region": region,
     }
 
 

@@ -199,7 +199,7 @@ CLAIMS = (
     Claim(
         id="warmup.early_gradients",
         kinds=("disagreement",),
-        paraphrase="documents disagree: early gradients small (TB 2) or large and noisy (TB 11, TD, GL Q13)",
+        paraphrase="early gradients are large and noisy (TB 11, TD, GL Q13) and not small (TB 2): the documents disagree",
         sources=(
             Source(document="TB", section="2"),
             Source(document="TB", section="11"),

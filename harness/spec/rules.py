@@ -1,11 +1,18 @@
 """Regions of an observation's axis. A verdict needs the whole interval inside one."""
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from harness.spec.base import Spec
+
+Write = Callable[[float], str]
+
+
+def plain(value: float) -> str:
+    return f"{value:g}"
 
 
 class AtLeast(Spec):
@@ -18,8 +25,8 @@ class AtLeast(Spec):
     def pieces(self) -> tuple[tuple[float, float], ...]:
         return ((self.value, math.inf),)
 
-    def words(self) -> str:
-        return f"at least {self.value:g}"
+    def words(self, write: Write = plain) -> str:
+        return f"at least {write(self.value)}"
 
 
 class AtMost(Spec):
@@ -32,8 +39,8 @@ class AtMost(Spec):
     def pieces(self) -> tuple[tuple[float, float], ...]:
         return ((-math.inf, self.value),)
 
-    def words(self) -> str:
-        return f"at most {self.value:g}"
+    def words(self, write: Write = plain) -> str:
+        return f"at most {write(self.value)}"
 
 
 class _Band(Spec):
@@ -56,8 +63,8 @@ class Within(_Band):
     def pieces(self) -> tuple[tuple[float, float], ...]:
         return ((self.low, self.high),)
 
-    def words(self) -> str:
-        return f"between {self.low:g} and {self.high:g}"
+    def words(self, write: Write = plain) -> str:
+        return f"between {write(self.low)} and {write(self.high)}"
 
 
 class Outside(_Band):
@@ -69,8 +76,8 @@ class Outside(_Band):
     def pieces(self) -> tuple[tuple[float, float], ...]:
         return ((-math.inf, self.low), (self.high, math.inf))
 
-    def words(self) -> str:
-        return f"at most {self.low:g} or at least {self.high:g}"
+    def words(self, write: Write = plain) -> str:
+        return f"at most {write(self.low)} or at least {write(self.high)}"
 
 
 Rule = Annotated[AtLeast | AtMost | Within | Outside, Field(discriminator="kind")]
