@@ -4,12 +4,14 @@ Time comes from stored trials of the same shape where there are any, else from t
 to a factor of about two on a CPU and is a guess on a GPU, and says so.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from harness.machine import Device
-from harness.plan import Plan, PlannedPack
-from harness.spec import Configuration
+from harness.plan import PlannedPack
+from harness.spec import Configuration, Workload
+from models import Model
 
 FLOAT_BYTES = 4
 
@@ -46,62 +48,47 @@ class Estimate:
     source: str
 
 
-def step_flops(configuration: Configuration, matmul_parameters: int) -> float:
-    """Forward and backward of one training step of one lane: 6 a parameter and token, and attention's two products.
-
-    Kaplan et al. 2020, section 2.1, with the attention term of 12 * depth * width * context a token.
-    """
-    work, training = configuration.workload, configuration.training
-    tokens = training.batch_size * work.context
-    return tokens * (6.0 * matmul_parameters + 12.0 * work.depth * work.width * work.context)
-
-
-def trial_flops(configuration: Configuration, matmul_parameters: int) -> float:
-    """A whole trial: its steps, half a step for each probe, a third for each evaluated batch."""
-    measurement, training = configuration.measurement, configuration.training
+def trial_flops(configuration: Configuration, model: Model) -> float:
+    """Floating-point operations of a whole trial: a backward pass costs two forward passes."""
+    training, measurement = configuration.training, configuration.measurement
+    trained = 3.0 * training.batch_size * (training.steps + 0.5 * measurement.probes)
     evaluated = (measurement.evaluations + 1) * measurement.evaluation_examples + 2 * measurement.final_examples
-    steps = training.steps + 0.5 * measurement.probes + evaluated / training.batch_size / 3.0
-    return steps * step_flops(configuration, matmul_parameters)
+    return (trained + evaluated) * model.flops_per_example
 
 
-def lane_bytes(configuration: Configuration, parameters: int, vocabulary: int) -> int:
+def lane_bytes(configuration: Configuration, model: Model) -> int:
     """Peak memory of one lane: weights, two gradients, two moments, three temporaries, and the step's activations."""
-    work, training = configuration.workload, configuration.training
-    rows = training.batch_size * work.context
-    activation_bytes = FLOAT_BYTES // (2 if training.precision == "bf16" else 1)
-    # 34 activations of a block a token (Korthikanti et al. 2023, table 2, attention fused); logits and their gradient.
-    activations = rows * (activation_bytes * 34 * work.depth * work.width + FLOAT_BYTES * 3 * vocabulary)
-    return FLOAT_BYTES * 8 * parameters + activations
+    activation_bytes = FLOAT_BYTES // (2 if configuration.training.precision == "bf16" else 1)
+    parameters = sum(math.prod(p.shape) for p in model.parameters)
+    activations = configuration.training.batch_size * model.activations_per_example
+    return 8 * FLOAT_BYTES * parameters + activation_bytes * activations
 
 
 def estimate(
-    plan: Plan, packs: tuple[PlannedPack, ...], device: Device, shape: tuple[int, int, int], measured: Mapping[str, float]
+    packs: tuple[PlannedPack, ...], device: Device, model_of: Callable[[Workload], Model], measured: Mapping[str, float]
 ) -> Estimate:
-    """Cost of these packs. shape: parameters, matmul parameters, vocabulary. measured: pack key -> seconds a trial."""
-    parameters, matmul_parameters, vocabulary = shape
-    rate, seconds, known = RATES[device.kind], 0.0, 0
+    """Cost of these packs. measured: pack key -> seconds a trial, where trials of that shape are stored."""
+    rate, seconds, known, largest = RATES[device.kind], 0.0, 0, 0
     for pack in packs:
         configuration = pack.trials[0].configuration
+        model = model_of(configuration.workload)
+        largest = max(largest, len(pack.trials) * lane_bytes(configuration, model))
         per_trial = measured.get(configuration.pack_key)
         if per_trial is not None:
             seconds += per_trial * len(pack.trials)
             known += len(pack.trials)
         else:
-            flops = trial_flops(configuration, matmul_parameters) * len(pack.trials)
             precision = configuration.training.precision
-            seconds += flops / rate.flops_per_second.get(precision, rate.flops_per_second["fp32"])
+            per_second = rate.flops_per_second.get(precision, rate.flops_per_second["fp32"])
+            seconds += trial_flops(configuration, model) * len(pack.trials) / per_second
             seconds += configuration.training.steps * rate.step_overhead_seconds
     workers = max(1, min(device.count, len(packs)))
     total = sum(len(pack.trials) for pack in packs)
     source = f"measured on this store for {known} of {total} trials" if known else "nominal rates"
-    start = rate.start_seconds if packs else 0.0
-    largest = max((len(pack.trials) for pack in packs), default=0)
-    lane = lane_bytes(plan.trials[0].configuration, parameters, vocabulary)
-    return Estimate(seconds / workers + start, largest * lane, workers, source)
+    return Estimate(seconds / workers + (rate.start_seconds if packs else 0.0), largest, workers, source)
 
 
-def lanes_that_fit(configuration: Configuration, parameters: int, vocabulary: int, device: Device, free_bytes: int) -> int:
+def lanes_that_fit(configuration: Configuration, model: Model, device: Device, free_bytes: int) -> int:
     """How many lanes a pack may have: the device's default width, or what memory allows; 0 where not even one fits."""
     workers = device.count if device.kind == "cpu" else 1
-    budget = MEMORY_SHARE * free_bytes / workers
-    return min(DEFAULT_LANES[device.kind], int(budget // lane_bytes(configuration, parameters, vocabulary)))
+    return min(DEFAULT_LANES[device.kind], int(MEMORY_SHARE * free_bytes / workers // lane_bytes(configuration, model)))

@@ -39,12 +39,12 @@ class TrainingWork:
     def __init__(self, job: TrainingJob):
         self.job = job
         self.ledger = Ledger(Store(job.store_uri), job.study.name)
-        self.text = data.load(job.dataset)
+        self.dataset = data.load(job.dataset)
         if job.device == "cpu":
             # Packs run side by side, one process a core; more threads only fight each other.
             torch.set_num_threads(1)
         lanes = [Lane(trial.configuration, trial.seed) for trial in job.pack.trials]
-        self.training = Pack(lanes, self.text, job.device)
+        self.training = Pack(lanes, self.dataset, job.device)
         state = self.ledger.read_checkpoint(job.pack.key)
         if state is not None:
             self.training.load(state)
@@ -73,7 +73,7 @@ class TrainingWork:
             job.study,
             job.scale,
             job.device,
-            self.text.hash,
+            self.dataset.facts.hash,
             job.pack.key,
             job.pack.trials,
             self.training.results(),

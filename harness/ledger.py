@@ -1,11 +1,12 @@
 """What is done: one file for each finished pack, written once, whole or not at all.
 
-ledger/STUDY/PACK.parquet       the trials of a finished pack
-failures/STUDY/PACK.json        the last error of a pack that was given up; removed when it succeeds
+ledger/STUDY/PACK.SHA256.parquet     the trials of a finished pack; the name carries the checksum
+failures/STUDY/PACK.json             the last error of a pack that was given up; removed when it succeeds
 checkpoints/STUDY/PACK.safetensors   where a pack in flight stands
-projected/STUDY/PACK            the pack's trials are in MLflow
+projected/STUDY/PACK                 the pack's trials are in MLflow
 """
 
+import hashlib
 import json
 import logging
 from collections.abc import Sequence
@@ -29,30 +30,24 @@ class Ledger:
         self.store, self.study = store, study
 
     def write(self, pack: str, rows: pa.Table) -> None:
-        """Record a finished pack; writing it again changes nothing but the time stamp."""
-        self.store.write(f"ledger/{self.study}/{pack}.parquet", table.encode(rows))
+        """Record a finished pack. The name carries the content's checksum, so the file is its own witness."""
+        content = table.encode(rows)
+        self.store.write(f"ledger/{self.study}/{pack}.{_checksum(content)}.parquet", content)
         for leftover in (self._failure(pack), self._checkpoint(pack)):
             if self.store.exists(leftover):
                 self.store.remove(leftover)
 
     def packs(self) -> list[str]:
-        return [_stem(name) for name in self.store.names(f"ledger/{self.study}", ".parquet")]
+        return sorted({_stem(name) for name in self._files()})
 
     def read(self, pack: str, columns: Sequence[str] | None = None) -> pa.Table | None:
         """A pack's rows; None where its file is damaged, which is then set aside so that the pack runs again."""
-        name = f"ledger/{self.study}/{pack}.parquet"
-        content = self.store.read(name)
-        try:
-            return table.decode(content, columns)
-        except (pa.ArrowException, OSError) as error:
-            self.store.write(f"{name}.damaged", content)
-            self.store.remove(name)
-            log.warning("%s is damaged (%s): set aside as %s.damaged, its trials run again", name, error, name)
-            return None
+        found = (self._read(name, columns) for name in self._files() if _stem(name) == pack)
+        return next((rows for rows in found if rows is not None), None)
 
     def trials(self, columns: Sequence[str] = table.SUMMARY) -> pd.DataFrame:
         """All recorded trials as a frame with a column for each factor; empty where there are none."""
-        tables = [found for pack in self.packs() if (found := self.read(pack, columns)) is not None]
+        tables = [rows for name in self._files() if (rows := self._read(name, columns)) is not None]
         if not tables:
             return pd.DataFrame(columns=list(columns))
         # A trial can stand in two packs when the packing changed between runs: its first result counts.
@@ -60,12 +55,20 @@ class Ledger:
 
     def digests(self) -> set[str]:
         """Digests of all recorded trials."""
-        found: set[str] = set()
-        for pack in self.packs():
-            rows = self.read(pack, ["digest"])
-            if rows is not None:
-                found.update(rows.column("digest").to_pylist())
-        return found
+        tables = [rows for name in self._files() if (rows := self._read(name, ["digest"])) is not None]
+        return {digest for rows in tables for digest in rows.column("digest").to_pylist()}
+
+    def _files(self) -> list[str]:
+        return self.store.names(f"ledger/{self.study}", ".parquet")
+
+    def _read(self, name: str, columns: Sequence[str] | None) -> pa.Table | None:
+        content = self.store.read(name)
+        if name.split(".")[-2] == _checksum(content):
+            return table.decode(content, columns)
+        self.store.write(f"{name}.damaged", content)
+        self.store.remove(name)
+        log.warning("%s does not match its checksum: set aside as %s.damaged, its trials run again", name, name)
+        return None
 
     def write_failure(self, pack: str, digests: Sequence[str], error: str) -> None:
         content = json.dumps({"pack": pack, "digests": list(digests), "error": error}, indent=1)
@@ -112,6 +115,10 @@ class Ledger:
 
     def _checkpoint(self, pack: str) -> str:
         return f"checkpoints/{self.study}/{pack}.safetensors"
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _stem(name: str) -> str:

@@ -11,7 +11,7 @@ from harness.spec import Study
 from harness.table import HEAVY, SCHEMA
 
 # Everything an observation or a page reads.
-COLUMNS = tuple(name for name in SCHEMA.names if name not in HEAVY and name != "layers")
+COLUMNS = tuple(name for name in SCHEMA.names if name not in (*HEAVY, "layers", "taps"))
 HERE, PUBLISHED = "this store", "published"
 
 

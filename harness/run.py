@@ -1,8 +1,9 @@
 """From a study to recorded trials: plan, subtract what the ledger holds, train the rest, keep MLflow up."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from harness.errors import UserError
 from harness.ledger import Ledger
 from harness.machine import Device, available_memory_bytes, environment, local_device
 from harness.plan import Plan, PlannedPack, make_plan
-from harness.spec import Study
+from harness.spec import Configuration, Study
 from harness.store import Store
 from harness.training.network import build
 from harness.view import RunView
@@ -72,32 +73,37 @@ def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_pla
 
     only_plan: assume the device the scale is meant for, and data that is still to be given.
     """
-    workloads = {study.configuration(scale, arm, {}).workload for arm in study.arms}
-    datasets = {options.datasets.get(workload.dataset, workload.dataset) for workload in workloads}
-    if len(datasets) != 1:
-        raise UserError(f"study '{study.name}' names {len(datasets)} datasets at scale '{scale}': one a study for now")
-    (dataset,) = datasets
-    (workload,) = workloads
-    if not only_plan:
-        data.load(dataset).check(workload.context)
-    vocabulary, data_hash = data.describe(dataset)
+    configurations = [study.configuration(scale, arm, {}) for arm in study.arms]
+    dataset = _dataset(study, scale, configurations, options)
+    facts = data.describe(dataset)
+    model_of = cache(partial(build, facts=facts))
+    for workload in {configuration.workload for configuration in configurations}:
+        model_of(workload)
+        if not only_plan:
+            data.load(dataset).check(workload.context)
     device = _device(study, scale, options, only_plan)
-    model = build(workload, vocabulary)
-    parameters = sum(math.prod(p.shape) for p in model.parameters)
-    heaviest = study.configuration(scale, next(iter(study.arms)), {})
     free = device.memory_bytes if device.is_assumed else available_memory_bytes(device)
-    fitting = cost.lanes_that_fit(heaviest, parameters, vocabulary, device, free)
+    heaviest = max(configurations, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))
+    fitting = cost.lanes_that_fit(heaviest, model_of(heaviest.workload), device, free)
     if fitting < 1:
-        need = cost.lane_bytes(heaviest, parameters, vocabulary)
+        need = cost.lane_bytes(heaviest, model_of(heaviest.workload))
         raise UserError(
             f"study '{study.name}' at scale '{scale}' needs {need / 2**30:.1f} GiB a lane, and {device.name} has"
             f" {free / 2**30:.1f} GiB free for {device.count} workers; choose a smaller scale or fewer --workers"
         )
-    plan = make_plan(study, scale, device.kind, data_hash, min(options.lanes or fitting, fitting))
+    plan = make_plan(study, scale, device.kind, facts.hash, min(options.lanes or fitting, fitting))
     left = plan.without(ledger.digests())
-    shape = (parameters, model.matmul_parameters, vocabulary)
-    estimate = cost.estimate(plan, left, device, shape, _measured(ledger, plan))
+    estimate = cost.estimate(left, device, model_of, _measured(ledger, plan))
+    parameters = max(sum(math.prod(p.shape) for p in model_of(each.workload).parameters) for each in configurations)
     return Prepared(plan, dataset, left, estimate, parameters, device)
+
+
+def _dataset(study: Study, scale: str, configurations: Sequence[Configuration], options: Options) -> str:
+    names = {each.workload.dataset for each in configurations}
+    if len(names) > 1:
+        raise UserError(f"study '{study.name}' names datasets {sorted(names)} at scale '{scale}': one a study")
+    (name,) = names
+    return options.datasets.get(name, name)
 
 
 def _device(study: Study, scale: str, options: Options, only_plan: bool) -> Device:

@@ -26,7 +26,7 @@ CURVES = (
     "probe_update_ratio",
     "probe_weight_norm",
 )
-LAYER_CURVES = ("probe_layer_gradient_norm", "probe_layer_update_ratio")
+LAYER_CURVES = ("probe_layer_gradient_norm", "probe_layer_update_ratio", "probe_layer_activation")
 CURVE_PREFIX = "curve_"
 
 SCHEMA = pa.schema(
@@ -57,12 +57,13 @@ SCHEMA = pa.schema(
         ("finished_at", pa.string()),  # UTC
         ("environment", pa.string()),  # JSON: machine and versions
         ("layers", pa.list_(pa.string())),
+        ("taps", pa.list_(pa.string())),  # what the activation curve's columns are
         *((CURVE_PREFIX + name, pa.list_(pa.float32())) for name in CURVES),
         *((CURVE_PREFIX + name, pa.list_(pa.list_(pa.float32()))) for name in LAYER_CURVES),
     ]
 )
 HEAVY = tuple(CURVE_PREFIX + name for name in LAYER_CURVES)
-SUMMARY = tuple(name for name in SCHEMA.names if not name.startswith(CURVE_PREFIX) and name != "layers")
+SUMMARY = tuple(name for name in SCHEMA.names if not name.startswith(CURVE_PREFIX) and name not in ("layers", "taps"))
 
 
 def rows(
@@ -95,7 +96,7 @@ def rows(
 
 def _row(trial: Trial, result: LaneResult) -> dict[str, object]:
     measured = ("outcome", "divergence_step", "initial_loss", "train_loss", "validation_loss", "test_loss", "lanes")
-    spent = ("examples_per_second", "seconds", "peak_memory_bytes", "layers")
+    spent = ("examples_per_second", "seconds", "peak_memory_bytes", "layers", "taps")
     return {
         "digest": trial.digest,
         "arm": trial.arm,
@@ -115,8 +116,13 @@ def encode(table: pa.Table) -> bytes:
 
 def decode(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
     """Raises pyarrow.ArrowException or OSError for a file that is torn or whose checksums do not hold."""
-    names = None if columns is None else list(columns)
-    return pq.read_table(io.BytesIO(content), columns=names, page_checksum_verification=True)
+    wanted = [field for field in SCHEMA if columns is None or field.name in columns]
+    with pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True) as file:
+        present = set(file.schema_arrow.names)
+        found = file.read([field.name for field in wanted if field.name in present])
+    # A column that came later than the file is empty.
+    arrays = [found[field.name] if field.name in present else pa.nulls(len(found), field.type) for field in wanted]
+    return pa.table(arrays, schema=pa.schema(wanted))
 
 
 def frame(table: pa.Table) -> pd.DataFrame:

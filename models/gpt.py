@@ -6,21 +6,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.layers import Embedding, LayerNorm, Linear, Parameter, View, causal_attention
-from models.parametrization import EMBEDDING_STD, hidden_std, residual_std
+from models.layers import Embedding, LayerNorm, Linear, Parameter, Taps, View, causal_attention, tap
+from models.parametrization import EMBEDDING_STD, Parametrization
 
 
 class Block:
     """x + attention(norm(x)), then x + mlp(norm(x)); the MLP is four times as wide and uses GELU."""
 
-    def __init__(self, name: str, width: int, depth: int, heads: int):
-        self.heads = heads
+    def __init__(self, name: str, width: int, depth: int, heads: int, scheme: Parametrization):
+        self.heads, self.scale = heads, scheme.attention_scale(width // heads)
+        hidden, residual = scheme.hidden_std, scheme.residual_std
         self.norm1 = LayerNorm(f"{name}.norm1", width)
-        self.qkv = Linear(f"{name}.attention.qkv", width, 3 * width, hidden_std(width))
-        self.out = Linear(f"{name}.attention.out", width, width, residual_std(width, depth))
+        self.qkv = Linear(f"{name}.attention.qkv", width, 3 * width, hidden(width), is_hidden=True)
+        self.out = Linear(f"{name}.attention.out", width, width, residual(width, depth), is_hidden=True)
         self.norm2 = LayerNorm(f"{name}.norm2", width)
-        self.up = Linear(f"{name}.mlp.up", width, 4 * width, hidden_std(width))
-        self.down = Linear(f"{name}.mlp.down", 4 * width, width, residual_std(4 * width, depth))
+        self.up = Linear(f"{name}.mlp.up", width, 4 * width, hidden(width), is_hidden=True)
+        self.down = Linear(f"{name}.mlp.down", 4 * width, width, residual(4 * width, depth), is_hidden=True)
 
     @property
     def layers(self) -> tuple[LayerNorm | Linear, ...]:
@@ -30,7 +31,7 @@ class Block:
         lanes, rows, width = x_KNW.shape
         qkv = self.qkv(view, self.norm1(view, x_KNW)).view(lanes, rows // positions, positions, 3 * width)
         query, key, value = torch.chunk(qkv, 3, dim=-1)
-        mixed = causal_attention(query, key, value, self.heads)
+        mixed = causal_attention(query, key, value, self.heads, self.scale)
         x_KNW = x_KNW + self.out(view, mixed.view(lanes, rows, width))
         return x_KNW + self.down(view, F.gelu(self.up(view, self.norm2(view, x_KNW))))
 
@@ -38,31 +39,50 @@ class Block:
 class GPT:
     """Maps tokens [K, B, T] to logits [K, B, T, V], each position seeing itself and what stands before it.
 
+    taps, where given, is filled with the mean absolute size of the stream after each block and of the logits.
     Raises ValueError where the width is not a multiple of the heads.
     """
 
-    def __init__(self, vocabulary: int, context: int, width: int, depth: int, heads: int):
+    def __init__(
+        self,
+        vocabulary: int,
+        context: int,
+        width: int,
+        depth: int,
+        heads: int,
+        scheme: Parametrization | None = None,
+    ):
+        scheme = scheme or Parametrization()
         if width % heads:
             raise ValueError(f"width {width} is not a multiple of heads {heads}: choose a divisor of the width")
         self.token = Embedding("embedding.token", vocabulary, width, EMBEDDING_STD)
         self.position = Embedding("embedding.position", context, width, EMBEDDING_STD)
-        self.blocks = tuple(Block(f"blocks.{index}", width, depth, heads) for index in range(depth))
+        self.blocks = tuple(Block(f"blocks.{index}", width, depth, heads, scheme) for index in range(depth))
         self.norm = LayerNorm("final.norm", width)
-        self.readout = Linear("final.readout", width, vocabulary, hidden_std(width), bias=False)
+        self.readout = Linear("final.readout", width, vocabulary, scheme.readout_std(width), bias=False)
+        self.logit_multiplier = scheme.logit_multiplier
         self.parameters = tuple(self._parameters())
-        self.matmul_parameters = sum(
-            p.shape[0] * p.shape[1] for p in self.parameters if p.decays and not p.name.startswith("embedding.")
-        )
+        matmul = sum(p.shape[0] * p.shape[1] for p in self.parameters if p.decays and not p.name.startswith("embedding."))
+        # Kaplan et al. 2020, section 2.1: two a weight and token, and attention's two products of the context.
+        self.flops_per_example = context * (2.0 * matmul + 4.0 * depth * width * context)
+        # Korthikanti et al. 2023, table 2, attention fused; logits, their softmax and their gradient.
+        self.activations_per_example = context * (34 * depth * width + 3 * vocabulary)
 
     def _parameters(self) -> Iterator[Parameter]:
         for layer in (self.token, self.position, *(layer for b in self.blocks for layer in b.layers), self.norm, self.readout):
             yield from layer.parameters
 
-    def __call__(self, view: View, tokens_KBT: Tensor) -> Tensor:
+    def __call__(self, view: View, tokens_KBT: Tensor, taps: Taps | None = None) -> Tensor:
         lanes, batch, positions = tokens_KBT.shape
         position_KT = torch.arange(positions, device=tokens_KBT.device).expand(lanes, positions)
         x_KBTW = self.token(view, tokens_KBT) + self.position(view, position_KT).unsqueeze(1)
         x_KNW = x_KBTW.reshape(lanes, batch * positions, -1)
-        for block in self.blocks:
+        tap(taps, "embedding", x_KNW)
+        for index, block in enumerate(self.blocks):
             x_KNW = block(view, x_KNW, positions)
-        return self.readout(view, self.norm(view, x_KNW)).view(lanes, batch, positions, -1)
+            tap(taps, f"blocks.{index}", x_KNW)
+        logits_KNV = self.readout(view, self.norm(view, x_KNW))
+        if self.logit_multiplier != 1.0:
+            logits_KNV = logits_KNV * self.logit_multiplier
+        tap(taps, "logits", logits_KNV)
+        return logits_KNV.view(lanes, batch, positions, -1)

@@ -13,6 +13,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 View = Mapping[str, Tensor]  # parameter name -> [K, *shape]
+Taps = dict[str, Tensor]  # what a forward pass notes of its activations: name -> mean absolute value of each lane, [K]
+
+
+def tap(taps: Taps | None, name: str, x_KN: Tensor) -> None:
+    """Note the size of an activation where somebody asked for it."""
+    if taps is not None:
+        taps[name] = x_KN.detach().float().abs().flatten(1).mean(dim=1)
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,7 @@ class Parameter:
     shape: tuple[int, ...]
     initial_std: float = 0.0  # normal around `initial_mean`; 0 starts all entries at the mean
     initial_mean: float = 0.0
+    is_hidden: bool = False  # a matrix both of whose sides grow with the width
 
     @property
     def layer(self) -> str:
@@ -37,8 +45,8 @@ class Parameter:
 class Linear:
     """y = x A^T + b in every lane: [K, N, inputs] -> [K, N, outputs]."""
 
-    def __init__(self, name: str, inputs: int, outputs: int, initial_std: float, bias: bool = True):
-        self.weight = Parameter(f"{name}.weight", (outputs, inputs), initial_std)
+    def __init__(self, name: str, inputs: int, outputs: int, initial_std: float, bias: bool = True, is_hidden: bool = False):
+        self.weight = Parameter(f"{name}.weight", (outputs, inputs), initial_std, is_hidden=is_hidden)
         self.bias = Parameter(f"{name}.bias", (outputs,)) if bias else None
 
     @property
@@ -88,12 +96,12 @@ class LayerNorm:
         return torch.addcmul(view[self.bias.name].unsqueeze(1), normal, view[self.gain.name].unsqueeze(1))
 
 
-def causal_attention(q_KBTW: Tensor, k_KBTW: Tensor, v_KBTW: Tensor, heads: int) -> Tensor:
+def causal_attention(q_KBTW: Tensor, k_KBTW: Tensor, v_KBTW: Tensor, heads: int, scale: float) -> Tensor:
     """Scaled dot-product attention that sees no later position; lanes are folded into the batch: [K, B, T, W] -> same."""
     lanes, batch, positions, width = q_KBTW.shape
 
     def folded(x_KBTW: Tensor) -> Tensor:
         return x_KBTW.reshape(lanes * batch, positions, heads, width // heads).transpose(1, 2)
 
-    mixed = F.scaled_dot_product_attention(folded(q_KBTW), folded(k_KBTW), folded(v_KBTW), is_causal=True)
+    mixed = F.scaled_dot_product_attention(folded(q_KBTW), folded(k_KBTW), folded(v_KBTW), is_causal=True, scale=scale)
     return mixed.transpose(1, 2).reshape(lanes, batch, positions, width)

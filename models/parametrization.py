@@ -1,18 +1,49 @@
-"""How a weight starts, by its role in the network.
+"""How weights start and how their learning rates depend on width.
 
-Standard parametrization: normal with variance 1/fan_in, so that a layer keeps the scale of its input; embeddings start
-at GPT-2's 0.02 (Radford et al. 2019, released code); the matrices that write into the residual stream are divided by
-sqrt(2 * depth), so that the stream's variance does not grow with depth (Radford et al. 2019, section 2.3).
+Standard: hidden weights normal with variance 1/fan_in, so that a layer keeps the scale of its input; embeddings at
+GPT-2's 0.02 (Radford et al. 2019, released code); matrices that write into the residual stream divided by
+sqrt(2 * depth), so that the stream's variance does not grow with depth (ibid., section 2.3). One LR for all.
+
+muP (Yang et al. 2022, table 8): with m = width / base_width, hidden matrices learn at LR/m under Adam; vector-like
+parameters (embeddings, biases, gains, readout) learn at LR*m under SGD; the readout keeps the variance it has at the base
+width and its logits are divided by m; attention scores are divided by the head's size and not by its root. At the base
+width both parametrizations are the same.
 """
 
 import math
+from dataclasses import dataclass
 
 EMBEDDING_STD = 0.02
 
 
-def hidden_std(fan_in: int) -> float:
-    return 1.0 / math.sqrt(fan_in)
+@dataclass(frozen=True)
+class Parametrization:
+    """`multiplier` is width / base_width under muP, and None in standard parametrization."""
 
+    multiplier: float | None = None
+    zero_readout: bool = False
 
-def residual_std(fan_in: int, depth: int) -> float:
-    return hidden_std(fan_in) / math.sqrt(2 * depth)
+    def hidden_std(self, fan_in: int) -> float:
+        return 1.0 / math.sqrt(fan_in)
+
+    def residual_std(self, fan_in: int, depth: int) -> float:
+        return self.hidden_std(fan_in) / math.sqrt(2 * depth)
+
+    def readout_std(self, fan_in: int) -> float:
+        return 0.0 if self.zero_readout else math.sqrt((self.multiplier or 1.0) / fan_in)
+
+    @property
+    def logit_multiplier(self) -> float:
+        return 1.0 / (self.multiplier or 1.0)
+
+    def attention_scale(self, head_width: int) -> float:
+        """1/sqrt(d), or sqrt(d at the base width)/d under muP, for a fixed number of heads."""
+        return 1.0 / math.sqrt(head_width * (self.multiplier or 1.0))
+
+    def lr_multiplier(self, is_matrix: bool, optimizer_is_adaptive: bool) -> float:
+        """What a parameter's LR is multiplied by. is_matrix: both of its sides grow with the width."""
+        if self.multiplier is None:
+            return 1.0
+        if optimizer_is_adaptive:
+            return 1.0 / self.multiplier if is_matrix else 1.0
+        return 1.0 if is_matrix else self.multiplier

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from harness.data import Text, tokenize
+from harness.data import tokenize
+from harness.data.text import Text
 from harness.spec import (
     Arm,
     AtLeast,

@@ -13,18 +13,21 @@ PrecisionName = Literal["fp32", "tf32", "bf16"]
 
 
 class Workload(Spec):
-    """A model and the data it is trained on."""
+    """A model and the data it is trained on. `heads` and `context` matter to a GPT alone."""
 
-    model: Literal["gpt"] = "gpt"
+    model: Literal["gpt", "mlp"] = "gpt"
     dataset: str = "python-docs"
     width: int = Field(default=32, ge=1)
     depth: int = Field(default=2, ge=1)
     heads: int = Field(default=2, ge=1)
     context: int = Field(default=32, ge=2, description="tokens a sequence")
+    parametrization: Literal["standard", "mup"] = "standard"
+    base_width: int = Field(default=32, ge=1, description="muP: the width at which both parametrizations are the same")
+    zero_readout: bool = Field(default=False, description="start the readout at zero")
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:
-        if self.width % self.heads:
+        if self.model == "gpt" and self.width % self.heads:
             raise ValueError(f"heads = {self.heads}: must divide width = {self.width}")
         return self
 

@@ -7,16 +7,35 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from harness.data import DataFacts
+from harness.errors import UserError
 from harness.randomness import torch_generator
-from harness.spec import Workload
-from models import GPT, Parameter
+from harness.spec import Training, Workload
+from models import GPT, MLP, Model, Parameter, Parametrization, Taps
 
-# Tokens a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
-EVALUATION_TOKENS = 4096
+# Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
+EVALUATION_TARGETS = 4096
 
 
-def build(workload: Workload, vocabulary: int) -> GPT:
-    return GPT(vocabulary, workload.context, workload.width, workload.depth, workload.heads)
+def build(workload: Workload, facts: DataFacts) -> Model:
+    """The model of a workload for its data. Raises UserError where the two do not fit."""
+    multiplier = workload.width / workload.base_width if workload.parametrization == "mup" else None
+    scheme = Parametrization(multiplier, workload.zero_readout)
+    if (workload.model == "gpt") != (not facts.features):
+        kind = "text" if not facts.features else f"examples of shape {facts.features}"
+        raise UserError(
+            f"model '{workload.model}' cannot train on dataset '{workload.dataset}' ({kind}): gpt takes text, mlp examples"
+        )
+    if workload.model == "gpt":
+        return GPT(facts.classes, workload.context, workload.width, workload.depth, workload.heads, scheme)
+    return MLP(math.prod(facts.features), facts.classes, workload.width, workload.depth, scheme)
+
+
+def lr_multipliers(workload: Workload, training: Training, model: Model) -> list[float]:
+    """What each parameter's LR is multiplied by; all ones in standard parametrization."""
+    multiplier = workload.width / workload.base_width if workload.parametrization == "mup" else None
+    scheme = Parametrization(multiplier)
+    return [scheme.lr_multiplier(p.is_hidden, training.optimizer != "sgd") for p in model.parameters]
 
 
 def initial_values(parameters: Sequence[Parameter], seed: int) -> Tensor:
@@ -30,8 +49,8 @@ def initial_values(parameters: Sequence[Parameter], seed: int) -> Tensor:
 class PackedNetwork:
     """K copies of one model, one per seed in `seeds`, with parameters [K, P] that an optimizer may change in place."""
 
-    def __init__(self, workload: Workload, vocabulary: int, seeds: Sequence[int], device: torch.device, precision: str):
-        self.model = build(workload, vocabulary)
+    def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
+        self.model = build(workload, facts)
         self.compute_dtype = torch.bfloat16 if precision == "bf16" else torch.float32
         self.flat_KP = torch.stack([initial_values(self.model.parameters, seed) for seed in seeds]).to(device)
         self.sizes = [math.prod(p.shape) for p in self.model.parameters]
@@ -39,38 +58,44 @@ class PackedNetwork:
             p.name: piece.view(len(seeds), *p.shape).requires_grad_()
             for p, piece in zip(self.model.parameters, torch.split(self.flat_KP, self.sizes, dim=1), strict=True)
         }
-        decays = [torch.full((size,), float(p.decays)) for p, size in zip(self.model.parameters, self.sizes, strict=True)]
-        self.decays_P = torch.cat(decays).to(device)
+        self.decays_P = self.spread([float(p.decays) for p in self.model.parameters])
         self.layers = tuple(dict.fromkeys(p.layer for p in self.model.parameters))
         owner = [
             torch.full((size,), self.layers.index(p.layer)) for p, size in zip(self.model.parameters, self.sizes, strict=True)
         ]
         self.layer_of_P = torch.cat(owner).to(device)
 
-    def losses(self, windows_KBT: Tensor) -> Tensor:
-        """Mean next-token cross-entropy of each lane in nats, [K]; windows hold context + 1 tokens."""
+    def spread(self, values: Sequence[float]) -> Tensor:
+        """One value a parameter, repeated over its entries, [P]."""
+        parts = [torch.full((size,), value) for value, size in zip(values, self.sizes, strict=True)]
+        return torch.cat(parts).to(self.flat_KP.device)
+
+    def losses(self, inputs: Tensor, targets: Tensor, taps: Taps | None = None) -> Tensor:
+        """Mean cross-entropy of each lane in nats, [K]; inputs and targets are [K, B, ...]."""
         views = self.views
         if self.compute_dtype != torch.float32:
             views = {name: view.to(self.compute_dtype) for name, view in views.items()}
-        logits_KBTV = self.model(views, windows_KBT[..., :-1])
-        losses = F.cross_entropy(logits_KBTV.float().flatten(0, 2), windows_KBT[..., 1:].flatten(), reduction="none")
-        return losses.view(windows_KBT.shape[0], -1).mean(dim=1)
+            inputs = inputs.to(self.compute_dtype) if inputs.is_floating_point() else inputs
+        logits = self.model(views, inputs, taps)
+        losses = F.cross_entropy(logits.float().flatten(0, -2), targets.flatten(), reduction="none")
+        return losses.view(targets.shape[0], -1).mean(dim=1)
 
-    def gradient(self, windows_KBT: Tensor) -> tuple[Tensor, Tensor]:
+    def gradient(self, inputs: Tensor, targets: Tensor, taps: Taps | None = None) -> tuple[Tensor, Tensor]:
         """Losses [K] and gradients [K, P]. The sum of the lane losses is differentiated: a mean would scale the LR by 1/K."""
-        losses_K = self.losses(windows_KBT)
+        losses_K = self.losses(inputs, targets, taps)
         gradients = torch.autograd.grad(losses_K.sum(), list(self.views.values()))
         return losses_K.detach(), torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
 
     @torch.no_grad()
-    def evaluate(self, windows_NT: Tensor) -> Tensor:
-        """Each lane's mean loss over the same windows, [K]."""
-        lanes = self.flat_KP.shape[0]
-        chunk = max(1, EVALUATION_TOKENS // windows_NT.shape[1])
+    def evaluate(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        """Each lane's mean loss over the same examples [N, ...], [K]."""
+        lanes, examples = self.flat_KP.shape[0], len(targets)
+        chunk = max(1, EVALUATION_TARGETS * examples // targets.numel())
         total = torch.zeros(lanes, device=self.flat_KP.device)
-        for part_BT in torch.split(windows_NT, chunk):
-            total += self.losses(part_BT.expand(lanes, *part_BT.shape)) * len(part_BT)
-        return total / len(windows_NT)
+        for part, answers in zip(torch.split(inputs, chunk), torch.split(targets, chunk), strict=True):
+            losses_K = self.losses(part.expand(lanes, *part.shape), answers.expand(lanes, *answers.shape))
+            total += losses_K * len(answers)
+        return total / examples
 
     def layer_norms(self, values_KP: Tensor) -> Tensor:
         """Euclidean norm of each layer's slice, [K, layers]."""

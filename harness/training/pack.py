@@ -10,20 +10,20 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from harness.data import STEPS_PER_DRAW, Text
+from harness.data import STEPS_PER_DRAW, Dataset, Split
 from harness.errors import UserError
 from harness.spec import Configuration
-from harness.training.network import PackedNetwork
+from harness.training.network import PackedNetwork, lr_multipliers
 from harness.training.optimizers import clip_factor, make_optimizer
 from harness.training.probes import LAYER_PROBES, evaluation_steps, gradient_variance, probe_steps, update_statistics
 from harness.training.result import LaneResult, lane_result
 from harness.training.schedules import learning_rate_table
+from models import Taps
 
 PROBES = ("gradient_norm", "gradient_variance", "update_ratio", "weight_norm")
 
@@ -39,28 +39,32 @@ class Lane:
 class Pack:
     """Trains its lanes side by side. Call `advance` until `done`, then `results`.
 
-    Raises UserError for lanes that cannot share a pack, and for a text too short for the context.
+    Raises UserError for lanes that cannot share a pack, and for data that do not fit the model.
     """
 
-    def __init__(self, lanes: Sequence[Lane], text: Text, device: str = "cpu"):
+    def __init__(self, lanes: Sequence[Lane], dataset: Dataset, device: str = "cpu"):
         first = lanes[0].configuration
         if any(lane.configuration.pack_key != first.pack_key for lane in lanes):
             raise UserError("lanes of a pack must agree in everything but per-lane hyper-parameters; plan them apart")
-        text.check(first.workload.context)
+        dataset.check(first.workload.context)
         self.lanes = tuple(lanes)
         self.workload, self.training, self.measurement = first.workload, first.training, first.measurement
-        self.text, self.device = text, torch.device(device)
+        self.dataset, self.device = dataset, torch.device(device)
         self.trainings = [lane.configuration.training for lane in lanes]
         self.seeds = [lane.seed for lane in lanes]
         torch.backends.cuda.matmul.allow_tf32 = self.training.precision == "tf32"
-        self.network = PackedNetwork(self.workload, text.vocabulary, self.seeds, self.device, self.training.precision)
+        self.network = PackedNetwork(self.workload, dataset.facts, self.seeds, self.device, self.training.precision)
         self.optimizer = make_optimizer(self.trainings, self.network.flat_KP, self.network.decays_P)
         self.lr_table = learning_rate_table(self.trainings)
         self.lr_SK = torch.from_numpy(self.lr_table).float().to(self.device)
-        self.tokens = torch.from_numpy(text.splits["train"]).to(self.device)
-        self.window = torch.arange(self.workload.context + 1, device=self.device)
+        multipliers = lr_multipliers(self.workload, self.training, self.network.model)
+        self.lr_multiplier_P = None
+        if any(multiplier != 1.0 for multiplier in multipliers):
+            self.lr_multiplier_P = self.network.spread(multipliers)
+        self.arrays = self._arrays("train")
         self.probe_steps = probe_steps(self.training.steps, self.measurement)
         self.evaluation_steps = evaluation_steps(self.training.steps, self.measurement)
+        self.taps = self._tap_names()
         self.step = 0
         self.seconds = 0.0
         self.records = self._empty_records()
@@ -74,9 +78,8 @@ class Pack:
         """Train until the end, or for about so many seconds, one step at the least."""
         started = time.perf_counter()
         if self.step == 0:
-            self.records["initial_loss"].copy_(
-                self.network.evaluate(self._sample("validation", self.measurement.evaluation_examples))
-            )
+            sample = self._sample("validation", self.measurement.evaluation_examples)
+            self.records["initial_loss"].copy_(self.network.evaluate(*sample))
         while not self.done:
             self._train_step()
             if time.perf_counter() - started >= seconds:
@@ -84,50 +87,66 @@ class Pack:
         if self.done:
             for split in ("validation", "test"):
                 sample = self._sample(split, self.measurement.final_examples)
-                self.records[f"{split}_loss"].copy_(self.network.evaluate(sample))
+                self.records[f"{split}_loss"].copy_(self.network.evaluate(*sample))
         self.seconds += time.perf_counter() - started
 
     def _train_step(self) -> None:
-        windows_KBT = self._batch()
-        losses_K, gradient_KP = self.network.gradient(windows_KBT)
+        inputs, targets = self._batch()
+        losses_K, gradient_KP = self.network.gradient(inputs, targets)
         norm_K = gradient_KP.norm(dim=1)
         self.records["train_loss"][self.step] = losses_K
         probed = self.step in self._probe_index
         if probed:
-            variance_K = gradient_variance(self.network, windows_KBT, gradient_KP)
+            taps: Taps = {}
+            variance_K = gradient_variance(self.network, inputs, targets, gradient_KP, taps)
             before_KP = self.network.flat_KP.clone()
         factor_K1 = clip_factor(norm_K, self.trainings)
         clipped_KP = gradient_KP if factor_K1 is None else gradient_KP * factor_K1
+        lr = self.lr_SK[self.step].unsqueeze(1)
+        if self.lr_multiplier_P is not None:
+            lr = lr * self.lr_multiplier_P
         with torch.no_grad():
-            self.optimizer.update(self.network.flat_KP, clipped_KP, self.lr_SK[self.step].unsqueeze(1), self.step)
+            self.optimizer.update(self.network.flat_KP, clipped_KP, lr, self.step)
         if probed:
             found = update_statistics(self.network, before_KP, gradient_KP)
             row = self._probe_index[self.step]
-            for name, value in {**found, "gradient_norm": norm_K, "gradient_variance": variance_K}.items():
+            found |= {"gradient_norm": norm_K, "gradient_variance": variance_K}
+            found["layer_activation"] = torch.stack([taps[name] for name in self.taps], dim=1)
+            for name, value in found.items():
                 self.records[f"probe_{name}"][row] = value
         if self.step in self._evaluation_index:
             sample = self._sample("validation", self.measurement.evaluation_examples)
-            self.records["evaluation_loss"][self._evaluation_index[self.step]] = self.network.evaluate(sample)
+            self.records["evaluation_loss"][self._evaluation_index[self.step]] = self.network.evaluate(*sample)
         self.step += 1
 
-    def _batch(self) -> Tensor:
-        """This step's training windows, [K, B, context + 1]; lanes of equal seed see equal windows."""
+    def _batch(self) -> tuple[Tensor, Tensor]:
+        """This step's training examples, [K, B, ...]; lanes of equal seed see equal ones."""
         draw, row = divmod(self.step, STEPS_PER_DRAW)
         if self._draw is None or self._draw[0] != draw:
             by_seed = {
-                seed: self.text.batch_starts(seed, draw, self.training.batch_size, self.workload.context)
+                seed: self.dataset.batch_index(seed, draw, self.training.batch_size, self.workload.context)
                 for seed in dict.fromkeys(self.seeds)
             }
-            starts = np.stack([by_seed[seed] for seed in self.seeds], axis=1)
-            self._draw = (draw, torch.from_numpy(starts).to(self.device))
-        starts_KB = self._draw[1][row]
-        return self.tokens[starts_KB.unsqueeze(-1) + self.window].long()
+            index = np.stack([by_seed[seed] for seed in self.seeds], axis=1)
+            self._draw = (draw, torch.from_numpy(index).to(self.device))
+        return self.dataset.gather(self.arrays, self._draw[1][row], self.workload.context)
 
-    def _sample(self, split: Any, examples: int) -> Tensor:
-        """The fixed windows a split is evaluated on, [examples, context + 1]."""
-        starts = torch.from_numpy(self.text.sample_starts(split, examples, self.workload.context)).to(self.device)
-        tokens = torch.from_numpy(self.text.splits[split]).to(self.device)
-        return tokens[starts.unsqueeze(-1) + self.window].long()
+    def _sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
+        """The fixed examples a split is evaluated on, [examples, ...]."""
+        index = torch.from_numpy(self.dataset.sample_index(split, examples, self.workload.context)).to(self.device)
+        return self.dataset.gather(self._arrays(split), index, self.workload.context)
+
+    def _arrays(self, split: Split) -> tuple[Tensor, ...]:
+        return tuple(array.to(self.device) for array in self.dataset.arrays(split))
+
+    @torch.no_grad()
+    def _tap_names(self) -> tuple[str, ...]:
+        """What the model notes of its activations, in order; asked of one example."""
+        taps: Taps = {}
+        inputs, targets = self._sample("validation", 1)
+        lanes = len(self.lanes)
+        self.network.losses(inputs.expand(lanes, *inputs.shape), targets.expand(lanes, *targets.shape), taps)
+        return tuple(taps)
 
     def _empty_records(self) -> dict[str, Tensor]:
         """Everything measured stays on the device until the pack ends; nan marks what was not reached."""
@@ -142,6 +161,7 @@ class Pack:
             "evaluation_loss": (len(self.evaluation_steps), lanes),
             **{f"probe_{name}": (len(self.probe_steps), lanes) for name in PROBES},
             **{f"probe_layer_{name}": (len(self.probe_steps), lanes, layers) for name in LAYER_PROBES},
+            "probe_layer_activation": (len(self.probe_steps), lanes, len(self.taps)),
         }
         return {name: torch.full(shape, float("nan"), device=self.device) for name, shape in shapes.items()}
 
@@ -187,6 +207,7 @@ class Pack:
                 probe_steps=self.probe_steps,
                 evaluation_steps=self.evaluation_steps,
                 layers=self.network.layers,
+                taps=self.taps,
                 lanes=len(self.lanes),
                 examples_per_second=self.training.steps * self.training.batch_size * len(self.lanes) / self.seconds,
                 pack_seconds=self.seconds,

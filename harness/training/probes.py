@@ -7,6 +7,7 @@ from torch import Tensor
 
 from harness.spec import Measurement
 from harness.training.network import PackedNetwork
+from models import Taps
 
 # More early probes than this add cost and no information to the first hundredth of a run.
 MOST_EARLY_PROBES = 10
@@ -27,16 +28,18 @@ def evaluation_steps(steps: int, measurement: Measurement) -> list[int]:
     )
 
 
-def gradient_variance(network: PackedNetwork, windows_KBT: Tensor, gradient_KP: Tensor) -> Tensor:
-    """Trace of the covariance of the batch gradient, [K], from one half batch.
+def gradient_variance(
+    network: PackedNetwork, inputs: Tensor, targets: Tensor, gradient_KP: Tensor, taps: Taps | None = None
+) -> Tensor:
+    """Trace of the covariance of the batch gradient, [K], from one half batch, whose activations fill `taps`.
 
     With g the mean of B independent example gradients of covariance S and h the mean of b of them,
     E|h - g|^2 = tr S (1/b - 1/B); the batch gradient's variance is tr S / B. The two-batch estimator of McCandlish et
     al. 2018, appendix A.1, with the small batch inside the large one.
     """
-    batch = windows_KBT.shape[1]
+    batch = targets.shape[1]
     half = batch // 2
-    _, half_gradient_KP = network.gradient(windows_KBT[:, :half])
+    _, half_gradient_KP = network.gradient(inputs[:, :half], targets[:, :half], taps)
     return (half_gradient_KP - gradient_KP).square().sum(1) / (batch / half - 1)
 
 

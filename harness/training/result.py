@@ -21,7 +21,7 @@ class LaneResult:
 
     curves: name -> values; `train_loss` and `lr` belong to `step` (the last step of each bin, from 1), names that start
     with `probe_` to `probe_step`, `evaluation_loss` to `evaluation_step`.
-    layer_curves: name -> [probes, layers], layers in the order of `layers`.
+    layer_curves: name -> [probes, layers], layers in the order of `layers`; of `probe_layer_activation` in that of `taps`.
     """
 
     outcome: Literal["finished", "diverged"]
@@ -35,6 +35,7 @@ class LaneResult:
     seconds: float
     peak_memory_bytes: int
     layers: tuple[str, ...]
+    taps: tuple[str, ...]
     curves: dict[str, list[float]] = field(repr=False)
     layer_curves: dict[str, list[list[float]]] = field(repr=False)
 
@@ -45,6 +46,7 @@ def lane_result(
     probe_steps: Sequence[int],
     evaluation_steps: Sequence[int],
     layers: tuple[str, ...],
+    taps: tuple[str, ...],
     lanes: int,
     examples_per_second: float,
     pack_seconds: float,
@@ -68,6 +70,7 @@ def lane_result(
         seconds=pack_seconds / lanes,
         peak_memory_bytes=peak_memory_bytes,
         layers=layers,
+        taps=taps,
         curves={
             "step": step,
             "train_loss": kept_loss,

@@ -34,6 +34,7 @@ def result(
         seconds=0.5,
         peak_memory_bytes=1,
         layers=("a",),
+        taps=("a",),
         curves={**empty, **curves},
         layer_curves={name: [[1.0]] for name in table.LAYER_CURVES},
     )

@@ -110,7 +110,7 @@ def test_the_plan_subtracts_what_is_done(study: Study, study_file: Path, tmp_pat
     from harness import data, machine
     from harness.plan import make_plan
 
-    plan = make_plan(study, "laptop", machine.local_device().kind, data.load("python-docs").hash, 16)
+    plan = make_plan(study, "laptop", machine.local_device().kind, data.load("python-docs").facts.hash, 16)
     ledger = Ledger(Store(str(tmp_path / "s")), "toy")
     ledger.write("x", rows(study, plan.trials[:20], lambda _: result(2.0)))
     facts = json.loads(call("plan", str(study_file), "--json", "--store", str(tmp_path / "s")).stdout)

@@ -5,14 +5,15 @@ import numpy as np
 import pytest
 
 from harness import data
+from harness.data.text import BLOCK_BYTES
 from harness.errors import UserError
 
 
 def test_python_documentation_is_there() -> None:
     text = data.load("python-docs")
     assert len(text.splits["train"]) > 300_000
-    assert 90 < text.vocabulary <= 256
-    assert int(max(split.max() for split in text.splits.values())) == text.vocabulary - 1
+    assert 90 < text.facts.classes <= 256
+    assert int(max(split.max() for split in text.splits.values())) == text.facts.classes - 1
 
 
 def test_splits_partition_the_text() -> None:
@@ -21,19 +22,19 @@ def test_splits_partition_the_text() -> None:
     assert sum(len(split) for split in text.splits.values()) == len(raw)
     decode = np.unique(np.frombuffer(raw, dtype=np.uint8))
     validation = decode[text.splits["validation"]].tobytes()
-    assert validation.startswith(raw[4 * data.BLOCK_BYTES : 5 * data.BLOCK_BYTES])
-    assert raw[4 * data.BLOCK_BYTES : 4 * data.BLOCK_BYTES + 50] not in decode[text.splits["train"]].tobytes()
+    assert validation.startswith(raw[4 * BLOCK_BYTES : 5 * BLOCK_BYTES])
+    assert raw[4 * BLOCK_BYTES : 4 * BLOCK_BYTES + 50] not in decode[text.splits["train"]].tobytes()
 
 
 def test_batches_are_keyed_on_seed_and_draw() -> None:
     text = data.load("python-docs")
-    first = text.batch_starts(1, 0, 4, 32)
-    assert np.array_equal(first, text.batch_starts(1, 0, 4, 32))
-    assert not np.array_equal(first, text.batch_starts(2, 0, 4, 32))
-    assert not np.array_equal(first, text.batch_starts(1, 1, 4, 32))
+    first = text.batch_index(1, 0, 4, 32)
+    assert np.array_equal(first, text.batch_index(1, 0, 4, 32))
+    assert not np.array_equal(first, text.batch_index(2, 0, 4, 32))
+    assert not np.array_equal(first, text.batch_index(1, 1, 4, 32))
     assert first.shape == (data.STEPS_PER_DRAW, 4)
     assert first.min() >= 0
-    assert text.batch_starts(0, 0, 2000, 32).max() + 33 <= len(text.splits["train"])
+    assert text.batch_index(0, 0, 2000, 32).max() + 33 <= len(text.splits["train"])
 
 
 def test_the_hash_is_of_the_content(tmp_path: Path) -> None:
@@ -41,8 +42,8 @@ def test_the_hash_is_of_the_content(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(content)
     (tmp_path / "a.gz").write_bytes(gzip.compress(content))
     plain, zipped = data.load(f"text:{tmp_path / 'a.txt'}"), data.load(f"text:{tmp_path / 'a.gz'}")
-    assert plain.hash == zipped.hash
-    assert plain.hash != data.tokenize("y", content + b"z").hash
+    assert plain.facts.hash == zipped.facts.hash
+    assert plain.facts.hash != data.tokenize("y", content + b"z").facts.hash
 
 
 @pytest.mark.parametrize(

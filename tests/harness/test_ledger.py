@@ -43,14 +43,11 @@ def test_a_damaged_file_is_set_aside_and_its_trials_run_again(
     plan = planned(study)
     for pack in plan.packs:
         ledger.write(pack.key, rows(study, pack.trials, lambda _: result(2.0), pack.key))
-    name = f"ledger/toy/{plan.packs[1].key}.parquet"
+    (name,) = [name for name in ledger.store.names("ledger/toy", ".parquet") if plan.packs[1].key in name]
     content = bytearray(ledger.store.read(name))
-    if damage == "flipped":
-        content[len(content) // 3] ^= 0x10
+    content[len(content) // 3] ^= 0x10
     ledger.store.write(name, {"torn": bytes(content[: len(content) // 2]), "flipped": bytes(content), "empty": b""}[damage])
     with caplog.at_level(logging.WARNING):
-        done = ledger.trials(None) if damage == "flipped" else ledger.digests()
-    if damage == "flipped":  # found when the damaged column is read
         done = ledger.digests()
     assert plan.without(done) == (plan.packs[1],)
     assert "set aside" in caplog.text

@@ -112,7 +112,8 @@ def test_parameter_counts(model: GPT) -> None:
     per_block = 4 * WIDTH + 3 * WIDTH * WIDTH + 3 * WIDTH + WIDTH * WIDTH + WIDTH + 8 * WIDTH * WIDTH + 5 * WIDTH
     expected = DEPTH * per_block + (2 * VOCABULARY + CONTEXT) * WIDTH + 2 * WIDTH
     assert sum(math.prod(p.shape) for p in model.parameters) == expected
-    assert model.matmul_parameters == DEPTH * 12 * WIDTH * WIDTH + VOCABULARY * WIDTH
+    matmul = DEPTH * 12 * WIDTH * WIDTH + VOCABULARY * WIDTH
+    assert model.flops_per_example == CONTEXT * (2 * matmul + 4 * DEPTH * WIDTH * CONTEXT)
 
 
 def test_a_width_that_heads_do_not_divide_is_refused() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from harness.data import Text
+from harness.data.text import Text
 from harness.errors import UserError
 from harness.spec import Configuration, Measurement, Training, Workload
 from harness.training.pack import Lane, Pack
@@ -94,7 +94,7 @@ def test_matches_a_plain_torch_loop(text: Text) -> None:
 
     chosen = lane(seed=3, clip_norm=0.7, weight_decay=0.1)
     training = chosen.configuration.training
-    model = build(WORKLOAD, text.vocabulary)
+    model = build(WORKLOAD, text.facts)
     start, weights, offset = initial_values(model.parameters, 3), {}, 0
     for parameter in model.parameters:
         size = math.prod(parameter.shape)
@@ -106,7 +106,7 @@ def test_matches_a_plain_torch_loop(text: Text) -> None:
     ]
     optimizer = torch.optim.AdamW(groups)
     tokens = torch.from_numpy(text.splits["train"])
-    starts = text.batch_starts(3, 0, training.batch_size, WORKLOAD.context)
+    starts = text.batch_index(3, 0, training.batch_size, WORKLOAD.context)
     losses = []
     for step, lr in enumerate(learning_rates(training)):
         windows = torch.stack([tokens[s : s + WORKLOAD.context + 1] for s in starts[step]]).long()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from harness.data import Text
+from harness.data.text import Text
 from harness.spec import Configuration, Measurement, Training, Workload
 from harness.training.network import PackedNetwork
 from harness.training.pack import Lane, Pack
@@ -11,30 +11,29 @@ from harness.training.probes import evaluation_steps, gradient_variance, probe_s
 WORKLOAD = Workload(width=8, depth=1, heads=2, context=8)
 
 
-def windows(text: Text, lanes: int, batch: int, draw: int = 0) -> torch.Tensor:
-    starts = text.batch_starts(0, draw, lanes * batch, WORKLOAD.context)[0].reshape(lanes, batch)
-    tokens = torch.from_numpy(text.splits["train"])
-    return tokens[torch.from_numpy(starts)[..., None] + torch.arange(WORKLOAD.context + 1)].long()
+def examples(text: Text, lanes: int, batch: int) -> tuple[torch.Tensor, torch.Tensor]:
+    index = torch.from_numpy(text.batch_index(0, 0, lanes * batch, WORKLOAD.context)[0].reshape(lanes, batch))
+    return text.gather(text.arrays("train"), index, WORKLOAD.context)
 
 
 @pytest.mark.parametrize("batch", [6, 7])
 def test_gradient_variance_against_single_examples(text: Text, batch: int) -> None:
     """The mean of the probe over many batches against tr(covariance of single-example gradients) / B."""
-    network = PackedNetwork(WORKLOAD, text.vocabulary, [0], torch.device("cpu"), "fp32")
-    examples = windows(text, 1, 2000)
-    singles = torch.cat([network.gradient(examples[:, i : i + 1])[1] for i in range(2000)])
+    network = PackedNetwork(WORKLOAD, text.facts, [0], torch.device("cpu"), "fp32")
+    inputs, targets = examples(text, 1, 2000)
+    singles = torch.cat([network.gradient(inputs[:, i : i + 1], targets[:, i : i + 1])[1] for i in range(2000)])
     expected = float(singles.var(dim=0).sum()) / batch
     seen = []
     for start in range(0, 2000 - batch, batch):
-        part = examples[:, start : start + batch]
-        seen.append(float(gradient_variance(network, part, network.gradient(part)[1])))
+        part = inputs[:, start : start + batch], targets[:, start : start + batch]
+        seen.append(float(gradient_variance(network, *part, network.gradient(*part)[1])))
     error = np.std(seen) / np.sqrt(len(seen))
     assert abs(np.mean(seen) - expected) < 4 * error
     assert error < 0.1 * expected
 
 
 def test_layer_norms_make_up_the_whole(text: Text) -> None:
-    network = PackedNetwork(WORKLOAD, text.vocabulary, [0, 1], torch.device("cpu"), "fp32")
+    network = PackedNetwork(WORKLOAD, text.facts, [0, 1], torch.device("cpu"), "fp32")
     values = torch.randn_like(network.flat_KP)
     assert torch.allclose(network.layer_norms(values).square().sum(1).sqrt(), values.norm(dim=1))
     qkv = network.layers.index("blocks.0.attention.qkv")

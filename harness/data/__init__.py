@@ -1,0 +1,36 @@
+"""Datasets by name: splits to train on, to choose by and to judge by, and batches keyed on a seed."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Split
+from harness.data.examples import digits
+from harness.data.text import python_documentation, read_text, tokenize
+from harness.errors import UserError, unknown
+
+BUILT_IN = ("digits", "python-docs")
+# Sets a study may name although no package carries them: the user says where they lie.
+BY_PATH = {"web-text": "any large sample of web text, such as a shard of OpenWebText or FineWeb"}
+
+
+def describe(name: str) -> DataFacts:
+    """For a plan: the facts of a dataset, or placeholders (any byte, unknown) for a text that is still to be given."""
+    return DataFacts(hash="unknown", classes=256) if name in BY_PATH else load(name).facts
+
+
+@lru_cache(maxsize=4)
+def load(name: str) -> Dataset:
+    """`digits`, `python-docs`, or `text:PATH` (a file, also gzipped, or a folder of .txt files). Raises UserError."""
+    if name == "python-docs":
+        return tokenize(name, python_documentation())
+    if name == "digits":
+        return digits()
+    if name in BY_PATH:
+        raise UserError(f"dataset '{name}' ({BY_PATH[name]}) is not shipped: say where it lies with --data {name}=text:PATH")
+    kind, _, path = name.partition(":")
+    if kind == "text" and path:
+        return tokenize(name, read_text(Path(path)))
+    raise unknown("dataset", name, (*BUILT_IN, *BY_PATH, "text:PATH"))
+
+
+__all__ = ["STEPS_PER_DRAW", "DataFacts", "Dataset", "Split", "describe", "load", "tokenize"]

@@ -1,0 +1,54 @@
+"""What every dataset is: three splits, a hash, and batches keyed on a seed."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+Split = Literal["train", "validation", "test"]
+Index = NDArray[np.int64]
+
+# Batches are drawn for this many steps at a time; a restart redraws the block it stands in.
+STEPS_PER_DRAW = 256
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """What a plan and a model need to know of a dataset.
+
+    classes: symbols of a text, or labels. features: shape of one example; empty for a text.
+    """
+
+    hash: str
+    classes: int
+    features: tuple[int, ...] = ()
+
+
+class Dataset(ABC):
+    """Trained on `train`, chosen by `validation`, judged on `test`. `context` is a text's tokens a sequence."""
+
+    name: str
+    facts: DataFacts
+
+    @abstractmethod
+    def check(self, context: int) -> None:
+        """Raises UserError where a split is too short."""
+
+    @abstractmethod
+    def batch_index(self, seed: int, draw: int, batch_size: int, context: int) -> Index:
+        """Training examples of the `draw`-th run of STEPS_PER_DRAW steps, [STEPS_PER_DRAW, batch_size]."""
+
+    @abstractmethod
+    def sample_index(self, split: Split, examples: int, context: int) -> Index:
+        """The fixed, evenly spread examples a split is evaluated on: the same ones for every trial, [examples]."""
+
+    @abstractmethod
+    def arrays(self, split: Split) -> tuple[Tensor, ...]:
+        """A split's content, to be moved to the device once."""
+
+    @abstractmethod
+    def gather(self, arrays: tuple[Tensor, ...], index: Tensor, context: int) -> tuple[Tensor, Tensor]:
+        """Inputs and integer targets of the indexed examples; an index [...] gives [..., example]."""

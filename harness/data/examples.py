@@ -1,0 +1,73 @@
+"""Labelled examples: vectors or images with a class each."""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
+from harness.errors import UserError
+from harness.randomness import numpy_generator
+
+VALIDATION_SHARE = TEST_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Examples(Dataset):
+    """Features float32 [N, ...] and labels int64 [N] for each split; batches are drawn with replacement."""
+
+    name: str
+    facts: DataFacts
+    splits: dict[Split, tuple[NDArray[np.float32], NDArray[np.int64]]]
+
+    def check(self, context: int) -> None:
+        for split, (_, labels) in self.splits.items():
+            if not len(labels):
+                raise UserError(f"dataset '{self.name}': its {split} split is empty; give more examples")
+
+    def sample_index(self, split: Split, examples: int, context: int) -> Index:
+        """Every example once where fewer are asked for than there are, else all of them."""
+        count = len(self.splits[split][1])
+        return np.linspace(0, count - 1, min(examples, count)).round().astype(np.int64)
+
+    def batch_index(self, seed: int, draw: int, batch_size: int, context: int) -> Index:
+        generator = numpy_generator(seed, "batches", draw)
+        return generator.integers(0, len(self.splits["train"][1]), size=(STEPS_PER_DRAW, batch_size), dtype=np.int64)
+
+    def arrays(self, split: Split) -> tuple[Tensor, ...]:
+        features, labels = self.splits[split]
+        return torch.from_numpy(features), torch.from_numpy(labels)
+
+    def gather(self, arrays: tuple[Tensor, ...], index: Tensor, context: int) -> tuple[Tensor, Tensor]:
+        features, labels = arrays
+        return features[index], labels[index]
+
+
+def split_examples(name: str, features: NDArray[np.float32], labels: NDArray[np.int64]) -> Examples:
+    """Shuffled once by a fixed key, then cut; features are centred and scaled by the training split's mean and deviation."""
+    content = hashlib.sha256(features.tobytes() + labels.tobytes()).hexdigest()[:16]
+    order = numpy_generator(0, "split", 0).permutation(len(labels))
+    validation, test = round(VALIDATION_SHARE * len(labels)), round(TEST_SHARE * len(labels))
+    parts: dict[Split, Index] = {
+        "validation": order[:validation],
+        "test": order[validation : validation + test],
+        "train": order[validation + test :],
+    }
+    train = features[parts["train"]]
+    scaled = ((features - train.mean()) / train.std()).astype(np.float32)
+    return Examples(
+        name=name,
+        facts=DataFacts(hash=content, classes=int(labels.max()) + 1, features=features.shape[1:]),
+        splits={split: (scaled[index], labels[index]) for split, index in parts.items()},
+    )
+
+
+def digits() -> Examples:
+    """scikit-learn's handwritten digits: 1797 images of 8 x 8, ten classes."""
+    from sklearn.datasets import load_digits
+
+    found = load_digits()
+    return split_examples("digits", found.images.astype(np.float32), found.target.astype(np.int64))

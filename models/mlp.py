@@ -1,0 +1,43 @@
+"""A multi-layer perceptron with ReLU: `depth` hidden layers of one width."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from models.layers import Linear, Taps, View, tap
+from models.parametrization import Parametrization
+
+
+class MLP:
+    """Maps examples [K, B, ...] to logits [K, B, C]. Hidden weights start at He et al.'s variance 2/fan_in."""
+
+    def __init__(self, features: int, classes: int, width: int, depth: int, scheme: Parametrization | None = None):
+        scheme = scheme or Parametrization()
+        gain = math.sqrt(2.0)
+        self.hidden = tuple(
+            Linear(
+                f"hidden.{index}",
+                width if index else features,
+                width,
+                gain * scheme.hidden_std(width if index else features),
+                is_hidden=index > 0,
+            )
+            for index in range(depth)
+        )
+        self.readout = Linear("readout", width, classes, scheme.readout_std(width))
+        self.logit_multiplier = scheme.logit_multiplier
+        self.parameters = tuple(p for layer in (*self.hidden, self.readout) for p in layer.parameters)
+        self.flops_per_example = 2.0 * sum(math.prod(p.shape) for p in self.parameters if p.decays)
+        self.activations_per_example = features + 3 * depth * width + 3 * classes
+
+    def __call__(self, view: View, x_KBF: Tensor, taps: Taps | None = None) -> Tensor:
+        x_KBF = x_KBF.flatten(2)
+        for index, layer in enumerate(self.hidden):
+            x_KBF = torch.relu(layer(view, x_KBF))
+            tap(taps, f"hidden.{index}", x_KBF)
+        logits_KBC = self.readout(view, x_KBF)
+        if self.logit_multiplier != 1.0:
+            logits_KBC = logits_KBC * self.logit_multiplier
+        tap(taps, "logits", logits_KBC)
+        return logits_KBC
