@@ -32,6 +32,8 @@ $(READY): pyproject.toml constraints.txt
 	  || { echo "installing $(TORCH)"; $(BIN)/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"; }
 	@echo "installing folklore and what it needs"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@# Only the tests use it, without the torchvision it asks for (which would fetch another torch).
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt mup
 	@touch $@
 
 study-%: $(READY) ## run a study, judge it and write its page, e.g. make study-warmup

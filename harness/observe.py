@@ -23,6 +23,7 @@ from scipy import stats
 from harness.plan import points
 from harness.randomness import numpy_generator
 from harness.spec import (
+    ActivationSlope,
     CureRate,
     CurveRatio,
     DivergenceTime,
@@ -32,11 +33,14 @@ from harness.spec import (
     LRSensitivity,
     MaxTrainable,
     Observable,
+    Optimum,
     Quotient,
     RelativeGap,
     Rule,
     Share,
+    Slope,
     Study,
+    TransferRegret,
     TunedLoss,
     canonical_json,
 )
@@ -189,7 +193,7 @@ def _evaluate(observable: Observable, table: TrialTable, weights: Numbers) -> Nu
 
 
 def _on_log_axis(observable: Observable) -> bool:
-    return isinstance(observable, MaxTrainable | CurveRatio | DivergenceTime | Quotient)
+    return isinstance(observable, Optimum | MaxTrainable | CurveRatio | DivergenceTime | Quotient)
 
 
 def _contributing_seeds(observable: Observable, table: TrialTable) -> int:
@@ -224,6 +228,63 @@ def tuned_index(arm: str, over: str, table: TrialTable) -> int:
 def _tuned_loss(observable: TunedLoss, table: TrialTable, weights: Numbers) -> Numbers:
     best = _tuned(observable.arm, observable.over, table, weights)
     return _mean(table.losses(observable.arm, observable.over, "test_loss"), weights)[np.arange(len(weights)), best]
+
+
+def _optimum(observable: Optimum, table: TrialTable, weights: Numbers) -> Numbers:
+    """Vertex of the parabola through the lowest point and its neighbours; a resample whose lowest point is an edge: nan."""
+    arm, over = observable.arm, observable.over
+    best = _tuned(arm, over, table, weights)
+    loss = _mean(table.losses(arm, over, "validation_loss"), weights)
+    x = np.log2(table.grid(arm, over))
+    inner = (best > 0) & (best < len(x) - 1)
+    middle = np.clip(best, 1, len(x) - 2)
+    row = np.arange(len(weights))
+    # Newton's divided differences, so that the grid need not be even.
+    first = (loss[row, middle] - loss[row, middle - 1]) / (x[middle] - x[middle - 1])
+    second = (loss[row, middle + 1] - loss[row, middle]) / (x[middle + 1] - x[middle])
+    curvature = (second - first) / (x[middle + 1] - x[middle - 1])
+    flat = curvature <= 0
+    shift = np.where(flat, 0.0, -first / (2 * np.where(flat, 1.0, curvature)))
+    vertex = (x[middle] + x[middle - 1]) / 2 + shift
+    return np.where(inner, np.exp2(np.where(flat, x[middle], vertex)), np.nan)
+
+
+def _transfer_regret(observable: TransferRegret, table: TrialTable, weights: Numbers) -> Numbers:
+    arm, over = observable.arm, observable.over
+    own = _tuned(arm, over, table, weights)
+    source = table.grid(observable.tuned_for, over) * observable.times
+    chosen = _tuned(observable.tuned_for, over, table, weights)
+    grid = table.grid(arm, over)
+    _position(grid, float(source[chosen[0]]), arm, over)
+    near = np.abs(np.log(grid[None, :] / source[:, None])).argmin(axis=1)
+    there = np.isclose(grid[near], source, rtol=1e-6)
+    loss = _mean(table.losses(arm, over, "test_loss"), weights)
+    row = np.arange(len(weights))
+    return np.where(there[chosen], loss[row, near[chosen]] / loss[row, own] - 1, np.nan)
+
+
+def _activation_slope(observable: ActivationSlope, table: TrialTable, weights: Numbers) -> Numbers:
+    """All sizes as logs [W, S, T, A] (widths, seeds, steps, taps), then the worst of the slopes on log width."""
+    sizes = []
+    for _, arm in observable.points:
+        (curves,) = table.values(arm, _only_factor(table, arm), "curve_probe_layer_activation")
+        sizes.append([np.stack([np.asarray(step, dtype=np.float64) for step in curve[: observable.steps]]) for curve in curves])
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.array(sizes))
+    # A readout that starts at zero has no size yet.
+    usable = np.isfinite(logs).all(axis=(0, 1))
+    x = np.log([width for width, _ in observable.points])
+    centred = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+    by_seed = np.einsum("w,wsta->sta", centred, np.where(usable, logs, 0.0))
+    slopes = np.einsum("rs,sta->rta", weights, by_seed) / weights.sum(axis=1)[:, None, None]
+    return np.asarray(np.abs(slopes).max(axis=(1, 2)))
+
+
+def _only_factor(table: TrialTable, arm: str) -> str:
+    ((factor, values),) = table.study.factors_at(table.scale, arm).items()
+    if len(values) != 1:
+        raise UndecidableError("inconclusive", f"arm '{arm}' has {len(values)} values of {factor}: this observable reads one")
+    return factor
 
 
 def _max_trainable(observable: MaxTrainable, table: TrialTable, weights: Numbers) -> Numbers:
@@ -312,6 +373,13 @@ def _gap(observable: Gap, table: TrialTable, weights: Numbers) -> Numbers:
     return _evaluate(observable.left, table, weights) - _evaluate(observable.right, table, weights)
 
 
+def _slope(observable: Slope, table: TrialTable, weights: Numbers) -> Numbers:
+    x = np.log2([value for value, _ in observable.points])
+    y = np.log2([_evaluate(part, table, weights) for _, part in observable.points])
+    centred = x - x.mean()
+    return np.asarray(centred @ y / (centred**2).sum())
+
+
 def _log2(observable: Log2, table: TrialTable, weights: Numbers) -> Numbers:
     return np.asarray(np.log2(_evaluate(observable.of, table, weights)))
 
@@ -352,6 +420,10 @@ def _position(grid: Numbers, value: float, arm: str, over: str) -> int:
 
 ESTIMATORS: dict[type, Callable[[Any, TrialTable, Numbers], Numbers]] = {
     TunedLoss: _tuned_loss,
+    Optimum: _optimum,
+    TransferRegret: _transfer_regret,
+    ActivationSlope: _activation_slope,
+    Slope: _slope,
     MaxTrainable: _max_trainable,
     LRSensitivity: _lr_sensitivity,
     DivergenceTime: _divergence_time,

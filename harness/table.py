@@ -26,7 +26,7 @@ CURVES = (
     "probe_update_ratio",
     "probe_weight_norm",
 )
-LAYER_CURVES = ("probe_layer_gradient_norm", "probe_layer_update_ratio", "probe_layer_activation")
+LAYER_CURVES: tuple[str, ...] = ("probe_layer_gradient_norm", "probe_layer_update_ratio", "probe_layer_activation")
 CURVE_PREFIX = "curve_"
 
 SCHEMA = pa.schema(
@@ -62,7 +62,8 @@ SCHEMA = pa.schema(
         *((CURVE_PREFIX + name, pa.list_(pa.list_(pa.float32()))) for name in LAYER_CURVES),
     ]
 )
-HEAVY = tuple(CURVE_PREFIX + name for name in LAYER_CURVES)
+# Not read to judge and not published; activations are, because coordinate checks need them.
+HEAVY = tuple(CURVE_PREFIX + name for name in LAYER_CURVES if name != "probe_layer_activation")
 SUMMARY = tuple(name for name in SCHEMA.names if not name.startswith(CURVE_PREFIX) and name not in ("layers", "taps"))
 
 

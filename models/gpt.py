@@ -17,11 +17,11 @@ class Block:
         self.heads, self.scale = heads, scheme.attention_scale(width // heads)
         hidden, residual = scheme.hidden_std, scheme.residual_std
         self.norm1 = LayerNorm(f"{name}.norm1", width)
-        self.qkv = Linear(f"{name}.attention.qkv", width, 3 * width, hidden(width), is_hidden=True)
-        self.out = Linear(f"{name}.attention.out", width, width, residual(width, depth), is_hidden=True)
+        self.qkv = Linear(f"{name}.attention.qkv", width, 3 * width, hidden(width))
+        self.out = Linear(f"{name}.attention.out", width, width, residual(width, depth))
         self.norm2 = LayerNorm(f"{name}.norm2", width)
-        self.up = Linear(f"{name}.mlp.up", width, 4 * width, hidden(width), is_hidden=True)
-        self.down = Linear(f"{name}.mlp.down", 4 * width, width, residual(4 * width, depth), is_hidden=True)
+        self.up = Linear(f"{name}.mlp.up", width, 4 * width, hidden(width))
+        self.down = Linear(f"{name}.mlp.down", 4 * width, width, residual(4 * width, depth))
 
     @property
     def layers(self) -> tuple[LayerNorm | Linear, ...]:
@@ -59,8 +59,8 @@ class GPT:
         self.position = Embedding("embedding.position", context, width, EMBEDDING_STD)
         self.blocks = tuple(Block(f"blocks.{index}", width, depth, heads, scheme) for index in range(depth))
         self.norm = LayerNorm("final.norm", width)
-        self.readout = Linear("final.readout", width, vocabulary, scheme.readout_std(width), bias=False)
-        self.logit_multiplier = scheme.logit_multiplier
+        self.readout = Linear("final.readout", width, vocabulary, scheme.readout_std(width), bias=False, growing=(True, False))
+        self.readout_multiplier = scheme.readout_multiplier
         self.parameters = tuple(self._parameters())
         matmul = sum(p.shape[0] * p.shape[1] for p in self.parameters if p.decays and not p.name.startswith("embedding."))
         # Kaplan et al. 2020, section 2.1: two a weight and token, and attention's two products of the context.
@@ -81,8 +81,9 @@ class GPT:
         for index, block in enumerate(self.blocks):
             x_KNW = block(view, x_KNW, positions)
             tap(taps, f"blocks.{index}", x_KNW)
-        logits_KNV = self.readout(view, self.norm(view, x_KNW))
-        if self.logit_multiplier != 1.0:
-            logits_KNV = logits_KNV * self.logit_multiplier
+        x_KNW = self.norm(view, x_KNW)
+        if self.readout_multiplier != 1.0:
+            x_KNW = x_KNW * self.readout_multiplier
+        logits_KNV = self.readout(view, x_KNW)
         tap(taps, "logits", logits_KNV)
         return logits_KNV.view(lanes, batch, positions, -1)

@@ -30,7 +30,7 @@ class Parameter:
     shape: tuple[int, ...]
     initial_std: float = 0.0  # normal around `initial_mean`; 0 starts all entries at the mean
     initial_mean: float = 0.0
-    is_hidden: bool = False  # a matrix both of whose sides grow with the width
+    growing_sides: int = 1  # sides that grow with the width: 2 for a hidden matrix, 0 for a readout's bias
 
     @property
     def layer(self) -> str:
@@ -45,9 +45,18 @@ class Parameter:
 class Linear:
     """y = x A^T + b in every lane: [K, N, inputs] -> [K, N, outputs]."""
 
-    def __init__(self, name: str, inputs: int, outputs: int, initial_std: float, bias: bool = True, is_hidden: bool = False):
-        self.weight = Parameter(f"{name}.weight", (outputs, inputs), initial_std, is_hidden=is_hidden)
-        self.bias = Parameter(f"{name}.bias", (outputs,)) if bias else None
+    def __init__(
+        self,
+        name: str,
+        inputs: int,
+        outputs: int,
+        initial_std: float,
+        bias: bool = True,
+        growing: tuple[bool, bool] = (True, True),
+    ):
+        """growing: whether the inputs and the outputs grow with the width."""
+        self.weight = Parameter(f"{name}.weight", (outputs, inputs), initial_std, growing_sides=sum(growing))
+        self.bias = Parameter(f"{name}.bias", (outputs,), growing_sides=int(growing[1])) if bias else None
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

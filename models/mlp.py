@@ -21,12 +21,12 @@ class MLP:
                 width if index else features,
                 width,
                 gain * scheme.hidden_std(width if index else features),
-                is_hidden=index > 0,
+                growing=(index > 0, True),
             )
             for index in range(depth)
         )
-        self.readout = Linear("readout", width, classes, scheme.readout_std(width))
-        self.logit_multiplier = scheme.logit_multiplier
+        self.readout = Linear("readout", width, classes, scheme.readout_std(width), growing=(True, False))
+        self.readout_multiplier = scheme.readout_multiplier
         self.parameters = tuple(p for layer in (*self.hidden, self.readout) for p in layer.parameters)
         self.flops_per_example = 2.0 * sum(math.prod(p.shape) for p in self.parameters if p.decays)
         self.activations_per_example = features + 3 * depth * width + 3 * classes
@@ -36,8 +36,8 @@ class MLP:
         for index, layer in enumerate(self.hidden):
             x_KBF = torch.relu(layer(view, x_KBF))
             tap(taps, f"hidden.{index}", x_KBF)
+        if self.readout_multiplier != 1.0:
+            x_KBF = x_KBF * self.readout_multiplier
         logits_KBC = self.readout(view, x_KBF)
-        if self.logit_multiplier != 1.0:
-            logits_KBC = logits_KBC * self.logit_multiplier
         tap(taps, "logits", logits_KBC)
         return logits_KBC

@@ -6,7 +6,7 @@ sqrt(2 * depth), so that the stream's variance does not grow with depth (ibid., 
 
 muP (Yang et al. 2022, table 8): with m = width / base_width, hidden matrices learn at LR/m under Adam; vector-like
 parameters (embeddings, biases, gains, readout) learn at LR*m under SGD; the readout keeps the variance it has at the base
-width and its logits are divided by m; attention scores are divided by the head's size and not by its root. At the base
+width and its input is divided by m; attention scores are divided by the head's size and not by its root. At the base
 width both parametrizations are the same.
 """
 
@@ -33,17 +33,18 @@ class Parametrization:
         return 0.0 if self.zero_readout else math.sqrt((self.multiplier or 1.0) / fan_in)
 
     @property
-    def logit_multiplier(self) -> float:
+    def readout_multiplier(self) -> float:
+        """What the readout's input, not its bias, is multiplied by."""
         return 1.0 / (self.multiplier or 1.0)
 
     def attention_scale(self, head_width: int) -> float:
         """1/sqrt(d), or sqrt(d at the base width)/d under muP, for a fixed number of heads."""
         return 1.0 / math.sqrt(head_width * (self.multiplier or 1.0))
 
-    def lr_multiplier(self, is_matrix: bool, optimizer_is_adaptive: bool) -> float:
-        """What a parameter's LR is multiplied by. is_matrix: both of its sides grow with the width."""
+    def lr_multiplier(self, growing_sides: int, optimizer_is_adaptive: bool) -> float:
+        """What the LR of a parameter with so many sides that grow with the width is multiplied by."""
         if self.multiplier is None:
             return 1.0
         if optimizer_is_adaptive:
-            return 1.0 / self.multiplier if is_matrix else 1.0
-        return 1.0 if is_matrix else self.multiplier
+            return 1.0 / self.multiplier if growing_sides == 2 else 1.0
+        return self.multiplier if growing_sides == 1 else 1.0

@@ -4,6 +4,7 @@ from harness.spec.base import Spec, canonical_json, fingerprint
 from harness.spec.claims import Claim, Document, Source
 from harness.spec.configuration import Configuration, Measurement, Training, Workload
 from harness.spec.observables import (
+    ActivationSlope,
     CureRate,
     CurveRatio,
     DivergenceTime,
@@ -13,15 +14,19 @@ from harness.spec.observables import (
     LRSensitivity,
     MaxTrainable,
     Observable,
+    Optimum,
     Quotient,
     RelativeGap,
     Share,
+    Slope,
+    TransferRegret,
     TunedLoss,
 )
 from harness.spec.rules import AtLeast, AtMost, Outside, Rule, Within
 from harness.spec.study import Arm, Criterion, Judgement, Published, Scale, Study, log2_grid
 
 __all__ = [
+    "ActivationSlope",
     "Arm",
     "AtLeast",
     "AtMost",
@@ -40,6 +45,7 @@ __all__ = [
     "MaxTrainable",
     "Measurement",
     "Observable",
+    "Optimum",
     "Outside",
     "Published",
     "Quotient",
@@ -47,10 +53,12 @@ __all__ = [
     "Rule",
     "Scale",
     "Share",
+    "Slope",
     "Source",
     "Spec",
     "Study",
     "Training",
+    "TransferRegret",
     "TunedLoss",
     "Within",
     "Workload",

@@ -20,6 +20,37 @@ class TunedLoss(Spec):
     over: str = "peak_lr"
 
 
+class Optimum(Spec):
+    """The value of `over` with the lowest mean validation loss, by a parabola through the lowest grid point and its
+    neighbours on the log axis."""
+
+    kind: Literal["optimum"] = "optimum"
+    arm: str
+    over: str = "peak_lr"
+
+
+class TransferRegret(Spec):
+    """Test loss of `arm` at `times` the LR tuned for `tuned_for`, relative to the loss at its own tuned LR, minus one."""
+
+    kind: Literal["transfer_regret"] = "transfer_regret"
+    arm: str
+    tuned_for: str
+    times: float = Field(default=1.0, gt=0)
+    over: str = "peak_lr"
+
+
+class ActivationSlope(Spec):
+    """How activations depend on width over the first steps: the largest absolute slope of log size on log x.
+
+    `points` are pairs of x (the width) and an arm trained at one LR. Sizes are mean absolute values, averaged
+    geometrically over seeds; the largest slope is taken over steps 1 to `steps` and over the model's taps.
+    """
+
+    kind: Literal["activation_slope"] = "activation_slope"
+    points: tuple[tuple[float, str], ...] = Field(min_length=3)
+    steps: int = Field(default=5, ge=1)
+
+
 class MaxTrainable(Spec):
     """Largest value of `over` whose mean loss stays within a share of the best; interpolated on the log axis.
 
@@ -107,6 +138,13 @@ class Gap(Spec):
     right: "Observable"
 
 
+class Slope(Spec):
+    """The least-squares slope of log2 of observables on log2 x: an exponent. `points` are pairs of x and an observable."""
+
+    kind: Literal["slope"] = "slope"
+    points: tuple[tuple[float, "Observable"], ...] = Field(min_length=3)
+
+
 class Log2(Spec):
     """The logarithm to base 2: a ratio in octaves."""
 
@@ -125,6 +163,9 @@ class Share(Spec):
 
 Observable = Annotated[
     TunedLoss
+    | Optimum
+    | TransferRegret
+    | ActivationSlope
     | MaxTrainable
     | LRSensitivity
     | FailureRate
@@ -134,12 +175,13 @@ Observable = Annotated[
     | Quotient
     | RelativeGap
     | Gap
+    | Slope
     | Log2
     | Share,
     Field(discriminator="kind"),
 ]
 
-for _composed in (Quotient, RelativeGap, Gap, Log2, Share):
+for _composed in (Quotient, RelativeGap, Gap, Slope, Log2, Share):
     _composed.model_rebuild()
 
 ARM_FIELDS = ("arm", "tuned_for", "by_arm")
@@ -148,6 +190,8 @@ ARM_FIELDS = ("arm", "tuned_for", "by_arm")
 def leaves(observable: Spec) -> Iterator[Spec]:
     """The observables that read the table themselves, in the order they are written."""
     parts = [value for _, value in observable if isinstance(value, Spec)]
+    if isinstance(observable, Slope):
+        parts = [part for _, part in observable.points]
     if not parts:
         yield observable
     for part in parts:
@@ -160,4 +204,6 @@ def arms_of(observable: Spec) -> set[str]:
     for leaf in leaves(observable):
         found |= {name for field in ARM_FIELDS if (name := getattr(leaf, field, None))}
         found |= set(getattr(leaf, "best_of", ()))
+        if isinstance(leaf, ActivationSlope):
+            found |= {arm for _, arm in leaf.points}
     return found

@@ -173,8 +173,8 @@ class Study(Spec):
         for judgement in self.judgements:
             for criterion in judgement.criteria:
                 _require_known("arm", arms_of(criterion.observe), self.arms)
-                for leaf in leaves(criterion.observe):
-                    _require_known("factor to search over", [getattr(leaf, "over", "peak_lr")], self.factors)
+                searched = [over for leaf in leaves(criterion.observe) if (over := getattr(leaf, "over", None))]
+                _require_known("factor to search over", searched, self.factors)
         for name, scale in self.scales.items():
             if scale.judged and self.judgements:
                 self._require_enough(name)
@@ -187,11 +187,12 @@ class Study(Spec):
                 " seeds; add seeds or set judged = false"
             )
         searched = {
-            (arm, str(getattr(leaf, "over", "peak_lr")))
+            (arm, str(over))
             for judgement in self.judgements
             for criterion in judgement.criteria
             for leaf in leaves(criterion.observe)
             for arm in arms_of(leaf)
+            if (over := getattr(leaf, "over", None))
         }
         for arm, over in sorted(searched):
             values = self.factors_at(scale, arm)[over]

@@ -35,7 +35,7 @@ def lr_multipliers(workload: Workload, training: Training, model: Model) -> list
     """What each parameter's LR is multiplied by; all ones in standard parametrization."""
     multiplier = workload.width / workload.base_width if workload.parametrization == "mup" else None
     scheme = Parametrization(multiplier)
-    return [scheme.lr_multiplier(p.is_hidden, training.optimizer != "sgd") for p in model.parameters]
+    return [scheme.lr_multiplier(p.growing_sides, training.optimizer != "sgd") for p in model.parameters]
 
 
 def initial_values(parameters: Sequence[Parameter], seed: int) -> Tensor:

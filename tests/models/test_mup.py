@@ -1,0 +1,145 @@
+"""Our muP against the `mup` package (Microsoft): initial variances, learning-rate multipliers and a loss curve."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from harness import data
+from harness.data import DataFacts
+from harness.spec import Configuration, Measurement, Training, Workload
+from harness.training.network import build, initial_values, lr_multipliers
+from harness.training.pack import Lane, Pack
+from harness.training.schedules import learning_rates
+from models import GPT, MLP, Parametrization
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import mup
+
+BASE, WIDTH, FEATURES, CLASSES = 16, 128, 64, 10
+WORKLOAD = Workload(model="mlp", dataset="digits", width=WIDTH, depth=3, parametrization="mup", base_width=BASE)
+
+
+class PlainMLP(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.hidden = nn.ModuleList([nn.Linear(FEATURES, width), nn.Linear(width, width), nn.Linear(width, width)])
+        self.readout = mup.MuReadout(width, CLASSES)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.hidden:
+            x = torch.relu(layer(x))
+        return self.readout(x)
+
+
+def reference() -> PlainMLP:
+    model = PlainMLP(WIDTH)
+    mup.set_base_shapes(model, PlainMLP(BASE), delta=PlainMLP(2 * BASE), rescale_params=False)
+    return model
+
+
+def test_initial_variances() -> None:
+    """mup.init scales the standard deviation a weight has at the base width; ours must come to the same."""
+    theirs, base = reference(), MLP(FEATURES, CLASSES, BASE, 3, Parametrization(1.0))
+    ours = MLP(FEATURES, CLASSES, WIDTH, 3, Parametrization(WIDTH / BASE))
+    for parameter, at_base in zip(ours.parameters, base.parameters, strict=True):
+        weight = theirs.get_parameter(parameter.name)
+        if parameter.decays:
+            mup.init.normal_(weight, std=at_base.initial_std)
+            assert float(weight.detach().std()) == pytest.approx(parameter.initial_std, rel=0.06), parameter.name
+
+
+@pytest.mark.parametrize(("optimizer", "theirs"), [("adam", mup.MuAdam), ("sgd", mup.MuSGD)])
+def test_learning_rate_multipliers_of_the_mlp(optimizer: str, theirs: type) -> None:
+    model = reference()
+    groups = theirs(model.parameters(), lr=1.0).param_groups
+    expected = {id(parameter): group["lr"] for group in groups for parameter in group["params"]}
+    ours = build(WORKLOAD, DataFacts("x", CLASSES, (FEATURES,)))
+    multipliers = lr_multipliers(WORKLOAD, Training(optimizer=optimizer), ours)
+    for parameter, multiplier in zip(ours.parameters, multipliers, strict=True):
+        assert multiplier == pytest.approx(expected[id(model.get_parameter(parameter.name))]), parameter.name
+
+
+@pytest.mark.parametrize(("optimizer", "theirs"), [("adamw", mup.MuAdam), ("sgd", mup.MuSGD)])
+def test_learning_rate_multipliers_of_the_gpt(optimizer: str, theirs: type) -> None:
+    """mup sees which sides of a weight grow from the shapes alone."""
+
+    def shaped(width: int) -> nn.Module:
+        module = nn.Module()
+        for parameter in GPT(50, 8, width, 2, 2).parameters:
+            module.register_parameter(parameter.name.replace(".", "_"), nn.Parameter(torch.zeros(parameter.shape)))
+        return module
+
+    module = shaped(WIDTH)
+    mup.set_base_shapes(module, shaped(BASE), delta=shaped(2 * BASE), rescale_params=False)
+    groups = theirs(module.parameters(), lr=1.0).param_groups
+    expected = {id(parameter): group["lr"] for group in groups for parameter in group["params"]}
+    workload = Workload(width=WIDTH, parametrization="mup", base_width=BASE, context=8)
+    ours = build(workload, DataFacts("x", 50))
+    for parameter, multiplier in zip(
+        ours.parameters, lr_multipliers(workload, Training(optimizer=optimizer), ours), strict=True
+    ):
+        theirs_lr = expected[id(module.get_parameter(parameter.name.replace(".", "_")))]
+        assert multiplier == pytest.approx(theirs_lr), parameter.name
+
+
+@pytest.mark.parametrize(("optimizer", "theirs"), [("adam", mup.MuAdam), ("sgd", mup.MuSGD)])
+def test_the_loss_curve_is_theirs(optimizer: str, theirs: type) -> None:
+    """60 steps on digits from our initial weights, their model, their optimizer: 1e-4 nats.
+
+    Adam's epsilon is large here: at 1e-8 a first step is a sign, and rounding turns the sign of what is nearly zero.
+    """
+    training = Training(
+        optimizer=optimizer, peak_lr=2.0**-7, steps=60, batch_size=16, weight_decay=0.0, epsilon=1e-3, schedule="constant"
+    )
+    measurement = Measurement(probes=2, evaluations=1, evaluation_examples=8, final_examples=8)
+    digits = data.load("digits")
+    pack = Pack([Lane(Configuration(workload=WORKLOAD, training=training, measurement=measurement), 4)], digits)
+    model, start, offset = reference(), initial_values(pack.network.model.parameters, 4), 0
+    for parameter in pack.network.model.parameters:
+        size = math.prod(parameter.shape)
+        with torch.no_grad():
+            model.get_parameter(parameter.name).copy_(start[offset : offset + size].view(parameter.shape))
+        offset += size
+    settings = {"momentum": 0.9} if optimizer == "sgd" else {"eps": 1e-3}
+    optimizer_of_mup = theirs(model.parameters(), lr=1.0, **settings)
+    multipliers = [group["lr"] for group in optimizer_of_mup.param_groups]
+    index = torch.from_numpy(digits.batch_index(4, 0, 16, 32))
+    losses = []
+    for step, lr in enumerate(learning_rates(training)):
+        inputs, targets = digits.gather(digits.arrays("train"), index[step], 32)
+        loss = nn.functional.cross_entropy(model(inputs.flatten(1)), targets)
+        for group, multiplier in zip(optimizer_of_mup.param_groups, multipliers, strict=True):
+            group["lr"] = lr * multiplier
+        optimizer_of_mup.zero_grad()
+        loss.backward()
+        optimizer_of_mup.step()
+        losses.append(loss.item())
+    pack.advance()
+    ours = pack.results()[0].curves["train_loss"]
+    assert np.allclose(ours, losses, rtol=0, atol=1e-4)
+    assert losses[-1] < 0.7 * losses[0]
+
+
+def test_at_the_base_width_both_parametrizations_are_the_same() -> None:
+    plain, scaled = GPT(50, 8, BASE, 2, 2), GPT(50, 8, BASE, 2, 2, Parametrization(1.0))
+    assert plain.parameters == scaled.parameters
+    assert scaled.readout_multiplier == 1.0
+    assert plain.blocks[0].scale == scaled.blocks[0].scale
+    assert {Parametrization(1.0).lr_multiplier(sides, adaptive) for sides in (0, 1, 2) for adaptive in (True, False)} == {1.0}
+
+
+def test_attention_is_divided_by_the_head_and_not_its_root() -> None:
+    """At the base the scale is 1/sqrt(d0); eight times wider it must be sqrt(d0)/d."""
+    wide = GPT(50, 8, 8 * BASE, 2, 2, Parametrization(8.0))
+    head = BASE // 2
+    assert wide.blocks[0].scale == pytest.approx(math.sqrt(head) / (8 * head))
+
+
+def test_a_zero_readout_starts_at_uniform() -> None:
+    model = MLP(FEATURES, CLASSES, WIDTH, 2, Parametrization(8.0, zero_readout=True))
+    assert model.parameters[-2].initial_std == 0.0
