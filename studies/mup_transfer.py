@@ -1,0 +1,201 @@
+"""Does the best learning rate move with width, and does muP hold it still?"""
+
+from harness.spec import (
+    ActivationSlope,
+    Arm,
+    AtLeast,
+    AtMost,
+    Criterion,
+    Gap,
+    Judgement,
+    Measurement,
+    Optimum,
+    Outside,
+    Published,
+    Scale,
+    Slope,
+    Study,
+    Training,
+    TransferRegret,
+    Within,
+    Workload,
+    log2_grid,
+)
+
+STANDARD = {"parametrization": "standard"}
+MUP = {"parametrization": "mup"}
+# A coordinate check looks at the first five steps at a deliberately large LR; the readout starts at zero, so that what it
+# says is learnt.
+CHECK = {"steps": 5, "zero_readout": True}
+CHECK_LR = {"peak_lr": (2.0**-5,)}
+
+STUDY = Study(
+    name="mup_transfer",
+    version=1,
+    title="Learning-rate transfer across widths",
+    question="Does the best learning rate move with width, and does muP hold it still?",
+    # Constant LR and few steps: a workload on which the standard parametrization does shift. With decay and longer runs it
+    # hardly does, and then nothing could be told apart.
+    workload=Workload(model="gpt", dataset="python-docs", depth=2, heads=2, context=32, base_width=16),
+    training=Training(
+        optimizer="adamw",
+        schedule="constant",
+        warmup_fraction=0.0,
+        weight_decay=0.0,
+        batch_size=8,
+        steps=120,
+    ),
+    measurement=Measurement(probes=5, evaluations=2, evaluation_examples=64, final_examples=128),
+    arms={
+        "sp_16": Arm(
+            label="width 16", panel="standard", settings={**STANDARD, "width": 16}, factors={"peak_lr": log2_grid(-9, -5)}
+        ),
+        "sp_32": Arm(
+            label="width 32", panel="standard", settings={**STANDARD, "width": 32}, factors={"peak_lr": log2_grid(-10, -6)}
+        ),
+        "sp_64": Arm(
+            label="width 64", panel="standard", settings={**STANDARD, "width": 64}, factors={"peak_lr": log2_grid(-11, -7)}
+        ),
+        # Up to where the LR tuned at width 16 may lie: its regret is judged here.
+        "sp_128": Arm(
+            label="width 128", panel="standard", settings={**STANDARD, "width": 128}, factors={"peak_lr": log2_grid(-12, -6)}
+        ),
+        "mup_16": Arm(label="width 16", panel="muP", settings={**MUP, "width": 16}),
+        "mup_32": Arm(label="width 32", panel="muP", settings={**MUP, "width": 32}),
+        "mup_64": Arm(label="width 64", panel="muP", settings={**MUP, "width": 64}),
+        "mup_128": Arm(label="width 128", panel="muP", settings={**MUP, "width": 128}),
+        "check_16": Arm(label="width 16", panel="check", settings={**MUP, **CHECK, "width": 16}, factors=CHECK_LR),
+        "check_32": Arm(label="width 32", panel="check", settings={**MUP, **CHECK, "width": 32}, factors=CHECK_LR),
+        "check_64": Arm(label="width 64", panel="check", settings={**MUP, **CHECK, "width": 64}, factors=CHECK_LR),
+        "check_128": Arm(label="width 128", panel="check", settings={**MUP, **CHECK, "width": 128}, factors=CHECK_LR),
+    },
+    factors={"peak_lr": log2_grid(-9, -5)},
+    seeds=5,
+    first_seed=100,
+    scales={
+        "smoke": Scale(
+            description="plumbing in seconds, never judged",
+            training={"steps": 10},
+            measurement={"probes": 2, "evaluations": 1, "evaluation_examples": 8, "final_examples": 16},
+            factors={"peak_lr": (2.0**-8, 2.0**-6, 2.0**-4)},
+            arm_factors={
+                "sp_16": {"peak_lr": (2.0**-8, 2.0**-6, 2.0**-4)},
+                "sp_32": {"peak_lr": (2.0**-9, 2.0**-7, 2.0**-5)},
+                "sp_64": {"peak_lr": (2.0**-10, 2.0**-8, 2.0**-6)},
+                "sp_128": {"peak_lr": (2.0**-10, 2.0**-8, 2.0**-6)},
+            },
+            seeds=1,
+            judged=False,
+        ),
+        "laptop": Scale(description="two CPU cores, at most five minutes of training"),
+        "gpu": Scale(
+            description="one GPU, about a minute; the same arms, a longer context and a larger batch",
+            device="cuda",
+            workload={"context": 64},
+            training={"batch_size": 32, "steps": 300, "precision": "tf32"},
+            measurement={"evaluation_examples": 256, "final_examples": 512},
+        ),
+        "cluster": Scale(
+            description="many GPUs, hours: the same arms on web text, as deep as a 100M-parameter model",
+            device="cuda",
+            workload={"dataset": "web-text", "context": 512, "depth": 12},
+            training={"batch_size": 64, "steps": 2000, "precision": "bf16"},
+            measurement={"evaluation_examples": 512, "final_examples": 2048},
+        ),
+    },
+    departures=(
+        "Small GPTs on one text, a constant LR and 120 steps: chosen because the standard parametrization shifts there. With a"
+        " decaying LR and longer runs the published shift nearly vanishes.",
+        "Width alone grows; depth, heads, context and batch stay.",
+        "Weight decay is zero: how it should scale with width is a question of its own.",
+    ),
+    judgements=(
+        Judgement(
+            claim="mup.sp_shifts",
+            criteria=(
+                Criterion(
+                    name="exponent of the best LR in width, standard parametrization",
+                    observe=Slope(
+                        points=(
+                            (16, Optimum(arm="sp_16")),
+                            (32, Optimum(arm="sp_32")),
+                            (64, Optimum(arm="sp_64")),
+                            (128, Optimum(arm="sp_128")),
+                        )
+                    ),
+                    supported=AtMost(value=-0.3),
+                    refuted=AtLeast(value=0.0),
+                ),
+            ),
+        ),
+        Judgement(
+            claim="mup.invariant",
+            criteria=(
+                Criterion(
+                    name="exponent of the best LR in width, muP",
+                    observe=Slope(
+                        points=(
+                            (16, Optimum(arm="mup_16")),
+                            (32, Optimum(arm="mup_32")),
+                            (64, Optimum(arm="mup_64")),
+                            (128, Optimum(arm="mup_128")),
+                        )
+                    ),
+                    supported=Within(low=-0.2, high=0.2),
+                    refuted=Outside(low=-0.2, high=0.2),
+                ),
+            ),
+        ),
+        Judgement(
+            claim="mup.regret",
+            criteria=(
+                Criterion(
+                    name="loss at width 128 with the LR tuned at width 16, over its own best, muP",
+                    observe=TransferRegret(arm="mup_128", tuned_for="mup_16"),
+                    supported=AtMost(value=0.01),
+                    refuted=AtLeast(value=0.01),
+                    unit="relative",
+                ),
+                Criterion(
+                    name="regret in standard parametrization minus regret under muP",
+                    observe=Gap(
+                        left=TransferRegret(arm="sp_128", tuned_for="sp_16"),
+                        right=TransferRegret(arm="mup_128", tuned_for="mup_16"),
+                    ),
+                    supported=AtLeast(value=0.0),
+                    refuted=AtMost(value=0.0),
+                    unit="relative",
+                ),
+            ),
+        ),
+        Judgement(
+            claim="mup.coord_check",
+            note=(
+                "The largest slope over steps 1 to 5, the embedding, both blocks and the logits: a maximum, so noise speaks"
+                " against the claim."
+            ),
+            criteria=(
+                Criterion(
+                    name="largest slope of log activation size on log width, muP",
+                    observe=ActivationSlope(points=((16, "check_16"), (32, "check_32"), (64, "check_64"), (128, "check_128"))),
+                    supported=AtMost(value=0.1),
+                    refuted=AtLeast(value=0.1),
+                ),
+            ),
+        ),
+    ),
+    published=(
+        Published(
+            claim="mup.sp_shifts",
+            finding="Transformer, Adam, width 128 to 8192: best LR 2^-10 to 2^-16 in standard parametrization.",
+            source="Yang et al. 2022, figure",
+            how="read",
+        ),
+        Published(
+            claim="mup.invariant",
+            finding="Transformer, Adam, width 128 to 8192: best LR about 2^-10 throughout under muP.",
+            source="Yang et al. 2022, figure",
+            how="read",
+        ),
+    ),
+)
