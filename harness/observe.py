@@ -35,11 +35,14 @@ from harness.spec import (
     Observable,
     Optimum,
     Quotient,
+    RankCorrelation,
     RelativeGap,
     Rule,
     Share,
     Slope,
+    SmallestWithin,
     Study,
+    TrajectoryGap,
     TransferRegret,
     TunedLoss,
     canonical_json,
@@ -263,6 +266,38 @@ def _transfer_regret(observable: TransferRegret, table: TrialTable, weights: Num
     return np.where(there[chosen], loss[row, near[chosen]] / loss[row, own] - 1, np.nan)
 
 
+def _trajectory_gap(observable: TrajectoryGap, table: TrialTable, weights: Numbers) -> Numbers:
+    over = observable.over
+    chosen = _tuned(observable.tuned_for, over, table, weights)
+    source = table.grid(observable.tuned_for, over)
+    grid = table.grid(observable.arm, over)
+    _position(grid, float(source[chosen[0]] * observable.times), observable.arm, over)
+    target = np.abs(np.log(grid[None, :] / (source[:, None] * observable.times))).argmin(axis=1)
+    there = np.isclose(grid[target], source * observable.times, rtol=1e-6)
+    curves = {arm: _evaluation_curves(arm, over, table) for arm in (observable.arm, observable.tuned_for)}
+    count = curves[observable.arm].shape[-1]
+    late = (np.arange(count) + 1) / count > observable.after + 1e-9
+    share = weights / weights.sum(axis=1, keepdims=True)
+    theirs = np.einsum("rs,rse->re", share, curves[observable.arm][target[chosen]])
+    own = np.einsum("rs,rse->re", share, curves[observable.tuned_for][chosen])
+    return np.where(there[chosen], np.abs(theirs / own - 1)[:, late].max(axis=1), np.nan)
+
+
+def _evaluation_curves(arm: str, over: str, table: TrialTable) -> Numbers:
+    """Validation curves [G, S, E]; what is not finite counts with the loss at initialization."""
+    curves = table.values(arm, over, "curve_evaluation_loss")
+    stacked = np.array([[np.asarray(curve, dtype=np.float64) for curve in row] for row in curves])
+    initial = table.values(arm, over, "initial_loss").astype(np.float64)[..., None]
+    return np.where(stacked < initial, stacked, initial)
+
+
+def _smallest_within(observable: SmallestWithin, table: TrialTable, weights: Numbers) -> Numbers:
+    loss = _mean(table.losses(observable.arm, observable.over, "test_loss"), weights)
+    grid = table.grid(observable.arm, observable.over)
+    good = loss <= (1 + observable.within) * loss.min(axis=1, keepdims=True)
+    return np.asarray(np.where(good, grid, np.inf).min(axis=1))
+
+
 def _activation_slope(observable: ActivationSlope, table: TrialTable, weights: Numbers) -> Numbers:
     """All sizes as logs [W, S, T, A] (widths, seeds, steps, taps), then the worst of the slopes on log width."""
     sizes = []
@@ -380,6 +415,15 @@ def _slope(observable: Slope, table: TrialTable, weights: Numbers) -> Numbers:
     return np.asarray(centred @ y / (centred**2).sum())
 
 
+def _rank_correlation(observable: RankCorrelation, table: TrialTable, weights: Numbers) -> Numbers:
+    """Ties share their mean rank; where all observations are equal there is no correlation (nan)."""
+    x = stats.rankdata([value for value, _ in observable.points])
+    y = stats.rankdata([_evaluate(part, table, weights) for _, part in observable.points], axis=0)
+    x, y = x - x.mean(), y - y.mean(axis=0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(x @ y / np.sqrt((x**2).sum() * (y**2).sum(axis=0)))
+
+
 def _log2(observable: Log2, table: TrialTable, weights: Numbers) -> Numbers:
     return np.asarray(np.log2(_evaluate(observable.of, table, weights)))
 
@@ -424,6 +468,9 @@ ESTIMATORS: dict[type, Callable[[Any, TrialTable, Numbers], Numbers]] = {
     TransferRegret: _transfer_regret,
     ActivationSlope: _activation_slope,
     Slope: _slope,
+    RankCorrelation: _rank_correlation,
+    TrajectoryGap: _trajectory_gap,
+    SmallestWithin: _smallest_within,
     MaxTrainable: _max_trainable,
     LRSensitivity: _lr_sensitivity,
     DivergenceTime: _divergence_time,

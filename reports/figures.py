@@ -1,6 +1,7 @@
 """Figures as SVG text, byte-stable for equal data, readable without colour (markers and line styles differ)."""
 
 import io
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,8 +15,9 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from harness.observe import TrialTable, UndecidableError, tuned_index
+from harness.observe import Observation, TrialTable, UndecidableError, observe, tuned_index
 from harness.records import RecordSet
+from harness.spec import Slope
 from harness.table import CURVE_PREFIX
 
 STYLE: dict[Any, Any] = {
@@ -35,13 +37,14 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> str:
     """Test loss against the LR: a panel for each group of arms, means as lines, single seeds as faint points."""
     study = records.study
     table = TrialTable(study, records.scale, records.trials)
-    panels = list(dict.fromkeys(arm.panel for arm in study.arms.values()))
+    searched = {name: arm for name, arm in study.arms.items() if len(study.factors_at(records.scale, name)[over]) > 1}
+    panels = list(dict.fromkeys(arm.panel for arm in searched.values()))
     with mpl.rc_context(STYLE):
         figure, axes = plt.subplots(
             1, len(panels), figsize=(PANEL_WIDTH * len(panels), PANEL_HEIGHT), sharey=False, squeeze=False, layout="constrained"
         )
         for axis, panel in zip(axes[0], panels, strict=True):
-            arms = [name for name, arm in study.arms.items() if arm.panel == panel]
+            arms = [name for name, arm in searched.items() if arm.panel == panel]
             data = pd.concat([_tidy(table, arm, over) for arm in arms], ignore_index=True)
             names = [study.arms[arm].label for arm in arms]
             sns.scatterplot(data, x="value", y="loss", hue="arm", hue_order=names, s=8, alpha=0.35, legend=False, ax=axis)
@@ -63,8 +66,10 @@ def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], 
         figure, axes = plt.subplots(
             1, len(curves), figsize=(2 * PANEL_WIDTH, PANEL_HEIGHT), squeeze=False, layout="constrained"
         )
+        several = len({arm.panel for arm in study.arms.values()}) > 1
+        names = {name: f"{arm.panel}: {arm.label}" if several else arm.label for name, arm in study.arms.items()}
         for axis, (curve, steps, label) in zip(axes[0], curves, strict=True):
-            for index, arm in enumerate(study.arms):
+            for index, arm in enumerate(arm for arm in study.arms if len(table.grid(arm, over)) > 1):
                 try:
                     best = tuned_index(arm, over, table)
                 except UndecidableError:  # an arm whose optimum lies on the grid's edge has no tuned LR to show
@@ -72,12 +77,43 @@ def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], 
                 values = np.stack(table.values(arm, over, CURVE_PREFIX + curve)[best]).astype(float)
                 step = np.asarray(table.values(arm, over, CURVE_PREFIX + steps)[best][0])
                 style = {"linestyle": ("-", "--", "-.", ":")[index % 4], "marker": MARKERS[index % len(MARKERS)]}
-                axis.plot(
-                    step, values.mean(axis=0), label=study.arms[arm].label, markersize=4, markevery=0.12, linewidth=1, **style
-                )
+                axis.plot(step, values.mean(axis=0), label=names[arm], markersize=4, markevery=0.12, linewidth=1, **style)
             axis.set(xlabel="step", title=label, yscale="linear" if curve == "train_loss" else "log")
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
         return _svg(figure)
+
+
+def exponents(records: RecordSet) -> str | None:
+    """What each slope criterion is fitted to: observations with their intervals, and the line. None where there is none."""
+    study = records.study
+    table = TrialTable(study, records.scale, records.trials)
+    criteria = [c for judgement in study.judgements for c in judgement.criteria]
+    slopes = [(c.name, c.observe) for c in criteria if isinstance(c.observe, Slope)]
+    drawn = [(name, found) for name, slope in slopes if (found := _slope_points(slope, table))]
+    if not drawn:
+        return None
+    with mpl.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            1, len(drawn), figsize=(PANEL_WIDTH * len(drawn), PANEL_HEIGHT), squeeze=False, sharey=True, layout="constrained"
+        )
+        for axis, (name, (x, seen)) in zip(axes[0], drawn, strict=True):
+            y = np.array([each.estimate for each in seen])
+            below, above = y - [each.low for each in seen], np.array([each.high for each in seen]) - y
+            axis.errorbar(x, y, yerr=[below, above], fmt="o", capsize=4, color="black")
+            slope, height = np.polyfit(np.log2(x), np.log2(y), 1)
+            axis.plot(x, np.exp2(height + slope * np.log2(x)), linestyle="--", color="gray", label=f"slope {slope:.2f}")
+            axis.set_xscale("log", base=2)
+            axis.set_yscale("log", base=2)
+            axis.set_title(textwrap.fill(name, 48), fontsize=10)
+            axis.legend(frameon=False)
+        return _svg(figure)
+
+
+def _slope_points(slope: Slope, table: TrialTable) -> tuple[list[float], list[Observation]] | None:
+    try:
+        return [x for x, _ in slope.points], [observe(part, table) for _, part in slope.points]
+    except UndecidableError:
+        return None
 
 
 def _tidy(table: TrialTable, arm: str, over: str) -> pd.DataFrame:

@@ -84,28 +84,22 @@ def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[
     trials = records.trials
     environment = json.loads(trials["environment"].iloc[-1])
     name = f"{records.study.name}-{records.scale}-{records.device}"
-    drawn = []
+    drawn: list[tuple[str, str, str | None]] = []
     if records.study.scale(records.scale).judged and not any(verdict.verdict == "invalid" for verdict in verdicts):
         drawn = [
-            (
-                "Test loss against the peak learning rate; lines are means over seeds, points are runs.",
-                f"{name}-lr",
-                figures.lr_curves(records),
-            ),
-            (
-                "At each arm's tuned learning rate, means over seeds.",
-                f"{name}-curves",
-                figures.training_curves(records, CURVES),
-            ),
+            ("Test loss against the peak learning rate: means over seeds, and single runs.", "lr", figures.lr_curves(records)),
+            ("What the exponents are fitted to, with 95% intervals.", "exponents", figures.exponents(records)),
+            ("At each arm's tuned learning rate, means over seeds.", "curves", figures.training_curves(records, CURVES)),
         ]
+    files = {f"figures/{name}-{kind}.svg": (caption, svg) for caption, kind, svg in drawn if svg is not None}
     (output / "figures").mkdir(exist_ok=True)
-    for _, file, svg in drawn:
-        _save(output / "figures" / f"{file}.svg", svg)
+    for file, (_, svg) in files.items():
+        _save(output / file, svg)
     return {
         "records": records,
         "judged": records.study.scale(records.scale).judged,
         "verdicts": verdicts,
-        "figures": [(caption, f"figures/{file}.svg") for caption, file, _ in drawn],
+        "figures": [(caption, file) for file, (caption, _) in files.items()],
         "machine": {key: environment[key] for key in MACHINE if key in environment},
         "versions": {key: value for key, value in environment.items() if key not in MACHINE},
         "seeds": trials["seed"].nunique(),

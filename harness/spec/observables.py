@@ -39,6 +39,29 @@ class TransferRegret(Spec):
     over: str = "peak_lr"
 
 
+class TrajectoryGap(Spec):
+    """Largest relative gap of two mean validation curves at equal shares of the run, after a first share of it.
+
+    `arm` runs at `times` the LR tuned for `tuned_for`, which runs at that LR itself.
+    """
+
+    kind: Literal["trajectory_gap"] = "trajectory_gap"
+    arm: str
+    tuned_for: str
+    times: float = Field(default=1.0, gt=0)
+    after: float = Field(default=0.1, ge=0, lt=1)
+    over: str = "peak_lr"
+
+
+class SmallestWithin(Spec):
+    """The smallest value of `over` whose mean test loss lies within a share of the arm's lowest."""
+
+    kind: Literal["smallest_within"] = "smallest_within"
+    arm: str
+    over: str
+    within: float = Field(default=0.01, gt=0)
+
+
 class ActivationSlope(Spec):
     """How activations depend on width over the first steps: the largest absolute slope of log size on log x.
 
@@ -145,6 +168,13 @@ class Slope(Spec):
     points: tuple[tuple[float, "Observable"], ...] = Field(min_length=3)
 
 
+class RankCorrelation(Spec):
+    """Spearman's rank correlation of observables with x. `points` are pairs of x and an observable."""
+
+    kind: Literal["rank_correlation"] = "rank_correlation"
+    points: tuple[tuple[float, "Observable"], ...] = Field(min_length=3)
+
+
 class Log2(Spec):
     """The logarithm to base 2: a ratio in octaves."""
 
@@ -165,6 +195,8 @@ Observable = Annotated[
     TunedLoss
     | Optimum
     | TransferRegret
+    | TrajectoryGap
+    | SmallestWithin
     | ActivationSlope
     | MaxTrainable
     | LRSensitivity
@@ -176,12 +208,13 @@ Observable = Annotated[
     | RelativeGap
     | Gap
     | Slope
+    | RankCorrelation
     | Log2
     | Share,
     Field(discriminator="kind"),
 ]
 
-for _composed in (Quotient, RelativeGap, Gap, Slope, Log2, Share):
+for _composed in (Quotient, RelativeGap, Gap, Slope, RankCorrelation, Log2, Share):
     _composed.model_rebuild()
 
 ARM_FIELDS = ("arm", "tuned_for", "by_arm")
@@ -190,7 +223,7 @@ ARM_FIELDS = ("arm", "tuned_for", "by_arm")
 def leaves(observable: Spec) -> Iterator[Spec]:
     """The observables that read the table themselves, in the order they are written."""
     parts = [value for _, value in observable if isinstance(value, Spec)]
-    if isinstance(observable, Slope):
+    if isinstance(observable, Slope | RankCorrelation):
         parts = [part for _, part in observable.points]
     if not parts:
         yield observable

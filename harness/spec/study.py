@@ -174,7 +174,8 @@ class Study(Spec):
             for criterion in judgement.criteria:
                 _require_known("arm", arms_of(criterion.observe), self.arms)
                 searched = [over for leaf in leaves(criterion.observe) if (over := getattr(leaf, "over", None))]
-                _require_known("factor to search over", searched, self.factors)
+                varied = set(self.factors).union(*(arm.factors for arm in self.arms.values()))
+                _require_known("factor to search over", searched, varied)
         for name, scale in self.scales.items():
             if scale.judged and self.judgements:
                 self._require_enough(name)
@@ -195,11 +196,11 @@ class Study(Spec):
             if (over := getattr(leaf, "over", None))
         }
         for arm, over in sorted(searched):
-            values = self.factors_at(scale, arm)[over]
-            if len(values) < MINIMUM_GRID or any(not _is_positive_number(value) for value in values):
+            values = self.factors_at(scale, arm).get(over, ())
+            if len(values) < MINIMUM_GRID or any(not _is_number(value) for value in values):
                 raise ValueError(
-                    f"{over} of arm '{arm}' at scale '{scale}' = {values}: an optimum needs at least {MINIMUM_GRID} positive"
-                    " values; widen the grid"
+                    f"{over} of arm '{arm}' at scale '{scale}' = {values}: an optimum needs at least {MINIMUM_GRID} values;"
+                    " widen the grid"
                 )
 
     @model_validator(mode="after")
@@ -229,5 +230,5 @@ def _require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> Non
             raise unknown(kind, name, known)
 
 
-def _is_positive_number(value: Value) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

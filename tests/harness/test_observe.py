@@ -1,6 +1,7 @@
 """Estimators against tables whose answer is known, and against the same numbers worked out by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy import stats
 from harness.observe import Observation, TrialTable, UndecidableError, observe, student_interval
 from harness.plan import Trial
 from harness.spec import (
+    ActivationSlope,
     AtLeast,
     CureRate,
     CurveRatio,
@@ -18,11 +20,14 @@ from harness.spec import (
     Log2,
     LRSensitivity,
     MaxTrainable,
+    Optimum,
     Outside,
     Quotient,
     RelativeGap,
     Share,
+    Slope,
     Study,
+    TransferRegret,
     TunedLoss,
     Within,
 )
@@ -237,3 +242,64 @@ def test_rules_of_two_pieces() -> None:
 def test_two_seeds_are_no_spread() -> None:
     with pytest.raises(UndecidableError, match=r"rests on 2 seeds"):
         student_interval(1.0, np.ones(10), 2, log_axis=False)
+
+
+def widths(study: Study, slope: float) -> Study:
+    """Three arms whose LR grids follow an optimum that moves as width^slope."""
+    arms = {
+        f"w{width}": {
+            "label": f"{width}",
+            "settings": {"width": width},
+            "factors": {"peak_lr": [2.0 ** (-7 + slope * math.log2(width / 8) + e) for e in range(-4, 5)]},
+        }
+        for width in (8, 16, 32)
+    }
+    return Study.model_validate({**study.model_dump(), "arms": arms, "judgements": ()})
+
+
+@pytest.mark.parametrize("slope", [-1.0, 0.0, 0.5])
+def test_the_exponent_of_the_optimum(study: Study, slope: float) -> None:
+    scaled = widths(study, slope)
+
+    def outcome(trial: Trial) -> LaneResult:
+        optimum = -6.7 + slope * math.log2(trial.configuration.workload.width / 8) + 0.1 * (trial.seed - 2)
+        return result(bowl(trial, optimum, 2.0))
+
+    table = table_of(scaled, outcome)
+    assert math.log2(observe(Optimum(arm="w8"), table).estimate) == pytest.approx(-6.7)
+    seen = observe(Slope(points=tuple((w, Optimum(arm=f"w{w}")) for w in (8, 16, 32))), table)
+    assert seen.estimate == pytest.approx(slope, abs=1e-9)
+    assert seen.high - seen.low < 1e-6, "seeds move all widths alike: they are paired"
+
+
+def test_a_parabola_through_an_uneven_grid(study: Study) -> None:
+    uneven = Study.model_validate({**study.model_dump(), "factors": {"peak_lr": [2.0**e for e in (-10, -8, -7.5, -5, -4)]}})
+    seen = observe(Optimum(arm="none"), table_of(uneven, lambda trial: result(bowl(trial, -7.1, 2.0))))
+    assert math.log2(seen.estimate) == pytest.approx(-7.1)
+
+
+def test_transfer_regret_by_hand(wide: Study) -> None:
+    """none is tuned at 2^-7, half at 2^-5: two octaves off cost half 0.05 * 4; at four times none's LR nothing."""
+    table = table_of(wide, bowls)
+    seen = observe(TransferRegret(arm="half", tuned_for="none"), table)
+    assert seen.estimate == pytest.approx(0.2 / 1.95)
+    assert observe(TransferRegret(arm="half", tuned_for="none", times=4.0), table).estimate == pytest.approx(0.0)
+    with pytest.raises(UndecidableError, match="widen its grid"):
+        observe(TransferRegret(arm="half", tuned_for="none", times=3.0), table)
+
+
+@pytest.mark.parametrize(("exponents", "expected"), [((0.0, 0.0), 0.0), ((0.3, -0.5), 0.5), ((0.2, 0.1), 0.2)])
+def test_the_worst_slope_of_activations(study: Study, exponents: tuple[float, float], expected: float) -> None:
+    """Two taps that grow as width^exponent; a tap that is zero at the first step is left out there."""
+    scaled = widths(study, 0.0)
+    arms = {name: {**arm.model_dump(), "factors": {"peak_lr": [0.1]}} for name, arm in scaled.arms.items()}
+    scaled = Study.model_validate({**scaled.model_dump(), "arms": arms})
+
+    def outcome(trial: Trial) -> LaneResult:
+        width = trial.configuration.workload.width
+        sizes = [[width ** exponents[0], 0.0]] + [[width ** exponents[0], 3.0 * width ** exponents[1]]] * 4
+        late = [[width**9.0, 1.0]]  # beyond the steps that are looked at
+        return replace(result(2.0), layer_curves={**result(2.0).layer_curves, "probe_layer_activation": sizes + late})
+
+    seen = observe(ActivationSlope(points=((8, "w8"), (16, "w16"), (32, "w32"))), table_of(scaled, outcome))
+    assert seen.estimate == pytest.approx(expected, abs=1e-6)

@@ -61,7 +61,7 @@ def test_specs_are_frozen_and_closed(study: Study) -> None:
     ("fields", "finding"),
     [
         ({"factors": {"peak_lrs": (0.1, 0.2, 0.4)}}, "no factor named 'peak_lrs': did you mean 'peak_lr'?"),
-        ({"factors": {"peak_lr": (0.1,)}}, "needs at least 3 positive values; widen the grid"),
+        ({"factors": {"peak_lr": (0.1,)}}, "needs at least 3 values; widen the grid"),
         ({"factors": {"peak_lr": (0.1, -0.2, 0.4)}}, "peak_lr"),
         ({"factors": {"peak_lr": (0.1, 0.1, 0.4)}}, "a value stands there twice"),
         ({"seeds": 3}, "a judged scale needs at least 5 paired seeds"),
