@@ -5,9 +5,8 @@ Exit codes: 0 fine · 1 a run failed (packs given up, a check failed) · 2 bad i
 """
 
 import json
-import logging
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from itertools import groupby
 from pathlib import Path
@@ -50,8 +49,8 @@ StoreUri = Annotated[str, typer.Option("--store", envvar="FOLKLORE_STORE", help=
 TrackingUri = Annotated[
     str | None, typer.Option("--tracking", envvar="FOLKLORE_TRACKING", help="MLflow; default: STORE/mlflow.db")
 ]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, help="packs side by side; default: one a core, or one a GPU")]
-Lanes = Annotated[int | None, typer.Option("--lanes", min=1, help="most trials a pack; default: by device and memory")]
+Workers = Annotated[int | None, typer.Option("--workers", help="packs side by side; default: one a core, or one a GPU")]
+Lanes = Annotated[int | None, typer.Option("--lanes", help="most trials a pack; default: by device and memory")]
 Datasets = Annotated[
     list[str] | None, typer.Option("--data", metavar="NAME=DATASET", help="use DATASET where a study names NAME")
 ]
@@ -67,12 +66,9 @@ def one_line_errors(command: Command) -> Command:
     def guarded(*args: Any, **options: Any) -> Any:
         try:
             return command(*args, **options)
-        except UserError as error:
+        except (UserError, OSError) as error:  # a path or a disk that cannot be used is the user's to mend, too
             err.print(f"error: {one_line(error)}", style="red", highlight=False, markup=False, soft_wrap=True)
             raise typer.Exit(BAD_INPUT) from None
-        except KeyboardInterrupt:
-            err.print("interrupted", style="red")
-            raise typer.Exit(INTERRUPTED) from None
 
     return guarded  # type: ignore[return-value]
 
@@ -116,8 +112,8 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Trials, packs, and an estimate of time and memory. Trains nothing."""
-    chosen = catalog.load_study(study)
-    options = Options(store=store, workers=workers, lanes=lanes, datasets=_datasets(data))
+    chosen = _study(study)
+    options = Options(store, None, None, _count("--workers", workers), _count("--lanes", lanes), _datasets(data))
     ready = prepare(chosen, scale or default_scale(chosen), options, Ledger(Store(store), chosen.name), only_plan=True)
     facts = _plan_facts(ready)
     if as_json:
@@ -142,22 +138,19 @@ def run(
     data: Datasets = None,
 ) -> None:
     """Train what is missing, judge, and write the page. Finished packs are never trained again."""
-    chosen = catalog.load_study(study)
-    options = Options(store, tracking, address, workers, lanes, _datasets(data))
+    chosen = _study(study)
+    options = Options(store, tracking, address, _count("--workers", workers), _count("--lanes", lanes), _datasets(data))
     files = Store(store)
     files.check_writable()
     ledger = Ledger(files, chosen.name)
     ready = prepare(chosen, scale or default_scale(chosen), options, ledger)
     outcome = _train_or_sync(ready, options, ledger)
     if outcome is not None and outcome.interrupted:
-        left = len(ready.plan.without(ledger.digests()))
-        err.print(
-            f"interrupted: {outcome.trained} trials are kept, {left} packs are left; the same command goes on", highlight=False
-        )
+        done = len(ready.plan.digests & ledger.digests())
+        err.print(f"interrupted: {done} of {len(ready.plan.trials)} trials are kept; the same command goes on", highlight=False)
         raise typer.Exit(INTERRUPTED)
-    found = records.stored_set(chosen, ready.plan.scale, ready.plan.device, ledger)
-    _print_verdicts(found.verdicts(), as_json=False)
-    page = _write_pages(files, [chosen.name]) / f"{chosen.name}.html"
+    _print_verdicts(records.stored_set(ready.plan, ledger).verdicts(), as_json=False)
+    page = _write_pages(files, [*_registered_but(chosen), chosen]) / f"{chosen.name}.html"
     out.print(f"page: {page}", highlight=False, soft_wrap=True)
     out.print(f"MLflow: {_browse(options, files)}", highlight=False, soft_wrap=True)
     if outcome is not None and outcome.given_up:
@@ -194,7 +187,8 @@ def report(
     store: StoreUri = "results", output: Annotated[str | None, typer.Option("--output", help="default: STORE/pages")] = None
 ) -> None:
     """Write all pages again from stored and published trials. Trains nothing."""
-    folder = _write_pages(Store(store), catalog.study_names(), Path(output) if output else None)
+    studies = [catalog.load_study(name) for name in catalog.study_names()]
+    folder = _write_pages(Store(store), studies, Path(output) if output else None)
     out.print(f"pages: {folder / 'index.html'}", highlight=False, soft_wrap=True)
 
 
@@ -291,6 +285,20 @@ def _plan_facts(ready: Prepared) -> dict[str, Any]:
     }
 
 
+def _study(name: str) -> Study:
+    """A study whose claims are all registered: a page cannot be written of others."""
+    chosen = catalog.load_study(name)
+    for judgement in chosen.judgements:
+        catalog.register().claim(judgement.claim)
+    return chosen
+
+
+def _count(option: str, value: int | None) -> int | None:
+    if value is not None and value < 1:
+        raise UserError(f"{option} {value}: must be at least 1; leave it out for the default")
+    return value
+
+
 def _datasets(pairs: Sequence[str] | None) -> dict[str, str]:
     chosen = dict(pair.partition("=")[::2] for pair in pairs or ())
     for name, dataset in chosen.items():
@@ -303,17 +311,20 @@ def _published(study: Study) -> list[records.RecordSet]:
     return list(catalog.extension("evidence").published_sets(study))
 
 
-def _write_pages(store: Store, fresh: Iterable[str], output: Path | None = None) -> Path:
+def _registered_but(study: Study) -> list[Study]:
+    return [catalog.load_study(name) for name in catalog.study_names() if name != study.name]
+
+
+def _write_pages(store: Store, studies: Sequence[Study], output: Path | None = None) -> Path:
     """All pages, from the store where it has a study's scale, else from the published evidence."""
     if output is None:
         output = Path(store.root if store.is_local else "results").absolute() / "pages"
-    studies = [catalog.load_study(name) for name in sorted({*catalog.study_names(), *fresh})]
     sets = []
     for study in studies:
         own = records.stored_sets(study, Ledger(store, study.name))
         have = {(each.scale, each.device) for each in own}
         sets += own + [each for each in _published(study) if (each.scale, each.device) not in have]
-    catalog.extension("site").write(output, studies, catalog.register(), sets)
+    catalog.extension("site").write(output, sorted(studies, key=lambda study: study.name), catalog.register(), sets)
     return output
 
 
@@ -359,12 +370,3 @@ def _print_rows(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
 def _print_json(value: Any) -> None:
     json.dump(value, sys.stdout, indent=1, ensure_ascii=False)
     sys.stdout.write("\n")
-
-
-def main() -> None:
-    logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    app()
-
-
-if __name__ == "__main__":
-    main()

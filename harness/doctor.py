@@ -79,7 +79,7 @@ def _store(options: Options) -> str:
 def _mlflow(options: Options) -> str:
     store = Store(options.store)
     tracker = open_tracker(load_study(study_names()[0]), options, store)
-    tracker.close_stale()
+    tracker.check()
     return tracker.uri
 
 

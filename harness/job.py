@@ -1,5 +1,6 @@
 """A planned pack as work for a sweep: train it on whatever worker it lands on, and record it."""
 
+import logging
 import time
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from harness.store import Store
 from harness.training.pack import Lane, Pack
 from harness.work import Progress
 
+log = logging.getLogger(__name__)
+
 # Long enough that writing costs nothing, short enough that a killed worker loses little.
 CHECKPOINT_SECONDS = 60.0
 
@@ -26,6 +29,7 @@ class TrainingJob:
     scale: str
     device: str
     dataset: str
+    data_hash: str
     store_uri: str
     pack: PlannedPack
 
@@ -40,14 +44,19 @@ class TrainingWork:
         self.job = job
         self.ledger = Ledger(Store(job.store_uri), job.study.name)
         self.dataset = data.load(job.dataset)
+        if self.dataset.facts.hash != job.data_hash:
+            raise ValueError(
+                f"dataset '{job.dataset}' has hash {self.dataset.facts.hash} here and {job.data_hash} in the plan;"
+                " give every node the same files"
+            )
         if job.device == "cpu":
             # Packs run side by side, one process a core; more threads only fight each other.
             torch.set_num_threads(1)
         lanes = [Lane(trial.configuration, trial.seed) for trial in job.pack.trials]
         self.training = Pack(lanes, self.dataset, job.device)
         state = self.ledger.read_checkpoint(job.pack.key)
-        if state is not None:
-            self.training.load(state)
+        if state is not None and not self.training.load(state):
+            log.warning("the checkpoint of pack %s does not fit it: the pack starts over", job.pack.key)
         self.saved_at = time.monotonic()
 
     def advance(self, seconds: float) -> Progress:

@@ -3,7 +3,7 @@
 ledger/STUDY/PACK.SHA256.parquet     the trials of a finished pack; the name carries the checksum
 failures/STUDY/PACK.json             the last error of a pack that was given up; removed when it succeeds
 checkpoints/STUDY/PACK.safetensors   where a pack in flight stands
-projected/STUDY/PACK                 the pack's trials are in MLflow
+projected/STUDY/MLFLOW/PACK          the pack's trials are in that MLflow
 """
 
 import hashlib
@@ -50,8 +50,11 @@ class Ledger:
         tables = [rows for name in self._files() if (rows := self._read(name, columns)) is not None]
         if not tables:
             return pd.DataFrame(columns=list(columns))
-        # A trial can stand in two packs when the packing changed between runs: its first result counts.
-        return table.frame(pa.concat_tables(tables)).drop_duplicates("digest", ignore_index=True)
+        # A trial can stand in two packs when the packing changed between runs: its earliest result counts.
+        found = pa.concat_tables(tables)
+        if "finished_at" in found.column_names:
+            found = found.sort_by("finished_at")
+        return table.frame(found).drop_duplicates("digest", ignore_index=True)
 
     def digests(self) -> set[str]:
         """Digests of all recorded trials."""
@@ -98,16 +101,17 @@ class Ledger:
             log.warning("%s is damaged (%s): the pack starts over", name, error)
             return None
 
-    def mark_projected(self, pack: str) -> None:
-        self.store.write(f"projected/{self.study}/{pack}", b"")
+    def mark_projected(self, pack: str, mlflow: str) -> None:
+        """Note that one MLflow, by its identity, has a pack."""
+        self.store.write(f"projected/{self.study}/{mlflow}/{pack}", b"")
 
-    def forget_projections(self) -> None:
-        for name in self.store.names(f"projected/{self.study}", ""):
+    def forget_projections(self, mlflow: str) -> None:
+        for name in self.store.names(f"projected/{self.study}/{mlflow}", ""):
             self.store.remove(name)
 
-    def not_projected(self) -> list[str]:
-        """Packs that MLflow does not have yet."""
-        have = {_stem(name) for name in self.store.names(f"projected/{self.study}", "")}
+    def not_projected(self, mlflow: str) -> list[str]:
+        """Packs that one MLflow does not have yet."""
+        have = {_stem(name) for name in self.store.names(f"projected/{self.study}/{mlflow}", "")}
         return [pack for pack in self.packs() if pack not in have]
 
     def _failure(self, pack: str) -> str:

@@ -116,7 +116,7 @@ class TrialTable:
         missing = index < 0
         if missing.any():
             errors = sorted(set(self.failures.values()))
-            why = f"; last error: {errors[0]}" if errors else "; run the study again to train them"
+            why = f"; an error of this run: {errors[0]}" if errors else "; run the study again to train them"
             raise UndecidableError(
                 "invalid", f"{missing.sum()} of {index.size} trials of arm '{arm}' are missing or crashed{why}"
             )
@@ -169,7 +169,7 @@ def student_interval(estimate: float, resampled: Numbers, seeds: int, log_axis: 
         edges = [-math.inf if log_axis and edge <= 0 else float(to_axis(edge)) for edge in (lower, upper)]
         distances = (centre - edges[0], edges[1] - centre)
         if error == 0:
-            return 0.0 if min(distances) >= 0 else 1.0
+            return 0.0 if min(distances) > 0 else 1.0  # on the edge itself nothing is decided
         return float(min(1.0, 2 * max(stats.t.sf(distance / error, seeds - 1) for distance in distances)))
 
     if log_axis:

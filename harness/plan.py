@@ -7,7 +7,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.spec import Configuration, Study, fingerprint
+import pandas as pd
+
+from harness.errors import UserError
+from harness.spec import Configuration, Study, canonical_json, fingerprint
 from harness.spec.study import Value
 from harness.training import ENGINE_VERSION
 
@@ -42,6 +45,22 @@ class Plan:
     trials: tuple[Trial, ...]
     packs: tuple[PlannedPack, ...]
 
+    def select(self, trials: pd.DataFrame) -> pd.DataFrame:
+        """The stored trials that are this plan's, by digest, under this plan's names of scale, arms and points."""
+        planned = {trial.digest: trial for trial in self.trials}
+        own = trials[trials["digest"].isin(list(planned))].drop_duplicates("digest")
+        found = [planned[digest] for digest in own["digest"]]
+        factors = sorted({factor for trial in found for factor in trial.point})
+        named = own.drop(columns=[factor for factor in factors if factor in own]).assign(
+            scale=self.scale,
+            arm=[trial.arm for trial in found],
+            point=[canonical_json(trial.point) for trial in found],
+            seed=[trial.seed for trial in found],
+        )
+        for factor in factors:
+            named[factor] = [trial.point.get(factor) for trial in found]
+        return named.sort_values(["arm", *factors, "seed"], ignore_index=True)
+
     @cached_property
     def digests(self) -> frozenset[str]:
         return frozenset(trial.digest for trial in self.trials)
@@ -60,14 +79,19 @@ def points(study: Study, scale: str) -> Iterable[tuple[str, dict[str, Value]]]:
             yield arm, dict(zip(factors, values, strict=True))
 
 
-def make_plan(study: Study, scale: str, device: str, data_hash: str, lanes: int) -> Plan:
-    """Expand, digest and pack. `device` ('cpu', 'cuda') is part of a digest: numbers of two kinds are never mixed."""
+def make_plan(
+    study: Study, scale: str, device: str, data_hash: str, lanes: int = 1, engine_version: int = ENGINE_VERSION
+) -> Plan:
+    """Expand, digest and pack. `device` ('cpu', 'cuda') is part of a digest: numbers of two kinds are never mixed.
+
+    Raises UserError where two points resolve to the same trial: they could not be told apart.
+    """
     resolved = [(arm, point, study.configuration(scale, arm, point)) for arm, point in points(study, scale)]
     identities = [configuration.identity() for _, _, configuration in resolved]
     # Seeds outermost: a run that is cut short has whole seeds, in all arms.
     trials = tuple(
         Trial(
-            digest=fingerprint([study.name, study.version, ENGINE_VERSION, device, data_hash, identity, seed]),
+            digest=fingerprint([study.name, study.version, engine_version, device, data_hash, identity, seed]),
             arm=arm,
             point=point,
             seed=seed,
@@ -76,7 +100,19 @@ def make_plan(study: Study, scale: str, device: str, data_hash: str, lanes: int)
         for seed in study.seed_numbers_at(scale)
         for (arm, point, configuration), identity in zip(resolved, identities, strict=True)
     )
+    _require_distinct(study, scale, trials)
     return Plan(study, scale, device, data_hash, trials, make_packs(trials, lanes))
+
+
+def _require_distinct(study: Study, scale: str, trials: Iterable[Trial]) -> None:
+    seen: dict[str, Trial] = {}
+    for trial in trials:
+        other = seen.setdefault(trial.digest, trial)
+        if other is not trial:
+            raise UserError(
+                f"study '{study.name}' at scale '{scale}': arm '{other.arm}' at {other.point} and arm '{trial.arm}' at"
+                f" {trial.point} are the same trial; change one or drop it"
+            )
 
 
 def make_packs(trials: Iterable[Trial], lanes: int) -> tuple[PlannedPack, ...]:

@@ -15,12 +15,20 @@ log = logging.getLogger(__name__)
 class Projector(threading.Thread):
     """Projects the packs it is told of, and on a failure leaves them for the next start or `folklore sync`."""
 
-    def __init__(self, ledger: Ledger, tracker: Tracker, parent: str | None):
+    def __init__(self, ledger: Ledger, tracker: Tracker):
         super().__init__(name="mlflow-projector", daemon=True)
-        self.ledger, self.tracker, self.parent = ledger, tracker, parent
+        self.ledger, self.tracker = ledger, tracker
+        self.parent: str | None = None
         self.waiting: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self.missed: list[str] = []
         self.projected = 0
+
+    def start_with(self, parent: str) -> None:
+        """Start, under a launch, with whatever earlier runs left to project."""
+        self.parent = parent
+        for pack in self.ledger.not_projected(self.tracker.identity):
+            self.add(pack)
+        self.start()
 
     def add(self, pack: str) -> None:
         self.waiting.put(pack)
@@ -42,5 +50,5 @@ class Projector(threading.Thread):
         rows = self.ledger.read(pack)
         if rows is not None:
             self.tracker.record(pack, table.frame(rows), self.parent)
-            self.ledger.mark_projected(pack)
+            self.ledger.mark_projected(pack, self.tracker.identity)
             self.projected += 1

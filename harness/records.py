@@ -1,4 +1,4 @@
-"""Stored trials sorted into sets that can be judged: one study version, scale, kind of device, data and engine each."""
+"""Stored trials sorted into sets that can be judged: one declaration, scale, kind of device, data and engine each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,6 +7,7 @@ import pandas as pd
 
 from harness.judge import Verdict, judge
 from harness.ledger import Ledger
+from harness.plan import Plan, make_plan
 from harness.spec import Study
 from harness.table import HEAVY, SCHEMA
 
@@ -31,26 +32,38 @@ class RecordSet:
 
 
 def record_sets(study: Study, trials: pd.DataFrame, source: str, failures: Mapping[str, str] | None = None) -> list[RecordSet]:
-    """A set for each scale and device that has trials of this version of the study.
+    """A set for each scale and kind of device that this study, as it is declared now, has trials of.
 
-    Trials on other data or by another engine version are never mixed: the pair with the newest trial is taken.
+    A trial belongs to a scale by its digest, whatever it was called when it ran. Trials on other data or by another
+    engine version are never mixed: where there are several, the set with the newest trial is taken.
     """
-    sets = []
-    current = trials[(trials["version"] == study.version) & trials["scale"].isin(list(study.scales))]
-    for (scale, device), group in current.groupby(["scale", "device"], sort=True):
-        newest = group.sort_values("finished_at").iloc[-1]
-        same = group[(group["engine_version"] == newest["engine_version"]) & (group["data_hash"] == newest["data_hash"])]
-        sets.append(RecordSet(study, str(scale), str(device), source, same.reset_index(drop=True), failures or {}))
-    return sets
+    sets: dict[tuple[str, str], RecordSet] = {}
+    origins = trials[["device", "engine_version", "data_hash"]].drop_duplicates().itertuples(index=False)
+    for device, engine_version, data_hash in origins:
+        for scale in study.scales:
+            plan = make_plan(study, scale, device, data_hash, engine_version=int(engine_version))
+            found = planned_set(plan, trials, source, failures)
+            other = sets.get((scale, device))
+            if len(found.trials) and (other is None or _newest(found) > _newest(other)):
+                sets[scale, device] = found
+    order = list(study.scales)
+    return sorted(sets.values(), key=lambda each: (not study.scale(each.scale).judged, order.index(each.scale), each.device))
+
+
+def planned_set(plan: Plan, trials: pd.DataFrame, source: str = HERE, failures: Mapping[str, str] | None = None) -> RecordSet:
+    """The stored trials of one plan, and the errors of those of its trials that were given up."""
+    errors = {digest: error for digest, error in (failures or {}).items() if digest in plan.digests}
+    return RecordSet(plan.study, plan.scale, plan.device, source, plan.select(trials), errors)
 
 
 def stored_sets(study: Study, ledger: Ledger) -> list[RecordSet]:
     return record_sets(study, ledger.trials(COLUMNS), HERE, ledger.failures())
 
 
-def stored_set(study: Study, scale: str, device: str, ledger: Ledger) -> RecordSet:
-    """The set of one scale, empty where nothing is stored."""
-    for found in stored_sets(study, ledger):
-        if (found.scale, found.device) == (scale, device):
-            return found
-    return RecordSet(study, scale, device, HERE, pd.DataFrame(columns=list(COLUMNS)), ledger.failures())
+def stored_set(plan: Plan, ledger: Ledger) -> RecordSet:
+    """The set of one plan, empty where nothing is stored."""
+    return planned_set(plan, ledger.trials(COLUMNS), HERE, ledger.failures())
+
+
+def _newest(records: RecordSet) -> str:
+    return str(records.trials["finished_at"].max())

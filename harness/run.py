@@ -1,7 +1,8 @@
 """From a study to recorded trials: plan, subtract what the ledger holds, train the rest, keep MLflow up."""
 
+import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -9,14 +10,16 @@ from typing import TYPE_CHECKING
 
 from harness import cost, data, table
 from harness.cost import Estimate
-from harness.errors import UserError
+from harness.errors import UserError, one_line, unknown
 from harness.ledger import Ledger
 from harness.machine import Device, available_memory_bytes, environment, local_device
-from harness.plan import Plan, PlannedPack, make_plan
+from harness.plan import Plan, PlannedPack, make_plan, points
 from harness.spec import Configuration, Study
 from harness.store import Store
 from harness.training.network import build
 from harness.view import RunView
+
+log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from harness.projector import Projector
@@ -73,7 +76,7 @@ def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_pla
 
     only_plan: assume the device the scale is meant for, and data that is still to be given.
     """
-    configurations = [study.configuration(scale, arm, {}) for arm in study.arms]
+    configurations = list({each.pack_key: each for each in _configurations(study, scale)}.values())
     dataset = _dataset(study, scale, configurations, options)
     facts = data.describe(dataset)
     model_of = cache(partial(build, facts=facts))
@@ -81,7 +84,7 @@ def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_pla
         model_of(workload)
         if not only_plan:
             data.load(dataset).check(workload.context)
-    device = _device(study, scale, options, only_plan)
+    device = _device(study, scale, options, only_plan, {each.training.precision for each in configurations})
     free = device.memory_bytes if device.is_assumed else available_memory_bytes(device)
     heaviest = max(configurations, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))
     fitting = cost.lanes_that_fit(heaviest, model_of(heaviest.workload), device, free)
@@ -98,21 +101,28 @@ def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_pla
     return Prepared(plan, dataset, left, estimate, parameters, device)
 
 
+def _configurations(study: Study, scale: str) -> Iterator[Configuration]:
+    for arm, point in points(study, scale):
+        yield study.configuration(scale, arm, point)
+
+
 def _dataset(study: Study, scale: str, configurations: Sequence[Configuration], options: Options) -> str:
     names = {each.workload.dataset for each in configurations}
     if len(names) > 1:
         raise UserError(f"study '{study.name}' names datasets {sorted(names)} at scale '{scale}': one a study")
     (name,) = names
+    for given in options.datasets:
+        if given != name:
+            raise unknown(f"dataset of study '{study.name}' at scale '{scale}'", given, names)
     return options.datasets.get(name, name)
 
 
-def _device(study: Study, scale: str, options: Options, only_plan: bool) -> Device:
+def _device(study: Study, scale: str, options: Options, only_plan: bool, precisions: Collection[str]) -> Device:
     """The device to run on; a precision it does not have is refused. A plan may assume a GPU that is not here."""
     device = options.device()
     if only_plan and study.scale(scale).device == "cuda" and device.kind == "cpu":
         return replace(cost.ASSUMED_GPU, count=options.workers or 1)
-    for arm in study.arms:
-        precision = study.configuration(scale, arm, {}).training.precision
+    for precision in sorted(precisions):
         if precision not in cost.RATES[device.kind].flops_per_second:
             raise UserError(
                 f"study '{study.name}' at scale '{scale}': precision {precision} needs a CUDA GPU and this machine has none;"
@@ -129,48 +139,57 @@ def train(prepared: Prepared, options: Options, ledger: Ledger, view: RunView) -
 
     plan, study = prepared.plan, prepared.plan.study
     jobs = {
-        pack.key: TrainingJob(study, plan.scale, plan.device, prepared.dataset, ledger.store.root_uri, pack)
+        pack.key: TrainingJob(study, plan.scale, plan.device, prepared.dataset, plan.data_hash, ledger.store.root_uri, pack)
         for pack in prepared.left
     }
     sweep.require_reachable(options.address)
     tracker = open_tracker(study, options, ledger.store)
     tracker.close_stale()
-    launch = tracker.launch(plan.scale, environment(), sum(len(pack.trials) for pack in prepared.left))
-    projector = Projector(ledger, tracker, launch)
-    for pack in ledger.not_projected():
-        projector.add(pack)
+    projector = Projector(ledger, tracker)
     listener = _Listener(view, ledger, projector, {pack.key: pack for pack in prepared.left})
-    projector.start()
-    status = "KILLED"
+    status, launch = "KILLED", tracker.launch(plan.scale, environment(), sum(len(pack.trials) for pack in prepared.left))
     try:
+        projector.start_with(launch)
         resources = sweep.Resources(prepared.device.kind, prepared.estimate.workers, options.address)
         with view:
             sweep.run(jobs, resources, listener)
         projector.drain()
         ended = len(listener.finished_packs) + len(listener.failed_packs)
-        interrupted = ended < len(jobs)
-        status = "KILLED" if interrupted else "FAILED" if listener.failed_packs else "FINISHED"
+        status = "KILLED" if ended < len(jobs) else "FAILED" if listener.failed_packs else "FINISHED"
     finally:
-        tracker.finish(launch, status)
+        _close(tracker, launch, status)
     trained = sum(len(jobs[key].pack.trials) for key in listener.finished_packs)
     given_up = sum(len(jobs[key].pack.trials) for key in listener.failed_packs)
-    return Outcome(trained, given_up, interrupted, len(projector.missed), launch)
+    return Outcome(trained, given_up, status == "KILLED", len(projector.missed), launch)
+
+
+def _close(tracker: "Tracker", launch: str, status: str) -> None:
+    """A server that went away must not take the verdicts with it: the next start closes the launch."""
+    try:
+        tracker.finish(launch, status)
+    except Exception as error:  # whatever MLflow's backend raises
+        log.warning("MLflow did not take the end of this launch (%s): the next start closes it", one_line(error)[:200])
 
 
 def sync(study: Study, options: Options, ledger: Ledger, everything: bool = False) -> int:
-    """Project what MLflow lacks; returns the number of packs projected."""
+    """Project what this MLflow lacks; returns the number of packs projected. Raises UserError where it cannot.
+
+    everything: look at every pack, also those that are marked as projected into this MLflow.
+    """
     from harness.projector import Projector
 
-    if everything:
-        ledger.forget_projections()
-    waiting = ledger.not_projected()
-    if not waiting:
-        return 0
     tracker = open_tracker(study, options, ledger.store)
-    tracker.close_stale()
-    projector = Projector(ledger, tracker, parent=None)
+    if everything:
+        ledger.forget_projections(tracker.identity)
+    waiting = ledger.not_projected(tracker.identity)
+    if waiting:
+        tracker.close_stale()
+    projector = Projector(ledger, tracker)
     for pack in waiting:
-        projector.project(pack)
+        try:
+            projector.project(pack)
+        except Exception as error:  # whatever MLflow's backend raises
+            raise UserError(f"MLflow at {tracker.uri}: did not take pack {pack} ({one_line(error)[:200]})") from None
     return projector.projected
 
 

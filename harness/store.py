@@ -19,8 +19,12 @@ class Store:
             self.files, root = fsspec.core.url_to_fs(uri)
         except (ImportError, ValueError) as error:
             raise UserError(f"store {uri}: {one_line(error)}") from None
+        if not uri:
+            raise UserError("store '': name a folder or a URI with --store")
         self.is_local = isinstance(self.files, LocalFileSystem)
         self.root = str(Path(root).absolute()) if self.is_local else root.rstrip("/")
+        if self.is_local and os.path.exists(self.root) and not os.path.isdir(self.root):
+            raise UserError(f"store {uri}: is a file; name a folder with --store")
 
     @property
     def root_uri(self) -> str:

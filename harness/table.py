@@ -132,4 +132,4 @@ def frame(table: pa.Table) -> pd.DataFrame:
     points = pd.DataFrame([json.loads(point) for point in data["point"]], index=data.index)
     clash = points.columns.intersection(data.columns)
     assert clash.empty, f"a factor has the name of a column: {list(clash)}"
-    return pd.concat([data, points], axis=1).sort_values(["arm", *points.columns, "seed"], ignore_index=True)
+    return pd.concat([data, points], axis=1).sort_values(["arm", *points.columns, "seed"], ignore_index=True, kind="stable")

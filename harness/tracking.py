@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from harness.errors import UserError, one_line
-from harness.spec import Study
+from harness.spec import Study, fingerprint
 from harness.table import CURVE_PREFIX
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -82,6 +82,11 @@ class Tracker:
                 f"MLflow at {uri}: cannot be used ({one_line(error)[:200]}); give another with --tracking"
             ) from None
 
+    @property
+    def identity(self) -> str:
+        """Names this MLflow and the life of its experiment: a database made anew is another one."""
+        return fingerprint([self.uri, self.study.name, self.client.get_experiment(self.experiment).creation_time])
+
     def launch(self, scale: str, environment: dict[str, str], trials: int) -> str:
         """Open the parent run of one launch; returns its id."""
         tags = {f"folklore.{name}": value for name, value in environment.items()}
@@ -104,13 +109,30 @@ class Tracker:
         """status: FINISHED, FAILED or KILLED, in MLflow's words."""
         self.client.set_terminated(run_id, status)
 
+    def check(self) -> None:
+        """Write a run, read it back and delete it. Raises what MLflow raises, or ValueError."""
+        run_id = self.client.create_run(self.experiment, run_name="doctor").info.run_id
+        try:
+            self.client.log_batch(run_id, metrics=[Metric("check", 1.0, 0, 0)])
+            if self.client.get_run(run_id).data.metrics != {"check": 1.0}:
+                raise ValueError("what MLflow gives back differs from what was written")
+        finally:
+            self.client.delete_run(run_id)
+
     def close_stale(self) -> None:
-        """Close launches whose process is gone, and remove trials that a crash left half written."""
-        for run in self._runs("attributes.status = 'RUNNING'"):
-            if run.data.tags.get("folklore.kind") != "launch":
+        """Close launches whose process is gone, and remove trials that they left half written."""
+        running = list(self._runs("attributes.status = 'RUNNING'"))
+        alive = {
+            run.info.run_id
+            for run in running
+            if run.data.tags.get("folklore.kind") == "launch" and _is_alive(run.data.tags.get(LAUNCHER, ""))
+        }
+        for run in running:
+            if run.data.tags.get("folklore.kind") == "launch":
+                if run.info.run_id not in alive:
+                    self.client.set_terminated(run.info.run_id, "KILLED")
+            elif run.data.tags.get(PARENT) not in alive:
                 self.client.delete_run(run.info.run_id)
-            elif not _is_alive(run.data.tags.get(LAUNCHER, "")):
-                self.client.set_terminated(run.info.run_id, "KILLED")
 
     def record(self, pack: str, trials: pd.DataFrame, parent: str | None) -> None:
         """Project the trials of one pack; those already there are left alone."""

@@ -51,14 +51,14 @@ def _index(studies: Sequence[Study], register: Register, judged: Sequence[tuple[
     )
     verdicts = {(v.claim, v.scale, v.device): v for _, found in judged for v in found}
     written = {study.name for study in studies}
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[dict[str, Any]]] = {study.name: [] for study in studies}
     for claim in register.claims:
         cells = [verdicts.get((claim.id, *column)) for column in columns]
         groups.setdefault(claim.study, []).append({"claim": claim, "cells": cells, "studied": any(cells)})
     counts = {name: sum(v.verdict == name for v in verdicts.values() if (v.scale, v.device) in columns) for name in VERDICTS}
     return {
         "columns": columns,
-        "groups": groups,
+        "groups": {name: rows for name, rows in groups.items() if rows},
         "written": written,
         "counts": counts,
         "claims": len(register.claims),

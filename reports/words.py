@@ -5,6 +5,8 @@ import math
 
 def power_of_two(value: float) -> str:
     """2^-6.5 for what lies on a half-octave grid, three digits for the rest."""
+    if value <= 0:
+        return f"{value:.3g}"
     exponent = math.log2(value)
     if math.isclose(exponent * 2, round(exponent * 2), abs_tol=1e-9):
         return f"2^{exponent:g}"

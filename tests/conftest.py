@@ -58,7 +58,10 @@ def study() -> Study:
         },
         factors={"peak_lr": tuple(2.0**e for e in range(-9, -4))},
         seeds=5,
-        scales={"laptop": Scale(description="small"), "smoke": Scale(description="smaller", seeds=1, judged=False)},
+        scales={
+            "laptop": Scale(description="small"),
+            "smoke": Scale(description="smaller", training={"steps": 5}, seeds=1, judged=False),
+        },
         judgements=(
             Judgement(
                 claim="warmup.improves_best",

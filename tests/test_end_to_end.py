@@ -13,9 +13,10 @@ import pytest
 from mlflow import MlflowClient
 
 from harness.ledger import Ledger
+from harness.spec import Study
 from harness.store import Store
 
-FOLKLORE = (sys.executable, "-m", "harness.cli")
+FOLKLORE = (sys.executable, "-m", "harness")
 
 
 def folklore(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -84,6 +85,36 @@ def test_sync_rebuilds_mlflow_from_the_ledger(store: Path) -> None:
     assert "5 packs" in folklore("sync", "warmup", "--all", *tracking).stdout
     assert len(launches(fresh)) == 54
     assert "0 packs" in folklore("sync", "warmup", *tracking).stdout
+
+
+def test_a_study_from_a_file_through_an_mlflow_server(study: Study, tmp_path: Path) -> None:
+    """A study given as a file trains, is judged and gets its page; a server that is away later is one line."""
+    path = tmp_path / "toy.json"
+    path.write_text(study.canonical_json())
+    server = subprocess.Popen(
+        (sys.executable, "-m", "mlflow", "server", "--backend-store-uri", f"sqlite:///{tmp_path}/m.db", "--port", "5099"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        store = ("--store", str(tmp_path / "store"))
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            done = folklore("run", str(path), *store, "--tracking", "http://127.0.0.1:5099", "--lanes", "25", check=False)
+            if "no MLflow server" not in done.stderr:
+                break
+            time.sleep(1)
+        assert done.returncode == 0, done.stderr
+        assert "50 of 50 trials" in done.stderr
+        assert (tmp_path / "store/pages/toy.html").exists()
+        assert "warmup.improves_best" in done.stdout
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+    away = folklore("sync", str(path), *store, "--tracking", "http://127.0.0.1:5099", check=False)
+    assert away.returncode == 2
+    assert "no MLflow server" in away.stderr
+    assert "4 packs" in folklore("sync", str(path), *store).stdout
 
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])

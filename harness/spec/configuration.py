@@ -17,8 +17,8 @@ class Workload(Spec):
 
     model: Literal["gpt", "mlp"] = "gpt"
     dataset: str = "python-docs"
-    width: int = Field(default=32, ge=1)
-    depth: int = Field(default=2, ge=1)
+    width: int = Field(default=32, ge=1, le=1_000_000)
+    depth: int = Field(default=2, ge=1, le=1000)
     heads: int = Field(default=2, ge=1)
     context: int = Field(default=32, ge=2, description="tokens a sequence")
     parametrization: Literal["standard", "mup"] = "standard"
@@ -44,7 +44,7 @@ class Training(Spec):
     step_factor: float = Field(default=0.1, gt=0, le=1, description="each drop's factor; schedule 'step'")
     decay_fraction: float = Field(default=0.2, gt=0, le=1, description="share of the run that decays; 'warmup_stable_decay'")
     batch_size: int = Field(default=8, ge=2, description="sequences a step")
-    steps: int = Field(default=300, ge=2)
+    steps: int = Field(default=300, ge=2, le=10_000_000)
     beta1: float = Field(default=0.9, ge=0, lt=1)
     beta2: float = Field(default=0.999, ge=0, lt=1)
     epsilon: float = Field(default=1e-8, ge=0)
@@ -63,6 +63,8 @@ class Training(Spec):
             raise ValueError(
                 f"decay_fraction = {self.decay_fraction}: with warmup_fraction = {self.warmup_fraction} must not exceed 1"
             )
+        if self.warmup_steps >= self.steps:
+            raise ValueError(f"warmup_fraction = {self.warmup_fraction}: leaves no step of {self.steps} after warmup")
         if any(not 0 < drop < 1 for drop in self.step_drops) or list(self.step_drops) != sorted(set(self.step_drops)):
             raise ValueError(f"step_drops = {self.step_drops}: must rise, each inside (0, 1)")
         return self
@@ -74,7 +76,7 @@ class Training(Spec):
 
 
 class Measurement(Spec):
-    """What is measured while training. Probed steps also see two half batches, for the variance of the gradient."""
+    """What is measured while training. Probed steps also see half their batch, for the variance of the gradient."""
 
     probes: int = Field(default=20, ge=2, description="probed steps, evenly spread; the first 1% of steps come on top")
     evaluations: int = Field(

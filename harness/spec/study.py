@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from typing import Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -46,7 +46,7 @@ class Scale(Spec):
     measurement: dict[str, Value] = {}
     factors: Factors = {}
     arm_factors: dict[str, Factors] = {}
-    seeds: int | None = Field(default=None, ge=1)
+    seeds: int | None = Field(default=None, ge=1, le=10_000, strict=True)
     judged: bool = True
 
 
@@ -92,17 +92,19 @@ class Study(Spec):
     """See the README for how to write one."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")
-    version: int = Field(ge=1, description="raised when a change makes earlier results incomparable")
+    version: int = Field(ge=1, le=1_000_000, strict=True, description="raised when a change makes earlier results incomparable")
     title: str
     question: str
     workload: Workload = Workload()
     training: Training = Training()
     measurement: Measurement = Measurement()
-    arms: dict[str, Arm] = Field(min_length=1)
+    arms: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.%+-]{0,63}$")], Arm] = Field(min_length=1)
     factors: Factors
-    seeds: int = Field(ge=1)
-    first_seed: int = Field(default=0, ge=0, description="a new version judges on seeds that no pilot has seen")
-    scales: dict[str, Scale] = Field(min_length=1)
+    seeds: int = Field(ge=1, le=10_000, strict=True)
+    first_seed: int = Field(
+        default=0, ge=0, le=2**30, strict=True, description="a new version judges on seeds that no pilot has seen"
+    )
+    scales: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")], Scale] = Field(min_length=1)
     departures: tuple[str, ...] = Field(default=(), description="what keeps the page from overclaiming")
     judgements: tuple[Judgement, ...] = ()
     published: tuple[Published, ...] = ()
@@ -197,10 +199,22 @@ class Study(Spec):
         }
         for arm, over in sorted(searched):
             values = self.factors_at(scale, arm).get(over, ())
-            if len(values) < MINIMUM_GRID or any(not _is_number(value) for value in values):
+            for value in values:
+                if not _is_number(value):
+                    raise ValueError(
+                        f"{over} of arm '{arm}' at scale '{scale}' holds {value!r}: must be a number (YAML reads 1e-3 as text:"
+                        " write 1.0e-3)"
+                    )
+            if len(values) < MINIMUM_GRID:
                 raise ValueError(
                     f"{over} of arm '{arm}' at scale '{scale}' = {values}: an optimum needs at least {MINIMUM_GRID} values;"
                     " widen the grid"
+                )
+            others = [name for name, each in self.factors_at(scale, arm).items() if name != over and len(each) > 1]
+            if others:
+                raise ValueError(
+                    f"arm '{arm}' at scale '{scale}' varies {others[0]} beside {over}: an observable reads one; make an arm"
+                    f" of each {others[0]}"
                 )
 
     @model_validator(mode="after")
@@ -209,6 +223,8 @@ class Study(Spec):
         for scale in self.scales:
             for arm in self.arms:
                 for factor, values in self.factors_at(scale, arm).items():
+                    if not values:
+                        raise ValueError(f"{factor} of arm '{arm}' at scale '{scale}': the grid is empty; give it a value")
                     if len(values) != len(set(values)):
                         raise ValueError(f"{factor} of arm '{arm}' at scale '{scale}': a value stands there twice")
                     first = {name: each[0] for name, each in self.factors_at(scale, arm).items() if each}

@@ -183,14 +183,15 @@ class Pack:
             **{f"record.{name}": value for name, value in self.records.items()},
         }
 
-    def load(self, state: dict[str, Tensor]) -> None:
-        """Go on from a state of a pack of the same lanes."""
+    def load(self, state: dict[str, Tensor]) -> bool:
+        """Go on from a state of a pack of the same lanes; False, and nothing changed, where it is of other shapes."""
         own = self.state()
         if {name: value.shape for name, value in state.items()} != {name: value.shape for name, value in own.items()}:
-            raise ValueError("the state belongs to a pack of other shapes; start this pack from its beginning")
+            return False
         for name, value in state.items():
             own[name].copy_(value)
         self.step, self.seconds = int(state["progress"][0]), float(state["progress"][1])
+        return True
 
     def results(self) -> list[LaneResult]:
         """One result a lane, in lane order."""

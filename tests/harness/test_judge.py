@@ -57,6 +57,11 @@ def test_noise_larger_than_the_effect_is_inconclusive(study: Study) -> None:
     assert "would settle it" in found.reason
 
 
+def test_bitwise_equal_arms_are_neither_better_nor_worse(study: Study) -> None:
+    found = verdict_of(study, lambda trial: result(bowl(trial, -7, 2.0)))
+    assert (found.estimate, found.verdict) == (0.0, INCONCLUSIVE)
+
+
 def test_the_flat_form_has_the_documented_keys(study: Study) -> None:
     found = verdict_of(study, with_gap(0.05))
     assert list(found.row()) == KEYS

@@ -82,10 +82,11 @@ def test_what_mlflow_lacks(ledger: Ledger, study: Study) -> None:
     first, second = planned(study).packs[:2]
     for pack in (first, second):
         ledger.write(pack.key, rows(study, pack.trials, lambda _: result(2.0)))
-    ledger.mark_projected(first.key)
-    assert ledger.not_projected() == [second.key]
-    ledger.forget_projections()
-    assert sorted(ledger.not_projected()) == sorted([first.key, second.key])
+    ledger.mark_projected(first.key, "here")
+    assert ledger.not_projected("here") == [second.key]
+    assert sorted(ledger.not_projected("elsewhere")) == sorted([first.key, second.key])
+    ledger.forget_projections("here")
+    assert sorted(ledger.not_projected("here")) == sorted([first.key, second.key])
 
 
 def test_losses_that_are_not_finite_survive(ledger: Ledger, study: Study) -> None:

@@ -203,7 +203,7 @@ def test_a_missing_trial_is_never_a_number(wide: Study) -> None:
     table = TrialTable(wide, "laptop", gone, {"x": "RuntimeError: out of memory"})
     observe(TunedLoss(arm="none"), table)
     with pytest.raises(
-        UndecidableError, match=r"1 of 65 trials of arm 'half' are missing or crashed; last error: Runtime"
+        UndecidableError, match=r"1 of 65 trials of arm 'half' are missing or crashed; an error of this run: Runtime"
     ) as caught:
         observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)
     assert caught.value.verdict == "invalid"

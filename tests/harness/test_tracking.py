@@ -71,12 +71,24 @@ def test_what_a_crash_left_behind_is_closed(tracker: Tracker, uri: str, study: S
     dead = tracker.launch("laptop", {}, 1)
     tracker.client.set_tag(dead, LAUNCHER, f"{os.uname().nodename}:{2**22 + 1}")
     half = tracker.client.create_run(tracker.experiment, tags={"folklore.kind": "trial", "folklore.pack": "p1"})
+    going = tracker.client.create_run(tracker.experiment, tags={"folklore.kind": "trial", PARENT: alive}).info.run_id
     tracker.close_stale()
     status = {run.info.run_id: run.info.status for run in runs(uri)}
-    assert status == {alive: "RUNNING", dead: "KILLED"}
+    assert status == {alive: "RUNNING", going: "RUNNING", dead: "KILLED"}
     assert half.info.run_id not in status
     tracker.record("p1", trials, None)
-    assert len(runs(uri, "tags.`folklore.kind` = 'trial'")) == 3
+    assert len(runs(uri, "tags.`folklore.kind` = 'trial' and attributes.status = 'FINISHED'")) == 3
+
+
+def test_the_check_leaves_nothing(tracker: Tracker, uri: str) -> None:
+    tracker.check()
+    assert runs(uri) == []
+
+
+def test_another_database_is_another_mlflow(tracker: Tracker, study: Study, tmp_path: Path) -> None:
+    assert tracker.identity == Tracker(tracker.uri, study).identity
+    (tmp_path / "other").mkdir()
+    assert Tracker(default_uri(tmp_path / "other"), study).identity != tracker.identity
 
 
 def test_a_server_that_is_not_there(study: Study) -> None:

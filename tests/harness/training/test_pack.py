@@ -132,7 +132,7 @@ def test_stopping_and_going_on_changes_nothing(text: Text) -> None:
         pack.advance(seconds=1e-9)
     state = {name: value.clone() for name, value in pack.state().items()}
     resumed = Pack(lanes, text)
-    resumed.load(state)
+    assert resumed.load(state)
     assert resumed.step == pack.step
     resumed.advance()
     for one, other in zip(whole, resumed.results(), strict=True):
@@ -142,8 +142,9 @@ def test_stopping_and_going_on_changes_nothing(text: Text) -> None:
 
 
 def test_a_state_of_another_pack_is_refused(text: Text) -> None:
-    with pytest.raises(ValueError, match="other shapes"):
-        Pack(varied(2), text).load(Pack(varied(3), text).state())
+    pack = Pack(varied(2), text)
+    assert not pack.load(Pack(varied(3), text).state())
+    assert pack.step == 0
 
 
 def test_equal_seeds_share_start_and_batches(text: Text) -> None:

@@ -1,0 +1,48 @@
+"""Where the `folklore` command starts: an interrupt ends in one line and 130 at any moment, imports included."""
+
+import logging
+import os
+import signal
+import sys
+from typing import NoReturn
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    # Python's own handler raises KeyboardInterrupt; while libraries are imported nothing is there to be closed.
+    signal.signal(signal.SIGINT, lambda *_: _leave())
+    from harness.cli import app
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    try:
+        code = app(standalone_mode=False)
+    except KeyboardInterrupt:
+        _leave()
+    except Exception as error:
+        code = _shown(error)
+    sys.stdout.flush()
+    if code == INTERRUPTED:
+        # Ray's threads may crash an interpreter that was interrupted as it shuts down; everything is closed by now.
+        os._exit(INTERRUPTED)
+    sys.exit(code)
+
+
+def _shown(error: Exception) -> int:
+    """Click's own errors (a missing argument, an unknown option) print themselves."""
+    show = getattr(error, "show", None)
+    if show is None:
+        raise error
+    show()
+    return int(getattr(error, "exit_code", 2))
+
+
+def _leave() -> NoReturn:
+    sys.stdout.flush()
+    print("interrupted", file=sys.stderr, flush=True)
+    os._exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

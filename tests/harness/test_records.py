@@ -1,0 +1,80 @@
+"""Which stored trials are judged together: those of the plan, by digest, and no others."""
+
+import pandas as pd
+import pytest
+
+from harness import table
+from harness.errors import UserError
+from harness.plan import make_plan
+from harness.records import HERE, planned_set, record_sets
+from harness.spec import Study
+from tests.harness.helpers import bowl, frame, result
+
+
+def edited(study: Study, **fields: object) -> Study:
+    return Study.model_validate({**study.model_dump(), **fields})
+
+
+@pytest.fixture
+def trials(study: Study) -> pd.DataFrame:
+    return frame(study, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0, noise=0.001)))
+
+
+def verdicts(study: Study, trials: pd.DataFrame) -> list[str]:
+    return [verdict.verdict for found in record_sets(study, trials, HERE) for verdict in found.verdicts()]
+
+
+def test_a_changed_setting_does_not_reuse_trials_of_the_old_one(study: Study, trials: pd.DataFrame) -> None:
+    longer = edited(study, training={**study.training.model_dump(), "steps": 20})
+    assert verdicts(study, trials) == ["supported"]
+    assert record_sets(longer, trials, HERE) == []
+    both = pd.concat([trials, frame(longer, lambda trial: result(bowl(trial, -7, 2.0, noise=0.001)))], ignore_index=True)
+    assert len(record_sets(study, both, HERE)[0].trials) == len(trials)
+    assert verdicts(study, both) == ["supported"]
+
+
+def test_each_plan_is_judged_on_its_own_data(study: Study, trials: pd.DataFrame) -> None:
+    other = trials.assign(data_hash="other", digest=["other" + digest for digest in trials["digest"]])
+    both = pd.concat([trials, other], ignore_index=True)
+    found = planned_set(make_plan(study, "laptop", "cpu", "data"), both)
+    assert set(found.trials["data_hash"]) == {"data"}
+    assert planned_set(make_plan(study, "laptop", "cpu", "elsewhere"), both).trials.empty
+
+
+def test_a_renamed_arm_keeps_its_trials(study: Study, trials: pd.DataFrame) -> None:
+    dump = study.model_dump()
+    dump["arms"] = {"plain": dump["arms"]["none"], "half": dump["arms"]["half"]}
+    dump["judgements"][0]["criteria"][0]["observe"]["left"]["arm"] = "plain"
+    assert verdicts(Study.model_validate(dump), trials) == ["supported"]
+
+
+def test_a_scale_that_only_adds_seeds_keeps_the_trials_there_are(study: Study, trials: pd.DataFrame) -> None:
+    dump = study.model_dump()
+    dump["scales"]["more"] = {"description": "more seeds", "seeds": 7}
+    (_, more) = [found for found in record_sets(Study.model_validate(dump), trials, HERE) if found.scale != "smoke"]
+    assert more.scale == "more"
+    assert len(more.trials) == len(trials)
+    assert set(more.trials["scale"]) == {"more"}
+
+
+def test_arms_that_resolve_to_the_same_trial_are_refused(study: Study) -> None:
+    dump = study.model_dump()
+    dump["arms"]["again"] = {"label": "the default, spelled out", "settings": {"warmup_fraction": 0.5, "weight_decay": 0.1}}
+    with pytest.raises(UserError, match=r"arm 'half' .* and arm 'again' .* are the same trial"):
+        make_plan(Study.model_validate(dump), "laptop", "cpu", "data")
+
+
+def test_only_errors_of_the_plan_are_named(study: Study, trials: pd.DataFrame) -> None:
+    plan = make_plan(study, "laptop", "cpu", "data")
+    own = plan.trials[0].digest
+    found = planned_set(plan, trials, HERE, {"elsewhere": "AAA: another scale", own: "RuntimeError: mine"})
+    assert found.failures == {own: "RuntimeError: mine"}
+
+
+def test_a_file_without_a_later_column_is_read(study: Study) -> None:
+    from tests.harness.helpers import planned, rows
+
+    old = rows(study, planned(study).trials[:2], lambda _: result(2.0)).drop_columns(["taps"])
+    back = table.decode(table.encode(old))
+    assert back.schema.equals(table.SCHEMA)
+    assert back.column("taps").null_count == 2
