@@ -69,6 +69,9 @@ def one_line_errors(command: Command) -> Command:
         except (UserError, OSError) as error:  # a path or a disk that cannot be used is the user's to mend, too
             err.print(f"error: {one_line(error)}", style="red", highlight=False, markup=False, soft_wrap=True)
             raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            err.print("interrupted: what is finished is kept; the same command goes on", highlight=False)
+            raise typer.Exit(INTERRUPTED) from None
 
     return guarded  # type: ignore[return-value]
 
