@@ -150,7 +150,9 @@ def run(
     outcome = _train_or_sync(ready, options, ledger)
     if outcome is not None and outcome.interrupted:
         done = len(ready.plan.digests & ledger.digests())
-        err.print(f"interrupted: {done} of {len(ready.plan.trials)} trials are kept; the same command goes on", highlight=False)
+        err.print(
+            f"interrupted: {done} of {len(ready.plan.digests)} trials are kept; the same command goes on", highlight=False
+        )
         raise typer.Exit(INTERRUPTED)
     _print_verdicts(records.stored_set(ready.plan, ledger).verdicts(), as_json=False)
     page = _write_pages(files, [*_registered_but(chosen), chosen]) / f"{chosen.name}.html"
@@ -277,7 +279,7 @@ def _plan_facts(ready: Prepared) -> dict[str, Any]:
         "parameters": ready.parameters,
         "arms": len(plan.study.arms),
         "seeds": plan.study.seeds_at(plan.scale),
-        "trials": len(plan.trials),
+        "trials": len(plan.digests),
         "trials_left": sum(len(pack.trials) for pack in ready.left),
         "packs_left": len(ready.left),
         "workers": estimate.workers,

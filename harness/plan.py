@@ -9,7 +9,6 @@ from functools import cached_property
 
 import pandas as pd
 
-from harness.errors import UserError
 from harness.spec import Configuration, Study, canonical_json, fingerprint
 from harness.spec.study import Value
 from harness.training import ENGINE_VERSION
@@ -47,11 +46,11 @@ class Plan:
 
     def select(self, trials: pd.DataFrame) -> pd.DataFrame:
         """The stored trials that are this plan's, by digest, under this plan's names of scale, arms and points."""
-        planned = {trial.digest: trial for trial in self.trials}
-        own = trials[trials["digest"].isin(list(planned))].drop_duplicates("digest")
-        found = [planned[digest] for digest in own["digest"]]
+        stored = trials.drop_duplicates("digest").set_index("digest", drop=False)
+        found = [trial for trial in self.trials if trial.digest in stored.index]
         factors = sorted({factor for trial in found for factor in trial.point})
-        named = own.drop(columns=[factor for factor in factors if factor in own]).assign(
+        named = stored.loc[[trial.digest for trial in found]].reset_index(drop=True)
+        named = named.drop(columns=[factor for factor in factors if factor in named]).assign(
             scale=self.scale,
             arm=[trial.arm for trial in found],
             point=[canonical_json(trial.point) for trial in found],
@@ -84,7 +83,7 @@ def make_plan(
 ) -> Plan:
     """Expand, digest and pack. `device` ('cpu', 'cuda') is part of a digest: numbers of two kinds are never mixed.
 
-    Raises UserError where two points resolve to the same trial: they could not be told apart.
+    Points of two arms that resolve to the same trial share it: it is trained once.
     """
     resolved = [(arm, point, study.configuration(scale, arm, point)) for arm, point in points(study, scale)]
     identities = [configuration.identity() for _, _, configuration in resolved]
@@ -100,19 +99,8 @@ def make_plan(
         for seed in study.seed_numbers_at(scale)
         for (arm, point, configuration), identity in zip(resolved, identities, strict=True)
     )
-    _require_distinct(study, scale, trials)
-    return Plan(study, scale, device, data_hash, trials, make_packs(trials, lanes))
-
-
-def _require_distinct(study: Study, scale: str, trials: Iterable[Trial]) -> None:
-    seen: dict[str, Trial] = {}
-    for trial in trials:
-        other = seen.setdefault(trial.digest, trial)
-        if other is not trial:
-            raise UserError(
-                f"study '{study.name}' at scale '{scale}': arm '{other.arm}' at {other.point} and arm '{trial.arm}' at"
-                f" {trial.point} are the same trial; change one or drop it"
-            )
+    unique = {trial.digest: trial for trial in reversed(trials)}
+    return Plan(study, scale, device, data_hash, trials, make_packs(reversed(unique.values()), lanes))
 
 
 def make_packs(trials: Iterable[Trial], lanes: int) -> tuple[PlannedPack, ...]:

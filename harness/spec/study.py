@@ -44,6 +44,7 @@ class Scale(Spec):
     workload: dict[str, Value] = {}
     training: dict[str, Value] = {}
     measurement: dict[str, Value] = {}
+    examples: int | None = Field(default=None, ge=1, description="as Study.examples")
     factors: Factors = {}
     arm_factors: dict[str, Factors] = {}
     seeds: int | None = Field(default=None, ge=1, le=10_000, strict=True)
@@ -98,6 +99,9 @@ class Study(Spec):
     workload: Workload = Workload()
     training: Training = Training()
     measurement: Measurement = Measurement()
+    examples: int | None = Field(
+        default=None, ge=1, description="train every arm on so many examples: its steps follow from its batch size"
+    )
     arms: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.%+-]{0,63}$")], Arm] = Field(min_length=1)
     factors: Factors
     seeds: int = Field(ge=1, le=10_000, strict=True)
@@ -111,8 +115,9 @@ class Study(Spec):
 
     @property
     def hash(self) -> str:
-        """The fingerprint of everything declared, thresholds included."""
-        return fingerprint(self.model_dump(mode="json"))
+        """The fingerprint of everything declared, thresholds included. Fields left at none do not count, so that a field
+        that comes later does not change the hash of a study that does not use it."""
+        return fingerprint(self.model_dump(mode="json", exclude_none=True))
 
     def canonical_json(self) -> str:
         return canonical_json(self.model_dump(mode="json"))
@@ -137,9 +142,13 @@ class Study(Spec):
         """The resolved setting of one trial, but for its seed."""
         chosen = self.scale(scale)
         overrides = {**self.arms[arm].settings, **point}
+        training = _overlay(self.training, chosen.training, overrides)
+        examples = chosen.examples or self.examples
+        if examples is not None:
+            training = _overlay(training, {"steps": examples // training.batch_size})
         return Configuration(
             workload=_overlay(self.workload, chosen.workload, overrides),
-            training=_overlay(self.training, chosen.training, overrides),
+            training=training,
             measurement=_overlay(self.measurement, chosen.measurement, {}),
         )
 
@@ -161,9 +170,9 @@ class Study(Spec):
     def _arms_differ(self) -> Self:
         seen: dict[str, str] = {}
         for name, arm in self.arms.items():
-            key = canonical_json(arm.settings)
+            key = canonical_json([arm.settings, arm.factors])
             if key in seen:
-                raise ValueError(f"arms '{seen[key]}' and '{name}' have the same settings {key}: drop one")
+                raise ValueError(f"arms '{seen[key]}' and '{name}' have the same settings and factors: drop one")
             seen[key] = name
         return self
 

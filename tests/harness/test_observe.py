@@ -23,10 +23,13 @@ from harness.spec import (
     Optimum,
     Outside,
     Quotient,
+    RankCorrelation,
     RelativeGap,
     Share,
     Slope,
+    SmallestWithin,
     Study,
+    TrajectoryGap,
     TransferRegret,
     TunedLoss,
     Within,
@@ -303,3 +306,40 @@ def test_the_worst_slope_of_activations(study: Study, exponents: tuple[float, fl
 
     seen = observe(ActivationSlope(points=((8, "w8"), (16, "w16"), (32, "w32"))), table_of(scaled, outcome))
     assert seen.estimate == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_largest_gap_of_two_trajectories(wide: Study) -> None:
+    """half at four times none's LR follows it to 2%, but for the first tenth, where it is 50% off."""
+
+    def outcome(trial: Trial) -> LaneResult:
+        base = bowls(trial)
+        off = np.array([1.5, 1.0, 1.0, 1.02, 1.01, 1.0, 1.0, 1.0, 1.0, 1.0]) if trial.arm == "half" else np.ones(10)
+        curve = np.linspace(4.0, 2.0, 10) * off + 0.1 * (trial.seed - 2)
+        chosen = trial.configuration.training.peak_lr in (2.0**-7, 2.0**-5)
+        return replace(base, curves={**base.curves, "evaluation_loss": list(curve if chosen else curve * 3)})
+
+    table = table_of(wide, outcome)
+    seen = observe(TrajectoryGap(arm="half", tuned_for="none", times=4.0), table)
+    assert seen.estimate == pytest.approx(0.02, abs=1e-6)
+    with_start = observe(TrajectoryGap(arm="half", tuned_for="none", times=4.0, after=0.0), table)
+    assert with_start.estimate == pytest.approx(0.25, abs=1e-6), "6 nats count as the 5 of initialization, against 4"
+
+
+def test_the_smallest_value_that_is_good_enough(wide: Study) -> None:
+    """Within 5% of 2.0 on a parabola of 0.05: one octave below the optimum, not two."""
+    seen = observe(SmallestWithin(arm="none", over="peak_lr", within=0.05), table_of(wide, lambda t: result(bowl(t, -7, 2.0))))
+    assert seen.estimate == 2.0**-8
+
+
+@pytest.mark.parametrize(("shift", "expected"), [(1.0, 1.0), (-1.0, -1.0)])
+def test_rank_correlation(study: Study, shift: float, expected: float) -> None:
+    scaled = widths(study, shift)
+    table = table_of(scaled, lambda t: result(bowl(t, -7 + shift * math.log2(t.configuration.workload.width / 8), 2.0)))
+    points = tuple((w, Optimum(arm=f"w{w}")) for w in (8, 16, 32))
+    assert observe(RankCorrelation(points=points), table).estimate == pytest.approx(expected)
+
+
+def test_no_rank_where_all_is_equal(study: Study) -> None:
+    table = table_of(widths(study, 0.0), lambda trial: result(bowl(trial, -7, 2.0)))
+    with pytest.raises(UndecidableError, match="does not exist"):
+        observe(RankCorrelation(points=tuple((w, Optimum(arm=f"w{w}")) for w in (8, 16, 32))), table)

@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from harness import table
-from harness.errors import UserError
 from harness.plan import make_plan
 from harness.records import HERE, planned_set, record_sets
 from harness.spec import Study
@@ -57,11 +56,17 @@ def test_a_scale_that_only_adds_seeds_keeps_the_trials_there_are(study: Study, t
     assert set(more.trials["scale"]) == {"more"}
 
 
-def test_arms_that_resolve_to_the_same_trial_are_refused(study: Study) -> None:
+def test_arms_that_resolve_to_the_same_trial_share_it(study: Study, trials: pd.DataFrame) -> None:
+    """Spelling out a default makes no other trial: nothing more is trained, and both arms have their rows."""
     dump = study.model_dump()
     dump["arms"]["again"] = {"label": "the default, spelled out", "settings": {"warmup_fraction": 0.5, "weight_decay": 0.1}}
-    with pytest.raises(UserError, match=r"arm 'half' .* and arm 'again' .* are the same trial"):
-        make_plan(Study.model_validate(dump), "laptop", "cpu", "data")
+    doubled = Study.model_validate(dump)
+    plan = make_plan(doubled, "laptop", "cpu", "data", lanes=100)
+    assert sum(len(pack.trials) for pack in plan.packs) == len(trials)
+    found = planned_set(plan, trials).trials
+    assert found["arm"].value_counts().to_dict() == {"none": 25, "half": 25, "again": 25}
+    same = [found[found["arm"] == arm].reset_index(drop=True) for arm in ("half", "again")]
+    assert same[0]["test_loss"].equals(same[1]["test_loss"])
 
 
 def test_only_errors_of_the_plan_are_named(study: Study, trials: pd.DataFrame) -> None:

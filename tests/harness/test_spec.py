@@ -181,3 +181,14 @@ def test_arms_of_a_json_schema() -> None:
 def test_an_arm_may_not_set_what_is_no_field(study: Study) -> None:
     with pytest.raises(ValueError, match=r"did you mean 'warmup_fraction'"):
         changed(study, arms={"a": Arm(label="a", settings={"warmup_fractions": 0.1}), "b": Arm(label="b")}, judgements=())
+
+
+def test_steps_follow_from_examples(study: Study) -> None:
+    dump = {**study.model_dump(), "examples": 640}
+    dump["arms"]["half"]["settings"]["batch_size"] = 32
+    dump["scales"]["smoke"]["examples"] = 64
+    equal = Study.model_validate(dump)
+    assert equal.configuration("laptop", "none", {}).training.steps == 160
+    assert equal.configuration("laptop", "half", {}).training.steps == 20
+    assert equal.configuration("smoke", "half", {}).training.steps == 2
+    assert study.configuration("laptop", "none", {}).training.steps == 10
