@@ -18,7 +18,7 @@ def path_of(study: str, scale: str, device: str) -> Path:
 
 def publish(records: RecordSet) -> Path:
     """Write a set's trials, sorted, without the factor columns that `point` repeats. Equal trials give equal bytes."""
-    rows = records.trials[list(COLUMNS)].sort_values("digest")
+    rows = records.trials[list(COLUMNS)].drop_duplicates("digest").sort_values("digest")
     schema = pa.schema([field for field in table.SCHEMA if field.name in COLUMNS])
     path = path_of(records.study.name, records.scale, records.device)
     path.write_bytes(table.encode(pa.Table.from_pandas(rows, schema=schema, preserve_index=False).replace_schema_metadata()))

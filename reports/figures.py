@@ -31,6 +31,8 @@ STYLE: dict[Any, Any] = {
 }
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 PANEL_WIDTH, PANEL_HEIGHT = 5.2, 4.0
+# Beyond this many runs single points hide the lines and fill the page.
+MOST_POINTS = 2000
 
 
 def lr_curves(records: RecordSet, over: str = "peak_lr") -> str:
@@ -47,7 +49,8 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> str:
             arms = [name for name, arm in searched.items() if arm.panel == panel]
             data = pd.concat([_tidy(table, arm, over) for arm in arms], ignore_index=True)
             names = [study.arms[arm].label for arm in arms]
-            sns.scatterplot(data, x="value", y="loss", hue="arm", hue_order=names, s=8, alpha=0.35, legend=False, ax=axis)
+            if len(records.trials) <= MOST_POINTS:
+                sns.scatterplot(data, x="value", y="loss", hue="arm", hue_order=names, s=8, alpha=0.35, legend=False, ax=axis)
             sns.lineplot(
                 data, x="value", y="loss", hue="arm", style="arm", hue_order=names, style_order=names, errorbar=None,
                 markers=list(MARKERS[: len(names)]), markersize=5, ax=axis,
