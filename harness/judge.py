@@ -13,8 +13,9 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
-from harness.observe import Observation, TrialTable, UndecidableError, observe
+from harness.observe import Observation, observe
 from harness.spec import Criterion, Judgement, Rule, Study
+from harness.trial_table import TrialTable, UndecidableError
 
 ALPHA = 0.05
 # Beyond this many seeds "add seeds" is no advice.

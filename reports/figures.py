@@ -15,10 +15,12 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from harness.observe import Observation, TrialTable, UndecidableError, observe, tuned_index
+from harness.estimators import tuned_index
+from harness.observe import Observation, observe
 from harness.records import RecordSet
 from harness.spec import Slope
 from harness.table import CURVE_PREFIX
+from harness.trial_table import TrialTable, UndecidableError
 
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "folklore",

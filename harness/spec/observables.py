@@ -1,4 +1,4 @@
-"""What can be observed in a table of trials. The estimators stand in harness/observe.py, one for each class here.
+"""What can be observed in a table of trials. The estimators stand in harness/estimators.py, one for each class here.
 
 Losses are test losses in nats; a diverged run counts with the loss at initialization (it is never dropped). The LR is
 tuned on validation loss and judged on test loss. `arm` names an arm of the study.

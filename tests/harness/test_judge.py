@@ -141,8 +141,9 @@ def test_holm_against_statsmodels() -> None:
 def test_seeds_needed_would_be_enough(study: Study) -> None:
     """The advice is kept: with that many seeds of the same spread the interval lies inside."""
     from harness.judge import _would_decide, seeds_needed
-    from harness.observe import TrialTable, observe
+    from harness.observe import observe
     from harness.spec import AtLeast, RelativeGap, TunedLoss
+    from harness.trial_table import TrialTable
 
     table = TrialTable(study, "laptop", frame(study, with_gap(0.01, noise=0.05)))
     seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)

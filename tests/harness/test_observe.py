@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.observe import Observation, TrialTable, UndecidableError, observe, student_interval
+from harness.observe import Observation, observe, student_interval
 from harness.plan import Trial
 from harness.spec import (
     ActivationSlope,
@@ -35,6 +35,7 @@ from harness.spec import (
     Within,
 )
 from harness.training.result import LaneResult
+from harness.trial_table import TrialTable, UndecidableError
 from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
 
 NOISE = {"none": 0.01, "half": 0.02}

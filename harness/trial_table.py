@@ -1,0 +1,77 @@
+"""The trials of one study at one scale as arrays, and the resamples of its seeds that all observations share."""
+
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from harness.plan import points
+from harness.randomness import numpy_generator
+from harness.spec import Study, canonical_json
+
+Numbers = NDArray[np.float64]
+
+RESAMPLES = 2000
+
+
+class UndecidableError(Exception):
+    """There is no number. verdict: what the judge says instead; the message says why, and what would help."""
+
+    def __init__(self, verdict: Literal["inconclusive", "out of regime", "invalid"], reason: str):
+        super().__init__(reason)
+        self.verdict = verdict
+
+
+class TrialTable:
+    """The trials of one study at one scale as arrays: factor values [G] by seeds [S] for each arm."""
+
+    def __init__(self, study: Study, scale: str, trials: pd.DataFrame, failures: dict[str, str] | None = None):
+        self.study, self.scale = study, scale
+        self.seeds = study.seeds_at(scale)
+        self.failures = failures or {}
+        self.rows = {
+            (arm, point, seed): index
+            for index, (arm, point, seed) in enumerate(zip(trials["arm"], trials["point"], trials["seed"], strict=True))
+        }
+        self.columns = {name: trials[name].to_numpy() for name in trials.columns}
+
+    @cached_property
+    def resamples(self) -> Numbers:
+        """Weights of the seeds, [1 + RESAMPLES, S]: ones first. The same for every observation of the study."""
+        generator = numpy_generator(0, f"bootstrap:{self.study.name}", self.seeds)
+        drawn = generator.multinomial(self.seeds, np.full(self.seeds, 1 / self.seeds), size=RESAMPLES)
+        return np.vstack([np.ones(self.seeds), drawn])
+
+    def grid(self, arm: str, over: str) -> Numbers:
+        return np.array(self.study.factors_at(self.scale, arm)[over], dtype=np.float64)
+
+    def values(self, arm: str, over: str, column: str) -> NDArray[Any]:
+        """A column as [G, S]. Raises UndecidableError (invalid) where a trial is missing."""
+        index = self._index(arm, over)
+        missing = index < 0
+        if missing.any():
+            errors = sorted(set(self.failures.values()))
+            why = f"; an error of this run: {errors[0]}" if errors else "; run the study again to train them"
+            raise UndecidableError(
+                "invalid", f"{missing.sum()} of {index.size} trials of arm '{arm}' are missing or crashed{why}"
+            )
+        return np.asarray(self.columns[column])[index]
+
+    def losses(self, arm: str, over: str, column: str) -> Numbers:
+        """A loss [G, S] in nats; a diverged run, or one that ends above its start, counts with the loss at initialization."""
+        loss = self.values(arm, over, column).astype(np.float64)
+        initial = self.values(arm, over, "initial_loss").astype(np.float64)
+        return np.where((self.values(arm, over, "outcome") == "diverged") | ~(loss < initial), initial, loss)
+
+    def diverged(self, arm: str, over: str) -> NDArray[np.bool_]:
+        return np.asarray(self.values(arm, over, "outcome") == "diverged")
+
+    def _index(self, arm: str, over: str) -> NDArray[np.int64]:
+        wanted = [canonical_json(point) for name, point in points(self.study, self.scale) if name == arm]
+        if len(wanted) != len(self.grid(arm, over)):
+            raise AssertionError(f"arm '{arm}' varies more than '{over}'; no observable here reads such a table")
+        return np.array(
+            [[self.rows.get((arm, point, seed), -1) for seed in self.study.seed_numbers_at(self.scale)] for point in wanted]
+        )
