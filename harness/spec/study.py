@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -16,6 +16,8 @@ AnySpec = TypeVar("AnySpec", bound=Spec)
 Value = bool | int | float | str | None
 Factors = dict[str, tuple[Value, ...]]
 
+# Fields that explain and do not decide.
+WORDS = {"title", "question", "departures", "published", "label", "panel", "note", "description"}
 # Fewer paired seeds give a t quantile above 2.8 and no rule a chance; science asks for five.
 MINIMUM_JUDGED_SEEDS = 5
 # An optimum inside a grid needs a point on either side of it.
@@ -115,9 +117,11 @@ class Study(Spec):
 
     @property
     def hash(self) -> str:
-        """The fingerprint of everything declared, thresholds included. Fields left at none do not count, so that a field
-        that comes later does not change the hash of a study that does not use it."""
-        return fingerprint(self.model_dump(mode="json", exclude_none=True))
+        """The fingerprint of all that decides numbers and verdicts, thresholds included, and of no mere words.
+
+        Fields left at none do not count, so that a field that comes later leaves the hash of a study that does not use it.
+        """
+        return fingerprint(_without_words(self.model_dump(mode="json", exclude_none=True)))
 
     def canonical_json(self) -> str:
         return canonical_json(self.model_dump(mode="json"))
@@ -240,6 +244,12 @@ class Study(Spec):
                     for value in values:
                         self.configuration(scale, arm, {**first, factor: value})
         return self
+
+
+def _without_words(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_words(each) for key, each in value.items() if key not in WORDS}
+    return [_without_words(each) for each in value] if isinstance(value, list) else value
 
 
 def _overlay(base: AnySpec, *layers: dict[str, Value]) -> AnySpec:

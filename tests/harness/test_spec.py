@@ -50,6 +50,16 @@ def test_the_hash_covers_thresholds(study: Study) -> None:
     assert Study.model_validate(dump).hash != study.hash
 
 
+def test_the_hash_ignores_words(study: Study) -> None:
+    dump = study.model_dump()
+    dump["judgements"][0]["note"] = "Said better."
+    dump["arms"]["none"]["label"] = "plain"
+    assert Study.model_validate({**dump, "question": "Else?", "departures": ("a",)}).hash == study.hash
+    assert Study.model_validate({**dump, "seeds": 6}).hash != study.hash
+    dump["arms"]["none"]["settings"]["beta2"] = 0.9
+    assert Study.model_validate(dump).hash != study.hash
+
+
 def test_specs_are_frozen_and_closed(study: Study) -> None:
     with pytest.raises(ValidationError, match=r"frozen"):
         study.version = 2  # type: ignore[misc]

@@ -112,7 +112,9 @@ def test_a_missing_trial_shows_as_invalid_without_a_number(study: Study, tmp_pat
 
 def test_a_changed_declaration_is_shown(study: Study, tmp_path: Path) -> None:
     whole = records(study)
-    later = Study.model_validate({**study.model_dump(), "question": "Another?"})
+    dump = study.model_dump()
+    dump["judgements"][0]["criteria"][0]["supported"]["value"] = 0.01
+    later = Study.model_validate(dump)
     site.write(tmp_path, [later], REGISTER, [RecordSet(later, "laptop", "cpu", HERE, whole.trials)])
     assert "declaration of this study changed" in (tmp_path / "toy.html").read_text()
 
