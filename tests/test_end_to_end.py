@@ -4,6 +4,7 @@ import json
 import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -91,8 +92,12 @@ def test_a_study_from_a_file_through_an_mlflow_server(study: Study, tmp_path: Pa
     """A study given as a file trains, is judged and gets its page; a server that is away later is one line."""
     path = tmp_path / "toy.json"
     path.write_text(study.canonical_json())
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    uri = f"http://127.0.0.1:{port}"
     server = subprocess.Popen(
-        (sys.executable, "-m", "mlflow", "server", "--backend-store-uri", f"sqlite:///{tmp_path}/m.db", "--port", "5099"),
+        (sys.executable, "-m", "mlflow", "server", "--backend-store-uri", f"sqlite:///{tmp_path}/m.db", "--port", port),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -101,7 +106,7 @@ def test_a_study_from_a_file_through_an_mlflow_server(study: Study, tmp_path: Pa
         store = ("--store", str(tmp_path / "store"))
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            done = folklore("run", str(path), *store, "--tracking", "http://127.0.0.1:5099", "--lanes", "25", check=False)
+            done = folklore("run", str(path), *store, "--tracking", uri, "--lanes", "25", check=False)
             if "no MLflow server" not in done.stderr:
                 break
             time.sleep(1)
@@ -111,7 +116,7 @@ def test_a_study_from_a_file_through_an_mlflow_server(study: Study, tmp_path: Pa
         assert "warmup.improves_best" in done.stdout
     finally:
         os.killpg(server.pid, signal.SIGKILL)
-    away = folklore("sync", str(path), *store, "--tracking", "http://127.0.0.1:5099", check=False)
+    away = folklore("sync", str(path), *store, "--tracking", uri, check=False)
     assert away.returncode == 2
     assert "no MLflow server" in away.stderr
     assert "4 packs" in folklore("sync", str(path), *store).stdout
