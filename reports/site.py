@@ -87,7 +87,11 @@ def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[
     drawn: list[tuple[str, str, str | None]] = []
     if records.study.scale(records.scale).judged and not any(verdict.verdict == "invalid" for verdict in verdicts):
         drawn = [
-            ("Test loss against the peak learning rate: means over seeds, and single runs.", "lr", figures.lr_curves(records)),
+            (
+                "Test loss against the peak learning rate: means over seeds; points, where there are, are single runs.",
+                "lr",
+                figures.lr_curves(records),
+            ),
             ("What the exponents are fitted to, with 95% intervals.", "exponents", figures.exponents(records)),
             ("At each arm's tuned learning rate, means over seeds.", "curves", figures.training_curves(records, CURVES)),
         ]
