@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 
 import torch
 import torch.nn.functional as F
@@ -59,11 +60,11 @@ class PackedNetwork:
             for p, piece in zip(self.model.parameters, torch.split(self.flat_KP, self.sizes, dim=1), strict=True)
         }
         self.decays_P = self.spread([float(p.decays) for p in self.model.parameters])
-        self.layers = tuple(dict.fromkeys(p.layer for p in self.model.parameters))
-        owner = [
-            torch.full((size,), self.layers.index(p.layer)) for p, size in zip(self.model.parameters, self.sizes, strict=True)
-        ]
-        self.layer_of_P = torch.cat(owner).to(device)
+        # A layer's parameters lie side by side, so that a layer is one slice of the buffer.
+        grouped = groupby(zip(self.model.parameters, self.sizes, strict=True), key=lambda pair: pair[0].layer)
+        slices = [(layer, sum(size for _, size in pairs)) for layer, pairs in grouped]
+        self.layers, self.layer_sizes = tuple(layer for layer, _ in slices), [size for _, size in slices]
+        assert len(set(self.layers)) == len(self.layers), "a layer's parameters are apart"
 
     def spread(self, values: Sequence[float]) -> Tensor:
         """One value a parameter, repeated over its entries, [P]."""
@@ -99,5 +100,4 @@ class PackedNetwork:
 
     def layer_norms(self, values_KP: Tensor) -> Tensor:
         """Euclidean norm of each layer's slice, [K, layers]."""
-        sums = torch.zeros(values_KP.shape[0], len(self.layers), device=values_KP.device)
-        return sums.index_add_(1, self.layer_of_P, values_KP.square()).sqrt_()
+        return torch.stack([part.norm(dim=1) for part in torch.split(values_KP, self.layer_sizes, dim=1)], dim=1)
