@@ -101,6 +101,7 @@ def test_a_study_from_a_file_through_an_mlflow_server(study: Study, tmp_path: Pa
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        cwd=tmp_path,  # where the server puts artifacts
     )
     try:
         store = ("--store", str(tmp_path / "store"))
