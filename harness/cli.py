@@ -264,7 +264,7 @@ def _train_or_sync(ready: Prepared, options: Options, ledger: Ledger) -> Outcome
         f" about {facts['time']} ({facts['time_from']})",
         highlight=False,
     )
-    return train(ready, options, ledger, RunView({pack.key: len(pack.trials) for pack in ready.left}))
+    return train(ready, options, ledger, RunView({}))
 
 
 def _plan_facts(ready: Prepared) -> dict[str, Any]:
@@ -275,7 +275,10 @@ def _plan_facts(ready: Prepared) -> dict[str, Any]:
         "study_hash": plan.study.hash,
         "scale": plan.scale,
         "device": f"{ready.device.count} x {ready.device.name}",
-        "dataset": f"{ready.dataset} ({plan.data_hash})",
+        "datasets": ", ".join(
+            f"{used} ({plan.data_hashes if isinstance(plan.data_hashes, str) else plan.data_hashes[name]})"
+            for name, used in ready.datasets.items()
+        ),
         "parameters": ready.parameters,
         "arms": len(plan.study.arms),
         "seeds": plan.study.seeds_at(plan.scale),

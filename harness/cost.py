@@ -28,8 +28,16 @@ class Rate:
 # cpu: one core, one thread, 33k-parameter GPT in packs of 16 (AMD EPYC, 1.8 ms a trial-step).
 # cuda: nominal, not measured: about a third of what an H100-class GPU's matrix units do, eager launches.
 RATES = {
-    "cpu": Rate({"fp32": 3.0e10, "bf16": 1.0e10}, step_overhead_seconds=1e-3, start_seconds=8.0),
-    "cuda": Rate({"fp32": 2.5e13, "tf32": 1.2e14, "bf16": 2.5e14}, step_overhead_seconds=6e-3, start_seconds=20.0),
+    "cpu": Rate(
+        {"fp32": 3.0e10, "bf16": 1.0e10, "fp16": 1.0e10, "fp8": 1.0e10, "fp8_unscaled": 1.0e10},
+        step_overhead_seconds=1e-3,
+        start_seconds=8.0,
+    ),
+    "cuda": Rate(
+        {"fp32": 2.5e13, "tf32": 1.2e14, "bf16": 2.5e14, "fp16": 2.5e14, "fp8": 1.0e13, "fp8_unscaled": 1.0e13},
+        step_overhead_seconds=6e-3,
+        start_seconds=20.0,
+    ),
 }
 # What a plan assumes where it is made for a GPU on a machine that has none.
 ASSUMED_GPU = Device("cuda", "H200-class GPU (assumed; none here)", 1, 141_000_000_000)
@@ -58,7 +66,7 @@ def trial_flops(configuration: Configuration, model: Model) -> float:
 
 def lane_bytes(configuration: Configuration, model: Model) -> int:
     """Peak memory of one lane: weights, two gradients, two moments, three temporaries, and the step's activations."""
-    activation_bytes = FLOAT_BYTES // (2 if configuration.training.precision == "bf16" else 1)
+    activation_bytes = FLOAT_BYTES // (2 if configuration.training.precision in ("bf16", "fp16") else 1)
     parameters = sum(math.prod(p.shape) for p in model.parameters)
     activations = configuration.training.batch_size * model.activations_per_example
     return 8 * FLOAT_BYTES * parameters + activation_bytes * activations

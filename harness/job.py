@@ -29,7 +29,6 @@ class TrainingJob:
     scale: str
     device: str
     dataset: str
-    data_hash: str
     store_uri: str
     pack: PlannedPack
 
@@ -44,9 +43,10 @@ class TrainingWork:
         self.job = job
         self.ledger = Ledger(Store(job.store_uri), job.study.name)
         self.dataset = data.load(job.dataset)
-        if self.dataset.facts.hash != job.data_hash:
+        planned = job.pack.trials[0].data_hash
+        if self.dataset.facts.hash != planned:
             raise ValueError(
-                f"dataset '{job.dataset}' has hash {self.dataset.facts.hash} here and {job.data_hash} in the plan;"
+                f"dataset '{job.dataset}' has hash {self.dataset.facts.hash} here and {planned} in the plan;"
                 " give every node the same files"
             )
         if job.device == "cpu":

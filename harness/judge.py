@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from harness.observe import Observation, observe
-from harness.spec import Criterion, Judgement, Rule, Study
+from harness.spec import Criterion, Judgement, Reported, Rule, Study
 from harness.trial_table import TrialTable, UndecidableError
 
 ALPHA = 0.05
@@ -70,12 +70,26 @@ def judge(
     if not study.scale(scale).judged:
         return [_unjudged(study, judgement, scale, device, len(trials)) for judgement in study.judgements]
     table = TrialTable(study, scale, trials, dict(failures or {}))
-    found = [tuple(_finding(criterion, table) for criterion in judgement.criteria) for judgement in study.judgements]
+    found = [tuple(_finding(each, table) for each in judgement.criteria_at(scale)) for judgement in study.judgements]
     adjusted = holm([min(_p_supported(findings), _p_refuted(findings)) for findings in found])
     return [
         _verdict(study, judgement, scale, device, len(trials), findings, p)
         for judgement, findings, p in zip(study.judgements, found, adjusted, strict=True)
     ]
+
+
+def report(judgement: Judgement, table: TrialTable) -> list[str]:
+    """What is shown beside a claim and decides nothing, a line each."""
+    return [_reported(reported, table) for reported in judgement.reported]
+
+
+def _reported(reported: Reported, table: TrialTable) -> str:
+    try:
+        seen = observe(reported.observe, table)
+    except UndecidableError as error:
+        return f"{reported.name}: {error}"
+    estimate, low, high = (spell(value, reported.unit) for value in (seen.estimate, seen.low, seen.high))
+    return f"{reported.name}: {estimate} [{low}, {high}]"
 
 
 def _finding(criterion: Criterion, table: TrialTable) -> Finding:

@@ -13,25 +13,58 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from harness.estimators import counts, divergence_edge, evaluate
+from harness.estimators import evaluate
+from harness.estimators.divergence import counts, divergence_edge
 from harness.spec import (
+    LEVEL,
+    CriticalBatch,
     CureRate,
+    CurveMedian,
     CurveRatio,
     DivergenceTime,
+    DoublingGain,
+    Exact,
     FailureRate,
+    FinderPick,
     MaxTrainable,
+    MemoryRatio,
+    NoiseScale,
     Observable,
+    OperationError,
     Optimum,
     Quotient,
     Rule,
+    Scaled,
     Share,
     Spec,
+    SpeedUp,
+    Spread,
+    StepsToTarget,
+    SuggestionRate,
+    Unmeasured,
 )
 from harness.trial_table import RESAMPLES, Numbers, TrialTable, UndecidableError
 
-LEVEL = 0.95
 # An estimate that exists in fewer resamples than this rests on single seeds.
 LEAST_DEFINED_SHARE = 0.9
+# What is a ratio or a scale, and so has its interval on the log axis.
+RATIOS = (
+    Optimum,
+    MaxTrainable,
+    CurveRatio,
+    DivergenceTime,
+    Quotient,
+    FinderPick,
+    CurveMedian,
+    StepsToTarget,
+    CriticalBatch,
+    DoublingGain,
+    NoiseScale,
+    OperationError,
+    SpeedUp,
+    MemoryRatio,
+    Spread,
+)
 # A spread over fewer seeds than this is no spread.
 LEAST_SEEDS = 3
 
@@ -59,8 +92,12 @@ class Observation:
 
 def observe(observable: Observable, table: TrialTable) -> Observation:
     """Estimate and interval. Raises UndecidableError where there is no number."""
-    if isinstance(observable, FailureRate | CureRate):
+    if isinstance(observable, FailureRate | CureRate | SuggestionRate):
         return _binomial(*counts(observable, table))
+    if isinstance(observable, Unmeasured):
+        raise UndecidableError("out of regime", observable.reason)
+    if isinstance(observable, Exact):
+        return _exact(float(evaluate(observable, table, table.resamples[:1])[0]), table.seeds)
     _require_wholes(observable, table)
     values = evaluate(observable, table, table.resamples)
     if not math.isfinite(values[0]):
@@ -95,6 +132,11 @@ def student_interval(estimate: float, resampled: Numbers, seeds: int, log_axis: 
     return Observation(estimate, low, high, seeds, p_inside, spread=error * math.sqrt(seeds), log_axis=log_axis)
 
 
+def _exact(value: float, seeds: int) -> Observation:
+    """A number without error: inside a closed region or not."""
+    return Observation(value, value, value, seeds, lambda low, high: 0.0 if low <= value <= high else 1.0)
+
+
 def _binomial(successes: int, runs: int) -> Observation:
     interval = stats.binomtest(successes, runs).proportion_ci(LEVEL, method="exact")
 
@@ -123,7 +165,9 @@ def _require_wholes(observable: Spec, table: TrialTable) -> None:
 
 
 def _on_log_axis(observable: Observable) -> bool:
-    return isinstance(observable, Optimum | MaxTrainable | CurveRatio | DivergenceTime | Quotient)
+    if isinstance(observable, Scaled):
+        return _on_log_axis(observable.of)
+    return isinstance(observable, RATIOS)
 
 
 def _contributing_seeds(observable: Observable, table: TrialTable) -> int:

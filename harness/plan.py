@@ -3,8 +3,8 @@
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pandas as pd
@@ -13,16 +13,20 @@ from harness.spec import Configuration, Study, canonical_json, fingerprint
 from harness.spec.study import Value
 from harness.training import ENGINE_VERSION
 
+# Dataset -> hash of its content, or one hash where all are the same.
+DataHashes = str | Mapping[str, str]
+
 
 @dataclass(frozen=True)
 class Trial:
-    """One training run. `point` holds its values of the study's factors."""
+    """One training run. `point` holds its values of the study's factors, searched ones among them."""
 
     digest: str
     arm: str
     point: dict[str, Value]
     seed: int
     configuration: Configuration
+    data_hash: str
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,27 @@ class PlannedPack:
 
 @dataclass(frozen=True)
 class Plan:
-    """All trials of a study at a scale on a kind of device, and how they are packed."""
+    """All trials of a study at a scale on a kind of device, and how they are packed.
+
+    Of searched arms it holds the trials of the `proposals` made so far, and of the `chosen` values once all are made.
+    """
 
     study: Study
     scale: str
     device: str
-    data_hash: str
+    data_hashes: DataHashes
     trials: tuple[Trial, ...]
     packs: tuple[PlannedPack, ...]
+    lanes: int = 1
+    engine_version: int = ENGINE_VERSION
+    proposals: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    chosen: Mapping[str, float] = field(default_factory=dict)
+
+    def with_search(self, proposals: Mapping[str, Sequence[float]], chosen: Mapping[str, float]) -> "Plan":
+        """The same plan at a later state of its search."""
+        return make_plan(
+            self.study, self.scale, self.device, self.data_hashes, self.lanes, self.engine_version, proposals, chosen
+        )
 
     def select(self, trials: pd.DataFrame) -> pd.DataFrame:
         """The stored trials that are this plan's, by digest, under this plan's names of scale, arms and points."""
@@ -71,22 +88,38 @@ class Plan:
 
 
 def points(study: Study, scale: str) -> Iterable[tuple[str, dict[str, Value]]]:
-    """Every arm with every combination of its factor values, in declared order."""
-    for arm in study.arms:
+    """Every arm that is not searched with every combination of its factor values, in declared order."""
+    for arm in study.arms_at(scale):
+        if study.arms[arm].searched:
+            continue
         factors = study.factors_at(scale, arm)
         for values in itertools.product(*factors.values()):
             yield arm, dict(zip(factors, values, strict=True))
 
 
 def make_plan(
-    study: Study, scale: str, device: str, data_hash: str, lanes: int = 1, engine_version: int = ENGINE_VERSION
+    study: Study,
+    scale: str,
+    device: str,
+    data_hashes: DataHashes,
+    lanes: int = 1,
+    engine_version: int = ENGINE_VERSION,
+    proposals: Mapping[str, Sequence[float]] | None = None,
+    chosen: Mapping[str, float] | None = None,
 ) -> Plan:
     """Expand, digest and pack. `device` ('cpu', 'cuda') is part of a digest: numbers of two kinds are never mixed.
 
     Points of two arms that resolve to the same trial share it: it is trained once.
+    proposals, chosen: arm -> values of the searched factor, for searched arms.
     """
-    resolved = [(arm, point, study.configuration(scale, arm, point)) for arm, point in points(study, scale)]
-    identities = [configuration.identity() for _, _, configuration in resolved]
+    search, proposals, chosen = study.search_at(scale), proposals or {}, chosen or {}
+    groups: list[tuple[list[tuple[str, dict[str, Value]]], Sequence[int]]] = []
+    judged = list(points(study, scale))
+    if search is not None:
+        proposed = [(arm, {search.factor: value}) for arm, values in proposals.items() for value in values]
+        groups.append((proposed, search.seed_numbers))
+        judged += [(arm, {search.factor: value}) for arm, value in chosen.items()]
+    groups.append((judged, study.seed_numbers_at(scale)))
     # Seeds outermost: a run that is cut short has whole seeds, in all arms.
     trials = tuple(
         Trial(
@@ -95,12 +128,25 @@ def make_plan(
             point=point,
             seed=seed,
             configuration=configuration,
+            data_hash=data_hash,
         )
-        for seed in study.seed_numbers_at(scale)
-        for (arm, point, configuration), identity in zip(resolved, identities, strict=True)
+        for settings, seeds in groups
+        for resolved in [[_resolved(study, scale, arm, point, data_hashes) for arm, point in settings]]
+        for seed in seeds
+        for arm, point, configuration, identity, data_hash in resolved
     )
     unique = {trial.digest: trial for trial in reversed(trials)}
-    return Plan(study, scale, device, data_hash, trials, make_packs(reversed(unique.values()), lanes))
+    packs = make_packs(reversed(unique.values()), lanes)
+    return Plan(study, scale, device, data_hashes, trials, packs, lanes, engine_version, proposals, chosen)
+
+
+def _resolved(
+    study: Study, scale: str, arm: str, point: dict[str, Value], data_hashes: DataHashes
+) -> tuple[str, dict[str, Value], Configuration, dict[str, object], str]:
+    configuration = study.configuration(scale, arm, point)
+    dataset = configuration.workload.dataset
+    data_hash = data_hashes if isinstance(data_hashes, str) else data_hashes[dataset]
+    return arm, point, configuration, configuration.identity(), data_hash
 
 
 def make_packs(trials: Iterable[Trial], lanes: int) -> tuple[PlannedPack, ...]:
@@ -110,7 +156,7 @@ def make_packs(trials: Iterable[Trial], lanes: int) -> tuple[PlannedPack, ...]:
         groups[trial.configuration.pack_key].append(trial)
     packs = []
     for group in groups.values():
-        count = math.ceil(len(group) / lanes)
+        count = len(group) if group[0].configuration.measurement.solo else math.ceil(len(group) / lanes)
         bounds = [round(index * len(group) / count) for index in range(count + 1)]
         packs += [make_pack(group[low:high]) for low, high in itertools.pairwise(bounds)]
     # By first seed, so that early results compare all arms; a stable sort keeps the rest in declared order.

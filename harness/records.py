@@ -1,6 +1,9 @@
 """Stored trials sorted into sets that can be judged: one declaration, scale, kind of device, data and engine each."""
 
-from collections.abc import Mapping
+import itertools
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -10,6 +13,7 @@ from harness.ledger import Ledger
 from harness.plan import Plan, make_plan
 from harness.spec import Study
 from harness.table import HEAVY, SCHEMA
+from harness.tuning import searched_plan
 
 # Everything an observation or a page reads.
 COLUMNS = tuple(name for name in SCHEMA.names if name not in (*HEAVY, "layers", "taps"))
@@ -38,10 +42,11 @@ def record_sets(study: Study, trials: pd.DataFrame, source: str, failures: Mappi
     engine version are never mixed: where there are several, the set with the newest trial is taken.
     """
     sets: dict[tuple[str, str], RecordSet] = {}
-    origins = trials[["device", "engine_version", "data_hash"]].drop_duplicates().itertuples(index=False)
-    for device, engine_version, data_hash in origins:
+    for device, engine_version, data_hashes in _origins(trials):
         for scale in study.scales:
-            plan = make_plan(study, scale, device, data_hash, engine_version=int(engine_version))
+            if not _datasets(study, scale) <= data_hashes.keys():
+                continue
+            plan = make_plan(study, scale, device, data_hashes, engine_version=engine_version)
             found = planned_set(plan, trials, source, failures)
             other = sets.get((scale, device))
             if len(found.trials) and (other is None or _newest(found) > _newest(other)):
@@ -52,6 +57,7 @@ def record_sets(study: Study, trials: pd.DataFrame, source: str, failures: Mappi
 
 def planned_set(plan: Plan, trials: pd.DataFrame, source: str = HERE, failures: Mapping[str, str] | None = None) -> RecordSet:
     """The stored trials of one plan, and the errors of those of its trials that were given up."""
+    plan = searched_plan(plan, trials)
     errors = {digest: error for digest, error in (failures or {}).items() if digest in plan.digests}
     return RecordSet(plan.study, plan.scale, plan.device, source, plan.select(trials), errors)
 
@@ -63,6 +69,22 @@ def stored_sets(study: Study, ledger: Ledger) -> list[RecordSet]:
 def stored_set(plan: Plan, ledger: Ledger) -> RecordSet:
     """The set of one plan, empty where nothing is stored."""
     return planned_set(plan, ledger.trials(COLUMNS), HERE, ledger.failures())
+
+
+def _origins(trials: pd.DataFrame) -> Iterator[tuple[str, int, dict[str, str]]]:
+    """Every device, engine version and combination of data that trials were made with."""
+    found: dict[tuple[str, int], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for row in trials.drop_duplicates(["device", "engine_version", "data_hash", "pack"]).itertuples(index=False):
+        dataset = json.loads(str(row.configuration))["workload"]["dataset"]
+        found[str(row.device), int(row.engine_version)][dataset].add(str(row.data_hash))  # type: ignore[call-overload]
+    for (device, engine_version), hashes in found.items():
+        for combination in itertools.product(*(sorted(each) for each in hashes.values())):
+            yield device, engine_version, dict(zip(hashes, combination, strict=True))
+
+
+def _datasets(study: Study, scale: str) -> set[str]:
+    """The datasets a study names at a scale."""
+    return {study.configuration(scale, arm, {}).workload.dataset for arm in study.arms_at(scale)}
 
 
 def _newest(records: RecordSet) -> str:

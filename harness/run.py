@@ -2,26 +2,31 @@
 
 import logging
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from harness import cost, data, table
 from harness.cost import Estimate
 from harness.errors import UserError, one_line, unknown
 from harness.ledger import Ledger
 from harness.machine import Device, available_memory_bytes, environment, local_device
+from harness.pack_queue import PackQueue
 from harness.plan import Plan, PlannedPack, make_plan, points
 from harness.spec import Configuration, Study
 from harness.store import Store
 from harness.training.network import build
+from harness.tuning import searched_plan
 from harness.view import RunView
 
 log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
+    from harness.job import TrainingJob
     from harness.projector import Projector
     from harness.tracking import Tracker
 
@@ -44,10 +49,14 @@ class Options:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A plan with everything that can be known before training."""
+    """A plan with everything that can be known before training.
+
+    datasets: what a study calls a dataset -> the one used for it. left: what is to be trained; of a search, that of the
+    rounds known so far and stand-ins for the rest.
+    """
 
     plan: Plan
-    dataset: str
+    datasets: Mapping[str, str]
     left: tuple[PlannedPack, ...]
     estimate: Estimate
     parameters: int
@@ -77,13 +86,13 @@ def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_pla
     only_plan: assume the device the scale is meant for, and data that is still to be given.
     """
     configurations = list({each.pack_key: each for each in _configurations(study, scale)}.values())
-    dataset = _dataset(study, scale, configurations, options)
-    facts = data.describe(dataset)
-    model_of = cache(partial(build, facts=facts))
+    datasets = _datasets(study, scale, configurations, options)
+    facts = {name: data.describe(used) for name, used in datasets.items()}
+    model_of = cache(lambda workload: build(workload, facts[workload.dataset]))
     for workload in {configuration.workload for configuration in configurations}:
         model_of(workload)
         if not only_plan:
-            data.load(dataset).check(workload.context)
+            data.load(datasets[workload.dataset]).check(workload.context)
     device = _device(study, scale, options, only_plan, {each.training.precision for each in configurations})
     free = device.memory_bytes if device.is_assumed else available_memory_bytes(device)
     heaviest = max(configurations, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))
@@ -94,27 +103,44 @@ def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_pla
             f"study '{study.name}' at scale '{scale}' needs {need / 2**30:.1f} GiB a lane, and {device.name} has"
             f" {free / 2**30:.1f} GiB free for {device.count} workers; choose a smaller scale or fewer --workers"
         )
-    plan = make_plan(study, scale, device.kind, facts.hash, min(options.lanes or fitting, fitting))
+    hashes = {name: found.hash for name, found in facts.items()}
+    plan = make_plan(study, scale, device.kind, hashes, min(options.lanes or fitting, fitting))
+    if study.search_at(scale) is not None:
+        plan = outline(searched_plan(plan, ledger.trials()))
     left = plan.without(ledger.digests())
     estimate = cost.estimate(left, device, model_of, _measured(ledger, plan))
     parameters = max(sum(math.prod(p.shape) for p in model_of(each.workload).parameters) for each in configurations)
-    return Prepared(plan, dataset, left, estimate, parameters, device)
+    return Prepared(plan, datasets, left, estimate, parameters, device)
 
 
 def _configurations(study: Study, scale: str) -> Iterator[Configuration]:
     for arm, point in points(study, scale):
         yield study.configuration(scale, arm, point)
+    for arm in study.arms_at(scale):
+        if study.arms[arm].searched:
+            yield study.configuration(scale, arm, {})
 
 
-def _dataset(study: Study, scale: str, configurations: Sequence[Configuration], options: Options) -> str:
-    names = {each.workload.dataset for each in configurations}
-    if len(names) > 1:
-        raise UserError(f"study '{study.name}' names datasets {sorted(names)} at scale '{scale}': one a study")
-    (name,) = names
+def _datasets(study: Study, scale: str, configurations: Iterable[Configuration], options: Options) -> dict[str, str]:
+    names = sorted({each.workload.dataset for each in configurations})
     for given in options.datasets:
-        if given != name:
+        if given not in names:
             raise unknown(f"dataset of study '{study.name}' at scale '{scale}'", given, names)
-    return options.datasets.get(name, name)
+    return {name: options.datasets.get(name, name) for name in names}
+
+
+def outline(plan: Plan) -> Plan:
+    """A searched plan with stand-ins for the proposals that are still to be made, for counting and costing."""
+    search = plan.study.search_at(plan.scale)
+    assert search is not None
+    proposals = {arm: list(values) for arm, values in plan.proposals.items()}
+    for arm in plan.study.arms_at(plan.scale):
+        if plan.study.arms[arm].searched:
+            known = proposals.setdefault(arm, [])
+            missing = max(0, search.budget - len(known))
+            known += [float(value) for value in np.geomspace(search.low, search.high, missing)]
+    stand_in = math.sqrt(search.low * search.high)
+    return plan.with_search(proposals, {arm: plan.chosen.get(arm, stand_in) for arm in proposals})
 
 
 def _device(study: Study, scale: str, options: Options, only_plan: bool, precisions: Collection[str]) -> Device:
@@ -134,33 +160,44 @@ def _device(study: Study, scale: str, options: Options, only_plan: bool, precisi
 def train(prepared: Prepared, options: Options, ledger: Ledger, view: RunView) -> Outcome:
     """Train what is left and project it into MLflow. Finished packs are kept whatever happens."""
     from harness import sweep  # ray and mlflow take seconds to import: not for a plan, nor where nothing is left
-    from harness.job import TrainingJob
     from harness.projector import Projector
+    from harness.search import next_plan
 
     plan, study = prepared.plan, prepared.plan.study
-    jobs = {
-        pack.key: TrainingJob(study, plan.scale, plan.device, prepared.dataset, plan.data_hash, ledger.store.root_uri, pack)
-        for pack in prepared.left
-    }
     sweep.require_reachable(options.address)
     tracker = open_tracker(study, options, ledger.store)
     tracker.close_stale()
     projector = Projector(ledger, tracker)
-    listener = _Listener(view, ledger, projector, {pack.key: pack for pack in prepared.left})
+    listener = _Listener(view, ledger, projector)
+    queue = PackQueue(
+        plan.with_search({}, {}), _job_maker(prepared, ledger), next_plan, ledger.trials, ledger.digests, listener.added
+    )
     status, launch = "KILLED", tracker.launch(plan.scale, environment(), sum(len(pack.trials) for pack in prepared.left))
     try:
         projector.start_with(launch)
         resources = sweep.Resources(prepared.device.kind, prepared.estimate.workers, options.address)
         with view:
-            sweep.run(jobs, resources, listener)
+            sweep.run(queue, resources, listener)
         projector.drain()
-        ended = len(listener.finished_packs) + len(listener.failed_packs)
-        status = "KILLED" if ended < len(jobs) else "FAILED" if listener.failed_packs else "FINISHED"
+        ended = queue.exhausted and len(listener.finished_packs) + len(listener.failed_packs) == len(listener.packs)
+        status = "KILLED" if not ended else "FAILED" if listener.failed_packs else "FINISHED"
     finally:
         _close(tracker, launch, status)
-    trained = sum(len(jobs[key].pack.trials) for key in listener.finished_packs)
-    given_up = sum(len(jobs[key].pack.trials) for key in listener.failed_packs)
+    trained = sum(len(listener.packs[key].trials) for key in listener.finished_packs)
+    given_up = sum(len(listener.packs[key].trials) for key in listener.failed_packs)
     return Outcome(trained, given_up, status == "KILLED", len(projector.missed), launch)
+
+
+def _job_maker(prepared: Prepared, ledger: Ledger) -> Callable[[PlannedPack], "TrainingJob"]:
+    from harness.job import TrainingJob
+
+    plan = prepared.plan
+
+    def job_of(pack: PlannedPack) -> TrainingJob:
+        dataset = prepared.datasets[pack.trials[0].configuration.workload.dataset]
+        return TrainingJob(plan.study, plan.scale, plan.device, dataset, ledger.store.root_uri, pack)
+
+    return job_of
 
 
 def _close(tracker: "Tracker", launch: str, status: str) -> None:
@@ -206,11 +243,16 @@ def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
 class _Listener:
     """Passes a sweep's events to the view, the ledger's failures and the projector."""
 
-    def __init__(self, view: RunView, ledger: Ledger, projector: "Projector", packs: Mapping[str, PlannedPack]):
-        self.view, self.ledger, self.projector, self.packs = view, ledger, projector, packs
+    def __init__(self, view: RunView, ledger: Ledger, projector: "Projector"):
+        self.view, self.ledger, self.projector = view, ledger, projector
+        self.packs: dict[str, PlannedPack] = {}
         self.finished_packs: list[str] = []
         self.failed_packs: list[str] = []
         self.progress = view.progress
+
+    def added(self, pack: PlannedPack) -> None:
+        self.packs[pack.key] = pack
+        self.view.add(pack.key, len(pack.trials))
 
     def finished(self, pack: str) -> None:
         self.finished_packs.append(pack)

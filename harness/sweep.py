@@ -8,12 +8,11 @@ import logging
 import os
 import socket
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import UserError, one_line
-from harness.work import Job, Listener, Work
+from harness.work import Job, JobQueue, Listener, Work
 
 # Before ray is imported: no phoning home, no logger files, no change of directory, results handled as they come.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -26,6 +25,7 @@ os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
 import ray
 from ray import tune
 from ray.tune import Callback, FailureConfig, RunConfig, TuneConfig, Tuner
+from ray.tune.search import Searcher
 
 # A pack is tried this often again after its first failure.
 RETRIES = 2
@@ -48,22 +48,22 @@ class Resources:
 
 
 class PackTrainable(tune.Trainable):
-    """Opens the job its config names and advances it; a reused actor is given the next job by reset_config."""
+    """Opens the job its config holds and advances it; a reused actor is given the next job by reset_config."""
 
-    def setup(self, config: dict[str, Any], jobs: Mapping[str, Job]) -> None:
-        self.jobs, self.pack = jobs, config["pack"]
+    def setup(self, config: dict[str, Any]) -> None:
+        self.job: Job = config["job"]
         self.work: Work | None = None
 
     def step(self) -> dict[str, Any]:
         # Opened here and not in setup: an actor that dies while it is created hides its error.
         if self.work is None:
-            self.work = self.jobs[self.pack].open()
+            self.work = self.job.open()
         progress = self.work.advance(REPORT_SECONDS)
         return {"progress": progress, "done": progress.done}
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
         self.cleanup()
-        self.pack, self.work = new_config["pack"], None
+        self.job, self.work = new_config["job"], None
         return True
 
     def cleanup(self) -> None:
@@ -74,6 +74,37 @@ class PackTrainable(tune.Trainable):
         """Packs keep checkpoints of their own, on the store."""
 
     def load_checkpoint(self, checkpoint: Any) -> None:
+        pass
+
+
+class PackSearcher(Searcher):
+    """Gives Ray the queue's packs as it has room for them: a trial each."""
+
+    def __init__(self, queue: JobQueue):
+        super().__init__()
+        self.queue: JobQueue | None = queue
+        self.packs: dict[str, str] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Ray pickles searchers with its experiment state, which is never restored here."""
+        return {}
+
+    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+        assert self.queue is not None
+        found = self.queue.next()
+        if found is None:
+            return str(Searcher.FINISHED) if self.queue.exhausted else None
+        self.packs[trial_id] = found[0]
+        return {"pack": found[0], "job": found[1]}
+
+    def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
+        assert self.queue is not None
+        self.queue.settled(self.packs[trial_id], failed=error)
+
+    def save(self, checkpoint_path: str) -> None:
+        pass
+
+    def restore(self, checkpoint_path: str) -> None:
         pass
 
 
@@ -97,19 +128,19 @@ class Relay(Callback):
         self.listener.failed(trial.config["pack"], cause(trial.pickled_error_file))
 
 
-def run(jobs: Mapping[str, Job], resources: Resources, listener: Listener, retries: int = RETRIES) -> None:
-    """Run every job to its end or to its last failure. Returns early on an interrupt, with finished packs kept.
+def run(queue: JobQueue, resources: Resources, listener: Listener, retries: int = RETRIES) -> None:
+    """Run every job of the queue to its end or to its last failure. Returns early on an interrupt, with finished packs kept.
 
     Raises UserError where Ray cannot be reached or started.
     """
+    # Ray keeps one trial waiting for room where a search algorithm is used; workers that finish together need more.
+    os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", str(resources.workers + 1))
     connect(resources)
     try:
         with tempfile.TemporaryDirectory(prefix="folklore-ray-") as scratch:
-            trainable = tune.with_resources(tune.with_parameters(PackTrainable, jobs=dict(jobs)), resources.per_pack)
             tuner = Tuner(
-                trainable,
-                param_space={"pack": tune.grid_search(list(jobs))},
-                tune_config=TuneConfig(reuse_actors=True, max_concurrent_trials=None),
+                tune.with_resources(PackTrainable, resources.per_pack),
+                tune_config=TuneConfig(search_alg=PackSearcher(queue), num_samples=-1, reuse_actors=True),
                 run_config=RunConfig(
                     name="packs",
                     storage_path=scratch,

@@ -25,8 +25,15 @@ CURVES = (
     "probe_gradient_variance",
     "probe_update_ratio",
     "probe_weight_norm",
+    "probe_median_update_ratio",
 )
-LAYER_CURVES: tuple[str, ...] = ("probe_layer_gradient_norm", "probe_layer_update_ratio", "probe_layer_activation")
+LAYER_CURVES: tuple[str, ...] = (
+    "probe_layer_gradient_norm",
+    "probe_layer_update_ratio",
+    "probe_layer_activation",
+    "probe_layer_underflow_activation",  # where measured, and so is the next; columns are loss scales
+    "probe_layer_underflow_weight",
+)
 CURVE_PREFIX = "curve_"
 
 SCHEMA = pa.schema(
@@ -52,6 +59,7 @@ SCHEMA = pa.schema(
         ("examples_per_second", pa.float64()),  # of the whole pack
         ("seconds", pa.float64()),  # pack seconds / lanes
         ("peak_memory_bytes", pa.int64()),  # of the whole pack
+        ("step_seconds", pa.float64()),  # median of a plain step; of trials that are trained alone
         ("lanes", pa.int32()),
         ("pack", pa.string()),
         ("finished_at", pa.string()),  # UTC
@@ -63,7 +71,7 @@ SCHEMA = pa.schema(
     ]
 )
 # Not read to judge and not published; activations are, because coordinate checks need them.
-HEAVY = tuple(CURVE_PREFIX + name for name in LAYER_CURVES if name != "probe_layer_activation")
+HEAVY = (CURVE_PREFIX + "probe_layer_gradient_norm", CURVE_PREFIX + "probe_layer_update_ratio")
 SUMMARY = tuple(name for name in SCHEMA.names if not name.startswith(CURVE_PREFIX) and name not in ("layers", "taps"))
 
 
@@ -97,7 +105,7 @@ def rows(
 
 def _row(trial: Trial, result: LaneResult) -> dict[str, object]:
     measured = ("outcome", "divergence_step", "initial_loss", "train_loss", "validation_loss", "test_loss", "lanes")
-    spent = ("examples_per_second", "seconds", "peak_memory_bytes", "layers", "taps")
+    spent = ("examples_per_second", "seconds", "peak_memory_bytes", "step_seconds", "layers", "taps")
     return {
         "digest": trial.digest,
         "arm": trial.arm,

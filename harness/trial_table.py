@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from harness.plan import points
 from harness.randomness import numpy_generator
 from harness.spec import Study, canonical_json
+from harness.tuning import tunings
 
 Numbers = NDArray[np.float64]
 
@@ -36,6 +37,7 @@ class TrialTable:
             for index, (arm, point, seed) in enumerate(zip(trials["arm"], trials["point"], trials["seed"], strict=True))
         }
         self.columns = {name: trials[name].to_numpy() for name in trials.columns}
+        self.tunings = tunings(study, scale, trials)
 
     @cached_property
     def resamples(self) -> Numbers:
@@ -45,6 +47,9 @@ class TrialTable:
         return np.vstack([np.ones(self.seeds), drawn])
 
     def grid(self, arm: str, over: str) -> Numbers:
+        """The arm's values of a factor; of a searched one, the value that was chosen."""
+        if self.study.arms[arm].searched:
+            return np.array([self._tuned(arm)])
         return np.array(self.study.factors_at(self.scale, arm)[over], dtype=np.float64)
 
     def values(self, arm: str, over: str, column: str) -> NDArray[Any]:
@@ -68,8 +73,47 @@ class TrialTable:
     def diverged(self, arm: str, over: str) -> NDArray[np.bool_]:
         return np.asarray(self.values(arm, over, "outcome") == "diverged")
 
+    def only_factor(self, arm: str) -> str:
+        """The factor of an arm that is trained at one point."""
+        self._require_trained(arm)
+        if self.study.arms[arm].searched:
+            return "peak_lr"
+        ((factor, values),) = self.study.factors_at(self.scale, arm).items()
+        if len(values) != 1:
+            raise UndecidableError(
+                "inconclusive", f"arm '{arm}' has {len(values)} values of {factor}: this observable reads one"
+            )
+        return factor
+
+    def _require_trained(self, arm: str) -> None:
+        """An arm can be left to scales whose device shows what it is for."""
+        if arm not in self.study.arms_at(self.scale):
+            raise UndecidableError(
+                "out of regime", f"arm '{arm}' is trained at scale {', '.join(self.study.arms[arm].scales or ())} only"
+            )
+
+    def _tuned(self, arm: str) -> float:
+        """The searched value. Raises UndecidableError where the search is not complete, or ends at its edge."""
+        search, found = self.study.search_at(self.scale), self.tunings.get(arm)
+        assert search is not None
+        if found is None or not found.complete:
+            have = 0 if found is None else len(found.values)
+            raise UndecidableError(
+                "invalid",
+                f"the search of arm '{arm}' has {have} of {search.budget} proposals; run the study again to train them",
+            )
+        if found.at_edge:
+            raise UndecidableError(
+                "inconclusive",
+                f"the best {search.factor} of arm '{arm}', {found.best:.3g}, lies at the edge of the searched range; widen it",
+            )
+        return found.best
+
     def _index(self, arm: str, over: str) -> NDArray[np.int64]:
+        self._require_trained(arm)
         wanted = [canonical_json(point) for name, point in points(self.study, self.scale) if name == arm]
+        if self.study.arms[arm].searched:
+            wanted = [canonical_json({over: self._tuned(arm)})]
         if len(wanted) != len(self.grid(arm, over)):
             raise AssertionError(f"arm '{arm}' varies more than '{over}'; no observable here reads such a table")
         return np.array(

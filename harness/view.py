@@ -25,7 +25,7 @@ class RunView:
     """Counts trials by the lanes of their packs; the time left is the work left at the rate seen so far."""
 
     def __init__(self, packs: dict[str, int], console: Console | None = None, clock: Callable[[], float] = time.monotonic):
-        self.lanes, self.clock = packs, clock
+        self.lanes, self.clock = dict(packs), clock
         self.console = console or Console(file=sys.stderr)
         self.share = dict.fromkeys(packs, 0.0)
         self.done: set[str] = set()
@@ -47,6 +47,11 @@ class RunView:
             self.live.stop()
         if self.first_report is not None:
             self.console.print(self.line(), highlight=False, soft_wrap=True)
+
+    def add(self, pack: str, lanes: int) -> None:
+        """A pack that a search asks for comes to those known beforehand."""
+        if pack not in self.lanes:
+            self.lanes[pack], self.share[pack] = lanes, 0.0
 
     def progress(self, pack: str, progress: Progress) -> None:
         self.share[pack] = progress.share

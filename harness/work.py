@@ -27,6 +27,18 @@ class Job(Protocol):
     def open(self) -> Work: ...
 
 
+class JobQueue(Protocol):
+    """Hands out jobs one by one; what comes later may depend on how earlier ones ended."""
+
+    exhausted: bool
+
+    def next(self) -> tuple[str, Job] | None:
+        """A pack and its job; None where the next is not known yet, or (exhausted) there is none."""
+
+    def settled(self, pack: str, failed: bool = False) -> None:
+        """A pack is done, or given up."""
+
+
 class Listener(Protocol):
     """Hears of every report, every finished pack and every pack given up, in the driver's thread."""
 

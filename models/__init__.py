@@ -1,10 +1,11 @@
 """Networks whose every weight carries a lane axis, so that many trials of one shape train as one program."""
 
+from models.cnn import CNN
 from models.gpt import GPT
-from models.layers import Parameter, Taps, View
+from models.layers import Parameter, Product, Tap, View
 from models.mlp import MLP
 from models.parametrization import Parametrization
 
-Model = GPT | MLP
+Model = CNN | GPT | MLP
 
-__all__ = ["GPT", "MLP", "Model", "Parameter", "Parametrization", "Taps", "View"]
+__all__ = ["CNN", "GPT", "MLP", "Model", "Parameter", "Parametrization", "Product", "Tap", "View"]

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.layers import Embedding, LayerNorm, Linear, Parameter, Taps, View, causal_attention, tap
+from models.layers import Embedding, LayerNorm, Linear, Parameter, Tap, View, causal_attention, show
 from models.parametrization import EMBEDDING_STD, Parametrization
 
 
@@ -39,7 +39,7 @@ class Block:
 class GPT:
     """Maps tokens [K, B, T] to logits [K, B, T, V], each position seeing itself and what stands before it.
 
-    taps, where given, is filled with the mean absolute size of the stream after each block and of the logits.
+    tap, where given, is shown the stream before and after each block, and the logits.
     Raises ValueError where the width is not a multiple of the heads.
     """
 
@@ -72,18 +72,18 @@ class GPT:
         for layer in (self.token, self.position, *(layer for b in self.blocks for layer in b.layers), self.norm, self.readout):
             yield from layer.parameters
 
-    def __call__(self, view: View, tokens_KBT: Tensor, taps: Taps | None = None) -> Tensor:
+    def __call__(self, view: View, tokens_KBT: Tensor, tap: Tap | None = None) -> Tensor:
         lanes, batch, positions = tokens_KBT.shape
         position_KT = torch.arange(positions, device=tokens_KBT.device).expand(lanes, positions)
         x_KBTW = self.token(view, tokens_KBT) + self.position(view, position_KT).unsqueeze(1)
         x_KNW = x_KBTW.reshape(lanes, batch * positions, -1)
-        tap(taps, "embedding", x_KNW)
+        show(tap, "embedding", x_KNW)
         for index, block in enumerate(self.blocks):
             x_KNW = block(view, x_KNW, positions)
-            tap(taps, f"blocks.{index}", x_KNW)
+            show(tap, f"blocks.{index}", x_KNW)
         x_KNW = self.norm(view, x_KNW)
         if self.readout_multiplier != 1.0:
             x_KNW = x_KNW * self.readout_multiplier
         logits_KNV = self.readout(view, x_KNW)
-        tap(taps, "logits", logits_KNV)
+        show(tap, "logits", logits_KNV)
         return logits_KNV.view(lanes, batch, positions, -1)

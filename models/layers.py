@@ -5,21 +5,29 @@ A layer declares its parameters; their values live in one flat buffer [K, P] per
 views into it. So an optimizer works on one tensor however many layers a model has, and lanes never mix.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-View = Mapping[str, Tensor]  # parameter name -> [K, *shape]
-Taps = dict[str, Tensor]  # what a forward pass notes of its activations: name -> mean absolute value of each lane, [K]
+Product = Callable[[Tensor, Tensor], Tensor]  # [K, N, I], [K, I, O] -> [K, N, O]
+Tap = Callable[[str, Tensor], None]  # is shown an activation [K, ...] under its name
 
 
-def tap(taps: Taps | None, name: str, x_KN: Tensor) -> None:
-    """Note the size of an activation where somebody asked for it."""
-    if taps is not None:
-        taps[name] = x_KN.detach().float().abs().flatten(1).mean(dim=1)
+class View(dict[str, Tensor]):
+    """Parameter name -> [K, *shape], and how layers multiply by their matrices: another `product` emulates a number format."""
+
+    def __init__(self, values: Mapping[str, Tensor], product: Product = torch.bmm):
+        super().__init__(values)
+        self.product = product
+
+
+def show(tap: Tap | None, name: str, x_K: Tensor) -> None:
+    """Show an activation to whoever asked for it."""
+    if tap is not None:
+        tap(name, x_K)
 
 
 @dataclass(frozen=True)
@@ -65,8 +73,10 @@ class Linear:
     def __call__(self, view: View, x_KNI: Tensor) -> Tensor:
         weight_KIO = view[self.weight.name].transpose(1, 2)
         if self.bias is None:
-            return torch.bmm(x_KNI, weight_KIO)
-        return torch.baddbmm(view[self.bias.name].unsqueeze(1), x_KNI, weight_KIO)
+            return view.product(x_KNI, weight_KIO)
+        if view.product is torch.bmm:  # one call instead of two
+            return torch.baddbmm(view[self.bias.name].unsqueeze(1), x_KNI, weight_KIO)
+        return view.product(x_KNI, weight_KIO) + view[self.bias.name].unsqueeze(1)
 
 
 class Embedding:
@@ -114,3 +124,75 @@ def causal_attention(q_KBTW: Tensor, k_KBTW: Tensor, v_KBTW: Tensor, heads: int,
 
     mixed = F.scaled_dot_product_attention(folded(q_KBTW), folded(k_KBTW), folded(v_KBTW), is_causal=True, scale=scale)
     return mixed.transpose(1, 2).reshape(lanes, batch, positions, width)
+
+
+class Convolution:
+    """A 3x3 convolution with zeros beyond the border and no bias: [K, B, inputs, H, W] -> [K, B, outputs, H', W'].
+
+    H and W are an image's sides; stride 2 turns a side of n into one of ceil(n / 2). It multiplies through the view's
+    product, as [K, B*H'*W', 9*inputs] x [K, 9*inputs, outputs]. In FP32 on a CPU one grouped convolution, a group a lane,
+    computes the same; nowhere else, because others let a diverged lane's NaN into its neighbours (BF16 on a CPU, stride 2)
+    or have a switch for TF32 of their own (cuDNN).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        inputs: int,
+        outputs: int,
+        initial_std: float,
+        stride: int = 1,
+        growing: tuple[bool, bool] = (True, True),
+    ):
+        """growing: whether the inputs and the outputs grow with the width."""
+        self.stride = stride
+        self.weight = Parameter(f"{name}.weight", (outputs, inputs, 3, 3), initial_std, growing_sides=sum(growing))
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (self.weight,)
+
+    def __call__(self, view: View, x_KBCHW: Tensor) -> Tensor:
+        weight_KOC33 = view[self.weight.name]
+        if view.product is torch.bmm and x_KBCHW.dtype == torch.float32 and x_KBCHW.device.type == "cpu":
+            lanes = weight_KOC33.shape[0]
+            y = F.conv2d(to_channels(x_KBCHW), weight_KOC33.flatten(0, 1), stride=self.stride, padding=1, groups=lanes)
+            return from_channels(y, lanes)
+        windows = F.pad(x_KBCHW, (1, 1, 1, 1)).unfold(3, 3, self.stride).unfold(4, 3, self.stride)
+        lanes, batch, channels, height, width = windows.shape[:5]
+        x_KNI = windows.permute(0, 1, 3, 4, 2, 5, 6).reshape(lanes, batch * height * width, 9 * channels)
+        y_KNO = view.product(x_KNI, weight_KOC33.flatten(2).transpose(1, 2))
+        return y_KNO.view(lanes, batch, height, width, -1).permute(0, 1, 4, 2, 3)
+
+
+class GroupNorm:
+    """Normalization over groups of channels and all pixels (Wu & He 2018), a gain and a bias per lane and channel.
+
+    [K, B, C, H, W] -> same, H and W being an image's sides. The groups are as many as divide the channels, at most 8.
+    """
+
+    def __init__(self, name: str, channels: int):
+        self.groups = max(groups for groups in range(1, 9) if channels % groups == 0)
+        self.gain = Parameter(f"{name}.gain", (channels,), initial_mean=1.0)
+        self.bias = Parameter(f"{name}.bias", (channels,))
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (self.gain, self.bias)
+
+    def __call__(self, view: View, x_KBCHW: Tensor) -> Tensor:
+        gain_KC, bias_KC = view[self.gain.name], view[self.bias.name]
+        lanes = gain_KC.shape[0]
+        normal = F.group_norm(to_channels(x_KBCHW), lanes * self.groups, gain_KC.flatten(), bias_KC.flatten())
+        return from_channels(normal, lanes)
+
+
+def to_channels(x_KBCHW: Tensor) -> Tensor:
+    """Lanes side by side as channels: [K, B, C, H, W] -> [B, K*C, H, W], without a copy where memory has that order."""
+    return x_KBCHW.transpose(0, 1).flatten(1, 2)
+
+
+def from_channels(x: Tensor, lanes: int) -> Tensor:
+    """[B, K*C, H, W] -> [K, B, C, H, W], without a copy."""
+    batch, channels, height, width = x.shape
+    return x.view(batch, lanes, channels // lanes, height, width).transpose(0, 1)

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from models.layers import Linear, Taps, View, tap
+from models.layers import Linear, Parameter, Tap, View, show
 from models.parametrization import Parametrization
 
 
@@ -27,17 +27,17 @@ class MLP:
         )
         self.readout = Linear("readout", width, classes, scheme.readout_std(width), growing=(True, False))
         self.readout_multiplier = scheme.readout_multiplier
-        self.parameters = tuple(p for layer in (*self.hidden, self.readout) for p in layer.parameters)
+        self.parameters: tuple[Parameter, ...] = tuple(p for layer in (*self.hidden, self.readout) for p in layer.parameters)
         self.flops_per_example = 2.0 * sum(math.prod(p.shape) for p in self.parameters if p.decays)
         self.activations_per_example = features + 3 * depth * width + 3 * classes
 
-    def __call__(self, view: View, x_KBF: Tensor, taps: Taps | None = None) -> Tensor:
+    def __call__(self, view: View, x_KBF: Tensor, tap: Tap | None = None) -> Tensor:
         x_KBF = x_KBF.flatten(2)
         for index, layer in enumerate(self.hidden):
             x_KBF = torch.relu(layer(view, x_KBF))
-            tap(taps, f"hidden.{index}", x_KBF)
+            show(tap, f"hidden.{index}", x_KBF)
         if self.readout_multiplier != 1.0:
             x_KBF = x_KBF * self.readout_multiplier
         logits_KBC = self.readout(view, x_KBF)
-        tap(taps, "logits", logits_KBC)
+        show(tap, "logits", logits_KBC)
         return logits_KBC

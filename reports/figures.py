@@ -15,7 +15,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from harness.estimators import tuned_index
+from harness.estimators.common import tuned_index
 from harness.observe import Observation, observe
 from harness.records import RecordSet
 from harness.spec import Slope

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Split
 from harness.data.examples import digits
+from harness.data.images import read_images
 from harness.data.text import python_documentation, read_text, tokenize
 from harness.errors import UserError, unknown
 
@@ -20,7 +21,11 @@ def describe(name: str) -> DataFacts:
 
 @lru_cache(maxsize=4)
 def load(name: str) -> Dataset:
-    """`digits`, `python-docs`, or `text:PATH` (a file, also gzipped, or a folder of .txt files). Raises UserError."""
+    """A dataset by its name. Raises UserError.
+
+    `digits`, `python-docs`, `text:PATH` (a file, also gzipped, or a folder of .txt files) or `images:PATH` (a folder or a
+    .zip with a sub-folder for each class).
+    """
     if name == "python-docs":
         return tokenize(name, python_documentation())
     if name == "digits":
@@ -30,7 +35,9 @@ def load(name: str) -> Dataset:
     kind, _, path = name.partition(":")
     if kind == "text" and path:
         return tokenize(name, read_text(Path(path)))
-    raise unknown("dataset", name, (*BUILT_IN, *BY_PATH, "text:PATH"))
+    if kind == "images" and path:
+        return read_images(Path(path))
+    raise unknown("dataset", name, (*BUILT_IN, *BY_PATH, "text:PATH", "images:PATH"))
 
 
 __all__ = ["STEPS_PER_DRAW", "DataFacts", "Dataset", "Split", "describe", "load", "tokenize"]

@@ -46,9 +46,13 @@ class Examples(Dataset):
         return features[index], labels[index]
 
 
-def split_examples(name: str, features: NDArray[np.float32], labels: NDArray[np.int64]) -> Examples:
-    """Shuffled once by a fixed key, then cut; features are centred and scaled by the training split's mean and deviation."""
-    content = hashlib.sha256(features.tobytes() + labels.tobytes()).hexdigest()[:16]
+def split_examples(name: str, features: NDArray[np.float32] | NDArray[np.uint8], labels: NDArray[np.int64]) -> Examples:
+    """Shuffled once by a fixed key, then cut; features are centred and scaled by the training split's mean and deviation.
+
+    Raises UserError where all training values are equal. Each split is scaled by itself: a large set is never held twice.
+    """
+    content = hashlib.sha256(features.ravel().data)
+    content.update(labels.data)
     order = numpy_generator(0, "split", 0).permutation(len(labels))
     validation, test = round(VALIDATION_SHARE * len(labels)), round(TEST_SHARE * len(labels))
     parts: dict[Split, Index] = {
@@ -56,12 +60,22 @@ def split_examples(name: str, features: NDArray[np.float32], labels: NDArray[np.
         "test": order[validation : validation + test],
         "train": order[validation + test :],
     }
-    train = features[parts["train"]]
-    scaled = ((features - train.mean()) / train.std()).astype(np.float32)
+    train = features[parts["train"]].astype(np.float32)
+    mean, deviation = train.mean(), train.std()
+    del train
+    if not deviation:
+        raise UserError(f"dataset '{name}': all its training values are {mean:g}; there is nothing to learn from them")
+
+    def scaled(index: Index) -> NDArray[np.float32]:
+        values = features[index].astype(np.float32)
+        values -= mean
+        values /= deviation
+        return values
+
     return Examples(
         name=name,
-        facts=DataFacts(hash=content, classes=int(labels.max()) + 1, features=features.shape[1:]),
-        splits={split: (scaled[index], labels[index]) for split, index in parts.items()},
+        facts=DataFacts(hash=content.hexdigest()[:16], classes=int(labels.max()) + 1, features=features.shape[1:]),
+        splits={split: (scaled(index), labels[index]) for split, index in parts.items()},
     )
 
 

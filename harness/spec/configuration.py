@@ -8,14 +8,14 @@ from pydantic import Field, model_validator
 from harness.spec.base import Spec, canonical_json
 
 OptimizerName = Literal["adamw", "adam", "radam", "sgd"]
-ScheduleName = Literal["constant", "linear", "cosine", "step", "warmup_stable_decay"]
-PrecisionName = Literal["fp32", "tf32", "bf16"]
+ScheduleName = Literal["constant", "linear", "cosine", "step", "warmup_stable_decay", "exponential", "reduce_on_plateau"]
+PrecisionName = Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp8_unscaled"]
 
 
 class Workload(Spec):
-    """A model and the data it is trained on. `heads` and `context` matter to a GPT alone."""
+    """A model and the data it is trained on. `heads` and `context` matter to a GPT alone, `feature_scale` to the others."""
 
-    model: Literal["gpt", "mlp"] = "gpt"
+    model: Literal["gpt", "mlp", "cnn"] = "gpt"
     dataset: str = "python-docs"
     width: int = Field(default=32, ge=1, le=1_000_000)
     depth: int = Field(default=2, ge=1, le=1000)
@@ -24,6 +24,7 @@ class Workload(Spec):
     parametrization: Literal["standard", "mup"] = "standard"
     base_width: int = Field(default=32, ge=1, description="muP: the width at which both parametrizations are the same")
     zero_readout: bool = Field(default=False, description="start the readout at zero")
+    feature_scale: float = Field(default=1.0, gt=0, description="what the features are multiplied by, as if not normalized")
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:
@@ -41,8 +42,14 @@ class Training(Spec):
     warmup_fraction: float = Field(default=0.05, ge=0, lt=1, description="share of the steps in the linear ramp")
     final_fraction: float = Field(default=0.1, ge=0, le=1, description="last LR as a share of the peak")
     step_drops: tuple[float, ...] = Field(default=(0.5, 0.75), description="shares of the run after warmup; schedule 'step'")
-    step_factor: float = Field(default=0.1, gt=0, le=1, description="each drop's factor; schedule 'step'")
+    step_factor: float = Field(
+        default=0.1, gt=0, le=10, description="each drop's factor (above 1: a rise); schedules 'step' and 'reduce_on_plateau'"
+    )
     decay_fraction: float = Field(default=0.2, gt=0, le=1, description="share of the run that decays; 'warmup_stable_decay'")
+    ramp_start: float = Field(default=1e-6, gt=0, lt=1, description="first LR as a share of the last; schedule 'exponential'")
+    patience: int = Field(
+        default=4, ge=0, description="evaluations without improvement before a drop; schedule 'reduce_on_plateau'"
+    )
     batch_size: int = Field(default=8, ge=2, description="sequences a step")
     steps: int = Field(default=300, ge=2, le=10_000_000)
     beta1: float = Field(default=0.9, ge=0, lt=1)
@@ -55,7 +62,10 @@ class Training(Spec):
     nesterov: bool = Field(default=False, description="SGD only")
     weight_decay: float = Field(default=0.1, ge=0, description="decoupled for adamw and radam; L2 for adam and sgd")
     clip_norm: float | None = Field(default=None, gt=0, description="largest global gradient norm; none: no clipping")
-    precision: PrecisionName = "fp32"
+    precision: PrecisionName = Field(default="fp32", description="of products and activations; weights are kept in fp32")
+    loss_scaling: Literal["none", "static", "dynamic"] = "none"
+    loss_scale: float = Field(default=2.0**16, gt=0, description="static: the scale; dynamic: where it starts")
+    scale_growth_interval: int = Field(default=2000, ge=1, description="finite steps before a dynamic scale doubles")
 
     @model_validator(mode="after")
     def _fractions_fit(self) -> Self:
@@ -84,6 +94,11 @@ class Measurement(Spec):
     )
     evaluation_examples: int = Field(default=64, ge=1, description="sequences of the validation sample")
     final_examples: int = Field(default=128, ge=1, description="sequences of the final validation and test samples")
+    curve_points: int = Field(default=100, ge=1, le=10_000, description="points kept of a curve that has one a step")
+    underflow: bool = Field(
+        default=False, description="on probed steps, the share of gradients that FP16 would flush to zero, by loss scale"
+    )
+    solo: bool = Field(default=False, description="train in packs of one lane, so that its time and memory are its own")
 
 
 class Configuration(Spec):
@@ -123,4 +138,20 @@ PER_LANE = {
     "momentum",
     "weight_decay",
     "clip_norm",
+    "ramp_start",
+    "patience",
+    "loss_scale",
+}
+
+# Fields added after trials of studies were first published. At their defaults they do not enter a study's hash.
+LATER_FIELDS = {
+    "feature_scale",
+    "ramp_start",
+    "patience",
+    "loss_scaling",
+    "loss_scale",
+    "scale_growth_interval",
+    "curve_points",
+    "underflow",
+    "solo",
 }

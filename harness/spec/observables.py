@@ -11,6 +11,17 @@ from pydantic import Field
 
 from harness.spec.base import Spec
 
+FinderRule = Literal[
+    "divergence", "tenth_of_divergence", "tenth_of_minimum", "steepest_log", "steepest_linear", "valley", "slide"
+]
+ExactCheck = Literal[
+    "cosine_half_way",
+    "doubled_noise",
+    "fp16_largest",
+    "fp16_smallest",
+    "bf16_exponent_bits",
+]
+
 
 class TunedLoss(Spec):
     """Test loss, in nats, at the arm's best `over` value (lowest mean validation loss over seeds)."""
@@ -72,6 +83,182 @@ class ActivationSlope(Spec):
     kind: Literal["activation_slope"] = "activation_slope"
     points: tuple[tuple[float, str], ...] = Field(min_length=3)
     steps: int = Field(default=5, ge=1)
+
+
+class FinalLoss(Spec):
+    """Test loss, in nats, of an arm that is trained at one point."""
+
+    kind: Literal["final_loss"] = "final_loss"
+    arm: str
+
+
+class FinderPick(Spec):
+    """The LR that a rule reads off an arm's range test, run by run; the geometric mean over seeds.
+
+    `arm` is trained at one point with schedule 'exponential' and a curve point for every step. Rules: harness/range_test.py.
+    """
+
+    kind: Literal["finder_pick"] = "finder_pick"
+    arm: str
+    rule: FinderRule
+
+
+class FinderRegret(Spec):
+    """Mean test loss of `arm` at the LR each seed's own range test picks, relative to its loss at the tuned LR, minus one.
+
+    Between grid points a seed's loss is interpolated linearly in the logarithm of the LR.
+    """
+
+    kind: Literal["finder_regret"] = "finder_regret"
+    arm: str
+    range_test: str
+    rule: FinderRule
+    over: str = "peak_lr"
+
+
+class SuggestionRate(Spec):
+    """Share of the seeds whose range test lets a rule make a suggestion; exact binomial interval."""
+
+    kind: Literal["suggestion_rate"] = "suggestion_rate"
+    arm: str
+    rule: FinderRule
+
+
+class CurveMedian(Spec):
+    """The median of a curve over a run's probes from `after` of the run on, at the tuned LR; geometric mean over seeds."""
+
+    kind: Literal["curve_median"] = "curve_median"
+    arm: str
+    curve: Literal["median_update_ratio", "update_ratio", "gradient_norm"]
+    after: float = Field(default=0.0, ge=0, lt=1)
+    over: str = "peak_lr"
+
+
+class CurveDistance(Spec):
+    """Median over probes of |curve / curve of `reference` - 1|, both at the LR tuned for `reference`, seeds paired."""
+
+    kind: Literal["curve_distance"] = "curve_distance"
+    arm: str
+    reference: str
+    curve: Literal["gradient_norm"] = "gradient_norm"
+    over: str = "peak_lr"
+
+
+class UnderflowShare(Spec):
+    """Share of non-zero gradient entries that FP16 would flush to zero at a loss scale, mean over an arm's probes.
+
+    At the tuned LR. The arm measures underflow.
+    """
+
+    kind: Literal["underflow_share"] = "underflow_share"
+    arm: str
+    of: Literal["activation", "weight"]
+    scale_exponent: int = Field(default=0, ge=0, le=16, description="the loss scale is 2 to this")
+    over: str = "peak_lr"
+
+
+class _ToTarget(Spec):
+    """The target is the validation loss at which `anchor` at its tuned LR has made `share` of its mean fall over the run.
+
+    Steps are read off each run's validation curve, interpolated; a run that does not get there is censored at its last
+    step. Each seed runs at the LR that needs fewest steps on the other seeds.
+    """
+
+    anchor: str
+    share: float = Field(gt=0, lt=1)
+    over: str = "peak_lr"
+
+
+class StepsToTarget(_ToTarget):
+    """Geometric mean over seeds of the steps to the target loss. Undecidable where runs are censored."""
+
+    kind: Literal["steps_to_target"] = "steps_to_target"
+    arm: str
+
+
+class _BatchSweep(_ToTarget):
+    """`points` are pairs of a batch size and an arm."""
+
+    points: tuple[tuple[int, str], ...] = Field(min_length=4)
+
+
+class CriticalBatch(_BatchSweep):
+    """B_crit of S = S_min (1 + B_crit / B) fitted to ln S (McCandlish et al. 2018, section 2.3); censored runs as such."""
+
+    kind: Literal["critical_batch_size"] = "critical_batch_size"
+
+
+class HyperbolaError(_BatchSweep):
+    """Root mean square error in ln S of the hyperbola at batch sizes it was not fitted to, each left out in turn."""
+
+    kind: Literal["hyperbola_error"] = "hyperbola_error"
+
+
+class DoublingGain(_BatchSweep):
+    """S(B) / S(2B), geometric mean over the doublings with B at most `below` times the fitted critical batch size."""
+
+    kind: Literal["doubling_gain"] = "doubling_gain"
+    below: float = Field(default=0.125, gt=0)
+
+
+class NoiseScale(Spec):
+    """tr(Sigma) / |G|^2 in examples, at the tuned LR (McCandlish et al. 2018, appendix A.1).
+
+    Both parts are averaged over the probes from `first` to `last` of the run and over seeds, and then divided.
+    """
+
+    kind: Literal["noise_scale"] = "noise_scale"
+    arm: str
+    first: float = Field(default=0.0, ge=0, lt=1)
+    last: float = Field(default=1.0, gt=0, le=1)
+    over: str = "peak_lr"
+
+
+class FormGap(Spec):
+    """AICc of one form of the best LR against the batch size minus that of another; below 0 speaks for `left`.
+
+    power: a B^p. surge: a / ((sqrt(b/B) + sqrt(B/b)) / 2) (Li et al. 2024). saturating: a / (1 + b/B)^exponent.
+    """
+
+    kind: Literal["form_gap"] = "form_gap"
+    points: tuple[tuple[int, "Observable"], ...] = Field(min_length=5)
+    left: Literal["power", "surge", "saturating"]
+    right: Literal["power", "surge", "saturating"]
+    exponent: float = Field(default=1.0, gt=0, description="of the saturating form: 1 for SGD, 1/2 for Adam")
+
+
+class OperationError(Spec):
+    """Error of an operation computed step by step in a 16-bit format, over that computed in FP32 and rounded once.
+
+    Both are root mean square errors against FP64 on random inputs, one draw for each seed; the geometric mean over seeds.
+    """
+
+    kind: Literal["operation_error"] = "operation_error"
+    operation: Literal["layer_norm", "softmax", "matmul", "gelu"]
+    format: Literal["bf16", "fp16"]
+
+
+class SpeedUp(Spec):
+    """Steps a second of `arm` over those of `reference`, medians over steps; both trained alone. Geometric mean over seeds."""
+
+    kind: Literal["speed_up"] = "speed_up"
+    arm: str
+    reference: str
+
+
+class MemoryRatio(Spec):
+    """Peak memory of `arm` over that of `reference`; both trained alone. Geometric mean over seeds."""
+
+    kind: Literal["memory_ratio"] = "memory_ratio"
+    arm: str
+    reference: str
+
+
+class Exact(Spec):
+    """The number an exact check works out, the same at every seed (harness/exact.py has the checks)."""
+
+    kind: Literal["exact"] = "exact"
+    check: ExactCheck
 
 
 class MaxTrainable(Spec):
@@ -175,6 +362,28 @@ class RankCorrelation(Spec):
     points: tuple[tuple[float, "Observable"], ...] = Field(min_length=3)
 
 
+class Unmeasured(Spec):
+    """What nothing here can show yet: always out of regime, with the reason."""
+
+    kind: Literal["unmeasured"] = "unmeasured"
+    reason: str
+
+
+class Spread(Spec):
+    """The largest of some observables over the smallest."""
+
+    kind: Literal["spread"] = "spread"
+    parts: tuple["Observable", ...] = Field(min_length=2)
+
+
+class Scaled(Spec):
+    """A multiple: sequences to tokens, for example."""
+
+    kind: Literal["scaled"] = "scaled"
+    of: "Observable"
+    by: float = Field(gt=0)
+
+
 class Log2(Spec):
     """The logarithm to base 2: a ratio in octaves."""
 
@@ -198,6 +407,26 @@ Observable = Annotated[
     | TrajectoryGap
     | SmallestWithin
     | ActivationSlope
+    | FinalLoss
+    | FinderPick
+    | FinderRegret
+    | SuggestionRate
+    | CurveMedian
+    | CurveDistance
+    | UnderflowShare
+    | StepsToTarget
+    | CriticalBatch
+    | HyperbolaError
+    | DoublingGain
+    | NoiseScale
+    | FormGap
+    | OperationError
+    | SpeedUp
+    | MemoryRatio
+    | Exact
+    | Unmeasured
+    | Spread
+    | Scaled
     | MaxTrainable
     | LRSensitivity
     | FailureRate
@@ -214,17 +443,20 @@ Observable = Annotated[
     Field(discriminator="kind"),
 ]
 
-for _composed in (Quotient, RelativeGap, Gap, Slope, RankCorrelation, Log2, Share):
+COMPOSED = (Quotient, RelativeGap, Gap, Slope, RankCorrelation, FormGap, Spread, Scaled, Log2, Share)
+for _composed in COMPOSED:
     _composed.model_rebuild()
 
-ARM_FIELDS = ("arm", "tuned_for", "by_arm")
+ARM_FIELDS = ("arm", "tuned_for", "by_arm", "reference", "range_test", "anchor")
 
 
 def leaves(observable: Spec) -> Iterator[Spec]:
     """The observables that read the table themselves, in the order they are written."""
     parts = [value for _, value in observable if isinstance(value, Spec)]
-    if isinstance(observable, Slope | RankCorrelation):
+    if isinstance(observable, Slope | RankCorrelation | FormGap):
         parts = [part for _, part in observable.points]
+    if isinstance(observable, Spread):
+        parts = list(observable.parts)
     if not parts:
         yield observable
     for part in parts:
@@ -237,6 +469,6 @@ def arms_of(observable: Spec) -> set[str]:
     for leaf in leaves(observable):
         found |= {name for field in ARM_FIELDS if (name := getattr(leaf, field, None))}
         found |= set(getattr(leaf, "best_of", ()))
-        if isinstance(leaf, ActivationSlope):
+        if isinstance(leaf, ActivationSlope | CriticalBatch | HyperbolaError | DoublingGain):
             found |= {arm for _, arm in leaf.points}
     return found

@@ -8,6 +8,9 @@ from pydantic import Field, model_validator
 
 from harness.spec.base import Spec
 
+# Of every interval: a verdict needs the whole of it.
+LEVEL = 0.95
+
 Write = Callable[[float], str]
 
 

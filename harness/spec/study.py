@@ -8,16 +8,16 @@ from pydantic import Field, model_validator
 
 from harness.errors import unknown
 from harness.spec.base import Spec, canonical_json, fingerprint
-from harness.spec.configuration import Configuration, Measurement, Training, Workload
-from harness.spec.observables import Observable, arms_of, leaves
-from harness.spec.rules import Rule
+from harness.spec.configuration import LATER_FIELDS, Configuration, Measurement, Training, Workload
+from harness.spec.observables import FailureRate, Observable, arms_of, leaves
+from harness.spec.rules import LEVEL, Rule
 
 AnySpec = TypeVar("AnySpec", bound=Spec)
 Value = bool | int | float | str | None
 Factors = dict[str, tuple[Value, ...]]
 
 # Fields that explain and do not decide.
-WORDS = {"title", "question", "departures", "published", "label", "panel", "note", "description"}
+WORDS = {"title", "question", "departures", "published", "reported", "label", "panel", "note", "description"}
 # Fewer paired seeds give a t quantile above 2.8 and no rule a chance; science asks for five.
 MINIMUM_JUDGED_SEEDS = 5
 # An optimum inside a grid needs a point on either side of it.
@@ -30,12 +30,14 @@ def log2_grid(low: int, high: int, per_octave: int = 2) -> tuple[float, ...]:
 
 
 class Arm(Spec):
-    """A setting that is compared: overrides of Workload or Training fields, and its own values of a factor if need be."""
+    """A setting that is compared: overrides of training, workload or measurement, its own values of a factor if need be."""
 
     label: str
     panel: str = Field(default="", description="arms of one panel share a plot")
-    settings: dict[str, Value] = {}
+    settings: dict[str, Value | tuple[float, ...]] = {}
     factors: Factors = {}
+    scales: tuple[str, ...] | None = Field(default=None, description="train it at these scales only; none: at all")
+    searched: bool | None = Field(default=None, description="its LR is proposed by the study's search, not read from a grid")
 
 
 class Scale(Spec):
@@ -49,6 +51,10 @@ class Scale(Spec):
     examples: int | None = Field(default=None, ge=1, description="as Study.examples")
     factors: Factors = {}
     arm_factors: dict[str, Factors] = {}
+    arm_settings: dict[str, dict[str, Value | tuple[float, ...]]] | None = Field(
+        default=None, description="overrides of single arms, before the arm's own"
+    )
+    search: dict[str, int | float] | None = Field(default=None, description="overrides of the study's search")
     seeds: int | None = Field(default=None, ge=1, le=10_000, strict=True)
     judged: bool = True
 
@@ -61,6 +67,7 @@ class Criterion(Spec):
     supported: Rule
     refuted: Rule
     unit: str = ""
+    scales: tuple[str, ...] | None = Field(default=None, description="judged at these scales only; none: at all")
 
     @model_validator(mode="after")
     def _regions_are_apart(self) -> Self:
@@ -74,12 +81,55 @@ class Criterion(Spec):
         return self
 
 
+class Reported(Spec):
+    """An observation that is shown beside a claim's criteria and decides nothing."""
+
+    name: str
+    observe: Observable
+    unit: str = ""
+
+
 class Judgement(Spec):
     """How one claim is decided: supported if every criterion is, refuted if any is refuted."""
 
     claim: str
     criteria: tuple[Criterion, ...] = Field(min_length=1)
+    reported: tuple[Reported, ...] = ()
     note: str = ""
+
+    def criteria_at(self, scale: str) -> tuple[Criterion, ...]:
+        return tuple(each for each in self.criteria if each.scales is None or scale in each.scales)
+
+
+class Search(Spec):
+    """How the LR of the searched arms is tuned: Optuna's proposals, an equal number for every arm, in equal rounds.
+
+    The best proposal, by mean validation loss over `seeds` seeds that are not judged on, is then trained on the judged ones.
+    """
+
+    factor: Literal["peak_lr"] = "peak_lr"
+    low: float = Field(gt=0)
+    high: float = Field(gt=0)
+    rounds: int = Field(default=3, ge=1, le=100)
+    proposals: int = Field(default=4, ge=1, le=100, description="proposals an arm and round")
+    seeds: int = Field(default=2, ge=1, le=100, strict=True)
+    first_seed: int = Field(ge=0, le=2**30, strict=True)
+    sampler: Literal["tpe", "random"] = "tpe"
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Self:
+        if not self.low < self.high:
+            raise ValueError(f"search.low = {self.low}: must be below search.high = {self.high}")
+        return self
+
+    @property
+    def seed_numbers(self) -> range:
+        return range(self.first_seed, self.first_seed + self.seeds)
+
+    @property
+    def budget(self) -> int:
+        """Proposals an arm."""
+        return self.rounds * self.proposals
 
 
 class Published(Spec):
@@ -110,6 +160,7 @@ class Study(Spec):
     first_seed: int = Field(
         default=0, ge=0, le=2**30, strict=True, description="a new version judges on seeds that no pilot has seen"
     )
+    search: Search | None = None
     scales: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")], Scale] = Field(min_length=1)
     departures: tuple[str, ...] = Field(default=(), description="what keeps the page from overclaiming")
     judgements: tuple[Judgement, ...] = ()
@@ -119,9 +170,10 @@ class Study(Spec):
     def hash(self) -> str:
         """The fingerprint of all that decides numbers and verdicts, thresholds included, and of no mere words.
 
-        Fields left at none do not count, so that a field that comes later leaves the hash of a study that does not use it.
+        Fields left at none, and later fields left at their defaults, do not count: a field that comes later leaves the hash of
+        a study that does not use it.
         """
-        return fingerprint(_without_words(self.model_dump(mode="json", exclude_none=True)))
+        return fingerprint(_without_words(self.model_dump(mode="json", exclude_none=True, exclude=_unused(self))))
 
     def canonical_json(self) -> str:
         return canonical_json(self.model_dump(mode="json"))
@@ -137,15 +189,32 @@ class Study(Spec):
             raise unknown(f"scale of study '{self.name}'", name, self.scales)
         return self.scales[name]
 
+    def arms_at(self, scale: str) -> list[str]:
+        """The arms that are trained at a scale, in declared order."""
+        return [name for name, arm in self.arms.items() if arm.scales is None or scale in arm.scales]
+
+    def search_at(self, scale: str) -> Search | None:
+        """The search as the scale overrides it; None where no arm of the scale is searched."""
+        if self.search is None or not any(self.arms[arm].searched for arm in self.arms_at(scale)):
+            return None
+        return Search.model_validate({**self.search.model_dump(), **(self.scale(scale).search or {})})
+
     def factors_at(self, scale: str, arm: str) -> Factors:
-        """The values of every factor; the narrowest declaration wins: scale and arm, then arm, then scale, then study."""
+        """The values of every factor; the narrowest declaration wins: scale and arm, then arm, then scale, then study.
+
+        A searched factor has no values beforehand: it is left out.
+        """
         chosen = self.scale(scale)
+        if self.arms[arm].searched:
+            assert self.search is not None
+            searched = self.search.factor
+            return {name: values for name, values in self.factors.items() if name != searched}
         return {**self.factors, **chosen.factors, **self.arms[arm].factors, **chosen.arm_factors.get(arm, {})}
 
     def configuration(self, scale: str, arm: str, point: dict[str, Value]) -> Configuration:
         """The resolved setting of one trial, but for its seed."""
         chosen = self.scale(scale)
-        overrides = {**self.arms[arm].settings, **point}
+        overrides = {**self.arms[arm].settings, **(chosen.arm_settings or {}).get(arm, {}), **point}
         training = _overlay(self.training, chosen.training, overrides)
         examples = chosen.examples or self.examples
         if examples is not None:
@@ -153,14 +222,18 @@ class Study(Spec):
         return Configuration(
             workload=_overlay(self.workload, chosen.workload, overrides),
             training=training,
-            measurement=_overlay(self.measurement, chosen.measurement, {}),
+            measurement=_overlay(self.measurement, chosen.measurement, overrides),
         )
 
     @model_validator(mode="after")
     def _fields_exist(self) -> Self:
         trained = Workload.model_fields.keys() | Training.model_fields.keys()
         for arm in self.arms.values():
-            _require_known("factor", (*arm.settings, *arm.factors), trained)
+            _require_known("factor", arm.factors, trained)
+            _require_known("field", arm.settings, trained | Measurement.model_fields.keys())
+            _require_known("scale", arm.scales or (), self.scales)
+            if arm.searched and self.search is None:
+                raise ValueError(f"arm '{arm.label}' is searched and the study has no search: declare one")
         _require_known("factor", self.factors, trained)
         for scale in self.scales.values():
             _require_known("workload field", scale.workload, Workload.model_fields)
@@ -168,6 +241,20 @@ class Study(Spec):
             _require_known("measurement field", scale.measurement, Measurement.model_fields)
             _require_known("factor", scale.factors, trained)
             _require_known("arm", scale.arm_factors, self.arms)
+            _require_known("arm", scale.arm_settings or {}, self.arms)
+            for settings in (scale.arm_settings or {}).values():
+                _require_known("field", settings, trained | Measurement.model_fields.keys())
+        return self
+
+    @model_validator(mode="after")
+    def _searches_on_other_seeds(self) -> Self:
+        for scale in self.scales:
+            search = self.search_at(scale)
+            shared = set(search.seed_numbers) & set(self.seed_numbers_at(scale)) if search else set()
+            if shared:
+                raise ValueError(
+                    f"seeds {sorted(shared)} are both searched and judged on at scale '{scale}': move search.first_seed"
+                )
         return self
 
     @model_validator(mode="after")
@@ -186,15 +273,39 @@ class Study(Spec):
         if len(set(claims)) < len(claims):
             raise ValueError("a claim is judged twice: give one judgement several criteria instead")
         for judgement in self.judgements:
+            for observed in (*judgement.criteria, *judgement.reported):
+                _require_known("arm", arms_of(observed.observe), self.arms)
             for criterion in judgement.criteria:
-                _require_known("arm", arms_of(criterion.observe), self.arms)
+                _require_known("scale", criterion.scales or (), self.scales)
                 searched = [over for leaf in leaves(criterion.observe) if (over := getattr(leaf, "over", None))]
                 varied = set(self.factors).union(*(arm.factors for arm in self.arms.values()))
+                varied |= {self.search.factor} if self.search else set()
                 _require_known("factor to search over", searched, varied)
         for name, scale in self.scales.items():
             if scale.judged and self.judgements:
                 self._require_enough(name)
+                for judgement in self.judgements:
+                    self._require_decidable(judgement, name)
         return self
+
+    def _require_decidable(self, judgement: Judgement, scale: str) -> None:
+        """A share of runs takes few values: where none of them could decide, the seeds are too few."""
+        criteria = judgement.criteria_at(scale)
+        if not criteria:
+            raise ValueError(
+                f"claim '{judgement.claim}' has no criterion at scale '{scale}': give one, or leave its scales out"
+            )
+        for criterion in criteria:
+            if not isinstance(criterion.observe, FailureRate):
+                continue
+            seeds = self.seeds_at(scale)
+            regions = criterion.supported.pieces + criterion.refuted.pieces
+            # Twice the tail, as the exact interval has it, at the outcomes that speak loudest: all runs, or none.
+            tails = [2 * (low**seeds if high >= 1 else (1 - high) ** seeds) for low, high in regions if low > 0 or high < 1]
+            if min(tails, default=0.0) > 1 - LEVEL:
+                raise ValueError(
+                    f"criterion '{criterion.name}' at scale '{scale}': no outcome of {seeds} seeds could decide it; add seeds"
+                )
 
     def _require_enough(self, scale: str) -> None:
         if self.seeds_at(scale) < MINIMUM_JUDGED_SEEDS:
@@ -205,10 +316,10 @@ class Study(Spec):
         searched = {
             (arm, str(over))
             for judgement in self.judgements
-            for criterion in judgement.criteria
+            for criterion in judgement.criteria_at(scale)
             for leaf in leaves(criterion.observe)
-            for arm in arms_of(leaf)
-            if (over := getattr(leaf, "over", None))
+            for arm in arms_of(leaf) - {getattr(leaf, "range_test", None)}
+            if (over := getattr(leaf, "over", None)) and arm in self.arms_at(scale) and not self.arms[arm].searched
         }
         for arm, over in sorted(searched):
             values = self.factors_at(scale, arm).get(over, ())
@@ -234,7 +345,7 @@ class Study(Spec):
     def _all_trials_resolve(self) -> Self:
         """Every corner must be a valid configuration, so that a bad value is found here and not on a worker."""
         for scale in self.scales:
-            for arm in self.arms:
+            for arm in self.arms_at(scale):
                 for factor, values in self.factors_at(scale, arm).items():
                     if not values:
                         raise ValueError(f"{factor} of arm '{arm}' at scale '{scale}': the grid is empty; give it a value")
@@ -244,6 +355,16 @@ class Study(Spec):
                     for value in values:
                         self.configuration(scale, arm, {**first, factor: value})
         return self
+
+
+def _unused(study: Study) -> dict[str, set[str]]:
+    """Fields that came after the first published evidence and stand at their defaults."""
+    return {
+        part: {
+            name for name in LATER_FIELDS & type(spec).model_fields.keys() if name not in spec.model_dump(exclude_defaults=True)
+        }
+        for part, spec in (("workload", study.workload), ("training", study.training), ("measurement", study.measurement))
+    }
 
 
 def _without_words(value: Any) -> Any:

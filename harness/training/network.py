@@ -12,7 +12,8 @@ from harness.data import DataFacts
 from harness.errors import UserError
 from harness.randomness import torch_generator
 from harness.spec import Training, Workload
-from models import GPT, MLP, Model, Parameter, Parametrization, Taps
+from harness.training.precision import FORMATS
+from models import CNN, GPT, MLP, Model, Parameter, Parametrization, Tap, View
 
 # Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
 EVALUATION_TARGETS = 4096
@@ -25,10 +26,18 @@ def build(workload: Workload, facts: DataFacts) -> Model:
     if (workload.model == "gpt") != (not facts.features):
         kind = "text" if not facts.features else f"examples of shape {facts.features}"
         raise UserError(
-            f"model '{workload.model}' cannot train on dataset '{workload.dataset}' ({kind}): gpt takes text, mlp examples"
+            f"model '{workload.model}' cannot train on dataset '{workload.dataset}' ({kind}): gpt takes text,"
+            " mlp and cnn examples"
+        )
+    if workload.model == "cnn" and len(facts.features) not in (2, 3):
+        raise UserError(
+            f"model 'cnn' cannot train on dataset '{workload.dataset}' (examples of shape {facts.features}): it takes images;"
+            " choose mlp"
         )
     if workload.model == "gpt":
         return GPT(facts.classes, workload.context, workload.width, workload.depth, workload.heads, scheme)
+    if workload.model == "cnn":
+        return CNN(facts.features, facts.classes, workload.width, workload.depth, scheme)
     return MLP(math.prod(facts.features), facts.classes, workload.width, workload.depth, scheme)
 
 
@@ -52,7 +61,8 @@ class PackedNetwork:
 
     def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
         self.model = build(workload, facts)
-        self.compute_dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+        self.format = FORMATS[precision]()
+        self.feature_scale = workload.feature_scale
         self.flat_KP = torch.stack([initial_values(self.model.parameters, seed) for seed in seeds]).to(device)
         self.sizes = [math.prod(p.shape) for p in self.model.parameters]
         self.views = {
@@ -71,21 +81,30 @@ class PackedNetwork:
         parts = [torch.full((size,), value) for value, size in zip(values, self.sizes, strict=True)]
         return torch.cat(parts).to(self.flat_KP.device)
 
-    def losses(self, inputs: Tensor, targets: Tensor, taps: Taps | None = None) -> Tensor:
+    def losses(self, inputs: Tensor, targets: Tensor, tap: Tap | None = None) -> Tensor:
         """Mean cross-entropy of each lane in nats, [K]; inputs and targets are [K, B, ...]."""
-        views = self.views
-        if self.compute_dtype != torch.float32:
-            views = {name: view.to(self.compute_dtype) for name, view in views.items()}
-            inputs = inputs.to(self.compute_dtype) if inputs.is_floating_point() else inputs
-        logits = self.model(views, inputs, taps)
+        view = View(self.views, self.format.product)
+        if self.feature_scale != 1.0:
+            inputs = inputs * self.feature_scale
+        if self.format.dtype != torch.float32:
+            view = View({name: each.to(self.format.dtype) for name, each in view.items()}, self.format.product)
+            inputs = inputs.to(self.format.dtype) if inputs.is_floating_point() else inputs
+        logits = self.model(view, inputs, tap)
         losses = F.cross_entropy(logits.float().flatten(0, -2), targets.flatten(), reduction="none")
         return losses.view(targets.shape[0], -1).mean(dim=1)
 
-    def gradient(self, inputs: Tensor, targets: Tensor, taps: Taps | None = None) -> tuple[Tensor, Tensor]:
-        """Losses [K] and gradients [K, P]. The sum of the lane losses is differentiated: a mean would scale the LR by 1/K."""
-        losses_K = self.losses(inputs, targets, taps)
-        gradients = torch.autograd.grad(losses_K.sum(), list(self.views.values()))
-        return losses_K.detach(), torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
+    def gradient(
+        self, inputs: Tensor, targets: Tensor, tap: Tap | None = None, scale_K: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Losses [K] and gradients [K, P]. The sum of the lane losses is differentiated: a mean would scale the LR by 1/K.
+
+        scale_K: what each loss is multiplied by for the backward pass, and its gradient divided by afterwards.
+        """
+        losses_K = self.losses(inputs, targets, tap)
+        scaled_K = losses_K if scale_K is None else losses_K * scale_K
+        gradients = torch.autograd.grad(scaled_K.sum(), list(self.views.values()))
+        gradient_KP = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
+        return losses_K.detach(), gradient_KP if scale_K is None else gradient_KP / scale_K.unsqueeze(1)
 
     @torch.no_grad()
     def evaluate(self, inputs: Tensor, targets: Tensor) -> Tensor:

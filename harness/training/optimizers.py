@@ -32,8 +32,8 @@ class PackedOptimizer(ABC):
         return torch.tensor(values, dtype=torch.float32, device=self.device).unsqueeze(1)
 
     @abstractmethod
-    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: int) -> None:
-        """Apply the update of `step` (from 0)."""
+    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: int | Tensor) -> None:
+        """Apply the update of `step` (from 0); where lanes skip updates, it is what each lane has made, float64 [K, 1]."""
 
 
 class Adam(PackedOptimizer):
@@ -58,7 +58,7 @@ class Adam(PackedOptimizer):
         self.starts_full = torch.tensor(first_gradient, device=self.device).unsqueeze(1)
         self.any_starts_full = any(first_gradient)
 
-    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: int) -> None:
+    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: int | Tensor) -> None:
         gradient_KP = self.regularize(parameters_KP, gradient_KP, lr_K1)
         correction1, correction2 = self.accumulate(gradient_KP, step)
         denominator = self.state["second"].sqrt().div_(correction2.sqrt()).add_(self.epsilon)
@@ -67,11 +67,12 @@ class Adam(PackedOptimizer):
     def regularize(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor) -> Tensor:
         return gradient_KP + self.decay_KP * parameters_KP
 
-    def accumulate(self, gradient_KP: Tensor, step: int) -> tuple[Tensor, Tensor]:
+    def accumulate(self, gradient_KP: Tensor, step: int | Tensor) -> tuple[Tensor, Tensor]:
         """Move both averages on; returns the bias corrections 1 - beta^t, [K, 1] each."""
         square = gradient_KP.square()
-        if step == 0 and self.any_starts_full:
-            self.state["second"].copy_(torch.where(self.starts_full, square, self.state["second"]))
+        if self.any_starts_full:
+            starts_now = self.starts_full & torch.as_tensor(step == 0, device=self.device)
+            self.state["second"].copy_(torch.where(starts_now, square, self.state["second"]))
         self.state["first"].lerp_(gradient_KP, 1 - self.beta1)
         self.state["second"].mul_(self.beta2).add_(square.mul_(1 - self.beta2))
         return (1 - self.beta1_64.pow(step + 1)).float(), (1 - self.beta2_64.pow(step + 1)).float()
@@ -88,7 +89,7 @@ class AdamW(Adam):
 class RAdam(AdamW):
     """Rectified Adam (Liu et al. 2020, algorithm 2) with decoupled weight decay, as in torch.optim.RAdam."""
 
-    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: int) -> None:
+    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: int | Tensor) -> None:
         gradient_KP = self.regularize(parameters_KP, gradient_KP, lr_K1)
         correction1, correction2 = self.accumulate(gradient_KP, step)
         limit = 2 / (1 - self.beta2_64) - 1
@@ -109,7 +110,7 @@ class SGD(PackedOptimizer):
         self.momentum = self.per_lane("momentum")
         self.nesterov = lanes[0].nesterov
 
-    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: int) -> None:
+    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: int | Tensor) -> None:
         direction = gradient_KP + self.decay_KP * parameters_KP
         buffer = self.state["momentum"].mul_(self.momentum).add_(direction)
         parameters_KP.sub_(lr_K1 * (direction + self.momentum * buffer if self.nesterov else buffer))

@@ -20,10 +20,21 @@ from harness.errors import UserError
 from harness.spec import Configuration
 from harness.training.network import PackedNetwork, lr_multipliers
 from harness.training.optimizers import clip_factor, make_optimizer
-from harness.training.probes import LAYER_PROBES, evaluation_steps, gradient_variance, probe_steps, update_statistics
+from harness.training.plateau import PlateauRule
+from harness.training.precision import LossScaler
+from harness.training.probes import (
+    LAYER_PROBES,
+    LOSS_SCALES,
+    UNDERFLOWS,
+    ActivationSizes,
+    evaluation_steps,
+    gradient_variance,
+    probe_steps,
+    underflow_shares,
+    update_statistics,
+)
 from harness.training.result import LaneResult, lane_result
 from harness.training.schedules import learning_rate_table
-from models import Taps
 
 PROBES = ("gradient_norm", "gradient_variance", "update_ratio", "weight_norm")
 
@@ -55,8 +66,9 @@ class Pack:
         torch.backends.cuda.matmul.allow_tf32 = self.training.precision == "tf32"
         self.network = PackedNetwork(self.workload, dataset.facts, self.seeds, self.device, self.training.precision)
         self.optimizer = make_optimizer(self.trainings, self.network.flat_KP, self.network.decays_P)
-        self.lr_table = learning_rate_table(self.trainings)
-        self.lr_SK = torch.from_numpy(self.lr_table).float().to(self.device)
+        self.scaler = LossScaler(self.trainings, self.device)
+        self.lr_SK = torch.from_numpy(learning_rate_table(self.trainings)).float().to(self.device)
+        self.plateau = PlateauRule(self.trainings, self.device)
         multipliers = lr_multipliers(self.workload, self.training, self.network.model)
         self.lr_multiplier_P = None
         if any(multiplier != 1.0 for multiplier in multipliers):
@@ -67,6 +79,7 @@ class Pack:
         self.taps = self._tap_names()
         self.step = 0
         self.seconds = 0.0
+        self.step_times: list[float] = []
         self.records = self._empty_records()
         self._draw: tuple[int, Tensor] | None = None
 
@@ -81,7 +94,7 @@ class Pack:
             sample = self._sample("validation", self.measurement.evaluation_examples)
             self.records["initial_loss"].copy_(self.network.evaluate(*sample))
         while not self.done:
-            self._train_step()
+            self._timed_step() if self.measurement.solo else self._train_step()
             if time.perf_counter() - started >= seconds:
                 break
         if self.done:
@@ -90,34 +103,68 @@ class Pack:
                 self.records[f"{split}_loss"].copy_(self.network.evaluate(*sample))
         self.seconds += time.perf_counter() - started
 
+    def _timed_step(self) -> None:
+        """A step with the device's queue empty before and after it, so that its time is its own."""
+        plain = self.step > 0 and self.step not in self._probe_index and self.step not in self._evaluation_index
+        self._synchronize()
+        started = time.perf_counter()
+        self._train_step()
+        self._synchronize()
+        if plain:
+            self.step_times.append(time.perf_counter() - started)
+
+    def _synchronize(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
     def _train_step(self) -> None:
         inputs, targets = self._batch()
-        losses_K, gradient_KP = self.network.gradient(inputs, targets)
+        scale_K = self.scaler.scale
+        losses_K, gradient_KP = self.network.gradient(inputs, targets, scale_K=scale_K)
         norm_K = gradient_KP.norm(dim=1)
         self.records["train_loss"][self.step] = losses_K
         probed = self.step in self._probe_index
         if probed:
-            taps: Taps = {}
-            variance_K = gradient_variance(self.network, inputs, targets, gradient_KP, taps)
+            sizes = ActivationSizes()
+            variance_K = gradient_variance(self.network, inputs, targets, gradient_KP, sizes, scale_K)
             before_KP = self.network.flat_KP.clone()
+            found = underflow_shares(self.network, inputs, targets) if self.measurement.underflow else {}
         factor_K1 = clip_factor(norm_K, self.trainings)
         clipped_KP = gradient_KP if factor_K1 is None else gradient_KP * factor_K1
         lr = self.lr_SK[self.step].unsqueeze(1)
         if self.lr_multiplier_P is not None:
             lr = lr * self.lr_multiplier_P
-        with torch.no_grad():
-            self.optimizer.update(self.network.flat_KP, clipped_KP, lr, self.step)
+        self._update(gradient_KP, clipped_KP, lr)
         if probed:
-            found = update_statistics(self.network, before_KP, gradient_KP)
             row = self._probe_index[self.step]
+            found = {f"layer_{name}": value for name, value in found.items()}
+            found |= update_statistics(self.network, before_KP, gradient_KP)
             found |= {"gradient_norm": norm_K, "gradient_variance": variance_K}
-            found["layer_activation"] = torch.stack([taps[name] for name in self.taps], dim=1)
+            found["layer_activation"] = sizes.stacked(self.taps)
             for name, value in found.items():
                 self.records[f"probe_{name}"][row] = value
         if self.step in self._evaluation_index:
             sample = self._sample("validation", self.measurement.evaluation_examples)
-            self.records["evaluation_loss"][self._evaluation_index[self.step]] = self.network.evaluate(*sample)
+            evaluated_K = self.network.evaluate(*sample)
+            self.records["evaluation_loss"][self._evaluation_index[self.step]] = evaluated_K
+            if self.plateau.any_follows:
+                self.lr_SK[self.step + 1 :] *= self.plateau.drops(evaluated_K)
         self.step += 1
+
+    @torch.no_grad()
+    def _update(self, gradient_KP: Tensor, clipped_KP: Tensor, lr: Tensor) -> None:
+        """Apply the optimizer; with dynamic loss scaling a lane whose gradient is not finite stays as it is."""
+        parameters_KP = self.network.flat_KP
+        if not self.scaler.skips:
+            self.optimizer.update(parameters_KP, clipped_KP, lr, self.step)
+            return
+        finite_K = gradient_KP.isfinite().all(dim=1)
+        changed = [parameters_KP, *self.optimizer.state.values()]
+        before = [tensor.clone() for tensor in changed]
+        self.optimizer.update(parameters_KP, clipped_KP, lr, self.scaler.state["updates"].double().unsqueeze(1))
+        for tensor, old in zip(changed, before, strict=True):
+            tensor.copy_(torch.where(finite_K.unsqueeze(1), tensor, old))
+        self.scaler.update(finite_K)
 
     def _batch(self) -> tuple[Tensor, Tensor]:
         """This step's training examples, [K, B, ...]; lanes of equal seed see equal ones."""
@@ -142,11 +189,11 @@ class Pack:
     @torch.no_grad()
     def _tap_names(self) -> tuple[str, ...]:
         """What the model notes of its activations, in order; asked of one example."""
-        taps: Taps = {}
+        sizes = ActivationSizes()
         inputs, targets = self._sample("validation", 1)
         lanes = len(self.lanes)
-        self.network.losses(inputs.expand(lanes, *inputs.shape), targets.expand(lanes, *targets.shape), taps)
-        return tuple(taps)
+        self.network.losses(inputs.expand(lanes, *inputs.shape), targets.expand(lanes, *targets.shape), sizes)
+        return tuple(sizes.sizes)
 
     def _empty_records(self) -> dict[str, Tensor]:
         """Everything measured stays on the device until the pack ends; nan marks what was not reached."""
@@ -163,6 +210,8 @@ class Pack:
             **{f"probe_layer_{name}": (len(self.probe_steps), lanes, layers) for name in LAYER_PROBES},
             "probe_layer_activation": (len(self.probe_steps), lanes, len(self.taps)),
         }
+        if self.measurement.underflow:
+            shapes |= {f"probe_layer_{name}": (len(self.probe_steps), lanes, len(LOSS_SCALES)) for name in UNDERFLOWS}
         return {name: torch.full(shape, float("nan"), device=self.device) for name, shape in shapes.items()}
 
     def best(self) -> tuple[int, float] | None:
@@ -179,7 +228,10 @@ class Pack:
         return {
             "parameters": self.network.flat_KP,
             "progress": torch.tensor([self.step, self.seconds], dtype=torch.float64),
+            "lr": self.lr_SK,
             **{f"optimizer.{name}": value for name, value in self.optimizer.state.items()},
+            **{f"scaler.{name}": value for name, value in self.scaler.state.items()},
+            **{f"plateau.{name}": value for name, value in self.plateau.state.items()},
             **{f"record.{name}": value for name, value in self.records.items()},
         }
 
@@ -198,13 +250,15 @@ class Pack:
         if not self.done:
             raise ValueError(f"step {self.step} of {self.training.steps}: results exist when the pack is done; advance it")
         records = {name: value.cpu().numpy().astype(np.float64) for name, value in self.records.items()}
+        lr_SK = self.lr_SK.cpu().numpy().astype(np.float64)
         return [
             lane_result(
                 {
                     name: np.moveaxis(value, -2 if name.startswith("probe_layer") else -1, 0)[lane]
                     for name, value in records.items()
                 },
-                lr=self.lr_table[:, lane],
+                lr=lr_SK[:, lane],
+                curve_points=self.measurement.curve_points,
                 probe_steps=self.probe_steps,
                 evaluation_steps=self.evaluation_steps,
                 layers=self.network.layers,
@@ -213,6 +267,7 @@ class Pack:
                 examples_per_second=self.training.steps * self.training.batch_size * len(self.lanes) / self.seconds,
                 pack_seconds=self.seconds,
                 peak_memory_bytes=self._peak_memory_bytes(),
+                step_seconds=float(np.median(self.step_times)) if self.step_times else None,
             )
             for lane in range(len(self.lanes))
         ]

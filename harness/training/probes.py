@@ -1,17 +1,22 @@
 """What is looked at on probed steps. Probes read; training never depends on them."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from harness.spec import Measurement
 from harness.training.network import PackedNetwork
-from models import Taps
 
 # More early probes than this add cost and no information to the first hundredth of a run.
 MOST_EARLY_PROBES = 10
 LAYER_PROBES = ("gradient_norm", "update_ratio")
+# Loss scales at which the underflow of gradients is looked at.
+LOSS_SCALES = tuple(2.0**exponent for exponent in range(17))
+# The largest magnitude that rounds to zero in FP16: half its smallest subnormal number, a tie that goes to even.
+FP16_FLUSHED = 2.0**-25
+UNDERFLOWS = ("underflow_activation", "underflow_weight")
 
 
 def probe_steps(steps: int, measurement: Measurement) -> list[int]:
@@ -28,10 +33,29 @@ def evaluation_steps(steps: int, measurement: Measurement) -> list[int]:
     )
 
 
+class ActivationSizes:
+    """A tap that notes the mean absolute value of every activation, [K] each."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[str, Tensor] = {}
+
+    def __call__(self, name: str, x_K: Tensor) -> None:
+        self.sizes[name] = x_K.detach().float().abs().flatten(1).mean(dim=1)
+
+    def stacked(self, names: Sequence[str]) -> Tensor:
+        """[K, names]"""
+        return torch.stack([self.sizes[name] for name in names], dim=1)
+
+
 def gradient_variance(
-    network: PackedNetwork, inputs: Tensor, targets: Tensor, gradient_KP: Tensor, taps: Taps | None = None
+    network: PackedNetwork,
+    inputs: Tensor,
+    targets: Tensor,
+    gradient_KP: Tensor,
+    sizes: ActivationSizes | None = None,
+    scale_K: Tensor | None = None,
 ) -> Tensor:
-    """Trace of the covariance of the batch gradient, [K], from one half batch, whose activations fill `taps`.
+    """Trace of the covariance of the batch gradient, [K], from one half batch, whose activations `sizes` notes.
 
     With g the mean of B independent example gradients of covariance S and h the mean of b of them,
     E|h - g|^2 = tr S (1/b - 1/B); the batch gradient's variance is tr S / B. The two-batch estimator of McCandlish et
@@ -39,7 +63,7 @@ def gradient_variance(
     """
     batch = targets.shape[1]
     half = batch // 2
-    _, half_gradient_KP = network.gradient(inputs[:, :half], targets[:, :half], taps)
+    _, half_gradient_KP = network.gradient(inputs[:, :half], targets[:, :half], sizes, scale_K)
     return (half_gradient_KP - gradient_KP).square().sum(1) / (batch / half - 1)
 
 
@@ -56,3 +80,23 @@ def update_statistics(network: PackedNetwork, before_KP: Tensor, gradient_KP: Te
         "layer_gradient_norm": network.layer_norms(gradient_KP),
         "layer_update_ratio": torch.where(layer_weight > 0, layer_change / layer_weight, float("nan")),
     }
+
+
+def underflow_shares(network: PackedNetwork, inputs: Tensor, targets: Tensor) -> dict[str, Tensor]:
+    """Share of non-zero gradient entries that FP16 would flush to zero, [K, LOSS_SCALES], under the names of UNDERFLOWS.
+
+    Of the gradients of the batch's mean loss with respect to the tapped activations, all together, and to the weights.
+    """
+    shown: list[Tensor] = []
+    losses_K = network.losses(inputs, targets, lambda _, x_K: shown.append(x_K))
+    weights = list(network.views.values())
+    gradients = torch.autograd.grad(losses_K.sum(), [*shown, *weights])
+    activations, weights = gradients[: len(shown)], gradients[len(shown) :]
+    return dict(zip(UNDERFLOWS, (_flushed(activations), _flushed(weights)), strict=True))
+
+
+def _flushed(gradients: Sequence[Tensor]) -> Tensor:
+    size_KN = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1).abs().float()
+    non_zero_K = (size_KN > 0).sum(dim=1).clamp(min=1)
+    counts = [((size_KN > 0) & (size_KN <= FP16_FLUSHED / scale)).sum(dim=1) for scale in LOSS_SCALES]
+    return torch.stack(counts, dim=1) / non_zero_K.unsqueeze(1)

@@ -1,5 +1,6 @@
 """What remains of one lane when its pack is done."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -9,8 +10,6 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 
-# Points a per-step curve keeps; each is the mean over its bin.
-CURVE_POINTS = 100
 # The final training loss is a mean over this share of the steps.
 FINAL_SHARE = 0.05
 
@@ -19,9 +18,11 @@ FINAL_SHARE = 0.05
 class LaneResult:
     """Losses in nats. Where a run stopped being finite the numbers are nan; `outcome` says so, nothing is left out.
 
+    step_seconds: median time of a step that is neither probed nor the first; of lanes that are trained alone.
     curves: name -> values; `train_loss` and `lr` belong to `step` (the last step of each bin, from 1), names that start
     with `probe_` to `probe_step`, `evaluation_loss` to `evaluation_step`.
-    layer_curves: name -> [probes, layers], layers in the order of `layers`; of `probe_layer_activation` in that of `taps`.
+    layer_curves: name -> [probes, layers], layers in the order of `layers`; of `probe_layer_activation` in that of `taps`,
+    of `probe_layer_underflow_*` in that of the loss scales.
     """
 
     outcome: Literal["finished", "diverged"]
@@ -34,6 +35,7 @@ class LaneResult:
     examples_per_second: float
     seconds: float
     peak_memory_bytes: int
+    step_seconds: float | None
     layers: tuple[str, ...]
     taps: tuple[str, ...]
     curves: dict[str, list[float]] = field(repr=False)
@@ -43,6 +45,7 @@ class LaneResult:
 def lane_result(
     records: dict[str, Numbers],
     lr: Numbers,
+    curve_points: int,
     probe_steps: Sequence[int],
     evaluation_steps: Sequence[int],
     layers: tuple[str, ...],
@@ -51,13 +54,14 @@ def lane_result(
     examples_per_second: float,
     pack_seconds: float,
     peak_memory_bytes: int,
+    step_seconds: float | None = None,
 ) -> LaneResult:
     """Reduce one lane's records (leading axis: steps, probes or evaluations) to what is kept."""
     train_loss = records["train_loss"]
     initial, final = float(records["initial_loss"]), float(records["test_loss"])
     tail = train_loss[-max(1, round(FINAL_SHARE * len(train_loss))) :]
     diverged = not np.isfinite(train_loss).all() or not final < initial
-    step, kept_loss, kept_lr = binned(train_loss, lr)
+    step, kept_loss, kept_lr = binned(curve_points, train_loss, lr)
     return LaneResult(
         outcome="diverged" if diverged else "finished",
         divergence_step=divergence_step(train_loss, initial) if diverged else None,
@@ -69,6 +73,7 @@ def lane_result(
         examples_per_second=examples_per_second,
         seconds=pack_seconds / lanes,
         peak_memory_bytes=peak_memory_bytes,
+        step_seconds=step_seconds,
         layers=layers,
         taps=taps,
         curves={
@@ -79,6 +84,7 @@ def lane_result(
             "evaluation_loss": records["evaluation_loss"].tolist(),
             "probe_step": [index + 1.0 for index in probe_steps],
             **{name: value.tolist() for name, value in records.items() if name.startswith("probe_") and value.ndim == 1},
+            "probe_median_update_ratio": _layer_median(records["probe_layer_update_ratio"]),
         },
         layer_curves={name: value.tolist() for name, value in records.items() if name.startswith("probe_layer_")},
     )
@@ -94,9 +100,14 @@ def divergence_step(train_loss: Numbers, initial_loss: float) -> int:
     return int(min(len(train_loss), (below[-1] + 2) if len(below) else 1))
 
 
-def binned(*curves: Numbers) -> tuple[list[float], ...]:
-    """The last step of each of at most CURVE_POINTS bins, then each curve's means over the bins."""
+def binned(points: int, *curves: Numbers) -> tuple[list[float], ...]:
+    """The last step of each of at most so many bins, then each curve's means over the bins."""
     steps = len(curves[0])
-    edges = np.unique(np.linspace(0, steps, min(steps, CURVE_POINTS) + 1).round().astype(int))
+    edges = np.unique(np.linspace(0, steps, min(steps, points) + 1).round().astype(int))
     means = [[float(part.mean()) for part in np.split(curve, edges[1:-1])] for curve in curves]
     return ([float(edge) for edge in edges[1:]], *means)
+
+
+def _layer_median(values: Numbers) -> list[float]:
+    """Medians over the layers that have a value, [probes]; nan where none has."""
+    return [float(np.median(row[~np.isnan(row)])) if (~np.isnan(row)).any() else math.nan for row in values]

@@ -55,10 +55,17 @@ def _warmup_stable_decay(training: Training, progress: Curve) -> Curve:
     return 1.0 - (1.0 - training.final_fraction) * decayed
 
 
+def _exponential(training: Training, progress: Curve) -> Curve:
+    """A range test's ramp: from `ramp_start` of the peak up to it, by equal factors; the last step is at the peak."""
+    return np.asarray(training.ramp_start ** (1.0 - progress / progress[-1]))
+
+
 SHAPES: dict[str, Callable[[Training, Curve], Curve]] = {
     "constant": _constant,
     "linear": _linear,
     "cosine": _cosine,
     "step": _step,
     "warmup_stable_decay": _warmup_stable_decay,
+    "exponential": _exponential,
+    "reduce_on_plateau": _constant,  # what falls is decided as the run goes: plateau.py
 }

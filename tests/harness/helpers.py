@@ -33,6 +33,7 @@ def result(
         examples_per_second=1.0,
         seconds=0.5,
         peak_memory_bytes=1,
+        step_seconds=None,
         layers=("a",),
         taps=("a",),
         curves={**empty, **curves},

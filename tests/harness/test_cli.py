@@ -95,7 +95,7 @@ def test_too_little_memory(study_file: Path, tmp_path: Path, monkeypatch: pytest
         ({"judgements": [], "factors": {"peak_lr": []}}, "the grid is empty"),
         ({"training": {"schedule": "warmup_stable_decay", "warmup_fraction": 0.95, "steps": 4}}, "decay_fraction"),
         ({"training": {"warmup_fraction": 0.99, "steps": 4}}, "leaves no step of 4"),
-        ({"workload": {"dataset": "digits"}}, "gpt takes text, mlp examples"),
+        ({"workload": {"dataset": "digits"}}, "gpt takes text, mlp and cnn examples"),
         ({"factors": {"peak_lr": [0.1]}}, "widen the grid"),
     ],
 )

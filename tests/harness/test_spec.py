@@ -146,6 +146,7 @@ PINNED = {
         "parametrization": "standard",
         "base_width": 32,
         "zero_readout": False,
+        "feature_scale": 1.0,
     },
     "training": {
         "optimizer": "adamw",
@@ -156,6 +157,8 @@ PINNED = {
         "step_drops": [0.5, 0.75],
         "step_factor": 0.1,
         "decay_fraction": 0.2,
+        "ramp_start": 1e-6,
+        "patience": 4,
         "batch_size": 8,
         "steps": 300,
         "beta1": 0.9,
@@ -167,8 +170,19 @@ PINNED = {
         "weight_decay": 0.1,
         "clip_norm": None,
         "precision": "fp32",
+        "loss_scaling": "none",
+        "loss_scale": 2.0**16,
+        "scale_growth_interval": 2000,
     },
-    "measurement": {"probes": 20, "evaluations": 4, "evaluation_examples": 64, "final_examples": 128},
+    "measurement": {
+        "probes": 20,
+        "evaluations": 4,
+        "evaluation_examples": 64,
+        "final_examples": 128,
+        "curve_points": 100,
+        "underflow": False,
+        "solo": False,
+    },
 }
 
 

@@ -59,6 +59,32 @@ class Recorder:
         self.errors[pack] = error
 
 
+class Jobs:
+    """A queue that knows all its jobs beforehand."""
+
+    def __init__(self, jobs: dict[str, ScriptedJob]) -> None:
+        self.left = dict(jobs)
+        self.ended: dict[str, bool] = {}
+
+    @property
+    def exhausted(self) -> bool:
+        return not self.left
+
+    def next(self) -> tuple[str, ScriptedJob] | None:
+        key = next(iter(self.left), None)
+        return None if key is None else (key, self.left.pop(key))
+
+    def settled(self, pack: str, failed: bool = False) -> None:
+        self.ended[pack] = failed
+
+
+class Rounds(Jobs):
+    """Gives its second job only when the first has ended, as a search does."""
+
+    def next(self) -> tuple[str, ScriptedJob] | None:
+        return None if len(self.left) == 1 and not self.ended else super().next()
+
+
 def test_retries_and_what_is_given_up(tmp_path: Path) -> None:
     jobs = {
         "good": ScriptedJob(str(tmp_path), "good"),
@@ -68,12 +94,20 @@ def test_retries_and_what_is_given_up(tmp_path: Path) -> None:
         "last": ScriptedJob(str(tmp_path), "last"),
     }
     heard = Recorder()
-    sweep.run(jobs, sweep.Resources("cpu", workers=2), heard)
+    queue = Jobs(jobs)
+    sweep.run(queue, sweep.Resources("cpu", workers=2), heard)
+    assert queue.ended == {name: name == "broken" for name in jobs}
     assert sorted(heard.done) == ["flaky", "good", "killed", "last"]
     assert heard.errors == {"broken": "RuntimeError: scripted failure of broken"}
     opened = {name: len((tmp_path / name).read_text().splitlines()) for name in jobs}
     assert opened == {"good": 1, "flaky": 3, "killed": 2, "broken": 1 + sweep.RETRIES, "last": 1}
     assert heard.shares["good"] == [0.5, 1.0]
+
+
+def test_a_job_that_waits_for_another(tmp_path: Path) -> None:
+    heard = Recorder()
+    sweep.run(Rounds({name: ScriptedJob(str(tmp_path), name) for name in "ab"}), sweep.Resources("cpu", workers=2), heard)
+    assert heard.done == ["a", "b"]
 
 
 def test_an_address_where_no_ray_is() -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from models import GPT
+from models import GPT, View
 
 VOCABULARY, CONTEXT, WIDTH, DEPTH, HEADS, LANES, BATCH = 11, 12, 16, 2, 4, 3, 2
 
@@ -73,7 +73,7 @@ def tokens() -> torch.Tensor:
 
 
 def test_every_lane_is_the_plain_model(model: GPT, tokens: torch.Tensor) -> None:
-    view = random_view(model)
+    view = View(random_view(model))
     logits = model(view, tokens)
     assert logits.shape == (LANES, BATCH, CONTEXT, VOCABULARY)
     for lane in range(LANES):
@@ -81,7 +81,7 @@ def test_every_lane_is_the_plain_model(model: GPT, tokens: torch.Tensor) -> None
 
 
 def test_gradients_are_those_of_the_plain_model(model: GPT, tokens: torch.Tensor) -> None:
-    view = {name: value.requires_grad_() for name, value in random_view(model).items()}
+    view = View({name: value.requires_grad_() for name, value in random_view(model).items()})
     model(view, tokens).square().mean((1, 2, 3)).sum().backward()
     for lane in range(LANES):
         plain = PlainGPT({name: value.detach() for name, value in view.items()}, lane)
@@ -93,7 +93,7 @@ def test_gradients_are_those_of_the_plain_model(model: GPT, tokens: torch.Tensor
 
 def test_no_position_sees_a_later_one(model: GPT, tokens: torch.Tensor) -> None:
     """By gradients: the logits at position t do not depend on the embeddings of later positions."""
-    view = random_view(model)
+    view = View(random_view(model))
     position = view["embedding.position.weight"].requires_grad_()
     model(view, tokens)[:, :, 5].square().sum().backward()
     assert position.grad[:, 6:].abs().max() == 0
@@ -101,7 +101,7 @@ def test_no_position_sees_a_later_one(model: GPT, tokens: torch.Tensor) -> None:
 
 
 def test_lanes_do_not_touch(model: GPT, tokens: torch.Tensor) -> None:
-    view = {name: value.requires_grad_() for name, value in random_view(model).items()}
+    view = View({name: value.requires_grad_() for name, value in random_view(model).items()})
     model(view, tokens)[1].square().sum().backward()
     for name, value in view.items():
         assert value.grad[[0, 2]].abs().max() == 0, name

@@ -14,6 +14,7 @@ from harness.errors import UserError
 from harness.spec import Configuration, Measurement, Training, Workload
 from harness.training.pack import Lane, Pack
 from harness.training.result import LaneResult
+from models import View
 
 TOLERANCE_NATS = 2e-4
 WORKLOAD = Workload(width=16, depth=2, heads=2, context=16)
@@ -110,7 +111,7 @@ def test_matches_a_plain_torch_loop(text: Text) -> None:
     losses = []
     for step, lr in enumerate(learning_rates(training)):
         windows = torch.stack([tokens[s : s + WORKLOAD.context + 1] for s in starts[step]]).long()
-        logits = model(weights, windows[None, :, :-1])
+        logits = model(View(weights), windows[None, :, :-1])
         loss = torch.nn.functional.cross_entropy(logits.flatten(0, 2), windows[:, 1:].flatten())
         optimizer.zero_grad()
         loss.backward()

@@ -24,15 +24,15 @@ def test_divergence_step(losses: list[float], expected: int) -> None:
 
 
 def test_bins_are_means_and_name_their_last_step() -> None:
-    step, curve = binned(np.arange(1000, dtype=float))
+    step, curve = binned(100, np.arange(1000, dtype=float))
     assert len(step) == 100
     assert step[0] == 10
     assert step[-1] == 1000
     assert curve[0] == pytest.approx(4.5)
-    assert binned(np.array([3.0, 1.0])) == ([1.0, 2.0], [3.0, 1.0])
+    assert binned(100, np.array([3.0, 1.0])) == ([1.0, 2.0], [3.0, 1.0])
 
 
 def test_a_bin_that_is_not_finite_says_so() -> None:
-    _, curve = binned(np.array([1.0, NAN]))
+    _, curve = binned(100, np.array([1.0, NAN]))
     assert curve[0] == 1.0
     assert math.isnan(curve[1])

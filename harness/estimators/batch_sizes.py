@@ -1,0 +1,101 @@
+"""How many steps a loss costs at a batch size, and how the best learning rate depends on it."""
+
+import numpy as np
+
+from harness import fits
+from harness.estimators.common import mean, present, seed_mean, tuned_index
+from harness.estimators.losses import evaluation_curves
+from harness.fits import Flags
+from harness.spec import CriticalBatch, DoublingGain, HyperbolaError, StepsToTarget
+from harness.trial_table import Numbers, TrialTable, UndecidableError
+
+AnyTarget = StepsToTarget | CriticalBatch | HyperbolaError | DoublingGain
+
+
+def _target(observable: AnyTarget, table: TrialTable) -> float:
+    """The validation loss in nats at which the anchor has made its share of the fall. Fixed over resamples."""
+    anchor, over = observable.anchor, observable.over
+    best = tuned_index(anchor, over, table)
+    start = float(table.values(anchor, over, "initial_loss")[best].mean())
+    end = float(evaluation_curves(anchor, over, table)[best, :, -1].mean())
+    return start - observable.share * (start - end)
+
+
+def _log_steps(observable: AnyTarget, arm: str, table: TrialTable) -> tuple[Numbers, Flags]:
+    """ln of the steps to the target [G, S], and which runs did not get there: theirs is ln of their last step."""
+    target, over = _target(observable, table), observable.over
+    losses = evaluation_curves(arm, over, table)
+    initial = table.values(arm, over, "initial_loss").astype(np.float64)
+    steps = np.asarray(table.values(arm, over, "curve_evaluation_step")[0, 0], dtype=np.float64)
+    before = np.concatenate([initial[..., None], losses[..., :-1]], axis=2)
+    reached = losses <= target
+    first = reached.argmax(axis=2)
+    after = np.take_along_axis(losses, first[..., None], axis=2)[..., 0]
+    prior = np.take_along_axis(before, first[..., None], axis=2)[..., 0]
+    begin = np.concatenate([[0.0], steps[:-1]])[first]
+    fall = np.where(prior > after, prior - after, 1.0)
+    passed = begin + (steps[first] - begin) * np.clip((prior - target) / fall, 0.0, 1.0)
+    censored = ~reached.any(axis=2)
+    return np.log(np.where(censored, steps[-1], np.maximum(passed, 1.0))), censored
+
+
+def _tuned_log_steps(observable: AnyTarget, arm: str, table: TrialTable, weights: Numbers) -> tuple[Numbers, Flags]:
+    """ln of each seed's steps at the LR that needs fewest on the other seeds, [R, S]: choosing and judging stay apart."""
+    steps_GS, censored_GS = _log_steps(observable, arm, table)
+    best = int(mean(steps_GS, weights[:1])[0].argmin())
+    grid = table.grid(arm, observable.over)
+    if best in (0, len(grid) - 1):
+        raise UndecidableError(
+            "inconclusive", f"arm '{arm}' reaches the target soonest at {grid[best]:.3g}, the edge of its grid; widen the grid"
+        )
+    total_RG = weights @ steps_GS.T
+    others = total_RG[:, :, None] - weights[:, None, :] * steps_GS[None]
+    choice_RS = others.argmin(axis=1)
+    seed = np.arange(steps_GS.shape[1])
+    return steps_GS[choice_RS, seed], censored_GS[choice_RS, seed]
+
+
+def steps_to_target(observable: StepsToTarget, table: TrialTable, weights: Numbers) -> Numbers:
+    steps, censored = _tuned_log_steps(observable, observable.arm, table, weights)
+    if censored[0].any():
+        raise UndecidableError(
+            "inconclusive", f"{censored[0].sum()} runs of arm '{observable.arm}' do not reach the target: train it longer"
+        )
+    return np.asarray(np.exp(seed_mean(np.where(censored, np.nan, steps), weights)))
+
+
+def _runs(
+    observable: CriticalBatch | HyperbolaError | DoublingGain, table: TrialTable, weights: Numbers
+) -> tuple[Numbers, Numbers, Numbers, Flags]:
+    """Batch sizes [M], ln S [R, M], weights [R, M] and what is censored [R, M], of all runs of the sweep."""
+    points = present(observable.points, table)
+    found = [_tuned_log_steps(observable, arm, table, weights) for _, arm in points]
+    batch = np.repeat([float(size) for size, _ in points], weights.shape[1])
+    steps, censored = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+    return batch, steps, np.tile(weights, len(points)), censored
+
+
+def critical_batch(observable: CriticalBatch, table: TrialTable, weights: Numbers) -> Numbers:
+    return fits.fit_hyperbola(*_runs(observable, table, weights)).critical_batch
+
+
+def hyperbola_error(observable: HyperbolaError, table: TrialTable, weights: Numbers) -> Numbers:
+    return fits.leave_one_batch_out_rms(*_runs(observable, table, weights))
+
+
+def doubling_gain(observable: DoublingGain, table: TrialTable, weights: Numbers) -> Numbers:
+    knee = float(fits.fit_hyperbola(*_runs(observable, table, weights[:1])).critical_batch[0])
+    arms = dict(present(observable.points, table))
+    pairs = [(size, 2 * size) for size in arms if 2 * size in arms and size <= observable.below * knee]
+    if not pairs:
+        raise UndecidableError(
+            "out of regime",
+            f"the critical batch size is {knee:.3g}: no batch size at most {observable.below:g} of it was trained and doubled",
+        )
+    logs = {}
+    for size in {size for pair in pairs for size in pair}:
+        steps, censored = _tuned_log_steps(observable, arms[int(size)], table, weights)
+        if censored[0].any():
+            raise UndecidableError("inconclusive", f"runs of arm '{arms[int(size)]}' do not reach the target: train it longer")
+        logs[size] = seed_mean(steps, weights)
+    return np.asarray(np.exp(np.mean([logs[small] - logs[large] for small, large in pairs], axis=0)))

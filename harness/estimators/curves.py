@@ -1,0 +1,107 @@
+"""What probes saw while runs were trained."""
+
+import math
+
+import numpy as np
+
+from harness.estimators.common import present, seed_mean, stacked, tuned
+from harness.spec import ActivationSlope, CurveDistance, CurveMedian, CurveRatio, NoiseScale, UnderflowShare
+from harness.trial_table import Numbers, TrialTable, UndecidableError
+
+
+def activation_slope(observable: ActivationSlope, table: TrialTable, weights: Numbers) -> Numbers:
+    """All sizes as logs [W, S, T, A] (widths, seeds, steps, taps), then the worst of the slopes on log width."""
+    sizes = []
+    points = present(observable.points, table)
+    for _, arm in points:
+        (curves,) = table.values(arm, table.only_factor(arm), "curve_probe_layer_activation")
+        sizes.append([np.stack([np.asarray(step, dtype=np.float64) for step in curve[: observable.steps]]) for curve in curves])
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.array(sizes))
+    # A readout that starts at zero has no size yet.
+    usable = np.isfinite(logs).all(axis=(0, 1))
+    x = np.log([width for width, _ in points])
+    centred = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+    by_seed = np.einsum("w,wsta->sta", centred, np.where(usable, logs, 0.0))
+    slopes = np.einsum("rs,sta->rta", weights, by_seed) / weights.sum(axis=1)[:, None, None]
+    return np.asarray(np.abs(slopes).max(axis=(1, 2)))
+
+
+def curve_ratio(observable: CurveRatio, table: TrialTable, weights: Numbers) -> Numbers:
+    arm, over = observable.arm, observable.over
+    best = tuned(arm, over, table, weights)
+    curves = table.values(arm, over, f"curve_probe_{observable.curve}")
+    steps = table.values(arm, over, "curve_probe_step")
+    total = table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])}).training.steps
+
+    def log_ratio(curve: Numbers, step: Numbers) -> float:
+        early, late = step <= math.ceil(observable.first * total), step > (1 - observable.last) * total
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.log(curve[early].mean() / curve[late].mean()))
+
+    ratios = np.array(
+        [
+            [log_ratio(np.asarray(curve, dtype=np.float64), np.asarray(step)) for curve, step in zip(*pair, strict=True)]
+            for pair in zip(curves, steps, strict=True)
+        ]
+    )
+    return np.asarray(np.exp(np.einsum("rs,rs->r", weights, ratios[best]) / weights.sum(axis=1)))
+
+
+def _total_steps(arm: str, over: str, table: TrialTable) -> int:
+    return table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])}).training.steps
+
+
+def curve_median(observable: CurveMedian, table: TrialTable, weights: Numbers) -> Numbers:
+    arm, over = observable.arm, observable.over
+    best = tuned(arm, over, table, weights)
+    curves = stacked(table.values(arm, over, f"curve_probe_{observable.curve}"))
+    steps = stacked(table.values(arm, over, "curve_probe_step"))
+    late = np.where(steps > observable.after * _total_steps(arm, over, table), curves, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(np.nanmedian(late, axis=2))
+    return np.asarray(np.exp(seed_mean(logs[best], weights)))
+
+
+def curve_distance(observable: CurveDistance, table: TrialTable, weights: Numbers) -> Numbers:
+    over, column = observable.over, f"curve_probe_{observable.curve}"
+    best = tuned(observable.reference, over, table, weights)
+    grid, reference_grid = table.grid(observable.arm, over), table.grid(observable.reference, over)
+    if not np.allclose(grid, reference_grid):
+        raise UndecidableError("inconclusive", f"arms '{observable.arm}' and '{observable.reference}' have different grids")
+    curves, reference = (stacked(table.values(arm, over, column)) for arm in (observable.arm, observable.reference))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = np.median(np.abs(curves / reference - 1), axis=2)
+    return seed_mean(distance[best], weights)
+
+
+def underflow_share(observable: UnderflowShare, table: TrialTable, weights: Numbers) -> Numbers:
+    arm, over = observable.arm, observable.over
+    best = tuned(arm, over, table, weights)
+    column = table.values(arm, over, f"curve_probe_layer_underflow_{observable.of}")
+    if any(curve is None for curve in column.ravel()):
+        raise UndecidableError("invalid", f"arm '{arm}' did not measure underflow: set its measurement's underflow")
+    shares = np.array([[np.mean([step[observable.scale_exponent] for step in curve]) for curve in row] for row in column])
+    return seed_mean(shares[best], weights)
+
+
+def noise_scale(observable: NoiseScale, table: TrialTable, weights: Numbers) -> Numbers:
+    """|G|^2 = |G_B|^2 - tr(Sigma)/B from the same two batches as tr(Sigma): the squared norm of a batch's gradient is
+    larger than that of the mean by the variance of the batch gradient."""
+    arm, over = observable.arm, observable.over
+    best = tuned(arm, over, table, weights)
+    configuration = table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])})
+    total, batch = configuration.training.steps, configuration.training.batch_size
+    steps = stacked(table.values(arm, over, "curve_probe_step"))
+    inside = (steps > observable.first * total) & (steps <= observable.last * total)
+    variance = stacked(table.values(arm, over, "curve_probe_gradient_variance"))
+    square = stacked(table.values(arm, over, "curve_probe_gradient_norm")) ** 2
+    trace, signal = (
+        seed_mean(np.nanmean(np.where(inside, part, np.nan), axis=2)[best], weights)
+        for part in (variance * batch, square - variance)
+    )
+    if signal[0] <= 0:
+        raise UndecidableError(
+            "inconclusive", f"the squared mean gradient of arm '{arm}' is lost in its noise: probe more steps or a larger batch"
+        )
+    return np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan)

@@ -1,0 +1,58 @@
+"""What LR range tests pick, and what the picks cost."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from harness.estimators.common import mean, seed_mean, tuned
+from harness.range_test import NoSuggestion, Pick, Suggestion, divergence, suggest
+from harness.spec import FinderPick, FinderRegret
+from harness.trial_table import Numbers, TrialTable, UndecidableError
+
+
+@lru_cache(maxsize=256)
+def picks(arm: str, rule: str, table: TrialTable) -> tuple[Pick, ...]:
+    """What a rule picks from the range test of every seed."""
+    factor = table.only_factor(arm)
+    (lrs,), (losses,) = table.values(arm, factor, "curve_lr"), table.values(arm, factor, "curve_train_loss")
+    found = []
+    for lr, loss in zip(lrs, losses, strict=True):
+        ramp, seen = np.asarray(lr, dtype=np.float64), np.asarray(loss, dtype=np.float64)
+        found.append(divergence(ramp, seen) if rule == "divergence" else suggest(rule, ramp, seen))
+    return tuple(found)
+
+
+def _log_picks(arm: str, rule: str, table: TrialTable) -> Numbers:
+    """log2 of every seed's pick, nan where there is none. Raises UndecidableError where most seeds have none."""
+    found = picks(arm, rule, table)
+    reasons = [pick.reason for pick in found if isinstance(pick, NoSuggestion)]
+    if 2 * len(reasons) > len(found):
+        raise UndecidableError(
+            "inconclusive", f"rule '{rule}' makes no suggestion in {len(reasons)} of {len(found)} range tests: {reasons[0]}"
+        )
+    return np.array([np.log2(pick.lr) if isinstance(pick, Suggestion) else np.nan for pick in found])
+
+
+def finder_pick(observable: FinderPick, table: TrialTable, weights: Numbers) -> Numbers:
+    return np.asarray(np.exp2(seed_mean(_log_picks(observable.arm, observable.rule, table), weights)))
+
+
+def finder_regret(observable: FinderRegret, table: TrialTable, weights: Numbers) -> Numbers:
+    """Seeds without a suggestion count on neither side."""
+    own = tuned(observable.arm, observable.over, table, weights)
+    log_pick = _log_picks(observable.range_test, observable.rule, table)
+    grid = np.log2(table.grid(observable.arm, observable.over))
+    outside = (log_pick < grid[0]) | (log_pick > grid[-1])
+    if outside.any():
+        raise UndecidableError(
+            "inconclusive",
+            f"rule '{observable.rule}' picks an LR of {2 ** log_pick[outside][0]:.2g}, outside the grid of arm"
+            f" '{observable.arm}'; widen it",
+        )
+    losses = table.losses(observable.arm, observable.over, "test_loss")
+    there = np.array(
+        [np.interp(x, grid, column) if np.isfinite(x) else np.nan for x, column in zip(log_pick, losses.T, strict=True)]
+    )
+    with_pick = weights * np.isfinite(there)
+    best = mean(losses, np.where(with_pick.sum(axis=1, keepdims=True) > 0, with_pick, weights))[np.arange(len(weights)), own]
+    return seed_mean(there, weights) / best - 1

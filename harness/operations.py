@@ -1,0 +1,80 @@
+"""Single operations in 16 bits against FP64: what each loses where every elementary step is rounded, and where only its
+result is.
+
+Step by step: every intermediate result is held in the format, and sums are made in it one term after the other, as a
+naive kernel would. A product of matrices multiplies 16-bit operands and sums in FP32 on every tensor core, so its stepwise
+form rounds only operands and result.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from harness.randomness import torch_generator
+
+ROWS, WIDTH = 64, 512
+FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
+# Activations of a residual stream: a common offset, and a spread of several units.
+OFFSET, SPREAD = 2.0, 4.0
+EPSILON = 1e-5
+
+
+def inputs(seed: int) -> Tensor:
+    """FP64 activations [ROWS, WIDTH]."""
+    generator = torch_generator(seed, "operations")
+    return OFFSET + SPREAD * torch.randn(ROWS, WIDTH, generator=generator, dtype=torch.float64)
+
+
+def _sum(x_RW: Tensor) -> Tensor:
+    """Term after term in the format of x, [R, 1]."""
+    total = torch.zeros_like(x_RW[:, :1])
+    for column in range(x_RW.shape[1]):
+        total = total + x_RW[:, column : column + 1]
+    return total
+
+
+def _layer_norm(x_RW: Tensor) -> Tensor:
+    centred = x_RW - _sum(x_RW) / x_RW.shape[1]
+    variance = _sum(centred * centred) / x_RW.shape[1]
+    return centred / (variance + EPSILON).sqrt()
+
+
+def _softmax(x_RW: Tensor) -> Tensor:
+    powers = (x_RW - x_RW.amax(dim=1, keepdim=True)).exp()
+    return powers / _sum(powers)
+
+
+def _matmul(x_RW: Tensor) -> Tensor:
+    weight = torch.randn(WIDTH, WIDTH, generator=torch_generator(0, "operations:weight"), dtype=torch.float64) / WIDTH**0.5
+    return (
+        (x_RW.float() @ weight.to(x_RW.dtype).float()).to(x_RW.dtype)
+        if x_RW.dtype in FORMATS.values()
+        else (x_RW @ weight.to(x_RW.dtype))
+    )
+
+
+def _gelu(x_RW: Tensor) -> Tensor:
+    return x_RW * (1 + torch.erf(x_RW / 2**0.5)) / 2
+
+
+OPERATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "layer_norm": _layer_norm,
+    "softmax": _softmax,
+    "matmul": _matmul,
+    "gelu": _gelu,
+}
+
+
+@lru_cache(maxsize=1024)
+def relative_error(operation: str, number_format: str, seed: int, stepwise: bool) -> float:
+    """Root mean square error against FP64 on the same 16-bit inputs, relative to the result's root mean square.
+
+    stepwise: compute in the format; else in FP32, rounding the result once.
+    """
+    compute, dtype = OPERATIONS[operation], FORMATS[number_format]
+    x_RW = inputs(seed).to(dtype)
+    exact = compute(x_RW.double())
+    seen = (compute(x_RW) if stepwise else compute(x_RW.float()).to(dtype)).double()
+    return float((seen - exact).square().mean().sqrt() / exact.square().mean().sqrt())

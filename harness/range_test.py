@@ -1,0 +1,222 @@
+"""What LR range tests suggest: published rules, each with the reasons for which it says nothing.
+
+A range test trains while the LR rises exponentially. It yields two curves, [N] each: `lr`, positive and rising, and `loss`,
+the raw training loss of each step in nats, nan or inf where training broke down. loss[i] belongs to the batch of step i
+before that step's update with lr[i], as fastai and Lightning record it: loss[0] is that of the untrained network, and what
+an LR does shows one step later at the earliest. lr and loss of unequal lengths, or an LR that does not rise, are a mistake
+of the caller (AssertionError).
+
+All rules read the smoothed loss. Those that look at its shape read the part that fastai's lr_find hands to its suggestion
+functions (`cut`), so that they differ in nothing else; Lightning drops the first 10 points and the last one instead.
+
+Sources: fastai 2, callback/schedule.py (lr_find, minimum, steep, valley, slide) and learner.py (AvgSmoothLoss); Lightning
+2.5.3, tuner/lr_finder.py (_LRFinder.suggestion); for a tenth of the divergence LR, the documents that studies/register.py
+names. fastai and Lightning answer in any case; the reasons to say nothing, and their constants, are ours.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Curve = NDArray[np.float64]
+
+# fastai's and Lightning's: weight of the past in the smoothed loss, and the multiple of its minimum that ends a run.
+SMOOTHING = 0.98
+STOP_MULTIPLE = 4.0
+# fastai's: what is dropped of the planned steps and of the recorded points, and the parameters of `slide`.
+FIRST_SHARE = 10
+LAST_POINTS = 5
+SLIDE_WINDOW = 15
+SLIDE_THRESHOLD = 0.005
+
+# Ours. Step 1 is the first to see an update, by lr[0] alone: who diverges there diverges at the ramp's very start.
+EARLIEST_DIVERGENCE = 2
+# Points left by the cut. More than slide's window; below it a slope rests on a handful of batches.
+FEWEST_POINTS = 20
+# Share of its first value by which the smoothed loss of the cut must fall somewhere.
+SMALLEST_FALL = 0.01
+# A valley must be longer than this times sqrt(points), the longest that as many independent numbers have on average (Logan
+# and Shepp 1977, Vershik and Kerov 1977). That rules out fastai's index of -1, too, for a valley of the first two points.
+VALLEY_IN_NOISE = 2.0
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    lr: float
+
+
+@dataclass(frozen=True)
+class NoSuggestion:
+    """One line that says why."""
+
+    reason: str
+
+
+Pick = Suggestion | NoSuggestion
+CurveRule = Callable[[Curve, Curve], Pick]
+Rule = Callable[[Curve, Curve, float], Pick]
+
+
+def smoothed(loss: Curve, beta: float = SMOOTHING) -> Curve:
+    """Exponentially weighted mean of the losses so far, corrected for its start at zero, [N]. beta in [0, 1); 0 smooths
+    nothing. From the first loss that is not finite on no value is.
+
+    Lightning corrects with an exponent that is one too high: its first value is about half the loss.
+    """
+    assert 0.0 <= beta < 1.0, beta
+    mean, means = 0.0, []
+    for count, value in enumerate(loss.tolist(), start=1):
+        mean = beta * mean + (1.0 - beta) * value
+        means.append(mean / (1.0 - beta**count))
+    return np.array(means, dtype=np.float64)
+
+
+def divergence(lr: Curve, loss: Curve, stop_multiple: float = STOP_MULTIPLE, beta: float = SMOOTHING) -> Pick:
+    """The LR of the first step whose smoothed loss exceeds `stop_multiple` times the lowest so far, or whose raw loss is not
+    finite. Smoothing delays it: a mean with beta 0.98 follows the loss with a time constant of 50 steps."""
+    _check(lr, loss)
+    at = _first(_exceeds(smoothed(loss, beta), stop_multiple) | ~np.isfinite(loss))
+    if at is None:
+        return NoSuggestion(f"never diverged up to LR {lr[-1]:.3g}: the divergence LR is censored")
+    if at < EARLIEST_DIVERGENCE:
+        return NoSuggestion(f"diverged at the start of the ramp: the divergence LR is censored, at or below {lr[0]:.3g}")
+    return Suggestion(float(lr[at]))
+
+
+def cut(lr: Curve, loss: Curve, beta: float = SMOOTHING) -> tuple[Curve, Curve]:
+    """LR and smoothed loss that fastai's lr_find looks at, [M] each; M may be 0.
+
+    The record ends with the step at which the smoothed loss exceeds STOP_MULTIPLE times its minimum, that step included. A
+    tenth of the planned N steps is dropped from its start, LAST_POINTS from its end, and then what follows the first value
+    that is not finite. As in fastai a nan does not end the record, so that no finite points are dropped before it.
+    """
+    _check(lr, loss)
+    mean = smoothed(loss, beta)
+    stop = _first(_exceeds(mean, STOP_MULTIPLE))
+    recorded = len(mean) if stop is None else stop + 1
+    kept = slice(len(mean) // FIRST_SHARE, max(0, recorded - LAST_POINTS))
+    broken = _first(~np.isfinite(mean[kept]))
+    return lr[kept][:broken], mean[kept][:broken]
+
+
+def suggest(rule: str, lr: Curve, loss: Curve, beta: float = SMOOTHING) -> Pick:
+    """What a rule of RULES reads off a range test whose losses are smoothed with `beta`."""
+    return RULES[rule](lr, loss, beta)
+
+
+def _check(lr: Curve, loss: Curve) -> None:
+    assert lr.ndim == 1, lr.shape
+    assert lr.shape == loss.shape, (lr.shape, loss.shape)
+    assert (np.diff(lr, prepend=0.0) > 0).all(), "the LR is not positive or does not rise"
+
+
+def _exceeds(mean: Curve, multiple: float) -> NDArray[np.bool_]:
+    return np.asarray(mean > multiple * np.minimum.accumulate(mean))
+
+
+def _first(flags: NDArray[np.bool_]) -> int | None:
+    return int(flags.argmax()) if flags.any() else None
+
+
+def _tenth_of_divergence(lr: Curve, loss: Curve, beta: float) -> Pick:
+    pick = divergence(lr, loss, beta=beta)
+    return Suggestion(pick.lr / 10) if isinstance(pick, Suggestion) else pick
+
+
+def _of_the_cut(rule: CurveRule) -> Rule:
+    """A rule for smoothed curves, applied to the cut of a range test in which there is something to read."""
+
+    def pick(lr: Curve, loss: Curve, beta: float) -> Pick:
+        kept_lr, kept_loss = cut(lr, loss, beta)
+        return _unreadable(kept_loss) or rule(kept_lr, kept_loss)
+
+    return pick
+
+
+def _unreadable(loss: Curve) -> NoSuggestion | None:
+    if len(loss) < FEWEST_POINTS:
+        return NoSuggestion(f"only {len(loss)} points left after trimming, fewer than {FEWEST_POINTS}")
+    if loss.min() >= (1.0 - SMALLEST_FALL) * loss[0]:
+        return NoSuggestion(f"the loss never falls by {SMALLEST_FALL:.0%} of its first value")
+    return None
+
+
+def _tenth_of_minimum(lr: Curve, loss: Curve) -> Pick:
+    """fastai's `minimum`. That the minimum is not the first point is known: the loss falls."""
+    lowest = int(loss.argmin())
+    if lowest == len(loss) - 1:
+        return NoSuggestion(f"the loss still falls at LR {lr[-1]:.3g}, where the record ends: the minimum is censored")
+    return Suggestion(float(lr[lowest]) / 10)
+
+
+def _steepest_log(lr: Curve, loss: Curve) -> Pick:
+    """fastai's `steep`: the LR at which the step with the most negative slope starts."""
+    return _steepest(lr, np.diff(loss) / np.diff(np.log(lr)))
+
+
+def _steepest_linear(lr: Curve, loss: Curve) -> Pick:
+    """Lightning's `suggestion` from 2.5.3 on; before, it took the slope per step, which is that against ln LR. Against the LR
+    itself a slope of equal height on the log axis counts 1 / LR, so that small LRs are favoured."""
+    return _steepest(lr, np.asarray(np.gradient(loss, lr)))
+
+
+def _steepest(lr: Curve, slope: Curve) -> Pick:
+    steepest = int(slope.argmin())
+    if not slope[steepest] < 0:
+        return NoSuggestion("no slope is negative")
+    return Suggestion(float(lr[steepest]))
+
+
+def _valley(lr: Curve, loss: Curve) -> Pick:
+    """fastai's `valley`: half-way along the longest falling subsequence, as if its points were neighbours: it is taken to
+    start as many points before its end as it has."""
+    length = falling_lengths(loss)
+    end = int(length.argmax())
+    if length[end] <= VALLEY_IN_NOISE * np.sqrt(len(loss)):
+        return NoSuggestion(f"the longest valley has {length[end]} of {len(loss)} points, no more than noise would have")
+    third = length[end] / 3
+    return Suggestion(float(lr[end - length[end] + int(third) + int(third / 2)]))
+
+
+def falling_lengths(loss: Curve) -> NDArray[np.int64]:
+    """Length of the longest strictly falling subsequence that ends at each point, [N], by patience sorting.
+
+    lowest[k] is minus the highest loss at which a subsequence of k + 1 points has ended so far. It rises with k, and a point
+    prolongs every subsequence that ended above it.
+    """
+    lowest: list[float] = []
+    lengths = []
+    for value in (-loss).tolist():
+        place = bisect_left(lowest, value)
+        lowest[place : place + 1] = [value]
+        lengths.append(place + 1)
+    return np.array(lengths, dtype=np.int64)
+
+
+def _slide(lr: Curve, loss: Curve) -> Pick:
+    """fastai's `slide`: a window of SLIDE_WINDOW steps moves down from the end of the curve for as long as the slopes, in
+    nats per step, at its two ends differ by more than SLIDE_THRESHOLD; the LR at its last lower end that did.
+
+    Where it never moves the pick would be the end of the record, and where it never stops the start: neither is the curve's.
+    """
+    slope = np.gradient(loss)
+    apart = np.abs(slope[SLIDE_WINDOW:] - slope[:-SLIDE_WINDOW]) > SLIDE_THRESHOLD
+    alike = _first(~apart[::-1])
+    if alike is None:
+        return NoSuggestion("the window slides past the start of the curve")
+    if alike == 0:
+        return NoSuggestion("the window does not slide: the curve does not bend at its end")
+    return Suggestion(float(lr[len(apart) - alike]))
+
+
+RULES: dict[str, Rule] = {
+    "tenth_of_divergence": _tenth_of_divergence,
+    "tenth_of_minimum": _of_the_cut(_tenth_of_minimum),
+    "steepest_log": _of_the_cut(_steepest_log),
+    "steepest_linear": _of_the_cut(_steepest_linear),
+    "valley": _of_the_cut(_valley),
+    "slide": _of_the_cut(_slide),
+}

@@ -1,0 +1,36 @@
+"""Lowering the LR where the validation loss stops falling, lane by lane, as torch.optim.lr_scheduler.ReduceLROnPlateau."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from harness.spec import Training
+
+# A loss counts as better below (1 - THRESHOLD) times the best so far; torch's default.
+THRESHOLD = 1e-4
+
+
+class PlateauRule:
+    """`state` holds each lane's best loss and its evaluations without improvement, [K] each."""
+
+    def __init__(self, lanes: Sequence[Training], device: torch.device):
+        follows = [lane.schedule == "reduce_on_plateau" for lane in lanes]
+        self.any_follows = any(follows)
+        self.follows_K = torch.tensor(follows, device=device)
+        self.patience_K = torch.tensor([float(lane.patience) for lane in lanes], device=device)
+        self.factor_K = torch.tensor([lane.step_factor for lane in lanes], device=device)
+        self.state = {
+            "best": torch.full((len(lanes),), float("inf"), device=device),
+            "waited": torch.zeros(len(lanes), device=device),
+        }
+
+    def drops(self, losses_K: Tensor) -> Tensor:
+        """What the LR of every later step is multiplied by after an evaluation, [K]."""
+        best, waited = self.state["best"], self.state["waited"]
+        better = losses_K < best * (1 - THRESHOLD)
+        best.copy_(torch.where(better, losses_K, best))
+        waited.copy_(torch.where(better, 0.0, waited + 1))
+        fires = self.follows_K & (waited > self.patience_K)
+        waited.copy_(torch.where(fires, 0.0, waited))
+        return torch.where(fires, self.factor_K, 1.0)

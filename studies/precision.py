@@ -1,0 +1,460 @@
+"""What do 16-bit and 8-bit numbers do to training, and what mends it?"""
+
+from harness.spec import (
+    Arm,
+    AtLeast,
+    AtMost,
+    Criterion,
+    CurveDistance,
+    Exact,
+    FailureRate,
+    Judgement,
+    Measurement,
+    MemoryRatio,
+    OperationError,
+    Outside,
+    Published,
+    RelativeGap,
+    Reported,
+    Scale,
+    SpeedUp,
+    Study,
+    Training,
+    TunedLoss,
+    UnderflowShare,
+    Unmeasured,
+    Within,
+    Workload,
+    log2_grid,
+)
+
+# One pass over 512 tokens is one of 4096 accumulated micro-batches: two million tokens a step, as in a large run. Its loss is
+# divided by 4096 before the backward pass, and its gradient multiplied by as much, as summing the others would do.
+MICRO = {"loss_scaling": "static", "loss_scale": 2.0**-12}
+# Features in units so small that their numbers are large: a convolution's sums pass 65504, and a group norm undoes the scale.
+LARGE = {
+    "model": "cnn",
+    "dataset": "digits",
+    "width": 8,
+    "depth": 1,
+    "feature_scale": 2.0**16,
+    "batch_size": 16,
+    "steps": 100,
+    "weight_decay": 0.0,
+}
+LARGE_LR = {"peak_lr": log2_grid(-4, 3, 1)}
+SMALL_SIZE = {"width": 256, "depth": 4, "heads": 4, "context": 256, "batch_size": 16, "steps": 20, "solo": True}
+MIDDLE_SIZE = {**SMALL_SIZE, "width": 1024, "heads": 16}
+LARGE_SIZE = {**SMALL_SIZE, "width": 2048, "heads": 32}
+SOLO_LR = {"peak_lr": (2.0**-10,)}
+ON_GPU = ("gpu", "cluster")
+EQUIVALENT = {"supported": Within(low=-0.005, high=0.005), "refuted": Outside(low=-0.005, high=0.005), "unit": "relative"}
+
+STUDY = Study(
+    name="precision",
+    version=1,
+    title="Numerical precision",
+    question="What do 16-bit and 8-bit numbers do to training, and what mends it?",
+    workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
+    training=Training(optimizer="adamw", schedule="cosine", warmup_fraction=0.05, batch_size=32, steps=150, beta2=0.95),
+    measurement=Measurement(probes=10, evaluations=2, evaluation_examples=128, final_examples=512),
+    arms={
+        "fp32": Arm(label="FP32", panel="GPT", settings={"underflow": True}),
+        "bf16": Arm(label="BF16", panel="GPT", settings={"precision": "bf16"}),
+        "fp16": Arm(label="FP16, no scaling", panel="GPT", settings={"precision": "fp16"}),
+        "fp16_micro": Arm(
+            label="FP16, no scaling, loss over 4096 micro-batches",
+            panel="GPT",
+            settings={"precision": "fp16", **MICRO},
+            factors={"peak_lr": log2_grid(-12, -5, 1)},
+        ),
+        "fp16_static": Arm(
+            label="FP16, the same, scaled by 2^14",
+            panel="GPT",
+            settings={"precision": "fp16", "loss_scaling": "static", "loss_scale": 2.0**2},
+        ),
+        "fp16_dynamic": Arm(
+            label="FP16, dynamic scaling", panel="GPT", settings={"precision": "fp16", "loss_scaling": "dynamic"}
+        ),
+        "fp8": Arm(label="FP8, scaled per tensor", panel="GPT", settings={"precision": "fp8"}),
+        "fp8_unscaled": Arm(label="FP8, unscaled", panel="GPT", settings={"precision": "fp8_unscaled"}),
+        "large_fp32": Arm(label="FP32", panel="CNN, large features", settings={**LARGE}, factors=LARGE_LR),
+        "large_bf16": Arm(label="BF16", panel="CNN, large features", settings={**LARGE, "precision": "bf16"}, factors=LARGE_LR),
+        "large_fp16": Arm(
+            label="FP16, dynamic scaling",
+            panel="CNN, large features",
+            settings={**LARGE, "precision": "fp16", "loss_scaling": "dynamic"},
+            factors=LARGE_LR,
+        ),
+        "solo_fp32_256": Arm(label="FP32, width 256", panel="speed", settings=SMALL_SIZE, factors=SOLO_LR, scales=ON_GPU),
+        "solo_tf32_256": Arm(
+            label="TF32, width 256", panel="speed", settings={**SMALL_SIZE, "precision": "tf32"}, factors=SOLO_LR, scales=ON_GPU
+        ),
+        "solo_bf16_256": Arm(
+            label="BF16, width 256", panel="speed", settings={**SMALL_SIZE, "precision": "bf16"}, factors=SOLO_LR, scales=ON_GPU
+        ),
+        "solo_fp32_1024": Arm(label="FP32, width 1024", panel="speed", settings=MIDDLE_SIZE, factors=SOLO_LR, scales=ON_GPU),
+        "solo_tf32_1024": Arm(
+            label="TF32, width 1024",
+            panel="speed",
+            settings={**MIDDLE_SIZE, "precision": "tf32"},
+            factors=SOLO_LR,
+            scales=ON_GPU,
+        ),
+        "solo_bf16_1024": Arm(
+            label="BF16, width 1024",
+            panel="speed",
+            settings={**MIDDLE_SIZE, "precision": "bf16"},
+            factors=SOLO_LR,
+            scales=ON_GPU,
+        ),
+        "solo_fp32_2048": Arm(label="FP32, width 2048", panel="speed", settings=LARGE_SIZE, factors=SOLO_LR, scales=ON_GPU),
+        "solo_tf32_2048": Arm(
+            label="TF32, width 2048",
+            panel="speed",
+            settings={**LARGE_SIZE, "precision": "tf32"},
+            factors=SOLO_LR,
+            scales=ON_GPU,
+        ),
+        "solo_bf16_2048": Arm(
+            label="BF16, width 2048",
+            panel="speed",
+            settings={**LARGE_SIZE, "precision": "bf16"},
+            factors=SOLO_LR,
+            scales=ON_GPU,
+        ),
+        "solo_fp16_2048": Arm(
+            label="FP16, width 2048",
+            panel="speed",
+            settings={**LARGE_SIZE, "precision": "fp16", "loss_scaling": "dynamic"},
+            factors=SOLO_LR,
+            scales=ON_GPU,
+        ),
+    },
+    factors={"peak_lr": log2_grid(-7, -4)},
+    seeds=10,
+    first_seed=300,
+    scales={
+        "smoke": Scale(
+            description="plumbing in seconds, never judged",
+            training={"steps": 10},
+            measurement={"probes": 2, "evaluations": 1, "evaluation_examples": 8, "final_examples": 16},
+            factors={"peak_lr": (2.0**-6,)},
+            arm_factors={
+                "fp16_micro": {"peak_lr": (2.0**-8,)},
+                "large_fp32": {"peak_lr": (2.0**-2,)},
+                "large_bf16": {"peak_lr": (2.0**-2,)},
+                "large_fp16": {"peak_lr": (2.0**-2,)},
+            },
+            arm_settings={"large_fp32": {"steps": 5}, "large_bf16": {"steps": 5}, "large_fp16": {"steps": 5}},
+            seeds=1,
+            judged=False,
+        ),
+        "laptop": Scale(description="two CPU cores, at most five minutes of training; numbers only, no times"),
+        "gpu": Scale(
+            description="one GPU, about a minute: more seeds, and times and memory of single runs",
+            device="cuda",
+            training={"steps": 300},
+            seeds=16,
+        ),
+        "cluster": Scale(
+            description="a larger GPT on web text, and times and memory of single runs",
+            device="cuda",
+            workload={"dataset": "web-text", "width": 128, "depth": 4, "heads": 4, "context": 128},
+            training={"steps": 1000},
+            seeds=16,
+        ),
+    },
+    departures=(
+        "A GPT of 7000 parameters on Python's documentation, 150 steps of 512 tokens; weights and optimizer states in FP32.",
+        "Large batches are stood in for by their loss: one micro-batch whose loss is divided by 4096 for the backward pass.",
+        "The workload that overflows is a CNN whose features were left in units that make them large (up to 10^5).",
+        "FP8 is emulated: operands of products are rounded to E4M3 forward and E5M2 backward, sums are FP32. Its loss is"
+        " judged, its speed and memory are not.",
+        "The FP32 that BF16 is timed against does its products in FP32, not TF32; TF32 stands beside it.",
+    ),
+    judgements=(
+        Judgement(
+            claim="prec.bf16_loss",
+            criteria=(
+                Criterion(
+                    name="tuned loss, BF16 against FP32",
+                    observe=RelativeGap(left=TunedLoss(arm="bf16"), right=TunedLoss(arm="fp32")),
+                    **EQUIVALENT,
+                ),
+            ),
+        ),
+        Judgement(
+            claim="prec.fp16_underflow",
+            criteria=(
+                Criterion(
+                    name="share of non-zero activation gradients that FP16 flushes to zero, 512 tokens a pass",
+                    observe=UnderflowShare(arm="fp32", of="activation"),
+                    supported=AtLeast(value=0.01),
+                    refuted=AtMost(value=0.01),
+                ),
+                Criterion(
+                    name="tuned loss, FP16 with its loss over 4096 micro-batches against FP32",
+                    observe=RelativeGap(left=TunedLoss(arm="fp16_micro"), right=TunedLoss(arm="fp32")),
+                    supported=AtLeast(value=0.005),
+                    refuted=AtMost(value=-0.005),
+                    unit="relative",
+                ),
+            ),
+            reported=(
+                Reported(
+                    name="tuned loss, FP16 without scaling or micro-batches against FP32",
+                    observe=RelativeGap(left=TunedLoss(arm="fp16"), right=TunedLoss(arm="fp32")),
+                    unit="relative",
+                ),
+                Reported(
+                    name="activation gradients flushed at loss scale 2^4",
+                    observe=UnderflowShare(arm="fp32", of="activation", scale_exponent=4),
+                ),
+                Reported(
+                    name="activation gradients flushed at loss scale 2^8",
+                    observe=UnderflowShare(arm="fp32", of="activation", scale_exponent=8),
+                ),
+                Reported(
+                    name="activation gradients flushed at loss scale 2^16",
+                    observe=UnderflowShare(arm="fp32", of="activation", scale_exponent=16),
+                ),
+                Reported(name="weight gradients flushed at loss scale 1", observe=UnderflowShare(arm="fp32", of="weight")),
+                Reported(
+                    name="weight gradients flushed at loss scale 2^8",
+                    observe=UnderflowShare(arm="fp32", of="weight", scale_exponent=8),
+                ),
+                Reported(
+                    name="weight gradients flushed at loss scale 2^16",
+                    observe=UnderflowShare(arm="fp32", of="weight", scale_exponent=16),
+                ),
+            ),
+            note=(
+                "The share is measured on gradients of FP32 runs at their best LR. Where the loss were not worse, the mechanism"
+                " alone would be shown."
+            ),
+        ),
+        Judgement(
+            claim="prec.fp16_scaled",
+            criteria=(
+                Criterion(
+                    name="tuned loss, FP16 over 4096 micro-batches scaled by 2^14 against FP32",
+                    observe=RelativeGap(left=TunedLoss(arm="fp16_static"), right=TunedLoss(arm="fp32")),
+                    **EQUIVALENT,
+                ),
+                Criterion(
+                    name="tuned loss, FP16 with dynamic scaling against FP32",
+                    observe=RelativeGap(left=TunedLoss(arm="fp16_dynamic"), right=TunedLoss(arm="fp32")),
+                    **EQUIVALENT,
+                ),
+            ),
+            note=(
+                "Dynamic scaling starts at 2^16 as in torch and skips the first updates, whose gradients overflow: a delay that"
+                " is long for a short run."
+            ),
+        ),
+        Judgement(
+            claim="prec.fp16_overflow",
+            criteria=(
+                Criterion(
+                    name="runs that fail in FP16, activations past 65504",
+                    observe=FailureRate(arm="large_fp16", tuned_for="large_bf16"),
+                    supported=AtLeast(value=0.5),
+                    refuted=AtMost(value=0.5),
+                ),
+                Criterion(
+                    name="runs that fail in BF16, the same",
+                    observe=FailureRate(arm="large_bf16", tuned_for="large_bf16"),
+                    supported=AtMost(value=0.5),
+                    refuted=AtLeast(value=0.5),
+                ),
+            ),
+            reported=(
+                Reported(
+                    name="tuned loss there, BF16 against FP32",
+                    observe=RelativeGap(left=TunedLoss(arm="large_bf16"), right=TunedLoss(arm="large_fp32")),
+                    unit="relative",
+                ),
+            ),
+        ),
+        Judgement(
+            claim="prec.grad_norms",
+            criteria=(
+                Criterion(
+                    name="median distance of gradient norms, BF16 from FP32",
+                    observe=CurveDistance(arm="bf16", reference="fp32"),
+                    supported=AtMost(value=0.05),
+                    refuted=AtLeast(value=0.05),
+                    unit="relative",
+                ),
+                Criterion(
+                    name="median distance of gradient norms, scaled FP16 from FP32",
+                    observe=CurveDistance(arm="fp16_static", reference="fp32"),
+                    supported=AtMost(value=0.05),
+                    refuted=AtLeast(value=0.05),
+                    unit="relative",
+                ),
+            ),
+            reported=(
+                Reported(
+                    name="median distance with dynamic scaling, whose skipped updates shift the run",
+                    observe=CurveDistance(arm="fp16_dynamic", reference="fp32"),
+                    unit="relative",
+                ),
+            ),
+        ),
+        Judgement(
+            claim="prec.range",
+            criteria=(
+                Criterion(
+                    name="largest FP16 number, by doubling until it overflows",
+                    observe=Exact(check="fp16_largest"),
+                    supported=Within(low=65503.0, high=65505.0),
+                    refuted=Outside(low=65503.0, high=65505.0),
+                ),
+                Criterion(
+                    name="smallest FP16 number, by halving until it is flushed",
+                    observe=Exact(check="fp16_smallest"),
+                    supported=Within(low=4e-8, high=7e-8),
+                    refuted=Outside(low=4e-8, high=7e-8),
+                ),
+                Criterion(
+                    name="octaves of BF16's normal range over FP32's",
+                    observe=Exact(check="bf16_exponent_bits"),
+                    supported=Within(low=0.99, high=1.01),
+                    refuted=Outside(low=0.99, high=1.01),
+                ),
+            ),
+        ),
+        Judgement(
+            claim="prec.sensitive_ops",
+            criteria=(
+                Criterion(
+                    name="layer norm, error step by step in BF16 over that in FP32 rounded once",
+                    observe=OperationError(operation="layer_norm", format="bf16"),
+                    supported=AtLeast(value=2.0),
+                    refuted=AtMost(value=1.5),
+                    unit="x",
+                ),
+                Criterion(
+                    name="softmax, error step by step in BF16 over that in FP32 rounded once",
+                    observe=OperationError(operation="softmax", format="bf16"),
+                    supported=AtLeast(value=2.0),
+                    refuted=AtMost(value=1.5),
+                    unit="x",
+                ),
+                Criterion(
+                    name="matrix product, which sums in FP32 anyway, the same",
+                    observe=OperationError(operation="matmul", format="bf16"),
+                    supported=AtMost(value=2.0),
+                    refuted=AtLeast(value=2.0),
+                    unit="x",
+                ),
+            ),
+            reported=(
+                Reported(name="layer norm in FP16", observe=OperationError(operation="layer_norm", format="fp16"), unit="x"),
+                Reported(name="softmax in FP16", observe=OperationError(operation="softmax", format="fp16"), unit="x"),
+                Reported(name="GELU in BF16", observe=OperationError(operation="gelu", format="bf16"), unit="x"),
+            ),
+            note="Some operations and not others: the product of matrices is the other.",
+        ),
+        Judgement(
+            claim="prec.speed",
+            criteria=(
+                Criterion(
+                    name="steps a second, BF16 over FP32, width 2048",
+                    observe=SpeedUp(arm="solo_bf16_2048", reference="solo_fp32_2048"),
+                    supported=AtLeast(value=1.5),
+                    refuted=AtMost(value=1.5),
+                    unit="x",
+                ),
+            ),
+            reported=(
+                Reported(
+                    name="BF16 over FP32, width 256",
+                    observe=SpeedUp(arm="solo_bf16_256", reference="solo_fp32_256"),
+                    unit="x",
+                ),
+                Reported(
+                    name="BF16 over FP32, width 1024",
+                    observe=SpeedUp(arm="solo_bf16_1024", reference="solo_fp32_1024"),
+                    unit="x",
+                ),
+                Reported(
+                    name="FP16 over FP32, width 2048",
+                    observe=SpeedUp(arm="solo_fp16_2048", reference="solo_fp32_2048"),
+                    unit="x",
+                ),
+                Reported(
+                    name="TF32 over FP32, width 2048",
+                    observe=SpeedUp(arm="solo_tf32_2048", reference="solo_fp32_2048"),
+                    unit="x",
+                ),
+                Reported(
+                    name="BF16 over TF32, width 2048",
+                    observe=SpeedUp(arm="solo_bf16_2048", reference="solo_tf32_2048"),
+                    unit="x",
+                ),
+            ),
+        ),
+        Judgement(
+            claim="prec.memory",
+            criteria=(
+                Criterion(
+                    name="peak memory, BF16 over FP32, width 2048",
+                    observe=MemoryRatio(arm="solo_bf16_2048", reference="solo_fp32_2048"),
+                    supported=AtMost(value=0.6),
+                    refuted=AtLeast(value=0.75),
+                    unit="x",
+                ),
+            ),
+            reported=(
+                Reported(name="width 256", observe=MemoryRatio(arm="solo_bf16_256", reference="solo_fp32_256"), unit="x"),
+                Reported(name="width 1024", observe=MemoryRatio(arm="solo_bf16_1024", reference="solo_fp32_1024"), unit="x"),
+            ),
+        ),
+        Judgement(
+            claim="prec.fp8",
+            criteria=(
+                Criterion(
+                    name="tuned loss, FP8 scaled per tensor against FP32",
+                    observe=RelativeGap(left=TunedLoss(arm="fp8"), right=TunedLoss(arm="fp32")),
+                    supported=AtMost(value=0.01),
+                    refuted=AtLeast(value=0.01),
+                    unit="relative",
+                ),
+                Criterion(
+                    name="tuned loss, FP8 unscaled against scaled",
+                    observe=RelativeGap(left=TunedLoss(arm="fp8_unscaled"), right=TunedLoss(arm="fp8")),
+                    supported=AtLeast(value=0.0),
+                    refuted=AtMost(value=0.0),
+                    unit="relative",
+                ),
+                Criterion(
+                    name="what FP8 saves",
+                    observe=Unmeasured(reason="FP8 is emulated here: its products cost what FP32's do, on any device"),
+                    supported=AtLeast(value=1.0),
+                    refuted=AtMost(value=1.0),
+                    unit="x",
+                ),
+            ),
+        ),
+    ),
+    published=(
+        Published(
+            claim="prec.fp16_underflow",
+            finding=(
+                "SSD: 66.8% of activation gradients are zero; a further 31% become zero in FP16 and training diverges; a loss"
+                " scale of 8 suffices."
+            ),
+            source="Micikevicius et al. 2018",
+            how="read",
+        ),
+        Published(
+            claim="prec.fp16_scaled",
+            finding="ResNet-50: 75.92 in FP32, 76.04 in mixed precision.",
+            source="Micikevicius et al. 2018",
+            how="reported",
+        ),
+    ),
+)
