@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from harness import catalog, records
-from harness.errors import UserError, one_line
+from harness.errors import UserError, invalid, one_line
 from harness.judge import Verdict
 from harness.ledger import Ledger
 from harness.run import Options, Outcome, Prepared, default_scale, prepare, sync, train
-from harness.spec import Study
+from harness.spec import Study, Training, Workload
 from harness.store import Store
 from harness.view import RunView, duration
 
@@ -227,6 +228,62 @@ def publish(
         raise UserError(f"study '{chosen.name}' has no stored trials at scale '{wanted}': run it first")
     for each in sets:
         out.print(f"published: {catalog.extension('evidence').publish(each)}", highlight=False, soft_wrap=True)
+
+
+@app.command("lr-find")
+@one_line_errors
+def lr_find(
+    model: Annotated[str, typer.Option("--model", help="gpt, mlp or cnn")] = "gpt",
+    dataset: Annotated[str, typer.Option("--data", help="python-docs, digits, text:PATH or images:PATH")] = "python-docs",
+    width: Annotated[int, typer.Option("--width")] = 32,
+    depth: Annotated[int, typer.Option("--depth")] = 2,
+    heads: Annotated[int, typer.Option("--heads", help="of a gpt")] = 2,
+    context: Annotated[int, typer.Option("--context", help="tokens a sequence, of a gpt")] = 32,
+    optimizer: Annotated[str, typer.Option("--optimizer", help="adamw, adam, radam or sgd")] = "adamw",
+    batch_size: Annotated[int, typer.Option("--batch-size", help="sequences or examples a step")] = 16,
+    steps: Annotated[int, typer.Option("--steps", help="length of the ramp")] = 300,
+    start: Annotated[float, typer.Option("--from", help="first LR")] = 1e-6,
+    end: Annotated[float, typer.Option("--to", help="last LR")] = 100.0,
+    seeds: Annotated[int, typer.Option("--seeds", help="repetitions")] = 3,
+    plot: Annotated[str, typer.Option("--plot", help="where to draw it: .svg or .png")] = "lr-find.svg",
+    as_json: AsJson = False,
+) -> None:
+    """Run an LR range test and say what six published rules read off it. Which of them to believe: see `lr_finder`."""
+    from harness.lr_find import run_range_test
+    from harness.machine import local_device
+
+    fields = {"model": model, "dataset": dataset, "width": width, "depth": depth, "heads": heads, "context": context}
+    trained = {"optimizer": optimizer, "batch_size": batch_size, "steps": steps}
+    try:
+        workload = Workload.model_validate(fields)
+        training = Training.model_validate({**trained, "warmup_fraction": 0.0})
+    except ValidationError as error:
+        raise invalid("lr-find", error) from None
+    count = _count("--seeds", seeds) or 1
+    found = run_range_test(workload, training, range(count), start, end, steps, local_device().kind)
+    drawn = Path(plot)
+    if drawn.suffix not in (".svg", ".png"):
+        raise UserError(f"--plot {plot}: must end in .svg or .png")
+    catalog.extension("figures").draw_range_test(found, drawn)
+    if as_json:
+        _print_json(found.summary())
+        return
+    _print_picks(found.summary())
+    out.print(f"plot: {drawn.absolute()}", highlight=False, soft_wrap=True)
+
+
+def _print_picks(rows: Sequence[dict[str, Any]]) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("rule", "LR", "over seeds"):
+        table.add_column(column)
+    for row in rows:
+        if row["lr"] is None:
+            table.add_row(row["rule"], "no suggestion", escape(row["no_suggestion"]))
+        else:
+            table.add_row(
+                row["rule"], f"{row['lr']:.3g}", f"{row['lowest']:.3g} to {row['highest']:.3g} ({row['seeds']} seeds)"
+            )
+    out.print(table)
 
 
 @app.command()

@@ -10,7 +10,7 @@ import torch
 
 from harness.randomness import torch_generator
 from harness.spec import Training
-from harness.training.noise import critical_noise_scale
+from harness.training.noise import noise_scale
 from harness.training.schedules import learning_rates
 
 
@@ -28,7 +28,7 @@ def doubled_noise() -> float:
     generator = torch_generator(0, "exact:noise")
     mean, noise = torch.ones(64, dtype=torch.float64), torch.randn(4096, 64, generator=generator, dtype=torch.float64)
     noise -= noise.mean(dim=0)
-    return critical_noise_scale(mean + 2 * noise) / critical_noise_scale(mean + noise)
+    return noise_scale(mean + 2 * noise) / noise_scale(mean + noise)
 
 
 def fp16_largest() -> float:

@@ -30,6 +30,7 @@ class RecordSet:
     source: str
     trials: pd.DataFrame
     failures: Mapping[str, str] = field(default_factory=dict)
+    complete: bool = False
 
     def verdicts(self) -> list[Verdict]:
         return judge(self.study, self.scale, self.device, self.trials, self.failures)
@@ -38,8 +39,9 @@ class RecordSet:
 def record_sets(study: Study, trials: pd.DataFrame, source: str, failures: Mapping[str, str] | None = None) -> list[RecordSet]:
     """A set for each scale and kind of device that this study, as it is declared now, has trials of.
 
-    A trial belongs to a scale by its digest, whatever it was called when it ran. Trials on other data or by another
-    engine version are never mixed: where there are several, the set with the newest trial is taken.
+    A trial belongs to a scale by its digest, whatever it was called when it ran; a scale of another kind of device that
+    merely shares trials with one that ran has no set. Trials on other data or by another engine version are never mixed:
+    where there are several, the set with the newest trial is taken.
     """
     sets: dict[tuple[str, str], RecordSet] = {}
     for device, engine_version, data_hashes in _origins(trials):
@@ -48,6 +50,8 @@ def record_sets(study: Study, trials: pd.DataFrame, source: str, failures: Mappi
                 continue
             plan = make_plan(study, scale, device, data_hashes, engine_version=engine_version)
             found = planned_set(plan, trials, source, failures)
+            if not _is_of_scale(found, trials):
+                continue
             other = sets.get((scale, device))
             if len(found.trials) and (other is None or _newest(found) > _newest(other)):
                 sets[scale, device] = found
@@ -59,7 +63,8 @@ def planned_set(plan: Plan, trials: pd.DataFrame, source: str = HERE, failures: 
     """The stored trials of one plan, and the errors of those of its trials that were given up."""
     plan = searched_plan(plan, trials)
     errors = {digest: error for digest, error in (failures or {}).items() if digest in plan.digests}
-    return RecordSet(plan.study, plan.scale, plan.device, source, plan.select(trials), errors)
+    selected = plan.select(trials)
+    return RecordSet(plan.study, plan.scale, plan.device, source, selected, errors, len(selected) == len(plan.trials))
 
 
 def stored_sets(study: Study, ledger: Ledger) -> list[RecordSet]:
@@ -69,6 +74,14 @@ def stored_sets(study: Study, ledger: Ledger) -> list[RecordSet]:
 def stored_set(plan: Plan, ledger: Ledger) -> RecordSet:
     """The set of one plan, empty where nothing is stored."""
     return planned_set(plan, ledger.trials(COLUMNS), HERE, ledger.failures())
+
+
+def _is_of_scale(found: RecordSet, trials: pd.DataFrame) -> bool:
+    """Whether a set's device is the one its scale is meant for, or it was run as that scale in part, or is all there."""
+    if found.device == found.study.scale(found.scale).device:
+        return True
+    ran_as = trials.loc[trials["digest"].isin(found.trials["digest"]), "scale"]
+    return bool((ran_as == found.scale).any()) or found.complete
 
 
 def _origins(trials: pd.DataFrame) -> Iterator[tuple[str, int, dict[str, str]]]:

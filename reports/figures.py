@@ -3,6 +3,7 @@
 import io
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -16,7 +17,9 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from harness.estimators.common import tuned_index
+from harness.lr_find import RangeTest
 from harness.observe import Observation, observe
+from harness.range_test import Suggestion
 from harness.records import RecordSet
 from harness.spec import Slope
 from harness.table import CURVE_PREFIX
@@ -31,8 +34,9 @@ STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
     "figure.facecolor": "white",
 }
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 PANEL_WIDTH, PANEL_HEIGHT = 5.2, 4.0
+MOST_COLUMNS = 3
 # Beyond this many runs single points hide the lines and fill the page.
 MOST_POINTS = 2000
 
@@ -41,13 +45,17 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> str:
     """Test loss against the LR: a panel for each group of arms, means as lines, single seeds as faint points."""
     study = records.study
     table = TrialTable(study, records.scale, records.trials)
-    searched = {name: arm for name, arm in study.arms.items() if len(study.factors_at(records.scale, name)[over]) > 1}
+    searched = {name: study.arms[name] for name in study.arms_at(records.scale) if _is_searched(table, name, over)}
     panels = list(dict.fromkeys(arm.panel for arm in searched.values()))
+    columns = min(len(panels), MOST_COLUMNS)
+    rows = -(-len(panels) // columns)
     with mpl.rc_context(STYLE):
         figure, axes = plt.subplots(
-            1, len(panels), figsize=(PANEL_WIDTH * len(panels), PANEL_HEIGHT), sharey=False, squeeze=False, layout="constrained"
+            rows, columns, figsize=(PANEL_WIDTH * columns, PANEL_HEIGHT * rows), squeeze=False, layout="constrained"
         )
-        for axis, panel in zip(axes[0], panels, strict=True):
+        for spare in axes.ravel()[len(panels) :]:
+            spare.set_visible(False)
+        for axis, panel in zip(axes.ravel(), panels, strict=False):
             arms = [name for name, arm in searched.items() if arm.panel == panel]
             data = pd.concat([_tidy(table, arm, over) for arm in arms], ignore_index=True)
             names = [study.arms[arm].label for arm in arms]
@@ -58,9 +66,11 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> str:
                 markers=list(MARKERS[: len(names)]), markersize=5, ax=axis,
             )  # fmt: skip
             axis.set_xscale("log", base=2)
-            axis.set(xlabel="peak learning rate", ylabel="test loss (nats)", title=panel)
+            proposed = any(study.arms[arm].searched for arm in arms)
+            ylabel = "validation loss of proposals (nats)" if proposed else "test loss (nats)"
+            axis.set(xlabel="peak learning rate", ylabel=ylabel, title=panel)
             axis.legend(title=None, fontsize=8, frameon=False)
-        return _svg(figure)
+        return as_svg(figure)
 
 
 def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], over: str = "peak_lr") -> str:
@@ -74,7 +84,7 @@ def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], 
         several = len({arm.panel for arm in study.arms.values()}) > 1
         names = {name: f"{arm.panel}: {arm.label}" if several else arm.label for name, arm in study.arms.items()}
         for axis, (curve, steps, label) in zip(axes[0], curves, strict=True):
-            for index, arm in enumerate(arm for arm in study.arms if len(table.grid(arm, over)) > 1):
+            for index, arm in enumerate(arm for arm in study.arms_at(records.scale) if _is_searched(table, arm, over)):
                 try:
                     best = tuned_index(arm, over, table)
                 except UndecidableError:  # an arm whose optimum lies on the grid's edge has no tuned LR to show
@@ -85,7 +95,7 @@ def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], 
                 axis.plot(step, values.mean(axis=0), label=names[arm], markersize=4, markevery=0.12, linewidth=1, **style)
             axis.set(xlabel="step", title=label, yscale="linear" if curve == "train_loss" else "log")
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
-        return _svg(figure)
+        return as_svg(figure)
 
 
 def exponents(records: RecordSet) -> str | None:
@@ -111,7 +121,29 @@ def exponents(records: RecordSet) -> str | None:
             axis.set_yscale("log", base=2)
             axis.set_title(textwrap.fill(name, 48), fontsize=10)
             axis.legend(frameon=False)
-        return _svg(figure)
+        return as_svg(figure)
+
+
+def draw_range_test(found: RangeTest, path: Path) -> None:
+    """Loss against the LR of a range test, raw and smoothed, with what each rule picks. `path` ends in .svg or .png."""
+    with mpl.rc_context(STYLE):
+        figure, axis = plt.subplots(figsize=(1.6 * PANEL_WIDTH, 1.2 * PANEL_HEIGHT), layout="constrained")
+        means = found.smoothed
+        axis.plot(found.lr, found.losses.T, color="lightgray", linewidth=0.6, zorder=1)
+        axis.plot(found.lr, means.T, color="black", linewidth=1.2, zorder=2)
+        lowest = np.nanmin(means)
+        top = 1.3 * np.nanmax(means[:, : max(2, means.shape[1] // 10)])
+        for index, (rule, picks) in enumerate(found.picks.items()):
+            lrs = [pick.lr for pick in picks if isinstance(pick, Suggestion)]
+            # Marks of one rule on a line of their own below the curve.
+            height = lowest - (index + 1) * 0.05 * (top - lowest)
+            axis.plot(lrs, [height] * len(lrs), MARKERS[index % len(MARKERS)], label=rule.replace("_", " "), markersize=6)
+        axis.set(
+            xscale="log", xlabel="learning rate", ylabel="training loss (nats)", ylim=(lowest - 0.45 * (top - lowest), top)
+        )
+        figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+        plt.close(figure)
 
 
 def _slope_points(slope: Slope, table: TrialTable) -> tuple[list[float], list[Observation]] | None:
@@ -121,14 +153,25 @@ def _slope_points(slope: Slope, table: TrialTable) -> tuple[list[float], list[Ob
         return None
 
 
+def _is_searched(table: TrialTable, arm: str, over: str) -> bool:
+    """Whether an arm has more than one value of a factor, on a grid or proposed."""
+    return bool(table.study.arms[arm].searched) or len(table.study.factors_at(table.scale, arm).get(over, ())) > 1
+
+
 def _tidy(table: TrialTable, arm: str, over: str) -> pd.DataFrame:
-    """One row a trial of the arm: value, loss (a diverged run counts with its loss at initialization), seed."""
+    """One row a trial of the arm: value, loss (a diverged run counts with its loss at initialization), name of the arm.
+
+    Of an arm that was searched a row a proposal, with the mean over the search's seeds.
+    """
+    if table.study.arms[arm].searched:
+        found = table.tunings[arm]
+        return pd.DataFrame({"value": found.values, "loss": found.losses, "arm": table.study.arms[arm].label})
     losses = table.losses(arm, over, "test_loss")
     grid = np.repeat(table.grid(arm, over), losses.shape[1])
     return pd.DataFrame({"value": grid, "loss": losses.ravel(), "arm": table.study.arms[arm].label})
 
 
-def _svg(figure: Figure) -> str:
+def as_svg(figure: Figure) -> str:
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)

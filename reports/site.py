@@ -9,10 +9,11 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harness.catalog import Register
-from harness.judge import VERDICTS, Verdict, region, spell
+from harness.judge import VERDICTS, Verdict, region, report, spell
 from harness.records import RecordSet
 from harness.spec import Study
-from reports import figures
+from harness.trial_table import TrialTable
+from reports import figures, procedures
 from reports.strip import strip
 from reports.words import power_of_two, share
 
@@ -83,6 +84,7 @@ def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[
     """Everything a study page shows of one scale on one kind of device."""
     trials = records.trials
     environment = json.loads(trials["environment"].iloc[-1])
+    factors = sorted({factor for point in set(trials["point"]) for factor in json.loads(point)})
     name = f"{records.study.name}-{records.scale}-{records.device}"
     drawn: list[tuple[str, str, str | None]] = []
     if records.study.scale(records.scale).judged and not any(verdict.verdict == "invalid" for verdict in verdicts):
@@ -93,6 +95,10 @@ def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[
                 figures.lr_curves(records),
             ),
             ("What the exponents are fitted to, with 95% intervals.", "exponents", figures.exponents(records)),
+            ("Range tests, and what each rule picks from every seed's.", "range-tests", procedures.range_tests(records)),
+            ("Steps to the target against the batch size, at the tuned LR.", "batch", procedures.batch_sweeps(records)),
+            ("The gradient noise scale over training.", "noise", procedures.noise_scales(records)),
+            ("What FP16 would flush to zero, by loss scale.", "underflow", procedures.underflow(records)),
             ("At each arm's tuned learning rate, means over seeds.", "curves", figures.training_curves(records, CURVES)),
         ]
     files = {f"figures/{name}-{kind}.svg": (caption, svg) for caption, kind, svg in drawn if svg is not None}
@@ -103,6 +109,8 @@ def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[
         "records": records,
         "judged": records.study.scale(records.scale).judged,
         "verdicts": verdicts,
+        "reported": _reported(records),
+        "criteria": {judgement.claim: judgement.criteria_at(records.scale) for judgement in records.study.judgements},
         "figures": [(caption, file) for file, (caption, _) in files.items()],
         "machine": {key: environment[key] for key in MACHINE if key in environment},
         "versions": {key: value for key, value in environment.items() if key not in MACHINE},
@@ -112,24 +120,36 @@ def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[
         "data_hash": trials["data_hash"].iloc[0],
         "engine_version": int(trials["engine_version"].iloc[0]),
         "changed": sorted(set(trials["study_hash"]) - {records.study.hash}),
-        "trials": [_trial(row, records.study) for row in trials.to_dict("records")],
-        "factors": sorted(records.study.factors),
+        "trials": [_trial(row, records.study, factors) for row in trials.to_dict("records")],
+        "factors": factors,
         "command": f"make study-{records.study.name} SCALE={records.scale}",
     }
 
 
-def _trial(row: Mapping[Hashable, Any], study: Study) -> dict[str, Any]:
+def _reported(records: RecordSet) -> dict[str, list[str]]:
+    """Claim -> what is shown beside its criteria."""
+    if not records.study.scale(records.scale).judged:
+        return {}
+    table = TrialTable(records.study, records.scale, records.trials, dict(records.failures))
+    return {judgement.claim: report(judgement, table) for judgement in records.study.judgements}
+
+
+def _trial(row: Mapping[Hashable, Any], study: Study, factors: Sequence[str]) -> dict[str, Any]:
     point = json.loads(row["point"])
     return {
         "digest": row["digest"],
         "arm": study.arms[row["arm"]].label if row["arm"] in study.arms else row["arm"],
-        "point": [power_of_two(value) if isinstance(value, float) else str(value) for _, value in sorted(point.items())],
+        "point": [_spelled(point.get(factor, "")) for factor in factors],
         "seed": row["seed"],
         "outcome": row["outcome"] + ("" if pd.isna(row["divergence_step"]) else f" at step {int(row['divergence_step'])}"),
         "losses": [
             "–" if pd.isna(row[name]) else f"{row[name]:.4f}" for name in ("train_loss", "validation_loss", "test_loss")
         ],
     }
+
+
+def _spelled(value: Any) -> str:
+    return power_of_two(value) if isinstance(value, float) else str(value)
 
 
 def _save(path: Path, text: str) -> None:

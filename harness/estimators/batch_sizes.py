@@ -44,7 +44,7 @@ def _tuned_log_steps(observable: AnyTarget, arm: str, table: TrialTable, weights
     steps_GS, censored_GS = _log_steps(observable, arm, table)
     best = int(mean(steps_GS, weights[:1])[0].argmin())
     grid = table.grid(arm, observable.over)
-    if best in (0, len(grid) - 1):
+    if best in (0, len(grid) - 1) and not censored_GS.all():  # where no run gets there, no LR is better than another
         raise UndecidableError(
             "inconclusive", f"arm '{arm}' reaches the target soonest at {grid[best]:.3g}, the edge of its grid; widen the grid"
         )
@@ -64,7 +64,7 @@ def steps_to_target(observable: StepsToTarget, table: TrialTable, weights: Numbe
     return np.asarray(np.exp(seed_mean(np.where(censored, np.nan, steps), weights)))
 
 
-def _runs(
+def runs(
     observable: CriticalBatch | HyperbolaError | DoublingGain, table: TrialTable, weights: Numbers
 ) -> tuple[Numbers, Numbers, Numbers, Flags]:
     """Batch sizes [M], ln S [R, M], weights [R, M] and what is censored [R, M], of all runs of the sweep."""
@@ -76,15 +76,15 @@ def _runs(
 
 
 def critical_batch(observable: CriticalBatch, table: TrialTable, weights: Numbers) -> Numbers:
-    return fits.fit_hyperbola(*_runs(observable, table, weights)).critical_batch
+    return fits.fit_hyperbola(*runs(observable, table, weights)).critical_batch
 
 
 def hyperbola_error(observable: HyperbolaError, table: TrialTable, weights: Numbers) -> Numbers:
-    return fits.leave_one_batch_out_rms(*_runs(observable, table, weights))
+    return fits.leave_one_batch_out_rms(*runs(observable, table, weights))
 
 
 def doubling_gain(observable: DoublingGain, table: TrialTable, weights: Numbers) -> Numbers:
-    knee = float(fits.fit_hyperbola(*_runs(observable, table, weights[:1])).critical_batch[0])
+    knee = float(fits.fit_hyperbola(*runs(observable, table, weights[:1])).critical_batch[0])
     arms = dict(present(observable.points, table))
     pairs = [(size, 2 * size) for size in arms if 2 * size in arms and size <= observable.below * knee]
     if not pairs:

@@ -86,22 +86,40 @@ def underflow_share(observable: UnderflowShare, table: TrialTable, weights: Numb
 
 
 def noise_scale(observable: NoiseScale, table: TrialTable, weights: Numbers) -> Numbers:
-    """|G|^2 = |G_B|^2 - tr(Sigma)/B from the same two batches as tr(Sigma): the squared norm of a batch's gradient is
-    larger than that of the mean by the variance of the batch gradient."""
     arm, over = observable.arm, observable.over
     best = tuned(arm, over, table, weights)
-    configuration = table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])})
-    total, batch = configuration.training.steps, configuration.training.batch_size
-    steps = stacked(table.values(arm, over, "curve_probe_step"))
-    inside = (steps > observable.first * total) & (steps <= observable.last * total)
-    variance = stacked(table.values(arm, over, "curve_probe_gradient_variance"))
-    square = stacked(table.values(arm, over, "curve_probe_gradient_norm")) ** 2
-    trace, signal = (
-        seed_mean(np.nanmean(np.where(inside, part, np.nan), axis=2)[best], weights)
-        for part in (variance * batch, square - variance)
-    )
+    share, *parts = _noise_parts(arm, over, table)
+    inside = (share > observable.first) & (share <= observable.last)
+    trace, signal = (seed_mean(np.nanmean(np.where(inside, part, np.nan), axis=2)[best], weights) for part in parts)
     if signal[0] <= 0:
         raise UndecidableError(
             "inconclusive", f"the squared mean gradient of arm '{arm}' is lost in its noise: probe more steps or a larger batch"
         )
     return np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan)
+
+
+def _noise_parts(arm: str, over: str, table: TrialTable) -> tuple[Numbers, Numbers, Numbers]:
+    """Share of the run, tr(Sigma) and |G|^2 at every probe, [G, S, probes].
+
+    |G|^2 = |G_B|^2 - tr(Sigma)/B from the same two batches as tr(Sigma): the squared norm of a batch's gradient is larger
+    than that of the mean by the variance of the batch gradient.
+    """
+    configuration = table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])})
+    total, batch = configuration.training.steps, configuration.training.batch_size
+    steps = stacked(table.values(arm, over, "curve_probe_step"))
+    variance = stacked(table.values(arm, over, "curve_probe_gradient_variance"))
+    square = stacked(table.values(arm, over, "curve_probe_gradient_norm")) ** 2
+    return steps / total, variance * batch, square - variance
+
+
+# Neighbouring probes that a noise curve averages, each part on its own.
+SMOOTHED_PROBES = 5
+
+
+def noise_curve(arm: str, over: str, table: TrialTable) -> tuple[Numbers, Numbers]:
+    """The noise scale over training at the tuned LR, for a figure: share of the run and examples, nan where not positive."""
+    best = tuned(arm, over, table, table.resamples[:1])[0]
+    share, *parts = (part[best].mean(axis=0) for part in _noise_parts(arm, over, table))
+    window = np.ones(SMOOTHED_PROBES) / SMOOTHED_PROBES
+    trace, signal = (np.convolve(part, window, mode="valid") for part in parts)
+    return np.convolve(share, window, mode="valid"), np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan)

@@ -83,3 +83,13 @@ def test_a_file_without_a_later_column_is_read(study: Study) -> None:
     back = table.decode(table.encode(old))
     assert back.schema.equals(table.SCHEMA)
     assert back.column("taps").null_count == 2
+
+
+def test_a_gpu_scale_that_shares_trials_with_the_laptop_has_no_set(study: Study, trials: pd.DataFrame) -> None:
+    """Its missing trials were never asked for: nothing is invalid. Once it is run as such, it has one."""
+    dump = study.model_dump()
+    dump["scales"]["gpu"] = {"description": "more seeds", "seeds": 7, "device": "cuda"}
+    shared = Study.model_validate(dump)
+    assert [found.scale for found in record_sets(shared, trials, HERE)] == ["laptop"]
+    begun = trials.assign(scale=["gpu", *trials["scale"][1:]])
+    assert [found.scale for found in record_sets(shared, begun, HERE)] == ["laptop", "gpu"]

@@ -1,0 +1,166 @@
+"""Figures of procedures: range tests, steps to a target by batch size, noise scales, underflow by loss scale.
+
+Each is drawn where a study observes it, and is None where it does not.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from harness import fits
+from harness.estimators.batch_sizes import runs
+from harness.estimators.curves import noise_curve
+from harness.estimators.range_tests import picks
+from harness.observe import observe
+from harness.range_test import Suggestion, smoothed
+from harness.records import RecordSet
+from harness.spec import CriticalBatch, FinderPick, NoiseScale, Optimum, Quotient, Spec, UnderflowShare
+from harness.training.probes import LOSS_SCALES
+from harness.trial_table import TrialTable, UndecidableError
+from reports.figures import MARKERS, PANEL_HEIGHT, PANEL_WIDTH, STYLE, as_svg
+
+
+def range_tests(records: RecordSet) -> str | None:
+    """Smoothed loss against the LR for every range test that is compared with a best LR, which a line marks."""
+    table = _table(records)
+    pairs = {
+        found.top.arm: found.bottom
+        for found in _observed(records, Quotient)
+        if isinstance(found.top, FinderPick) and isinstance(found.bottom, Optimum)
+    }
+    if not pairs:
+        return None
+    figure, axes = _panels(len(pairs))
+    for axis, (arm, optimum) in zip(axes, pairs.items(), strict=True):
+        _range_test(axis, arm, optimum, table)
+    handles = {text: handle for axis in axes for handle, text in zip(*axis.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    return as_svg(figure)
+
+
+def _range_test(axis: Axes, arm: str, optimum: Optimum, table: TrialTable) -> None:
+    factor = table.only_factor(arm)
+    (lrs,), (losses,) = table.values(arm, factor, "curve_lr"), table.values(arm, factor, "curve_train_loss")
+    means = [smoothed(np.asarray(loss, dtype=np.float64)) for loss in losses]
+    for lr, mean in zip(lrs, means, strict=True):
+        axis.plot(lr, mean, color="gray", linewidth=0.7)
+    low, high = min(np.nanmin(mean) for mean in means), max(mean[0] for mean in means)
+    for index, rule in enumerate(("divergence", "tenth_of_divergence", "tenth_of_minimum", "steepest_log", "valley", "slide")):
+        found = [pick.lr for pick in picks(arm, rule, table) if isinstance(pick, Suggestion)]
+        height = low - (index + 1) * 0.06 * (high - low)
+        axis.plot(found, [height] * len(found), MARKERS[index], markersize=4, label=rule.replace("_", " "), alpha=0.7)
+    with suppress(UndecidableError):
+        best = observe(optimum, table).estimate
+        axis.axvline(best, linestyle="--", color="black", linewidth=1, label="best LR of whole runs")
+    axis.set(xscale="log", xlabel="learning rate", ylabel="smoothed training loss (nats)", title=table.study.arms[arm].panel)
+    axis.set_ylim(low - 0.45 * (high - low), high + 0.4 * (high - low))
+
+
+def batch_sweeps(records: RecordSet) -> str | None:
+    """Steps to the target against the batch size, every seed, and the fitted hyperbola."""
+    table = _table(records)
+    sweeps = list(dict.fromkeys(_observed(records, CriticalBatch)))
+    if not sweeps:
+        return None
+    figure, axes = _panels(len(sweeps))
+    for axis, sweep in zip(axes, sweeps, strict=True):
+        try:
+            batch, steps, weights, censored = runs(sweep, table, table.resamples[:1])
+        except UndecidableError as error:
+            axis.set_title(str(error), fontsize=7, wrap=True)
+            continue
+        fit = fits.fit_hyperbola(batch, steps, weights, censored)
+        axis.plot(batch[~censored[0]], np.exp(steps[0][~censored[0]]), "o", color="black", markersize=3, label="runs")
+        if censored[0].any():
+            axis.plot(batch[censored[0]], np.exp(steps[0][censored[0]]), "^", color="gray", label="not reached by then")
+        x = np.geomspace(batch.min(), batch.max(), 100)
+        knee = float(fit.critical_batch[0])
+        axis.plot(x, np.exp(fit.log_steps(x)[0]), "--", color="black", label=f"hyperbola, knee at B = {knee:.3g}")
+        axis.axvline(knee, linestyle=":", color="gray")
+        axis.set(xlabel="batch size", ylabel="steps to the target loss", title=table.study.arms[sweep.anchor].panel)
+        axis.set_xscale("log", base=2)
+        axis.set_yscale("log")
+        axis.legend(fontsize=8, frameon=False)
+    return as_svg(figure)
+
+
+def noise_scales(records: RecordSet) -> str | None:
+    """The noise scale over training, seeds averaged and neighbouring probes smoothed, of every arm it is observed in."""
+    table = _table(records)
+    arms = dict.fromkeys((found.arm, found.over) for found in _observed(records, NoiseScale))
+    if not arms:
+        return None
+    figure, axes = _panels(1)
+    for index, (arm, over) in enumerate(arms):
+        try:
+            share, scale = noise_curve(arm, over, table)
+        except UndecidableError:
+            continue
+        label = f"{table.study.arms[arm].panel}: {table.study.arms[arm].label}"
+        axes[0].plot(share, scale, marker=MARKERS[index], markersize=4, linewidth=1, label=label)
+    axes[0].set(yscale="log", xlabel="share of the run", ylabel="gradient noise scale (examples)")
+    axes[0].legend(fontsize=8, frameon=False)
+    return as_svg(figure)
+
+
+def underflow(records: RecordSet) -> str | None:
+    """Share of gradients that FP16 flushes to zero against the loss scale."""
+    table = _table(records)
+    arms = dict.fromkeys((found.arm, found.of) for found in _observed(records, UnderflowShare))
+    if not arms:
+        return None
+    figure, axes = _panels(1)
+    for index, (arm, of) in enumerate(arms):
+        try:
+            shares = [
+                observe(UnderflowShare(arm=arm, of=of, scale_exponent=exponent), table).estimate
+                for exponent in range(len(LOSS_SCALES))
+            ]
+        except UndecidableError:
+            continue
+        axes[0].plot(LOSS_SCALES, shares, marker=MARKERS[index], linewidth=1, label=f"{of} gradients")
+    axes[0].set_xscale("log", base=2)
+    axes[0].set_yscale("symlog", linthresh=1e-6)
+    axes[0].set(xlabel="loss scale", ylabel="share flushed to zero in FP16", ylim=(0, 1))
+    axes[0].legend(fontsize=8, frameon=False)
+    return as_svg(figure)
+
+
+def _table(records: RecordSet) -> TrialTable:
+    return TrialTable(records.study, records.scale, records.trials)
+
+
+def _observed(records: RecordSet, kind: type) -> Iterator[Any]:
+    """Every observable of a kind that the study judges or reports, however deep it lies."""
+    for judgement in records.study.judgements:
+        for observed in (*judgement.criteria_at(records.scale), *judgement.reported):
+            yield from (part for part in _parts(observed.observe) if isinstance(part, kind))
+
+
+def _parts(observable: Spec) -> Iterator[Spec]:
+    yield observable
+    for _, value in observable:
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Spec):
+                yield from _parts(part)
+            elif isinstance(part, tuple):
+                yield from (each for item in part if isinstance(item, Spec) for each in _parts(item))
+
+
+def _panels(count: int) -> tuple[Figure, list[Axes]]:
+    with mpl.rc_context(STYLE):
+        columns = min(count, 2)
+        rows = -(-count // columns)
+        figure, axes = plt.subplots(
+            rows, columns, figsize=(PANEL_WIDTH * columns, PANEL_HEIGHT * rows), squeeze=False, layout="constrained"
+        )
+    flat = list(axes.ravel())
+    for spare in flat[count:]:
+        spare.set_visible(False)
+    return figure, flat[:count]

@@ -1,0 +1,144 @@
+"""Number formats against torch's, and loss scaling against torch.amp.GradScaler, step for step."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from harness.data.text import Text
+from harness.spec import Configuration, Measurement, Training, Workload
+from harness.training.network import PackedNetwork
+from harness.training.pack import Lane, Pack
+from harness.training.precision import Fp8Product, LossScaler, rounded
+from harness.training.probes import FP16_FLUSHED, LOSS_SCALES, underflow_shares
+
+WORKLOAD = Workload(width=8, depth=1, heads=2, context=8)
+MEASUREMENT = Measurement(probes=2, evaluations=1, evaluation_examples=4, final_examples=4)
+LANES = 3
+
+
+def scaled_lanes(**changes: Any) -> list[Training]:
+    return [Training(precision="fp16", loss_scaling="dynamic", **changes)] * LANES
+
+
+def test_the_scale_follows_grad_scaler() -> None:
+    """Each lane meets its own overflows; torch's scaler drives one parameter with the same ones."""
+    generator = torch.Generator().manual_seed(0)
+    finite_TK = torch.rand(60, LANES, generator=generator) > 0.2
+    ours = LossScaler(scaled_lanes(scale_growth_interval=3), torch.device("cpu"))
+    seen = []
+    for finite_K in finite_TK:
+        ours.update(finite_K)
+        seen.append(ours.state["scale"].clone())
+    for lane in range(LANES):
+        parameter = torch.nn.Parameter(torch.ones(1))
+        optimizer = torch.optim.SGD([parameter], lr=0.0)
+        scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16, growth_interval=3)
+        for step, finite in enumerate(finite_TK[:, lane].tolist()):
+            optimizer.zero_grad()
+            scaler.scale(parameter.sum() * (1.0 if finite else math.inf)).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            assert scaler.get_scale() == float(seen[step][lane]), (lane, step)
+
+
+def test_a_pack_follows_grad_scaler(text: Text) -> None:
+    """Losses, skipped updates, scales and weights of a lane against torch's scaler and AdamW, from a scale that overflows."""
+    training = Training(
+        precision="fp16", loss_scaling="dynamic", loss_scale=2.0**24, scale_growth_interval=5, steps=24, batch_size=4,
+        peak_lr=2.0**-6, clip_norm=0.5, weight_decay=0.0,
+    )  # fmt: skip
+    configuration = Configuration(workload=WORKLOAD, training=training, measurement=MEASUREMENT)
+    pack = Pack([Lane(configuration, seed) for seed in (1, 2)], text)
+    plain = PackedNetwork(WORKLOAD, text.facts, [2], torch.device("cpu"), "fp16")
+    weights = list(plain.views.values())
+    optimizer = torch.optim.AdamW(weights, weight_decay=0.0)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**24, growth_interval=5)
+    skipped = 0
+    for step in range(training.steps):
+        inputs, targets = pack._batch()
+        for group in optimizer.param_groups:
+            group["lr"] = float(pack.lr_SK[step, 1])
+        optimizer.zero_grad()
+        loss = plain.losses(inputs[1:2], targets[1:2]).sum()
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        skipped += not all(weight.grad.isfinite().all() for weight in weights)
+        torch.nn.utils.clip_grad_norm_(weights, 0.5)
+        scaler.step(optimizer)
+        scaler.update()
+        pack._train_step()
+        assert float(pack.scaler.state["scale"][1]) == scaler.get_scale(), step
+        assert float(pack.records["train_loss"][step, 1]) == pytest.approx(float(loss.detach()), abs=2e-3)
+    assert skipped > 3
+    assert float(pack.scaler.state["updates"][1]) == training.steps - skipped
+    # Adam turns the rounding of near-zero gradients into whole steps: single entries differ, the many do not.
+    assert float((pack.network.flat_KP[1:2] - plain.flat_KP.detach()).abs().mean()) < 1e-3
+
+
+def test_a_skipped_update_leaves_the_lane_as_it_was(text: Text) -> None:
+    training = Training(precision="fp16", loss_scaling="dynamic", loss_scale=2.0**40, steps=5, batch_size=4)
+    configuration = Configuration(workload=WORKLOAD, training=training, measurement=MEASUREMENT)
+    pack = Pack([Lane(configuration, 0)], text)
+    before = {name: value.clone() for name, value in pack.state().items()}
+    pack._train_step()
+    assert torch.equal(pack.state()["parameters"], before["parameters"])
+    assert torch.equal(pack.state()["optimizer.second"], before["optimizer.second"])
+    assert float(pack.scaler.state["scale"]) == 2.0**39
+
+
+def test_fp8_rounds_as_torch_does() -> None:
+    values = torch.randn(2, 50, generator=torch.Generator().manual_seed(1)) * torch.tensor([[1.0], [1e-3]])
+    assert torch.equal(rounded(values, torch.float8_e4m3fn, False), values.to(torch.float8_e4m3fn).float())
+    scaled = rounded(values, torch.float8_e4m3fn, True)
+    for lane in range(2):
+        factor = 448.0 / values[lane].abs().max()
+        assert torch.allclose(scaled[lane], (values[lane] * factor).to(torch.float8_e4m3fn).float() / factor)
+    # Three bits of mantissa: half a unit is a sixteenth; unscaled small values are flushed instead.
+    assert float(((scaled - values).abs() / values.abs()).median()) < 1 / 16
+    assert float(rounded(torch.full((1, 1), 1e-4), torch.float8_e4m3fn, False)) == 0.0
+    assert float(rounded(torch.full((1, 1), 1e6), torch.float8_e5m2, False)) == 57344.0
+    assert float(rounded(torch.zeros(1, 1), torch.float8_e4m3fn, True)) == 0.0
+
+
+def test_fp8_products_round_operands_and_gradients() -> None:
+    generator = torch.Generator().manual_seed(2)
+    x, weight = (torch.randn(shape, generator=generator).requires_grad_() for shape in ((2, 5, 4), (2, 4, 3)))
+    product = Fp8Product.apply(x, weight, True)
+    x8, weight8 = rounded(x.detach(), torch.float8_e4m3fn, True), rounded(weight.detach(), torch.float8_e4m3fn, True)
+    assert torch.allclose(product, torch.bmm(x8, weight8))
+    upstream = torch.randn(product.shape, generator=generator)
+    product.backward(upstream)
+    upstream8 = rounded(upstream, torch.float8_e5m2, True)
+    assert torch.allclose(x.grad, torch.bmm(upstream8, weight8.transpose(1, 2)))
+    assert torch.allclose(weight.grad, torch.bmm(x8.transpose(1, 2), upstream8))
+
+
+def test_underflow_is_what_casting_flushes(text: Text) -> None:
+    """The share of weight gradients against torch's own cast to FP16, at every loss scale."""
+    network = PackedNetwork(WORKLOAD, text.facts, [0, 1], torch.device("cpu"), "fp32")
+    index = torch.from_numpy(text.batch_index(0, 0, 512, WORKLOAD.context)[0].reshape(2, 256))
+    inputs, targets = text.gather(text.arrays("train"), index, WORKLOAD.context)
+    _, gradient_KP = network.gradient(inputs, targets)
+    shares = underflow_shares(network, inputs, targets)
+    for column, scale in enumerate(LOSS_SCALES):
+        cast = (gradient_KP * scale).half()
+        expected = ((gradient_KP != 0) & (cast == 0)).sum(1) / (gradient_KP != 0).sum(1)
+        assert torch.allclose(shares["underflow_weight"][:, column], expected, atol=1e-6)
+    activation = shares["underflow_activation"]
+    assert (activation[:, 0] > activation[:, -1]).all()
+    assert float(torch.tensor(FP16_FLUSHED).half()) == 0.0
+    assert float(torch.tensor(FP16_FLUSHED * (1 + 2**-10)).half()) > 0.0
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16", "fp8", "fp8_unscaled"])
+def test_every_format_trains_near_fp32(text: Text, precision: str) -> None:
+    losses = {}
+    for name in ("fp32", precision):
+        training = Training(precision=name, steps=30, batch_size=8, peak_lr=2.0**-6)
+        pack = Pack([Lane(Configuration(workload=WORKLOAD, training=training, measurement=MEASUREMENT), 0)], text)
+        pack.advance()
+        losses[name] = pack.results()[0].curves["train_loss"]
+    assert losses[precision] != losses["fp32"], "the format has no effect"
+    assert losses[precision][-1] == pytest.approx(losses["fp32"][-1], rel=0.05)
