@@ -15,7 +15,9 @@ READY := $(VENV)/.ready
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true
 
-.PHONY: help setup test lint check reports mlflow doctor clean
+STUDIES := warmup lr_finder batch_scaling critical_batch precision decay mup_transfer
+
+.PHONY: help setup studies test lint check reports mlflow doctor clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -38,6 +40,9 @@ $(READY): pyproject.toml constraints.txt
 
 study-%: $(READY) ## run a study, judge it and write its page, e.g. make study-warmup
 	@$(BIN)/folklore run $* $(if $(SCALE),--scale $(SCALE)) $(ARGS)
+
+studies: $(READY) ## run all seven studies, one after the other
+	@for study in $(STUDIES); do $(BIN)/folklore run $$study $(if $(SCALE),--scale $(SCALE)) $(ARGS) || exit $$?; done
 
 test: $(READY) ## run the tests
 	@$(BIN)/python -m pytest

@@ -92,7 +92,9 @@ def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_pla
     for workload in {configuration.workload for configuration in configurations}:
         model_of(workload)
         if not only_plan:
-            data.load(datasets[workload.dataset]).check(workload.context)
+            chosen = data.load(datasets[workload.dataset])
+            chosen.check(workload.context)
+            chosen.training_arrays(workload.label_noise)
     device = _device(study, scale, options, only_plan, {each.training.precision for each in configurations})
     free = device.memory_bytes if device.is_assumed else available_memory_bytes(device)
     heaviest = max(configurations, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))

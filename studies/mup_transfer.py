@@ -28,10 +28,13 @@ MUP = {"parametrization": "mup"}
 # says is learnt.
 CHECK = {"steps": 5, "zero_readout": True}
 CHECK_LR = {"peak_lr": (2.0**-5,)}
+# 32x in width.
+ON_GPU = ("gpu", "cluster")
 
 STUDY = Study(
     name="mup_transfer",
-    version=1,
+    # Version 1: five seeds from 100, wider grids, widths to 128 at every scale; its curves placed these grids (LOG.md).
+    version=2,
     title="Learning-rate transfer across widths",
     question="Does the best learning rate move with width, and does muP hold it still?",
     # Constant LR and few steps: a workload on which the standard parametrization does shift. With decay and longer runs it
@@ -51,27 +54,49 @@ STUDY = Study(
             label="width 16", panel="standard", settings={**STANDARD, "width": 16}, factors={"peak_lr": log2_grid(-9, -5)}
         ),
         "sp_32": Arm(
-            label="width 32", panel="standard", settings={**STANDARD, "width": 32}, factors={"peak_lr": log2_grid(-10, -6)}
+            label="width 32", panel="standard", settings={**STANDARD, "width": 32}, factors={"peak_lr": log2_grid(-9, -6)}
         ),
         "sp_64": Arm(
-            label="width 64", panel="standard", settings={**STANDARD, "width": 64}, factors={"peak_lr": log2_grid(-11, -7)}
+            label="width 64", panel="standard", settings={**STANDARD, "width": 64}, factors={"peak_lr": log2_grid(-10, -7)}
         ),
         # Up to where the LR tuned at width 16 may lie: its regret is judged here.
         "sp_128": Arm(
-            label="width 128", panel="standard", settings={**STANDARD, "width": 128}, factors={"peak_lr": log2_grid(-12, -6)}
+            label="width 128", panel="standard", settings={**STANDARD, "width": 128}, factors={"peak_lr": log2_grid(-11, -6)}
+        ),
+        "sp_256": Arm(
+            label="width 256",
+            panel="standard",
+            settings={**STANDARD, "width": 256},
+            factors={"peak_lr": log2_grid(-13, -8)},
+            scales=ON_GPU,
+        ),
+        "sp_512": Arm(
+            label="width 512",
+            panel="standard",
+            settings={**STANDARD, "width": 512},
+            factors={"peak_lr": log2_grid(-14, -6)},
+            scales=ON_GPU,
         ),
         "mup_16": Arm(label="width 16", panel="muP", settings={**MUP, "width": 16}),
         "mup_32": Arm(label="width 32", panel="muP", settings={**MUP, "width": 32}),
         "mup_64": Arm(label="width 64", panel="muP", settings={**MUP, "width": 64}),
         "mup_128": Arm(label="width 128", panel="muP", settings={**MUP, "width": 128}),
+        "mup_256": Arm(label="width 256", panel="muP", settings={**MUP, "width": 256}, scales=ON_GPU),
+        "mup_512": Arm(label="width 512", panel="muP", settings={**MUP, "width": 512}, scales=ON_GPU),
         "check_16": Arm(label="width 16", panel="check", settings={**MUP, **CHECK, "width": 16}, factors=CHECK_LR),
         "check_32": Arm(label="width 32", panel="check", settings={**MUP, **CHECK, "width": 32}, factors=CHECK_LR),
         "check_64": Arm(label="width 64", panel="check", settings={**MUP, **CHECK, "width": 64}, factors=CHECK_LR),
         "check_128": Arm(label="width 128", panel="check", settings={**MUP, **CHECK, "width": 128}, factors=CHECK_LR),
+        "check_256": Arm(
+            label="width 256", panel="check", settings={**MUP, **CHECK, "width": 256}, factors=CHECK_LR, scales=ON_GPU
+        ),
+        "check_512": Arm(
+            label="width 512", panel="check", settings={**MUP, **CHECK, "width": 512}, factors=CHECK_LR, scales=ON_GPU
+        ),
     },
-    factors={"peak_lr": log2_grid(-9, -5)},
-    seeds=5,
-    first_seed=100,
+    factors={"peak_lr": log2_grid(-8, -5)},
+    seeds=7,
+    first_seed=500,
     scales={
         "smoke": Scale(
             description="plumbing in seconds, never judged",
@@ -89,7 +114,7 @@ STUDY = Study(
         ),
         "laptop": Scale(description="two CPU cores, at most five minutes of training"),
         "gpu": Scale(
-            description="one GPU, about a minute; the same arms, a longer context and a larger batch",
+            description="one GPU, about a minute; widths to 512, a longer context and a larger batch",
             device="cuda",
             workload={"context": 64},
             training={"batch_size": 32, "steps": 300, "precision": "tf32"},
@@ -121,6 +146,8 @@ STUDY = Study(
                             (32, Optimum(arm="sp_32")),
                             (64, Optimum(arm="sp_64")),
                             (128, Optimum(arm="sp_128")),
+                            (256, Optimum(arm="sp_256")),
+                            (512, Optimum(arm="sp_512")),
                         )
                     ),
                     supported=AtMost(value=-0.3),
@@ -139,6 +166,8 @@ STUDY = Study(
                             (32, Optimum(arm="mup_32")),
                             (64, Optimum(arm="mup_64")),
                             (128, Optimum(arm="mup_128")),
+                            (256, Optimum(arm="mup_256")),
+                            (512, Optimum(arm="mup_512")),
                         )
                     ),
                     supported=Within(low=-0.2, high=0.2),
@@ -155,6 +184,14 @@ STUDY = Study(
                     supported=AtMost(value=0.01),
                     refuted=AtLeast(value=0.01),
                     unit="relative",
+                ),
+                Criterion(
+                    name="loss at width 512 with the LR tuned at width 16, over its own best, muP",
+                    observe=TransferRegret(arm="mup_512", tuned_for="mup_16"),
+                    supported=AtMost(value=0.01),
+                    refuted=AtLeast(value=0.01),
+                    unit="relative",
+                    scales=ON_GPU,
                 ),
                 Criterion(
                     name="regret in standard parametrization minus regret under muP",
@@ -177,7 +214,16 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="largest slope of log activation size on log width, muP",
-                    observe=ActivationSlope(points=((16, "check_16"), (32, "check_32"), (64, "check_64"), (128, "check_128"))),
+                    observe=ActivationSlope(
+                        points=(
+                            (16, "check_16"),
+                            (32, "check_32"),
+                            (64, "check_64"),
+                            (128, "check_128"),
+                            (256, "check_256"),
+                            (512, "check_512"),
+                        )
+                    ),
                     supported=AtMost(value=0.1),
                     refuted=AtLeast(value=0.1),
                 ),

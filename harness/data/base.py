@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from harness.errors import UserError
+
 Split = Literal["train", "validation", "test"]
 Index = NDArray[np.int64]
 
@@ -48,6 +50,12 @@ class Dataset(ABC):
     @abstractmethod
     def arrays(self, split: Split) -> tuple[Tensor, ...]:
         """A split's content, to be moved to the device once."""
+
+    def training_arrays(self, label_noise: float) -> tuple[Tensor, ...]:
+        """The training split, with a share of its labels drawn at random where it has labels. Raises UserError where not."""
+        if label_noise:
+            raise UserError(f"label_noise = {label_noise}: dataset '{self.name}' is a text and has no labels; leave it at 0")
+        return self.arrays("train")
 
     @abstractmethod
     def gather(self, arrays: tuple[Tensor, ...], index: Tensor, context: int) -> tuple[Tensor, Tensor]:

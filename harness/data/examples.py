@@ -41,6 +41,14 @@ class Examples(Dataset):
         features, labels = self.splits[split]
         return torch.from_numpy(features), torch.from_numpy(labels)
 
+    def training_arrays(self, label_noise: float) -> tuple[Tensor, ...]:
+        """The same labels are replaced for every seed, each by one of all classes with equal chances."""
+        features, labels = self.arrays("train")
+        generator = numpy_generator(0, "label noise", 0)
+        replaced = generator.random(len(labels)) < label_noise
+        drawn = generator.integers(0, self.facts.classes, size=len(labels))
+        return features, torch.where(torch.from_numpy(replaced), torch.from_numpy(drawn), labels)
+
     def gather(self, arrays: tuple[Tensor, ...], index: Tensor, context: int) -> tuple[Tensor, Tensor]:
         features, labels = arrays
         return features[index], labels[index]

@@ -13,7 +13,9 @@ PrecisionName = Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp8_unscaled"]
 
 
 class Workload(Spec):
-    """A model and the data it is trained on. `heads` and `context` matter to a GPT alone, `feature_scale` to the others."""
+    """A model and the data it is trained on. `heads` and `context` matter to a GPT alone, `feature_scale` and `label_noise` to
+    the others.
+    """
 
     model: Literal["gpt", "mlp", "cnn"] = "gpt"
     dataset: str = "python-docs"
@@ -25,6 +27,12 @@ class Workload(Spec):
     base_width: int = Field(default=32, ge=1, description="muP: the width at which both parametrizations are the same")
     zero_readout: bool = Field(default=False, description="start the readout at zero")
     feature_scale: float = Field(default=1.0, gt=0, description="what the features are multiplied by, as if not normalized")
+    label_noise: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="share of the training labels that are drawn at random, once; raises gradient noise",
+    )
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:
@@ -146,6 +154,7 @@ PER_LANE = {
 # Fields added after trials of studies were first published. At their defaults they do not enter a study's hash.
 LATER_FIELDS = {
     "feature_scale",
+    "label_noise",
     "ramp_start",
     "patience",
     "loss_scaling",

@@ -73,7 +73,7 @@ class Pack:
         self.lr_multiplier_P = None
         if any(multiplier != 1.0 for multiplier in multipliers):
             self.lr_multiplier_P = self.network.spread(multipliers)
-        self.arrays = self._arrays("train")
+        self.arrays = tuple(array.to(self.device) for array in dataset.training_arrays(self.workload.label_noise))
         self.probe_steps = probe_steps(self.training.steps, self.measurement)
         self.evaluation_steps = evaluation_steps(self.training.steps, self.measurement)
         self.taps = self._tap_names()

@@ -147,6 +147,7 @@ PINNED = {
         "base_width": 32,
         "zero_readout": False,
         "feature_scale": 1.0,
+        "label_noise": 0.0,
     },
     "training": {
         "optimizer": "adamw",

@@ -64,3 +64,20 @@ def test_every_scale_plans(name: str) -> None:
 def test_the_nearest_study_is_named() -> None:
     with pytest.raises(UserError, match="no study named 'warmpu': did you mean 'warmup'"):
         load_study("warmpu")
+
+
+def test_make_studies_runs_all_of_them() -> None:
+    line = next(line for line in (FOLDER.parent / "Makefile").read_text().splitlines() if line.startswith("STUDIES :="))
+    assert sorted(line.split(":=")[1].split()) == study_names()
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_judged_scale_has_five_paired_seeds(name: str) -> None:
+    study = load_study(name)
+    assert all(study.seeds_at(scale) >= 5 for scale in study.scales if study.scales[scale].judged)
+
+
+def test_mup_transfer_reaches_32x_on_a_gpu() -> None:
+    study = load_study("mup_transfer")
+    widths = {study.configuration("gpu", arm, {}).workload.width for arm in study.arms_at("gpu") if arm.startswith("mup_")}
+    assert max(widths) / min(widths) == 32
