@@ -119,6 +119,7 @@ def _verdict(
     reason = deciding.reason
     if verdict in (SUPPORTED, REFUTED) and p_adjusted > ALPHA:
         reason += f"; but p = {p_adjusted:.2g} once corrected for its criteria and the study's {len(study.judgements)} claims"
+        reason += _what_would_outweigh(min(deciding.p_supported, deciding.p_refuted), p_adjusted, deciding.seeds)
         verdict = INCONCLUSIVE
     elif verdict == SUPPORTED and len(findings) > 1:
         reason = f"all {len(findings)} criteria hold; " + reason
@@ -198,6 +199,16 @@ def _what_would_settle(seen: Observation, criterion: Criterion) -> str:
         return f"not even {MOST_ADVISED_SEEDS} seeds would settle it if estimate and spread stay as they are"
     more = needed - seen.seeds
     return f"about {more} more seed{'s' * (more != 1)} would settle it if estimate and spread stay as they are"
+
+
+def _what_would_outweigh(p: float, p_adjusted: float, seeds: int) -> str:
+    """How many more seeds would carry a p value over its correction, if estimate and spread stay as they are."""
+    distance = float(stats.t.isf(p / 2, seeds - 1))
+    for more in range(1, MOST_ADVISED_SEEDS):
+        grown = 2 * stats.t.sf(distance * math.sqrt((seeds + more) / seeds), seeds + more - 1)
+        if grown * p_adjusted / p <= ALPHA:
+            return f"; about {more} more seed{'s' * (more != 1)} would settle it"
+    return ""
 
 
 def seeds_needed(seen: Observation, rule: Rule) -> int | None:

@@ -7,7 +7,7 @@ axis for ratios. For a mean this is Student's interval; a percentile interval wo
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from harness.spec import (
     LEVEL,
     CriticalBatch,
     CureRate,
+    CurveDistance,
     CurveMedian,
     CurveRatio,
     DivergenceTime,
@@ -34,6 +35,7 @@ from harness.spec import (
     OperationError,
     Optimum,
     Quotient,
+    RankCorrelation,
     Rule,
     Scaled,
     Share,
@@ -42,6 +44,8 @@ from harness.spec import (
     Spread,
     StepsToTarget,
     SuggestionRate,
+    TrajectoryGap,
+    UnderflowShare,
     Unmeasured,
 )
 from harness.trial_table import RESAMPLES, Numbers, TrialTable, UndecidableError
@@ -67,6 +71,13 @@ RATIOS = (
     MemoryRatio,
     Spread,
 )
+# What an observation cannot be beyond; an interval ends there.
+BOUNDS: dict[type, tuple[float, float]] = {
+    RankCorrelation: (-1.0, 1.0),
+    UnderflowShare: (0.0, 1.0),
+    CurveDistance: (0.0, math.inf),
+    TrajectoryGap: (0.0, math.inf),
+}
 # A spread over fewer seeds than this is no spread.
 LEAST_SEEDS = 3
 
@@ -109,7 +120,9 @@ def observe(observable: Observable, table: TrialTable) -> Observation:
         share = 1 - len(defined) / RESAMPLES
         raise UndecidableError("inconclusive", f"the estimate does not exist in {share:.0%} of the resamples; add seeds")
     seeds = _contributing_seeds(observable, table)
-    return student_interval(float(values[0]), defined, seeds, log_axis=_on_log_axis(observable))
+    seen = student_interval(float(values[0]), defined, seeds, log_axis=_on_log_axis(observable))
+    least, most = BOUNDS.get(type(observable), (-math.inf, math.inf))
+    return replace(seen, low=max(seen.low, least), high=min(seen.high, most))
 
 
 def student_interval(estimate: float, resampled: Numbers, seeds: int, log_axis: bool) -> Observation:

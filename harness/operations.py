@@ -48,15 +48,15 @@ def _softmax(x_RW: Tensor) -> Tensor:
 
 def _matmul(x_RW: Tensor) -> Tensor:
     weight = torch.randn(WIDTH, WIDTH, generator=torch_generator(0, "operations:weight"), dtype=torch.float64) / WIDTH**0.5
-    return (
-        (x_RW.float() @ weight.to(x_RW.dtype).float()).to(x_RW.dtype)
-        if x_RW.dtype in FORMATS.values()
-        else (x_RW @ weight.to(x_RW.dtype))
-    )
+    weight = weight.to(x_RW.dtype)
+    if x_RW.dtype not in FORMATS.values():
+        return torch.mm(x_RW, weight)
+    return torch.mm(x_RW.float(), weight.float()).to(x_RW.dtype)
 
 
 def _gelu(x_RW: Tensor) -> Tensor:
-    return x_RW * (1 + torch.erf(x_RW / 2**0.5)) / 2
+    product: Tensor = x_RW * (1 + torch.erf(x_RW / 2**0.5)) / 2
+    return product
 
 
 OPERATIONS: dict[str, Callable[[Tensor], Tensor]] = {

@@ -116,7 +116,9 @@ def make_plan(
     groups: list[tuple[list[tuple[str, dict[str, Value]]], Sequence[int]]] = []
     judged = list(points(study, scale))
     if search is not None:
-        proposed = [(arm, {search.factor: value}) for arm, values in proposals.items() for value in values]
+        proposed: list[tuple[str, dict[str, Value]]] = [
+            (arm, {search.factor: value}) for arm, values in proposals.items() for value in values
+        ]
         groups.append((proposed, search.seed_numbers))
         judged += [(arm, {search.factor: value}) for arm, value in chosen.items()]
     groups.append((judged, study.seed_numbers_at(scale)))

@@ -87,9 +87,10 @@ def _is_of_scale(found: RecordSet, trials: pd.DataFrame) -> bool:
 def _origins(trials: pd.DataFrame) -> Iterator[tuple[str, int, dict[str, str]]]:
     """Every device, engine version and combination of data that trials were made with."""
     found: dict[tuple[str, int], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for row in trials.drop_duplicates(["device", "engine_version", "data_hash", "pack"]).itertuples(index=False):
-        dataset = json.loads(str(row.configuration))["workload"]["dataset"]
-        found[str(row.device), int(row.engine_version)][dataset].add(str(row.data_hash))  # type: ignore[call-overload]
+    first = trials.drop_duplicates(["device", "engine_version", "data_hash", "pack"])
+    columns = (first[name] for name in ("device", "engine_version", "configuration", "data_hash"))
+    for device, engine_version, configuration, data_hash in zip(*columns, strict=True):
+        found[device, int(engine_version)][json.loads(configuration)["workload"]["dataset"]].add(data_hash)
     for (device, engine_version), hashes in found.items():
         for combination in itertools.product(*(sorted(each) for each in hashes.values())):
             yield device, engine_version, dict(zip(hashes, combination, strict=True))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import optuna
 import pandas as pd
-from optuna.distributions import FloatDistribution
+from optuna.distributions import BaseDistribution, FloatDistribution
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 
 from harness.plan import Plan
@@ -44,7 +44,7 @@ def propose(search: Search, seed: int, losses: Mapping[float, float]) -> list[fl
     losses: proposal -> mean validation loss in nats, of what is trained.
     """
     study = optuna.create_study(direction="minimize", sampler=_sampler(search, seed))
-    distribution = {search.factor: FloatDistribution(search.low, search.high, log=True)}
+    distribution: dict[str, BaseDistribution] = {search.factor: FloatDistribution(search.low, search.high, log=True)}
     proposed: list[float] = []
     for _ in range(search.rounds):
         asked = [study.ask(distribution) for _ in range(search.proposals)]

@@ -139,8 +139,9 @@ def _table(records: RecordSet) -> TrialTable:
 def _observed(records: RecordSet, kind: type) -> Iterator[Any]:
     """Every observable of a kind that the study judges or reports, however deep it lies."""
     for judgement in records.study.judgements:
-        for observed in (*judgement.criteria_at(records.scale), *judgement.reported):
-            yield from (part for part in _parts(observed.observe) if isinstance(part, kind))
+        judged = [each.observe for each in judgement.criteria_at(records.scale)]
+        for observable in [*judged, *(each.observe for each in judgement.reported)]:
+            yield from (part for part in _parts(observable) if isinstance(part, kind))
 
 
 def _parts(observable: Spec) -> Iterator[Spec]:

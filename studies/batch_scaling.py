@@ -200,7 +200,7 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Scikit-learn's digits, 1079 training images, 60% of them with a label drawn at random: 8192 examples are eight passes.",
+        "Scikit-learn's digits, 1079 training images, 60% of their labels drawn at random: 8192 examples are eight passes.",
         "A ReLU network of two hidden layers; one schedule (cosine to 10%), no warmup but in its own arms.",
         "B up to 64 is taken to lie below a quarter of the critical batch size and 512 above it. The noise scale that says so"
         " is measured in the same runs and stands beside the exponents.",

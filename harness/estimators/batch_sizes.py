@@ -35,7 +35,7 @@ def _log_steps(observable: AnyTarget, arm: str, table: TrialTable) -> tuple[Numb
     begin = np.concatenate([[0.0], steps[:-1]])[first]
     fall = np.where(prior > after, prior - after, 1.0)
     passed = begin + (steps[first] - begin) * np.clip((prior - target) / fall, 0.0, 1.0)
-    censored = ~reached.any(axis=2)
+    censored = np.logical_not(reached.any(axis=2))
     return np.log(np.where(censored, steps[-1], np.maximum(passed, 1.0))), censored
 
 

@@ -1,7 +1,7 @@
 """A study: what is varied, at which scales, and what would support or refute each claim, fixed before anything runs."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
@@ -273,8 +273,9 @@ class Study(Spec):
         if len(set(claims)) < len(claims):
             raise ValueError("a claim is judged twice: give one judgement several criteria instead")
         for judgement in self.judgements:
-            for observed in (*judgement.criteria, *judgement.reported):
-                _require_known("arm", arms_of(observed.observe), self.arms)
+            observed = [each.observe for each in judgement.criteria] + [each.observe for each in judgement.reported]
+            for observable in observed:
+                _require_known("arm", arms_of(observable), self.arms)
             for criterion in judgement.criteria:
                 _require_known("scale", criterion.scales or (), self.scales)
                 searched = [over for leaf in leaves(criterion.observe) if (over := getattr(leaf, "over", None))]
@@ -373,7 +374,7 @@ def _without_words(value: Any) -> Any:
     return [_without_words(each) for each in value] if isinstance(value, list) else value
 
 
-def _overlay(base: AnySpec, *layers: dict[str, Value]) -> AnySpec:
+def _overlay(base: AnySpec, *layers: Mapping[str, Any]) -> AnySpec:
     """The base with those overrides that are fields of it."""
     fields = type(base).model_fields
     known = {name: value for layer in layers for name, value in layer.items() if name in fields}

@@ -74,7 +74,7 @@ FORMATS: dict[str, Callable[[], NumberFormat]] = {
 
 
 def _fp8(x_KNI: Tensor, weight_KIO: Tensor, scaled: bool) -> Tensor:
-    product: Tensor = Fp8Product.apply(x_KNI, weight_KIO, scaled)
+    product: Tensor = Fp8Product.apply(x_KNI, weight_KIO, scaled)  # type: ignore[no-untyped-call]
     return product
 
 

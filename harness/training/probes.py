@@ -91,8 +91,8 @@ def underflow_shares(network: PackedNetwork, inputs: Tensor, targets: Tensor) ->
     losses_K = network.losses(inputs, targets, lambda _, x_K: shown.append(x_K))
     weights = list(network.views.values())
     gradients = torch.autograd.grad(losses_K.sum(), [*shown, *weights])
-    activations, weights = gradients[: len(shown)], gradients[len(shown) :]
-    return dict(zip(UNDERFLOWS, (_flushed(activations), _flushed(weights)), strict=True))
+    parts = gradients[: len(shown)], gradients[len(shown) :]
+    return {name: _flushed(part) for name, part in zip(UNDERFLOWS, parts, strict=True)}
 
 
 def _flushed(gradients: Sequence[Tensor]) -> Tensor:

@@ -126,6 +126,7 @@ def test_holm_runs_over_the_claims_of_the_study(study: Study) -> None:
     found = judge(many, "laptop", "cpu", frame(many, outcome))
     assert {verdict.verdict for verdict in found} == {INCONCLUSIVE}
     assert "once corrected" in found[0].reason
+    assert "more seed" in found[0].reason
 
 
 def test_holm_against_statsmodels() -> None:

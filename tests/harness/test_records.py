@@ -7,7 +7,7 @@ from harness import table
 from harness.plan import make_plan
 from harness.records import HERE, planned_set, record_sets
 from harness.spec import Study
-from tests.harness.helpers import bowl, frame, result
+from tests.harness.helpers import bowl, frame, result, rows
 
 
 def edited(study: Study, **fields: object) -> Study:
@@ -93,3 +93,26 @@ def test_a_gpu_scale_that_shares_trials_with_the_laptop_has_no_set(study: Study,
     assert [found.scale for found in record_sets(shared, trials, HERE)] == ["laptop"]
     begun = trials.assign(scale=["gpu", *trials["scale"][1:]])
     assert [found.scale for found in record_sets(shared, begun, HERE)] == ["laptop", "gpu"]
+
+
+def test_arms_on_two_datasets(study: Study) -> None:
+    """Each trial's digest holds the hash of its own data; other content of one set leaves the other's trials valid."""
+    dump = {**study.model_dump(), "judgements": ()}
+    dump["arms"]["half"]["settings"] = {"model": "mlp", "dataset": "digits"}
+    both = Study.model_validate(dump)
+    hashes = {"python-docs": "text", "digits": "images"}
+    plan = make_plan(both, "laptop", "cpu", hashes, lanes=8)
+    assert {(trial.arm, trial.data_hash) for trial in plan.trials} == {("none", "text"), ("half", "images")}
+    assert all(len({trial.data_hash for trial in pack.trials}) == 1 for pack in plan.packs)
+    other = make_plan(both, "laptop", "cpu", {**hashes, "digits": "others"})
+    assert len(plan.digests & other.digests) == len(plan.digests) / 2
+
+    stored = pd.concat(
+        [
+            table.frame(rows(both, pack.trials, lambda _: result(2.0), pack.key)).assign(data_hash=pack.trials[0].data_hash)
+            for pack in plan.packs
+        ]
+    )
+    (found,) = record_sets(both, stored, HERE)
+    assert len(found.trials) == len(plan.trials)
+    assert found.complete

@@ -217,3 +217,70 @@ def test_steps_follow_from_examples(study: Study) -> None:
     assert equal.configuration("laptop", "half", {}).training.steps == 20
     assert equal.configuration("smoke", "half", {}).training.steps == 2
     assert study.configuration("laptop", "none", {}).training.steps == 10
+
+
+def failure_rate(seeds: int, low: float, high: float) -> dict[str, object]:
+    criterion = {
+        "name": "share",
+        "observe": {"kind": "failure_rate", "arm": "none", "tuned_for": "half"},
+        "supported": {"kind": "at_least", "value": high},
+        "refuted": {"kind": "at_most", "value": low},
+    }
+    return {"seeds": seeds, "judgements": [{"claim": "warmup.improves_best", "criteria": [criterion]}]}
+
+
+def test_seeds_that_no_outcome_could_decide_with(study: Study) -> None:
+    """Five of five failures leave an interval from 0.48 up: above 0.4, not above 0.8; and none of five one up to 0.52."""
+    with pytest.raises(ValueError, match="no outcome of 5 seeds could decide it; add seeds"):
+        changed(study, **failure_rate(5, 0.2, 0.8))
+    changed(study, **failure_rate(5, 0.2, 0.4))
+    changed(study, **failure_rate(17, 0.2, 0.8))
+
+
+def test_a_criterion_of_a_scale_leaves_none_without(study: Study) -> None:
+    dump = study.model_dump()
+    dump["judgements"][0]["criteria"][0]["scales"] = ["smoke"]
+    with pytest.raises(ValueError, match="has no criterion at scale 'laptop'"):
+        Study.model_validate(dump)
+    dump["judgements"][0]["criteria"][0]["scales"] = ["latpop"]
+    with pytest.raises(ValueError, match="did you mean 'laptop'"):
+        Study.model_validate(dump)
+
+
+def test_an_arm_of_single_scales(study: Study) -> None:
+    dump = study.model_dump()
+    dump["arms"]["half"]["scales"] = ["smoke"]
+    only = Study.model_validate(dump)
+    assert only.arms_at("laptop") == ["none"]
+    assert only.arms_at("smoke") == ["none", "half"]
+    dump["arms"]["half"]["scales"] = ["cloud"]
+    with pytest.raises(ValueError, match="no scale named 'cloud'"):
+        Study.model_validate(dump)
+
+
+def test_an_arm_may_set_what_is_measured(study: Study) -> None:
+    dump = study.model_dump()
+    dump["arms"]["half"]["settings"]["evaluations"] = 3
+    dump["scales"]["smoke"]["arm_settings"] = {"none": {"steps": 7}}
+    both = Study.model_validate(dump)
+    assert both.configuration("laptop", "half", {}).measurement.evaluations == 3
+    assert both.configuration("laptop", "none", {}).measurement.evaluations == 1
+    assert both.configuration("smoke", "none", {}).training.steps == 7
+    assert both.configuration("smoke", "half", {}).training.steps == 5
+    dump["scales"]["smoke"]["arm_settings"] = {"nine": {"steps": 7}}
+    with pytest.raises(ValueError, match="no arm named 'nine'"):
+        Study.model_validate(dump)
+
+
+def test_what_is_reported_changes_no_hash(study: Study) -> None:
+    dump = study.model_dump()
+    dump["judgements"][0]["reported"] = [{"name": "beside", "observe": {"kind": "tuned_loss", "arm": "none"}}]
+    assert Study.model_validate(dump).hash == study.hash
+    dump["judgements"][0]["reported"][0]["observe"]["arm"] = "nobody"
+    with pytest.raises(ValueError, match="no arm named 'nobody'"):
+        Study.model_validate(dump)
+
+
+def test_a_later_field_changes_the_hash_once_it_is_used(study: Study) -> None:
+    assert changed(study, training={**study.training.model_dump(), "loss_scale": 2.0}).hash != study.hash
+    assert changed(study, training={**study.training.model_dump(), "loss_scale": 2.0**16}).hash == study.hash

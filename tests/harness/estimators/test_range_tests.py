@@ -1,11 +1,15 @@
 """Picks and regrets from planted range tests and planted loss bowls."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from harness.observe import observe
 from harness.plan import Trial
+from harness.range_test import RULES
 from harness.spec import Arm, FinderPick, FinderRegret, Gap, Spread, Study, SuggestionRate
+from harness.spec.observables import FinderRule
 from harness.training.result import LaneResult
 from harness.trial_table import TrialTable, UndecidableError
 from tests.harness.helpers import frame, result
@@ -89,3 +93,7 @@ def test_a_pick_outside_the_grid_has_no_regret(finder: Study) -> None:
 def test_spread_is_the_largest_over_the_smallest(table: TrialTable) -> None:
     parts = (FinderPick(arm="ramp", rule="divergence"), FinderPick(arm="ramp", rule="tenth_of_divergence"))
     assert observe(Spread(parts=parts), table).estimate == pytest.approx(10.0)
+
+
+def test_a_study_may_name_every_rule() -> None:
+    assert set(get_args(FinderRule)) == {"divergence", *RULES}
