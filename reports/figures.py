@@ -36,7 +36,7 @@ STYLE: dict[Any, Any] = {
 }
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 PANEL_WIDTH, PANEL_HEIGHT = 5.2, 4.0
-MOST_COLUMNS = 3
+MOST_COLUMNS = 2
 # Beyond this many runs single points hide the lines and fill the page.
 MOST_POINTS = 2000
 
