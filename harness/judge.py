@@ -240,7 +240,8 @@ def region(rule: Rule, criterion: Criterion) -> str:
 
 
 def spell(value: float, unit: str = "") -> str:
-    """A number as people read it: relative values in percent, others to three digits."""
+    """A number as people read it: relative values in percent, others to three digits or, from a thousand on, whole."""
     if unit == "relative":
         return f"{value:+.2%}" if value else "0%"
-    return f"{value:.3g}" + (f" {unit}" if unit and unit != "x" else unit)
+    number = f"{value:.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}"
+    return number + (f" {unit}" if unit and unit != "x" else unit)

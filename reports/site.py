@@ -114,7 +114,7 @@ def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[
         "figures": [(caption, file) for file, (caption, _) in files.items()],
         "machine": {key: environment[key] for key in MACHINE if key in environment},
         "versions": {key: value for key, value in environment.items() if key not in MACHINE},
-        "seeds": trials["seed"].nunique(),
+        "seeds": records.study.seeds_at(records.scale),
         "diverged": share(int((trials["outcome"] == "diverged").sum()), len(trials)),
         "minutes": f"{trials['seconds'].sum() / 60:.1f}",
         "data_hash": trials["data_hash"].iloc[0],

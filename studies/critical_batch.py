@@ -53,8 +53,8 @@ HALVES = {"supported": Within(low=1.8, high=2.2), "refuted": Outside(low=1.8, hi
 
 STUDY = Study(
     name="critical_batch",
-    # Version 1 had eight seeds, from 300: too few to settle what it saw; it placed later grids and caps. Versions 2 and 3 (seeds
-    # from 500 and 700) had grids of the MLP that ended at a best LR (LOG.md).
+    # Version 1 had eight seeds, from 300: too few to settle what it saw; it placed later grids. Versions 2 and 3, seeds
+    # from 500 and 700, had grids of the MLP that ended at a best LR (LOG.md).
     version=4,
     title="Critical batch size and gradient noise",
     question="How many steps does a larger batch save, and does the gradient's noise foretell it?",

@@ -1,5 +1,6 @@
 """Trial tables made up in the shape the ledger stores, so that the truth is known."""
 
+import zlib
 from collections.abc import Callable
 
 import numpy as np
@@ -56,5 +57,5 @@ def frame(study: Study, outcome: Callable[[Trial], LaneResult], scale: str = "la
 def bowl(trial: Trial, optimum: float, floor: float, curvature: float = 0.05, noise: float = 0.0) -> float:
     """A loss quadratic in log2 of the LR around an optimum, with noise keyed on the trial."""
     peak_lr = trial.configuration.training.peak_lr
-    generator = np.random.default_rng([trial.seed, abs(hash(trial.arm)) % 1000, int(peak_lr * 1e6)])
+    generator = np.random.default_rng([trial.seed, zlib.crc32(trial.arm.encode()), int(peak_lr * 1e6)])
     return floor + curvature * (np.log2(peak_lr) - optimum) ** 2 + noise * generator.standard_normal()

@@ -158,7 +158,14 @@ def test_seeds_needed_would_be_enough(study: Study) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "text"), [(0.0123, "relative", "+1.23%"), (2.345, "x", "2.35x"), (0.5, "nats", "0.5 nats"), (3, "", "3")]
+    ("value", "unit", "text"),
+    [
+        (0.0123, "relative", "+1.23%"),
+        (2.345, "x", "2.35x"),
+        (0.5, "nats", "0.5 nats"),
+        (3, "", "3"),
+        (65504.0, "", "65504"),
+    ],
 )
 def test_spelling(value: float, unit: str, text: str) -> None:
     assert spell(value, unit) == text
