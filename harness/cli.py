@@ -156,7 +156,7 @@ def run(
         )
         raise typer.Exit(INTERRUPTED)
     _print_verdicts(records.stored_set(ready.plan, ledger).verdicts(), as_json=False)
-    page = _write_pages(files, [*_registered_but(chosen), chosen]) / f"{chosen.name}.html"
+    page = _write_pages(files, [*_registered_but(chosen), chosen], only=[chosen.name]) / f"{chosen.name}.html"
     out.print(f"page: {page}", highlight=False, soft_wrap=True)
     out.print(f"MLflow: {_browse(options, files)}", highlight=False, soft_wrap=True)
     if outcome is not None and outcome.given_up:
@@ -380,8 +380,9 @@ def _registered_but(study: Study) -> list[Study]:
     return [catalog.load_study(name) for name in catalog.study_names() if name != study.name]
 
 
-def _write_pages(store: Store, studies: Sequence[Study], output: Path | None = None) -> Path:
-    """All pages, from the store where it has a study's scale, else from the published evidence."""
+def _write_pages(store: Store, studies: Sequence[Study], output: Path | None = None, only: Sequence[str] | None = None) -> Path:
+    """The index and all pages, or those of some studies, from the store where it has a study's scale, else from the
+    published evidence."""
     if output is None:
         output = Path(store.root if store.is_local else "results").absolute() / "pages"
     sets = []
@@ -389,7 +390,8 @@ def _write_pages(store: Store, studies: Sequence[Study], output: Path | None = N
         own = records.stored_sets(study, Ledger(store, study.name))
         have = {(each.scale, each.device) for each in own}
         sets += own + [each for each in _published(study) if (each.scale, each.device) not in have]
-    catalog.extension("site").write(output, sorted(studies, key=lambda study: study.name), catalog.register(), sets)
+    ordered = sorted(studies, key=lambda study: study.name)
+    catalog.extension("site").write(output, ordered, catalog.register(), sets, only)
     return output
 
 

@@ -1,7 +1,7 @@
 """All pages: an index with the claims x scales matrix, and a page for each study. Equal data gives equal bytes."""
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,14 @@ CURVES = (
 MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch", "git_commit")
 
 
-def write(output: Path, studies: Sequence[Study], register: Register, sets: Sequence[RecordSet]) -> None:
-    """Write the whole site into a folder."""
+def write(
+    output: Path,
+    studies: Sequence[Study],
+    register: Register,
+    sets: Sequence[RecordSet],
+    only: Collection[str] | None = None,
+) -> None:
+    """Write the site into a folder. only: the studies whose pages are written; the index links to those that are there."""
     pages = Environment(
         loader=PackageLoader("reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -35,14 +41,18 @@ def write(output: Path, studies: Sequence[Study], register: Register, sets: Sequ
     output.mkdir(parents=True, exist_ok=True)
     judged = [(records, records.verdicts()) for records in sets]
     _save(output / "style.css", pages.get_template("style.css").render())
-    _save(output / "index.html", pages.get_template("index.html").render(_index(studies, register, judged)))
-    for study in studies:
+    wanted = [study for study in studies if only is None or study.name in only]
+    there = {study.name for study in studies if study in wanted or (output / f"{study.name}.html").exists()}
+    _save(output / "index.html", pages.get_template("index.html").render(_index(studies, register, judged, there)))
+    for study in wanted:
         own = [(records, verdicts) for records, verdicts in judged if records.study.name == study.name]
         _save(output / f"{study.name}.html", pages.get_template("study.html").render(_study(study, register, own, output)))
 
 
-def _index(studies: Sequence[Study], register: Register, judged: Sequence[tuple[RecordSet, list[Verdict]]]) -> dict[str, Any]:
-    """The matrix: rows are claims in register order, columns the scales and devices that were judged."""
+def _index(
+    studies: Sequence[Study], register: Register, judged: Sequence[tuple[RecordSet, list[Verdict]]], there: Collection[str]
+) -> dict[str, Any]:
+    """The matrix: rows are claims in register order, columns the scales and devices that were judged. there: linked pages."""
     columns = sorted(
         {(records.scale, records.device) for records, _ in judged if records.study.scale(records.scale).judged},
         key=lambda column: (
@@ -51,7 +61,6 @@ def _index(studies: Sequence[Study], register: Register, judged: Sequence[tuple[
         ),
     )
     verdicts = {(v.claim, v.scale, v.device): v for _, found in judged for v in found}
-    written = {study.name for study in studies}
     groups: dict[str, list[dict[str, Any]]] = {study.name: [] for study in studies}
     for claim in register.claims:
         cells = [verdicts.get((claim.id, *column)) for column in columns]
@@ -60,7 +69,7 @@ def _index(studies: Sequence[Study], register: Register, judged: Sequence[tuple[
     return {
         "columns": columns,
         "groups": {name: rows for name, rows in groups.items() if rows},
-        "written": written,
+        "written": there,
         "counts": counts,
         "claims": len(register.claims),
         "studied": len({v.claim for v in verdicts.values()}),

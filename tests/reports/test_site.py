@@ -146,3 +146,13 @@ def test_sets_are_never_mixed(study: Study) -> None:
     (found,) = record_sets(study, pd.concat([trials, old, other_data], ignore_index=True), HERE)
     assert len(found.trials) == len(trials)
     assert set(found.trials["data_hash"]) == {"data"}
+
+
+def test_a_single_page_and_an_index_that_links_to_what_is_there(study: Study, tmp_path: Path) -> None:
+    other = Study.model_validate({**study.model_dump(), "name": "other"})
+    site.write(tmp_path, [other, study], REGISTER, [records(study)], only=["toy"])
+    assert (tmp_path / "toy.html").exists()
+    assert not (tmp_path / "other.html").exists()
+    assert 'href="other.html"' not in (tmp_path / "index.html").read_text()
+    site.write(tmp_path, [other, study], REGISTER, [records(study)], only=["other"])
+    assert (tmp_path / "other.html").exists()
