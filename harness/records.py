@@ -39,9 +39,9 @@ class RecordSet:
 def record_sets(study: Study, trials: pd.DataFrame, source: str, failures: Mapping[str, str] | None = None) -> list[RecordSet]:
     """A set for each scale and kind of device that this study, as it is declared now, has trials of.
 
-    A trial belongs to a scale by its digest, whatever it was called when it ran; a scale of another kind of device that
-    merely shares trials with one that ran has no set. Trials on other data or by another engine version are never mixed:
-    where there are several, the set with the newest trial is taken.
+    A trial belongs to a scale by its digest, whatever it was called when it ran. A scale of another kind of device, or one
+    that is never judged, has no set where it merely shares trials with one that ran. Trials on other data or by another
+    engine version are never mixed: where there are several, the set with the newest trial is taken.
     """
     sets: dict[tuple[str, str], RecordSet] = {}
     for device, engine_version, data_hashes in _origins(trials):
@@ -77,8 +77,9 @@ def stored_set(plan: Plan, ledger: Ledger) -> RecordSet:
 
 
 def _is_of_scale(found: RecordSet, trials: pd.DataFrame) -> bool:
-    """Whether a set's device is the one its scale is meant for, or it was run as that scale in part, or is all there."""
-    if found.device == found.study.scale(found.scale).device:
+    """Whether a set is of a judged scale meant for its device, or was run as that scale in part, or is all there."""
+    scale = found.study.scale(found.scale)
+    if scale.judged and found.device == scale.device:
         return True
     ran_as = trials.loc[trials["digest"].isin(found.trials["digest"]), "scale"]
     return bool((ran_as == found.scale).any()) or found.complete

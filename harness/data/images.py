@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from harness.data.examples import Examples, split_examples
 from harness.errors import UserError, one_line
@@ -149,9 +149,11 @@ def _decoded(tree: Tree, parts: Parts, subject: str) -> NDArray[np.uint8]:
             if image.mode.startswith(("I", "F")):  # Pillow would cut their values off at 255.
                 raise ValueError("more than 8 bits a channel")
             return np.asarray(image.convert("RGB")).transpose(2, 0, 1)
+    except UnidentifiedImageError:  # its message names the address of a buffer
+        found = "not an image that Pillow can read"
     except Exception as error:  # Pillow's readers and zipfile's raise whatever their parsers stumble over.
-        finding = f"'{'/'.join(parts)}' cannot be used ({one_line(error)})"
-        raise UserError(f"{subject}: {finding}; replace, convert or remove it") from None
+        found = one_line(error)
+    raise UserError(f"{subject}: '{'/'.join(parts)}' cannot be used ({found}); replace, convert or remove it")
 
 
 def _sized(parts: Parts, image: NDArray[np.uint8]) -> str:

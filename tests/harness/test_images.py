@@ -187,7 +187,7 @@ NOISE = encoded(np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.
         ({"pets/cat/1.png": encoded(drawn(1))}, r"one class only, 'cat'; give"),
         (two_classes() | {"emu/1.gif": b"x"}, r"class 'emu' has no \.png, .* file; fill or remove"),
         ({f"a/{k}": v for k, v in two_classes().items()} | {"a/emu/1.gif": b"x"}, r"class 'a/emu' has no \.png"),
-        (two_classes() | {"emu/1.png": b""}, r"'emu/1\.png' cannot be used \(cannot identify image file.*\); replace"),
+        (two_classes() | {"emu/1.png": b""}, r"'emu/1\.png' cannot be used \(not an image that Pillow can read\); replace"),
         (two_classes() | {"emu/1.png": encoded(drawn(1))[:60]}, r"'emu/1\.png' cannot be used \(.*\); replace"),
         (two_classes() | {"emu/1.jpg": NOISE[:-500]}, r"'emu/1\.jpg' cannot be used \(.*truncated.*\); replace"),
         (two_classes() | {"emu/1.bmp": encoded(drawn(1), "BMP")[:-9]}, r"'emu/1\.bmp' cannot be used \(.*\); replace"),

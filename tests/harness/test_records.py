@@ -116,3 +116,16 @@ def test_arms_on_two_datasets(study: Study) -> None:
     (found,) = record_sets(both, stored, HERE)
     assert len(found.trials) == len(plan.trials)
     assert found.complete
+
+
+def test_a_smoke_scale_that_shares_trials_with_the_laptop_has_no_set(study: Study, trials: pd.DataFrame) -> None:
+    dump = study.model_dump()
+    dump["scales"]["smoke"] = {
+        "description": "one seed of the same",
+        "seeds": 1,
+        "judged": False,
+        "factors": {"peak_lr": [2.0**-7]},
+    }
+    partly = list(make_plan(Study.model_validate(dump), "smoke", "cpu", "data").digests)[1:]
+    found = record_sets(Study.model_validate(dump), trials[~trials["digest"].isin(partly)], HERE)
+    assert [each.scale for each in found] == ["laptop"]
