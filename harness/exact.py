@@ -10,7 +10,7 @@ import torch
 
 from harness.randomness import torch_generator
 from harness.spec import Training
-from harness.training.noise import noise_scale
+from harness.training.noise import half_batch_variance, noise_parts
 from harness.training.schedules import learning_rates
 
 
@@ -21,14 +21,22 @@ def cosine_half_way() -> float:
 
 
 def doubled_noise() -> float:
-    """The noise scale of single-example gradients whose noise has twice the deviation, over that of the same ones before.
+    """The noise scale, as probes and estimators work it out from two batches, when the noise of single-example gradients has
+    twice the deviation, over what it was before.
 
     tr(Sigma) grows by four and the mean gradient stays; the documents' wording, |G|^2 over tr(Sigma), would give 1/4.
     """
+    batches, batch, half = 4096, 64, 32
     generator = torch_generator(0, "exact:noise")
-    mean, noise = torch.ones(64, dtype=torch.float64), torch.randn(4096, 64, generator=generator, dtype=torch.float64)
-    noise -= noise.mean(dim=0)
-    return noise_scale(mean + 2 * noise) / noise_scale(mean + noise)
+    noise = torch.randn(batches, batch, 16, generator=generator, dtype=torch.float64)
+    scales = []
+    for deviation in (1.0, 2.0):
+        gradients = 1.0 + deviation * noise
+        whole, part = gradients.mean(dim=1), gradients[:, :half].mean(dim=1)
+        variance = float(half_batch_variance(part, whole, batch, half).mean())
+        trace, signal = noise_parts(float(whole.square().sum(1).mean()), variance, batch)
+        scales.append(trace / signal)
+    return scales[1] / scales[0]
 
 
 def fp16_largest() -> float:

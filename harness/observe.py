@@ -15,6 +15,8 @@ from scipy import stats
 
 from harness.estimators import evaluate
 from harness.estimators.divergence import counts, divergence_edge
+from harness.estimators.range_tests import picks
+from harness.range_test import Suggestion
 from harness.spec import (
     LEVEL,
     CriticalBatch,
@@ -27,6 +29,7 @@ from harness.spec import (
     Exact,
     FailureRate,
     FinderPick,
+    FinderRegret,
     HyperbolaError,
     MaxTrainable,
     MemoryRatio,
@@ -47,6 +50,7 @@ from harness.spec import (
     TrajectoryGap,
     UnderflowShare,
     Unmeasured,
+    leaves,
 )
 from harness.trial_table import RESAMPLES, Numbers, TrialTable, UndecidableError
 
@@ -63,7 +67,6 @@ RATIOS = (
     CurveMedian,
     StepsToTarget,
     CriticalBatch,
-    HyperbolaError,
     DoublingGain,
     NoiseScale,
     OperationError,
@@ -77,6 +80,7 @@ BOUNDS: dict[type, tuple[float, float]] = {
     UnderflowShare: (0.0, 1.0),
     CurveDistance: (0.0, math.inf),
     TrajectoryGap: (0.0, math.inf),
+    HyperbolaError: (0.0, math.inf),
 }
 # A spread over fewer seeds than this is no spread.
 LEAST_SEEDS = 3
@@ -186,8 +190,14 @@ def _on_log_axis(observable: Observable) -> bool:
 
 
 def _contributing_seeds(observable: Observable, table: TrialTable) -> int:
-    if isinstance(observable, DivergenceTime):
-        return int(
-            table.diverged(observable.arm, observable.over)[divergence_edge(observable.arm, observable.over, table)].sum()
-        )
+    """Seeds behind an observation: the fewest behind any of its parts."""
+    return min(_seeds_behind(leaf, table) for leaf in leaves(observable))
+
+
+def _seeds_behind(leaf: Spec, table: TrialTable) -> int:
+    if isinstance(leaf, DivergenceTime):
+        return int(table.diverged(leaf.arm, leaf.over)[divergence_edge(leaf.arm, leaf.over, table)].sum())
+    if isinstance(leaf, FinderPick | FinderRegret):
+        arm = leaf.arm if isinstance(leaf, FinderPick) else leaf.range_test
+        return sum(isinstance(pick, Suggestion) for pick in picks(arm, leaf.rule, table))
     return table.seeds

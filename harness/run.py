@@ -98,8 +98,10 @@ def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_pla
     device = _device(study, scale, options, only_plan, {each.training.precision for each in configurations})
     free = device.memory_bytes if device.is_assumed else available_memory_bytes(device)
     heaviest = max(configurations, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))
-    fitting = cost.lanes_that_fit(heaviest, model_of(heaviest.workload), device, free)
-    if fitting < 1:
+    packed = [each for each in configurations if not each.measurement.solo] or configurations
+    heaviest_packed = max(packed, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))
+    fitting = cost.lanes_that_fit(heaviest_packed, model_of(heaviest_packed.workload), device, free)
+    if cost.lanes_that_fit(heaviest, model_of(heaviest.workload), device, free) < 1:
         need = cost.lane_bytes(heaviest, model_of(heaviest.workload))
         raise UserError(
             f"study '{study.name}' at scale '{scale}' needs {need / 2**30:.1f} GiB a lane, and {device.name} has"

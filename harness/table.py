@@ -31,7 +31,8 @@ LAYER_CURVES: tuple[str, ...] = (
     "probe_layer_gradient_norm",
     "probe_layer_update_ratio",
     "probe_layer_activation",
-    "probe_layer_underflow_activation",  # where measured, and so is the next; columns are loss scales
+    "probe_layer_underflow_activation",  # where measured, and so are the next two; columns are loss scales
+    "probe_layer_underflow_logits",
     "probe_layer_underflow_weight",
 )
 CURVE_PREFIX = "curve_"

@@ -88,9 +88,10 @@ class TrialTable:
     def _require_trained(self, arm: str) -> None:
         """An arm can be left to scales whose device shows what it is for."""
         if arm not in self.study.arms_at(self.scale):
-            raise UndecidableError(
-                "out of regime", f"arm '{arm}' is trained at scale {', '.join(self.study.arms[arm].scales or ())} only"
-            )
+            scales = self.study.arms[arm].scales or ()
+            on_gpu = all(self.study.scale(scale).device == "cuda" for scale in scales)
+            why = ", which needs a GPU" if on_gpu else ""
+            raise UndecidableError("out of regime", f"arm '{arm}' is trained at scale {' or '.join(scales)} only{why}")
 
     def _tuned(self, arm: str) -> float:
         """The searched value. Raises UndecidableError where the search is not complete, or ends at its edge."""

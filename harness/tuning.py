@@ -74,7 +74,8 @@ def searched_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
     search = plan.study.search_at(plan.scale)
     if search is None or trials.empty:
         return plan
-    rows = trials[trials["seed"].isin(set(search.seed_numbers))]
+    # A scale searches for itself: another's proposals may resolve to equal trials, and would enlarge its budget.
+    rows = trials[trials["seed"].isin(set(search.seed_numbers)) & (trials["scale"] == plan.scale)]
     proposals: dict[str, list[float]] = {arm: [] for arm in plan.study.arms_at(plan.scale) if plan.study.arms[arm].searched}
     for arm, point in rows[["arm", "point"]].drop_duplicates().itertuples(index=False):
         value = json.loads(str(point)).get(search.factor)

@@ -141,6 +141,7 @@ STUDY = Study(
             device="cuda",
             search={"proposals": 8, "seeds": 4},
             seeds=32,
+            departures=("The search makes 24 proposals an arm on four seeds.",),
         ),
         "cluster": Scale(
             description="many GPUs, hours: a 0.8M-parameter GPT on web text, 2 to 80 tokens a parameter",
@@ -173,12 +174,17 @@ STUDY = Study(
             },
             search={"proposals": 8, "seeds": 4},
             seeds=16,
+            departures=(
+                "0.8M parameters on web text; the search makes 24 proposals an arm on four seeds.",
+                "That the plateau's LR makes a plateau was seen at laptop scale and is not known here.",
+            ),
         ),
     },
     departures=(
-        "A GPT of 6992 parameters, embeddings included, on one text of 0.5 MB: 80 tokens a parameter is about one pass.",
-        "The LR of each arm is chosen by twelve proposals of Optuna's TPE on three seeds of their own. Intervals hold the"
-        " spread between the judged seeds, not the luck of the search.",
+        "At laptop and gpu scale a GPT of 6992 parameters, embeddings included, on one text of 0.5 MB: 80 tokens a parameter"
+        " is about one pass.",
+        "The LR of each arm is chosen by Optuna's TPE (at laptop scale by twelve proposals) on seeds of their own (there"
+        " three). Intervals hold the spread between the judged seeds, not the luck of the search.",
         "The plateau experiment has one peak LR, chosen in a pilot because the loss no longer falls there: a plateau of"
         " gradient noise. A plateau of any other kind is not looked at.",
     ),

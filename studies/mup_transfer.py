@@ -118,6 +118,7 @@ STUDY = Study(
             device="cuda",
             workload={"context": 64},
             training={"batch_size": 32, "steps": 300, "precision": "tf32"},
+            departures=("300 steps of 32 sequences of 64 tokens, in TF32.",),
             measurement={"evaluation_examples": 256, "final_examples": 512},
         ),
         "cluster": Scale(
@@ -129,8 +130,8 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Small GPTs on one text, a constant LR and 120 steps: chosen because the standard parametrization shifts there. With a"
-        " decaying LR and longer runs the published shift nearly vanishes.",
+        "Small GPTs on one text, a constant LR and, at laptop scale, 120 steps: chosen because the standard parametrization"
+        " shifts there. With a decaying LR and longer runs the published shift nearly vanishes.",
         "Width alone grows; depth, heads, context and batch stay.",
         "Weight decay is zero: how it should scale with width is a question of its own.",
     ),

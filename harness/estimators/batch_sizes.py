@@ -80,7 +80,17 @@ def critical_batch(observable: CriticalBatch, table: TrialTable, weights: Number
 
 
 def hyperbola_error(observable: HyperbolaError, table: TrialTable, weights: Numbers) -> Numbers:
-    return fits.leave_one_batch_out_rms(*runs(observable, table, weights))
+    """Without the share that the seeds' noise has in it: a left-out residual of a true hyperbola has the variance of its mean
+    over seeds, times n / (n - 2) for a fit of two parameters to n batch sizes (the mean of 1 / (1 - leverage))."""
+    batch, steps, weight, censored = runs(observable, table, weights)
+    square = fits.leave_one_batch_out_rms(batch, steps, weight, censored) ** 2
+    sizes = len(np.unique(batch))
+    split = (len(weights), sizes, weights.shape[1])
+    by_size, copies = steps.reshape(split), weight.reshape(split)
+    total = copies.sum(axis=2)
+    centre = (copies * by_size).sum(axis=2, keepdims=True) / total[..., None]
+    variance_of_mean = (copies * (by_size - centre) ** 2).sum(axis=2) / (total - 1) / total
+    return np.asarray(np.sqrt(np.maximum(0.0, square - variance_of_mean.mean(axis=1) * sizes / (sizes - 2))))
 
 
 def doubling_gain(observable: DoublingGain, table: TrialTable, weights: Numbers) -> Numbers:

@@ -6,6 +6,7 @@ import numpy as np
 
 from harness.estimators.common import present, seed_mean, stacked, tuned
 from harness.spec import ActivationSlope, CurveDistance, CurveMedian, CurveRatio, NoiseScale, UnderflowShare
+from harness.training.noise import noise_parts
 from harness.trial_table import Numbers, TrialTable, UndecidableError
 
 
@@ -72,6 +73,8 @@ def curve_distance(observable: CurveDistance, table: TrialTable, weights: Number
     curves, reference = (stacked(table.values(arm, over, column)) for arm in (observable.arm, observable.reference))
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = np.median(np.abs(curves / reference - 1), axis=2)
+    if not np.isfinite(distance[best[0]]).all():
+        raise UndecidableError("inconclusive", f"runs of arm '{observable.arm}' diverge there: their curves have no distance")
     return seed_mean(distance[best], weights)
 
 
@@ -99,17 +102,13 @@ def noise_scale(observable: NoiseScale, table: TrialTable, weights: Numbers) -> 
 
 
 def _noise_parts(arm: str, over: str, table: TrialTable) -> tuple[Numbers, Numbers, Numbers]:
-    """Share of the run, tr(Sigma) and |G|^2 at every probe, [G, S, probes].
-
-    |G|^2 = |G_B|^2 - tr(Sigma)/B from the same two batches as tr(Sigma): the squared norm of a batch's gradient is larger
-    than that of the mean by the variance of the batch gradient.
-    """
+    """Share of the run, tr(Sigma) and |G|^2 at every probe, [G, S, probes]."""
     configuration = table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])})
     total, batch = configuration.training.steps, configuration.training.batch_size
     steps = stacked(table.values(arm, over, "curve_probe_step"))
     variance = stacked(table.values(arm, over, "curve_probe_gradient_variance"))
     square = stacked(table.values(arm, over, "curve_probe_gradient_norm")) ** 2
-    return steps / total, variance * batch, square - variance
+    return steps / total, *noise_parts(square, variance, batch)
 
 
 # Neighbouring probes that a noise curve averages, each part on its own.

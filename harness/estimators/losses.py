@@ -28,7 +28,8 @@ def tuned_loss(observable: TunedLoss, table: TrialTable, weights: Numbers) -> Nu
 
 
 def optimum(observable: Optimum, table: TrialTable, weights: Numbers) -> Numbers:
-    """Vertex of the parabola through the lowest point and its neighbours; a resample whose lowest point is an edge: nan."""
+    """Vertex of the parabola through the lowest point and its neighbours. A resample whose lowest point is an edge counts with
+    that edge: left out, it would narrow the interval on one side."""
     arm, over = observable.arm, observable.over
     best = tuned(arm, over, table, weights)
     loss = mean(table.losses(arm, over, "validation_loss"), weights)
@@ -43,7 +44,7 @@ def optimum(observable: Optimum, table: TrialTable, weights: Numbers) -> Numbers
     flat = curvature <= 0
     shift = np.where(flat, 0.0, -first / (2 * np.where(flat, 1.0, curvature)))
     vertex = (x[middle] + x[middle - 1]) / 2 + shift
-    return np.where(inner, np.exp2(np.where(flat, x[middle], vertex)), np.nan)
+    return np.exp2(np.where(inner, np.where(flat, x[middle], vertex), x[best]))
 
 
 def _transferred(
@@ -90,6 +91,10 @@ def smallest_within(observable: SmallestWithin, table: TrialTable, weights: Numb
     loss = mean(table.losses(observable.arm, observable.over, "test_loss"), weights)
     grid = table.grid(observable.arm, observable.over)
     good = loss <= (1 + observable.within) * loss.min(axis=1, keepdims=True)
+    if good[0].argmax() == len(grid) - 1:
+        raise UndecidableError(
+            "inconclusive", f"only the largest {observable.over} of arm '{observable.arm}' is good enough; widen its grid"
+        )
     return np.asarray(np.where(good, grid, np.inf).min(axis=1))
 
 

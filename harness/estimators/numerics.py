@@ -1,19 +1,21 @@
 """Errors of single operations, exact numbers, and what the hardware took."""
 
+import json
+
 import numpy as np
 
 from harness.estimators.common import seed_mean
 from harness.exact import CHECKS
 from harness.operations import relative_error
 from harness.spec import Exact, MemoryRatio, OperationError, SpeedUp
-from harness.trial_table import Numbers, TrialTable
+from harness.trial_table import Numbers, TrialTable, UndecidableError
 
 
 def operation_error(observable: OperationError, table: TrialTable, weights: Numbers) -> Numbers:
     seeds = table.study.seed_numbers_at(table.scale)
     ratios = [
-        relative_error(observable.operation, observable.format, seed, stepwise=True)
-        / relative_error(observable.operation, observable.format, seed, stepwise=False)
+        relative_error(observable.operation, observable.format, seed, True, observable.sums)
+        / relative_error(observable.operation, observable.format, seed, False, observable.sums)
         for seed in seeds
     ]
     return np.asarray(np.exp(seed_mean(np.log(ratios), weights)))
@@ -32,7 +34,12 @@ def memory_ratio(observable: MemoryRatio, table: TrialTable, weights: Numbers) -
 
 
 def _ratio(observable: SpeedUp | MemoryRatio, column: str, table: TrialTable, weights: Numbers) -> Numbers:
-    (own,), (reference,) = (
-        table.values(arm, table.only_factor(arm), column).astype(np.float64) for arm in (observable.arm, observable.reference)
-    )
+    pair = (observable.arm, observable.reference)
+    (own,), (reference,) = (table.values(arm, table.only_factor(arm), column).astype(np.float64) for arm in pair)
+    if not (np.isfinite(own).all() and np.isfinite(reference).all()):
+        raise UndecidableError("invalid", f"arms '{pair[0]}' and '{pair[1]}' have no {column}: train them alone, undisturbed")
+    found = (table.values(arm, table.only_factor(arm), "environment").ravel() for arm in pair)
+    devices = {json.loads(environment)["device"] for environments in found for environment in environments}
+    if len(devices) > 1:
+        raise UndecidableError("invalid", f"trained on different devices ({', '.join(sorted(devices))}): train them on one")
     return np.asarray(np.exp(seed_mean(np.log(own / reference), weights)))

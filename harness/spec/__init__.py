@@ -45,6 +45,7 @@ from harness.spec.observables import (
     UnderflowShare,
     Unmeasured,
     arms_of,
+    leaves,
 )
 from harness.spec.rules import LEVEL, AtLeast, AtMost, Outside, Rule, Within
 from harness.spec.study import Arm, Criterion, Judgement, Published, Reported, Scale, Search, Study, log2_grid
@@ -115,5 +116,6 @@ __all__ = [
     "arms_of",
     "canonical_json",
     "fingerprint",
+    "leaves",
     "log2_grid",
 ]

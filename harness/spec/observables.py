@@ -152,7 +152,7 @@ class UnderflowShare(Spec):
 
     kind: Literal["underflow_share"] = "underflow_share"
     arm: str
-    of: Literal["activation", "weight"]
+    of: Literal["activation", "logits", "weight"] = Field(description="activation: before the logits, all together")
     scale_exponent: int = Field(default=0, ge=0, le=16, description="the loss scale is 2 to this")
     over: str = "peak_lr"
 
@@ -189,7 +189,8 @@ class CriticalBatch(_BatchSweep):
 
 
 class HyperbolaError(_BatchSweep):
-    """Root mean square error in ln S of the hyperbola at batch sizes it was not fitted to, each left out in turn."""
+    """Root mean square error in ln S of the hyperbola at batch sizes it was not fitted to, each left out in turn; without what
+    the noise of the seeds contributes."""
 
     kind: Literal["hyperbola_error"] = "hyperbola_error"
 
@@ -236,6 +237,7 @@ class OperationError(Spec):
     kind: Literal["operation_error"] = "operation_error"
     operation: Literal["layer_norm", "softmax", "matmul", "gelu"]
     format: Literal["bf16", "fp16"]
+    sums: Literal["fp32", "same"] = Field(default="fp32", description="what sums are made in: FP32, or the format itself")
 
 
 class SpeedUp(Spec):

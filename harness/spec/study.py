@@ -57,6 +57,7 @@ class Scale(Spec):
     search: dict[str, int | float] | None = Field(default=None, description="overrides of the study's search")
     seeds: int | None = Field(default=None, ge=1, le=10_000, strict=True)
     judged: bool = True
+    departures: tuple[str, ...] = Field(default=(), description="what else keeps this scale's verdicts from overclaiming")
 
 
 class Criterion(Spec):

@@ -80,6 +80,7 @@ class Pack:
         self.step = 0
         self.seconds = 0.0
         self.step_times: list[float] = []
+        self.plain_peak_bytes = 0
         self.records = self._empty_records()
         self._draw: tuple[int, Tensor] | None = None
 
@@ -107,11 +108,15 @@ class Pack:
         """A step with the device's queue empty before and after it, so that its time is its own."""
         plain = self.step > 0 and self.step not in self._probe_index and self.step not in self._evaluation_index
         self._synchronize()
+        if plain and self.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self.device)  # probes and evaluations are not the run's own
         started = time.perf_counter()
         self._train_step()
         self._synchronize()
         if plain:
             self.step_times.append(time.perf_counter() - started)
+            if self.device.type == "cuda":
+                self.plain_peak_bytes = max(self.plain_peak_bytes, torch.cuda.max_memory_allocated(self.device))
 
     def _synchronize(self) -> None:
         if self.device.type == "cuda":
@@ -128,7 +133,7 @@ class Pack:
             sizes = ActivationSizes()
             variance_K = gradient_variance(self.network, inputs, targets, gradient_KP, sizes, scale_K)
             before_KP = self.network.flat_KP.clone()
-            found = underflow_shares(self.network, inputs, targets) if self.measurement.underflow else {}
+            found = underflow_shares(self.network, inputs, targets, scale_K) if self.measurement.underflow else {}
         factor_K1 = clip_factor(norm_K, self.trainings)
         clipped_KP = gradient_KP if factor_K1 is None else gradient_KP * factor_K1
         lr = self.lr_SK[self.step].unsqueeze(1)
@@ -273,7 +278,10 @@ class Pack:
         ]
 
     def _peak_memory_bytes(self) -> int:
-        """Of the whole pack: the device's allocator on a GPU, the process's resident set on a CPU."""
+        """Of the whole pack: the device's allocator on a GPU (of a lane trained alone, over its plain steps), the process's
+        resident set on a CPU."""
+        if self.plain_peak_bytes:
+            return self.plain_peak_bytes
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device)
         unit = 1 if sys.platform == "darwin" else 1024

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from harness.spec import Measurement
 from harness.training.network import PackedNetwork
+from harness.training.noise import half_batch_variance
 
 # More early probes than this add cost and no information to the first hundredth of a run.
 MOST_EARLY_PROBES = 10
@@ -16,7 +17,8 @@ LAYER_PROBES = ("gradient_norm", "update_ratio")
 LOSS_SCALES = tuple(2.0**exponent for exponent in range(17))
 # The largest magnitude that rounds to zero in FP16: half its smallest subnormal number, a tie that goes to even.
 FP16_FLUSHED = 2.0**-25
-UNDERFLOWS = ("underflow_activation", "underflow_weight")
+UNDERFLOWS = ("underflow_activation", "underflow_logits", "underflow_weight")
+LOGITS = "logits"
 
 
 def probe_steps(steps: int, measurement: Measurement) -> list[int]:
@@ -55,16 +57,11 @@ def gradient_variance(
     sizes: ActivationSizes | None = None,
     scale_K: Tensor | None = None,
 ) -> Tensor:
-    """Trace of the covariance of the batch gradient, [K], from one half batch, whose activations `sizes` notes.
-
-    With g the mean of B independent example gradients of covariance S and h the mean of b of them,
-    E|h - g|^2 = tr S (1/b - 1/B); the batch gradient's variance is tr S / B. The two-batch estimator of McCandlish et
-    al. 2018, appendix A.1, with the small batch inside the large one.
-    """
+    """Trace of the covariance of the batch gradient, [K], from one half batch, whose activations `sizes` notes."""
     batch = targets.shape[1]
     half = batch // 2
     _, half_gradient_KP = network.gradient(inputs[:, :half], targets[:, :half], sizes, scale_K)
-    return (half_gradient_KP - gradient_KP).square().sum(1) / (batch / half - 1)
+    return half_batch_variance(half_gradient_KP, gradient_KP, batch, half)
 
 
 def update_statistics(network: PackedNetwork, before_KP: Tensor, gradient_KP: Tensor) -> dict[str, Tensor]:
@@ -82,16 +79,21 @@ def update_statistics(network: PackedNetwork, before_KP: Tensor, gradient_KP: Te
     }
 
 
-def underflow_shares(network: PackedNetwork, inputs: Tensor, targets: Tensor) -> dict[str, Tensor]:
+def underflow_shares(
+    network: PackedNetwork, inputs: Tensor, targets: Tensor, scale_K: Tensor | None = None
+) -> dict[str, Tensor]:
     """Share of non-zero gradient entries that FP16 would flush to zero, [K, LOSS_SCALES], under the names of UNDERFLOWS.
 
-    Of the gradients of the batch's mean loss with respect to the tapped activations, all together, and to the weights.
+    Of the gradients of the batch's mean loss, times the lane's own scale where it has one, with respect to the tapped
+    activations before the logits, all together, to the logits, and to the weights.
     """
-    shown: list[Tensor] = []
-    losses_K = network.losses(inputs, targets, lambda _, x_K: shown.append(x_K))
-    weights = list(network.views.values())
-    gradients = torch.autograd.grad(losses_K.sum(), [*shown, *weights])
-    parts = gradients[: len(shown)], gradients[len(shown) :]
+    shown: dict[str, Tensor] = {}
+    losses_K = network.losses(inputs, targets, shown.__setitem__)
+    scaled_K = losses_K if scale_K is None else losses_K * scale_K
+    gradients = torch.autograd.grad(scaled_K.sum(), [*shown.values(), *network.views.values()])
+    activations = dict(zip(shown, gradients, strict=False))
+    hidden = [gradient for name, gradient in activations.items() if name != LOGITS]
+    parts = hidden, [activations[LOGITS]], gradients[len(shown) :]
     return {name: _flushed(part) for name, part in zip(UNDERFLOWS, parts, strict=True)}
 
 

@@ -1,6 +1,7 @@
 """The search: equal budgets, the same proposals after a restart, and a best value that planted losses put there."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from harness import table
@@ -43,8 +44,6 @@ class Ledger:
         self.study, self.trials = study, {}
 
     def stored(self):
-        import pandas as pd
-
         found = list(self.trials.values())
         return table.frame(rows(self.study, tuple(found), outcome)) if found else pd.DataFrame(columns=list(table.SUMMARY))
 
@@ -171,3 +170,18 @@ def test_a_searched_arm_is_judged_at_its_tuned_value(searched: Study) -> None:
         name="x", observe=TunedLoss(arm="half"), supported=Within(low=1.9, high=2.1), refuted=Within(low=3, high=4)
     )
     assert observe(criterion.observe, seen).estimate == pytest.approx(2.0, abs=0.06)
+
+
+def test_another_scales_proposals_are_not_this_ones(searched: Study) -> None:
+    """A scale with equal configurations searches on the same seeds: what it proposed enlarges nobody's budget."""
+    dump = searched.model_dump()
+    dump["scales"]["more"] = {"description": "more seeds", "seeds": 7}
+    both = Study.model_validate(dump)
+    ledger = Ledger(both)
+    ledger.run()
+    base = make_plan(both, "laptop", "cpu", "data")
+    before = searched_plan(base, ledger.stored())
+    proposed = make_plan(both, "more", "cpu", "data", proposals={"none": [0.011, 0.012]})
+    foreign = table.frame(rows(both, proposed.trials, outcome, scale="more"))
+    after = searched_plan(base, pd.concat([ledger.stored(), foreign], ignore_index=True))
+    assert after.digests == before.digests

@@ -47,9 +47,9 @@ def final_loss(trial: Trial) -> float:
     return 1.0 + 0.05 * (np.log2(trial.configuration.training.peak_lr) + 7) ** 2
 
 
-def outcome(trial: Trial, last: float = EVALUATIONS[-1]) -> LaneResult:
+def outcome(trial: Trial, last: float = EVALUATIONS[-1], factor: float = 1.0) -> LaneResult:
     steps = EVALUATIONS[last >= EVALUATIONS]
-    needed = steps_needed(trial)
+    needed = steps_needed(trial) * factor
     # A straight line through the target; the floor of 1.0 is where the anchor at its best LR ends.
     losses = np.maximum(INITIAL_LOSS - (INITIAL_LOSS - TARGET) * steps / needed, 1.0)
     probes = np.arange(1.0, 11.0)
@@ -159,3 +159,18 @@ def test_the_planted_form_is_preferred(study: Study, planted: str, sign: int) ->
     points = tuple((int(size), Optimum(arm=f"b_{int(size)}")) for size in sizes)
     gap = observe(FormGap(points=points, left="surge", right="saturating"), TrialTable(wide, "laptop", frame(wide, bowl)))
     assert gap.estimate * sign > 5
+
+
+def test_the_error_of_a_true_hyperbola_is_not_the_seeds_noise(sweep: Study) -> None:
+    """Noise of 20% that is independent between batch sizes leaves hardly any error; a bent truth leaves its own."""
+    errors = {}
+    for name, bend in (("true", 0.0), ("bent", 0.5)):
+
+        def noisy(trial: Trial, bend: float = bend) -> LaneResult:
+            size = trial.configuration.training.batch_size
+            noise = np.random.default_rng([trial.seed, size]).standard_normal()
+            return outcome(trial, factor=float(np.exp(0.2 * noise + bend * np.sin(size))))
+
+        errors[name] = observe(HyperbolaError(**SWEEP), TrialTable(sweep, "laptop", frame(sweep, noisy))).estimate
+    assert errors["true"] < 0.08
+    assert errors["bent"] > 0.2

@@ -130,7 +130,7 @@ def test_exact_checks_can_fail(table: TrialTable, monkeypatch: pytest.MonkeyPatc
     """A broken formula in what the project trains with, or in its noise scale, is seen."""
     monkeypatch.setitem(SHAPES, "cosine", lambda training, progress: 1.0 - progress**2)
     assert observe(Exact(check="cosine_half_way"), table).estimate == 0.75
-    monkeypatch.setattr(exact, "noise_scale", lambda g: float(g.mean(0).square().sum() / g.var(0).sum()))
+    monkeypatch.setattr(exact, "noise_parts", lambda square, variance, batch: (square - variance, variance * batch))
     assert observe(Exact(check="doubled_noise"), table).estimate == pytest.approx(0.25, rel=0.01)
     monkeypatch.setattr(torch.Tensor, "half", lambda self: self.bfloat16())
     assert observe(Exact(check="fp16_largest"), table).estimate > 1e38
@@ -141,14 +141,15 @@ def test_exact_checks_can_fail(table: TrialTable, monkeypatch: pytest.MonkeyPatc
 def test_operations_are_torchs(operation: str) -> None:
     """In FP64, step by step, each is what torch computes."""
     x = operations.inputs(3)
-    weight = operations.OPERATIONS["matmul"](torch.eye(operations.WIDTH, dtype=torch.float64))
+    weight = operations.OPERATIONS["matmul"](torch.eye(operations.WIDTH, dtype=torch.float64), "fp32")
     expected = {
         "layer_norm": torch.nn.functional.layer_norm(x, (operations.WIDTH,)),
         "softmax": x.softmax(dim=1),
         "matmul": x @ weight,
         "gelu": torch.nn.functional.gelu(x),
     }[operation]
-    assert torch.allclose(operations.OPERATIONS[operation](x), expected, rtol=1e-10, atol=1e-12)
+    for sums in ("fp32", "same"):
+        assert torch.allclose(operations.OPERATIONS[operation](x, sums), expected, rtol=1e-10, atol=1e-12)
     once = operations.relative_error(operation, "fp16", 3, stepwise=False)
     assert 1e-5 < once < 2**-11, "rounding once costs at most half a unit in the last of eleven bits"
 

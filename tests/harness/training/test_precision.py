@@ -126,8 +126,12 @@ def test_underflow_is_what_casting_flushes(text: Text) -> None:
         cast = (gradient_KP * scale).half()
         expected = ((gradient_KP != 0) & (cast == 0)).sum(1) / (gradient_KP != 0).sum(1)
         assert torch.allclose(shares["underflow_weight"][:, column], expected, atol=1e-6)
-    activation = shares["underflow_activation"]
-    assert (activation[:, 0] > activation[:, -1]).all()
+    # A loss divided by 2^12 and scaled by 2^12 is the loss itself.
+    divided = underflow_shares(network, inputs, targets, torch.full((2,), 2.0**-12))
+    for name, value in shares.items():
+        assert torch.allclose(divided[name][:, 12:], value[:, :-12], atol=1e-6), name
+        assert (divided[name][:, 0] > value[:, 0]).all(), name
+        assert (divided[name].diff(dim=1) <= 0).all(), name
     assert float(torch.tensor(FP16_FLUSHED).half()) == 0.0
     assert float(torch.tensor(FP16_FLUSHED * (1 + 2**-10)).half()) > 0.0
 
