@@ -37,6 +37,8 @@ STYLE: dict[Any, Any] = {
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 PANEL_WIDTH, PANEL_HEIGHT = 5.2, 4.0
 MOST_COLUMNS = 2
+# Names that a legend inside a panel has room for.
+MOST_INSIDE = 4
 # Beyond this many runs single points hide the lines and fill the page.
 MOST_POINTS = 2000
 
@@ -69,7 +71,9 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> str:
             proposed = any(study.arms[arm].searched for arm in arms)
             ylabel = "validation loss of proposals (nats)" if proposed else "test loss (nats)"
             axis.set(xlabel="peak learning rate", ylabel=ylabel, title=panel)
-            axis.legend(title=None, fontsize=8, frameon=False)
+            # Many names would hide the curves: they stand below them.
+            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": 2} if len(arms) > MOST_INSIDE else {}
+            axis.legend(title=None, fontsize=8, frameon=False, **below)
         return as_svg(figure)
 
 

@@ -124,11 +124,11 @@ def underflow(records: RecordSet) -> str | None:
             ]
         except UndecidableError:
             continue
-        axes[0].plot(LOSS_SCALES, shares, marker=MARKERS[index], linewidth=1, label=f"{of} gradients")
+        axes[0].plot(LOSS_SCALES, shares, marker=MARKERS[index], linewidth=1, label=f"{table.study.arms[arm].label}: {of}")
     axes[0].set_xscale("log", base=2)
     axes[0].set_yscale("symlog", linthresh=1e-6)
     axes[0].set(xlabel="loss scale", ylabel="share flushed to zero in FP16", ylim=(0, 1))
-    axes[0].legend(fontsize=8, frameon=False)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
     return as_svg(figure)
 
 
