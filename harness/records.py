@@ -46,7 +46,7 @@ def record_sets(study: Study, trials: pd.DataFrame, source: str, failures: Mappi
     sets: dict[tuple[str, str], RecordSet] = {}
     for device, engine_version, data_hashes in _origins(trials):
         for scale in study.scales:
-            if not _datasets(study, scale) <= data_hashes.keys():
+            if not _may_have_a_set(study, scale, device, trials) or not _datasets(study, scale) <= data_hashes.keys():
                 continue
             plan = make_plan(study, scale, device, data_hashes, engine_version=engine_version)
             found = planned_set(plan, trials, source, failures)
@@ -74,6 +74,14 @@ def stored_sets(study: Study, ledger: Ledger) -> list[RecordSet]:
 def stored_set(plan: Plan, ledger: Ledger) -> RecordSet:
     """The set of one plan, empty where nothing is stored."""
     return planned_set(plan, ledger.trials(COLUMNS), HERE, ledger.failures())
+
+
+def _may_have_a_set(study: Study, scale: str, device: str, trials: pd.DataFrame) -> bool:
+    """False where `_is_of_scale` would surely say no: seen without expanding the scale's plan, which takes longer."""
+    chosen = study.scale(scale)
+    if chosen.judged and device == chosen.device:
+        return True
+    return bool((trials["scale"] == scale).any()) or set(study.seed_numbers_at(scale)) <= set(trials["seed"])
 
 
 def _is_of_scale(found: RecordSet, trials: pd.DataFrame) -> bool:
