@@ -28,9 +28,10 @@ from harness.spec import (
 
 STUDY = Study(
     name="batch_scaling",
-    # Version 2 (seeds 200 to 219) had clean labels. Its noise scale of 25 to 30 examples, measured afterwards, put most of its
-    # batch sizes past the regime of its claims. Version 1 trained for so many passes that the LR hardly mattered (LOG.md).
-    version=3,
+    # Version 3 (seeds 500 to 515) looked at warmup at LRs of the linear rule, which B = 512 overshoots, and its grid ended at
+    # the best. Version 2 (200 to 219) had clean labels. Its noise scale of 25 to 30 examples, measured afterwards, put most
+    # of its batch sizes past the regime of its claims. Version 1 trained for so many passes that the LR hardly mattered (LOG.md).
+    version=4,
     title="Learning rate and batch size",
     question="How does the best learning rate depend on the batch size, at equal examples?",
     # Noisy labels raise the noise scale to some 300 examples, so that a quarter of it leaves room for a sweep.
@@ -147,36 +148,36 @@ STUDY = Study(
             settings={"batch_size": 64, "beta1": 0.9 ** (64 / 16), "beta2": 0.999 ** (64 / 16)},
             factors={"peak_lr": log2_grid(-9, -4)},
         ),
-        # At the LR the linear rule gives from the pilot's best at B = 8.
+        # Near each batch size's best LR without warmup, as version 3 found it.
         "warm_8": Arm(
             label="B 8",
             panel="warmup",
             settings={"optimizer": "sgd", "batch_size": 8},
-            factors={"peak_lr": (2.0**-6,), "warmup_fraction": (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)},
+            factors={"peak_lr": (2.0**-6.5,), "warmup_fraction": (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6)},
         ),
         "warm_32": Arm(
             label="B 32",
             panel="warmup",
             settings={"optimizer": "sgd", "batch_size": 32},
-            factors={"peak_lr": (2.0**-4,), "warmup_fraction": (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)},
+            factors={"peak_lr": (2.0**-4,), "warmup_fraction": (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6)},
         ),
         "warm_128": Arm(
             label="B 128",
             panel="warmup",
             settings={"optimizer": "sgd", "batch_size": 128},
-            factors={"peak_lr": (2.0**-2,), "warmup_fraction": (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)},
+            factors={"peak_lr": (2.0**-3,), "warmup_fraction": (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6)},
         ),
         "warm_512": Arm(
             label="B 512",
             panel="warmup",
             settings={"optimizer": "sgd", "batch_size": 512},
-            factors={"peak_lr": (2.0**0,), "warmup_fraction": (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)},
+            factors={"peak_lr": (2.0**-1.5,), "warmup_fraction": (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6)},
         ),
     },
     examples=8192,
     factors={"peak_lr": log2_grid(-12, -3)},
     seeds=16,
-    first_seed=500,
+    first_seed=700,
     scales={
         "smoke": Scale(
             description="plumbing in seconds, never judged",
