@@ -30,7 +30,7 @@ STUDY = Study(
     name="batch_scaling",
     # Version 3 (seeds 500 to 515) looked at warmup at LRs of the linear rule, which B = 512 overshoots, and its grid ended at
     # the best. Version 2 (200 to 219) had clean labels. Its noise scale of 25 to 30 examples, measured afterwards, put most
-    # of its batch sizes past the regime of its claims. Version 1 trained for so many passes that the LR hardly mattered (LOG.md).
+    # of its batch sizes past the regime of its claims. Version 1 took so many passes that the LR hardly mattered (LOG.md).
     version=4,
     title="Learning rate and batch size",
     question="How does the best learning rate depend on the batch size, at equal examples?",
