@@ -39,9 +39,9 @@ class RecordSet:
 def record_sets(study: Study, trials: pd.DataFrame, source: str, failures: Mapping[str, str] | None = None) -> list[RecordSet]:
     """A set for each scale and kind of device that this study, as it is declared now, has trials of.
 
-    A trial belongs to a scale by its digest, whatever it was called when it ran. A scale of another kind of device, or one
-    that is never judged, has no set where it merely shares trials with one that ran. Trials on other data or by another
-    engine version are never mixed: where there are several, the set with the newest trial is taken.
+    A trial belongs to a scale by its digest, whatever it was called when it ran. A scale that merely shares some trials with
+    one that ran has no set. Trials on other data or by another engine version are never mixed: where there are several, the
+    set with the newest trial is taken.
     """
     sets: dict[tuple[str, str], RecordSet] = {}
     for device, engine_version, data_hashes in _origins(trials):
@@ -85,9 +85,11 @@ def _may_have_a_set(study: Study, scale: str, device: str, trials: pd.DataFrame)
 
 
 def _is_of_scale(found: RecordSet, trials: pd.DataFrame) -> bool:
-    """Whether a set is of a judged scale meant for its device, or was run as that scale in part, or is all there."""
+    """Whether a set was run as its scale in part, or is all there, or has trials of all arms of a judged scale that is meant
+    for its device: then only seeds or grid points are missing."""
     scale = found.study.scale(found.scale)
-    if scale.judged and found.device == scale.device:
+    meant = scale.judged and found.device == scale.device
+    if meant and set(found.trials["arm"]) == set(found.study.arms_at(found.scale)):
         return True
     ran_as = trials.loc[trials["digest"].isin(found.trials["digest"]), "scale"]
     return bool((ran_as == found.scale).any()) or found.complete

@@ -129,3 +129,11 @@ def test_a_smoke_scale_that_shares_trials_with_the_laptop_has_no_set(study: Stud
     partly = list(make_plan(Study.model_validate(dump), "smoke", "cpu", "data").digests)[1:]
     found = record_sets(Study.model_validate(dump), trials[~trials["digest"].isin(partly)], HERE)
     assert [each.scale for each in found] == ["laptop"]
+
+
+def test_a_laptop_scale_that_shares_trials_with_smoke_has_no_set(study: Study, trials: pd.DataFrame) -> None:
+    """One arm's trials, run as smoke: nothing was asked of the laptop scale, and nothing of it is invalid."""
+    shared = trials[(trials["arm"] == "none") & (trials["seed"] == 0)].assign(scale="smoke")
+    assert record_sets(study, shared, HERE) == []
+    begun = shared.assign(scale=["laptop", *shared["scale"][1:]])
+    assert [found.scale for found in record_sets(study, begun, HERE)] == ["laptop"]
