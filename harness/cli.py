@@ -260,10 +260,10 @@ def lr_find(
     except ValidationError as error:
         raise invalid("lr-find", error) from None
     count = _count("--seeds", seeds) or 1
-    found = run_range_test(workload, training, range(count), start, end, steps, local_device().kind)
     drawn = Path(plot)
-    if drawn.suffix not in (".svg", ".png"):
-        raise UserError(f"--plot {plot}: must end in .svg or .png")
+    if drawn.suffix not in (".svg", ".png") or not drawn.absolute().parent.is_dir():
+        raise UserError(f"--plot {plot}: must end in .svg or .png, in a folder that is there")
+    found = run_range_test(workload, training, range(count), start, end, steps, local_device())
     catalog.extension("figures").draw_range_test(found, drawn)
     if as_json:
         _print_json(found.summary())

@@ -1,19 +1,25 @@
 """The range test as a tool: train a model while the LR rises, and say what each published rule reads off it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import data
+from harness import cost, data
+from harness.data import Dataset
 from harness.errors import UserError
+from harness.machine import Device, available_memory_bytes
 from harness.range_test import RULES, NoSuggestion, Pick, Suggestion, divergence, smoothed, suggest
 from harness.spec import Configuration, Measurement, Training, Workload
+from harness.training.network import build
 from harness.training.pack import Lane, Pack
 
 Curve = NDArray[np.float64]
 DIVERGENCE = "divergence"
+# A ramp of less has no shape to read, and every step's loss is kept.
+LEAST_RISE, MOST_STEPS = 10.0, 10_000
 
 
 @dataclass(frozen=True)
@@ -38,18 +44,24 @@ class RangeTest:
 
 
 def run_range_test(
-    workload: Workload, training: Training, seeds: Sequence[int], start: float, end: float, steps: int, device: str = "cpu"
+    workload: Workload, training: Training, seeds: Sequence[int], start: float, end: float, steps: int, device: Device
 ) -> RangeTest:
     """Train `workload` for so many steps from LR `start` to `end`, once for each seed. Raises UserError for bad input."""
-    if not 0 < start < end:
-        raise UserError(f"--from {start:g} --to {end:g}: the LR must rise from above 0; a usual range is 1e-7 to 10")
+    if not (start > 0 and LEAST_RISE * start <= end < math.inf):
+        raise UserError(
+            f"--from {start:g} --to {end:g}: the LR must rise from above 0, and tenfold at least; a usual range is 1e-7 to 10"
+        )
+    if steps > MOST_STEPS:
+        raise UserError(f"--steps {steps}: at most {MOST_STEPS}, as every step's loss is kept; a usual ramp has 100 to 1000")
     ramp = {"schedule": "exponential", "peak_lr": end, "ramp_start": start / end, "warmup_fraction": 0.0, "steps": steps}
     configuration = Configuration(
         workload=workload,
         training=Training.model_validate({**training.model_dump(), **ramp}),
         measurement=Measurement(probes=2, evaluations=1, evaluation_examples=16, final_examples=16, curve_points=steps),
     )
-    pack = Pack([Lane(configuration, seed) for seed in seeds], data.load(workload.dataset), device)
+    dataset = data.load(workload.dataset)
+    _require_memory(configuration, dataset, len(seeds), device)
+    pack = Pack([Lane(configuration, seed) for seed in seeds], dataset, device.kind)
     pack.advance()
     results = pack.results()
     lr = np.asarray(results[0].curves["lr"])
@@ -57,6 +69,16 @@ def run_range_test(
     picks = {DIVERGENCE: tuple(divergence(lr, loss) for loss in losses)}
     picks |= {rule: tuple(suggest(rule, lr, loss) for loss in losses) for rule in RULES}
     return RangeTest(lr, losses, picks)
+
+
+def _require_memory(configuration: Configuration, dataset: Dataset, lanes: int, device: Device) -> None:
+    need = lanes * cost.lane_bytes(configuration, build(configuration.workload, dataset.facts))
+    free = available_memory_bytes(device)
+    if need > cost.MEMORY_SHARE * free:
+        raise UserError(
+            f"--seeds {lanes}: {need / 2**30:.1f} GiB for a model of width {configuration.workload.width} and depth"
+            f" {configuration.workload.depth}, and {device.name} has {free / 2**30:.1f} GiB free; choose a smaller model"
+        )
 
 
 def _row(rule: str, picks: Sequence[Pick]) -> dict[str, object]:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from harness.estimators.common import present, seed_mean, stacked, tuned
-from harness.spec import ActivationSlope, CurveDistance, CurveMedian, CurveRatio, NoiseScale, UnderflowShare
+from harness.spec import ActivationSlope, CurveDistance, CurveMedian, CurveRatio, NoiseScale, Training, UnderflowShare
 from harness.training.noise import noise_parts
 from harness.trial_table import Numbers, TrialTable, UndecidableError
 
@@ -33,7 +33,7 @@ def curve_ratio(observable: CurveRatio, table: TrialTable, weights: Numbers) -> 
     best = tuned(arm, over, table, weights)
     curves = table.values(arm, over, f"curve_probe_{observable.curve}")
     steps = table.values(arm, over, "curve_probe_step")
-    total = table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])}).training.steps
+    total = _training(arm, over, table).steps
 
     def log_ratio(curve: Numbers, step: Numbers) -> float:
         early, late = step <= math.ceil(observable.first * total), step > (1 - observable.last) * total
@@ -49,8 +49,9 @@ def curve_ratio(observable: CurveRatio, table: TrialTable, weights: Numbers) -> 
     return np.asarray(np.exp(np.einsum("rs,rs->r", weights, ratios[best]) / weights.sum(axis=1)))
 
 
-def _total_steps(arm: str, over: str, table: TrialTable) -> int:
-    return table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])}).training.steps
+def _training(arm: str, over: str, table: TrialTable) -> Training:
+    """Steps and batch size do not depend on the value of the factor."""
+    return table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])}).training
 
 
 def curve_median(observable: CurveMedian, table: TrialTable, weights: Numbers) -> Numbers:
@@ -58,7 +59,7 @@ def curve_median(observable: CurveMedian, table: TrialTable, weights: Numbers) -
     best = tuned(arm, over, table, weights)
     curves = stacked(table.values(arm, over, f"curve_probe_{observable.curve}"))
     steps = stacked(table.values(arm, over, "curve_probe_step"))
-    late = np.where(steps > observable.after * _total_steps(arm, over, table), curves, np.nan)
+    late = np.where(steps > observable.after * _training(arm, over, table).steps, curves, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(np.nanmedian(late, axis=2))
     return np.asarray(np.exp(seed_mean(logs[best], weights)))
@@ -103,12 +104,11 @@ def noise_scale(observable: NoiseScale, table: TrialTable, weights: Numbers) -> 
 
 def _noise_parts(arm: str, over: str, table: TrialTable) -> tuple[Numbers, Numbers, Numbers]:
     """Share of the run, tr(Sigma) and |G|^2 at every probe, [G, S, probes]."""
-    configuration = table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])})
-    total, batch = configuration.training.steps, configuration.training.batch_size
+    training = _training(arm, over, table)
     steps = stacked(table.values(arm, over, "curve_probe_step"))
     variance = stacked(table.values(arm, over, "curve_probe_gradient_variance"))
     square = stacked(table.values(arm, over, "curve_probe_gradient_norm")) ** 2
-    return steps / total, *noise_parts(square, variance, batch)
+    return steps / training.steps, *noise_parts(square, variance, training.batch_size)
 
 
 # Neighbouring probes that a noise curve averages, each part on its own.

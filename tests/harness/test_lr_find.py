@@ -54,7 +54,12 @@ def test_no_suggestion_says_why(tmp_path: Path) -> None:
         (["--from", "1", "--to", "0.1"], "the LR must rise"),
         (["--data", "text:/nowhere"], "no such file or folder"),
         (["--data", "images:/nowhere", "--model", "cnn"], "no such file or folder"),
+        (["--from", "1", "--to", "1.0000001"], "tenfold at least"),
+        (["--to", "inf"], "the LR must rise"),
+        (["--steps", "20000"], "--steps 20000: at most 10000"),
+        (["--width", "65536", "--depth", "48"], "GiB free; choose a smaller model"),
         (["--plot", "a.pdf"], "must end in .svg or .png"),
+        (["--plot", "/nowhere/a.svg"], "in a folder that is there"),
         (["--seeds", "0"], "--seeds 0: must be at least 1"),
         (["--steps", "1"], "steps = 1"),
         (["--width", "33"], "heads"),
@@ -69,9 +74,10 @@ def test_bad_input_is_one_line(arguments: list[str], message: str) -> None:
 
 def test_a_ramp_keeps_the_models_own_training() -> None:
     from harness.lr_find import run_range_test
+    from harness.machine import local_device
 
     workload = Workload(model="mlp", dataset="digits", width=8, depth=1)
-    found = run_range_test(workload, Training(optimizer="sgd", batch_size=4), range(2), 1e-4, 1.0, 30)
+    found = run_range_test(workload, Training(optimizer="sgd", batch_size=4), range(2), 1e-4, 1.0, 30, local_device())
     assert found.lr[0] == pytest.approx(1e-4)
     assert found.lr[-1] == pytest.approx(1.0)
     assert found.losses.shape == (2, 30)
