@@ -39,6 +39,7 @@ class Parameter:
     initial_std: float = 0.0  # normal around `initial_mean`; 0 starts all entries at the mean
     initial_mean: float = 0.0
     growing_sides: int = 1  # sides that grow with the width: 2 for a hidden matrix, 0 for a readout's bias
+    drawn_transposed: bool = False  # its starting values are drawn in the order of the transposed matrix
 
     @property
     def layer(self) -> str:
@@ -51,7 +52,11 @@ class Parameter:
 
 
 class Linear:
-    """y = x A^T + b in every lane: [K, N, inputs] -> [K, N, outputs]."""
+    """y = x A + b in every lane: [K, N, inputs] -> [K, N, outputs].
+
+    A is [inputs, outputs], the transpose of torch.nn.Linear's weight, because then the gradient that a batched product gives
+    lies as the weight does and is not copied. It starts as torch.nn's would: values are drawn as [outputs, inputs].
+    """
 
     def __init__(
         self,
@@ -63,7 +68,9 @@ class Linear:
         growing: tuple[bool, bool] = (True, True),
     ):
         """growing: whether the inputs and the outputs grow with the width."""
-        self.weight = Parameter(f"{name}.weight", (outputs, inputs), initial_std, growing_sides=sum(growing))
+        self.weight = Parameter(
+            f"{name}.weight", (inputs, outputs), initial_std, growing_sides=sum(growing), drawn_transposed=True
+        )
         self.bias = Parameter(f"{name}.bias", (outputs,), growing_sides=int(growing[1])) if bias else None
 
     @property
@@ -71,7 +78,7 @@ class Linear:
         return (self.weight,) if self.bias is None else (self.weight, self.bias)
 
     def __call__(self, view: View, x_KNI: Tensor) -> Tensor:
-        weight_KIO = view[self.weight.name].transpose(1, 2)
+        weight_KIO = view[self.weight.name]
         if self.bias is None:
             return view.product(x_KNI, weight_KIO)
         if view.product is torch.bmm:  # one call instead of two
@@ -111,8 +118,10 @@ class LayerNorm:
         return (self.gain, self.bias)
 
     def __call__(self, view: View, x_KNW: Tensor) -> Tensor:
-        normal = F.layer_norm(x_KNW, (self.width,))
-        return torch.addcmul(view[self.bias.name].unsqueeze(1), normal, view[self.gain.name].unsqueeze(1))
+        gain_KW, bias_KW = view[self.gain.name], view[self.bias.name]
+        if len(gain_KW) == 1:  # one call, which also sums the gradients of gain and bias
+            return F.layer_norm(x_KNW, (self.width,), gain_KW[0], bias_KW[0])
+        return torch.addcmul(bias_KW.unsqueeze(1), F.layer_norm(x_KNW, (self.width,)), gain_KW.unsqueeze(1))
 
 
 def causal_attention(q_KBTW: Tensor, k_KBTW: Tensor, v_KBTW: Tensor, heads: int, scale: float) -> Tensor:

@@ -51,9 +51,13 @@ def lr_multipliers(workload: Workload, training: Training, model: Model) -> list
 def initial_values(parameters: Sequence[Parameter], seed: int) -> Tensor:
     """One lane's starting point, [P]; it depends on the seed and the shapes alone."""
     generator = torch_generator(seed, "initialization")
-    return torch.cat(
-        [torch.randn(math.prod(p.shape), generator=generator) * p.initial_std + p.initial_mean for p in parameters]
-    )
+    return torch.cat([_drawn(parameter, generator).flatten() for parameter in parameters])
+
+
+def _drawn(parameter: Parameter, generator: torch.Generator) -> Tensor:
+    shape = parameter.shape[::-1] if parameter.drawn_transposed else parameter.shape
+    values = torch.randn(math.prod(shape), generator=generator).view(shape) * parameter.initial_std + parameter.initial_mean
+    return values.t() if parameter.drawn_transposed else values
 
 
 class PackedNetwork:
@@ -65,10 +69,7 @@ class PackedNetwork:
         self.feature_scale = workload.feature_scale
         self.flat_KP = torch.stack([initial_values(self.model.parameters, seed) for seed in seeds]).to(device)
         self.sizes = [math.prod(p.shape) for p in self.model.parameters]
-        self.views = {
-            p.name: piece.view(len(seeds), *p.shape).requires_grad_()
-            for p, piece in zip(self.model.parameters, torch.split(self.flat_KP, self.sizes, dim=1), strict=True)
-        }
+        self.views = {name: view.requires_grad_() for name, view in self.views_of(self.flat_KP).items()}
         self.decays_P = self.spread([float(p.decays) for p in self.model.parameters])
         # A layer's parameters lie side by side, so that a layer is one slice of the buffer.
         grouped = groupby(zip(self.model.parameters, self.sizes, strict=True), key=lambda pair: pair[0].layer)
@@ -76,14 +77,21 @@ class PackedNetwork:
         self.layers, self.layer_sizes = tuple(layer for layer, _ in slices), [size for _, size in slices]
         assert len(set(self.layers)) == len(self.layers), "a layer's parameters are apart"
 
+    def views_of(self, flat_KP: Tensor) -> dict[str, Tensor]:
+        """The buffer as parameters, name -> [K, *shape]."""
+        pieces = torch.split(flat_KP, self.sizes, dim=1)
+        return {p.name: piece.view(-1, *p.shape) for p, piece in zip(self.model.parameters, pieces, strict=True)}
+
     def spread(self, values: Sequence[float]) -> Tensor:
         """One value a parameter, repeated over its entries, [P]."""
         parts = [torch.full((size,), value) for value, size in zip(values, self.sizes, strict=True)]
         return torch.cat(parts).to(self.flat_KP.device)
 
-    def losses(self, inputs: Tensor, targets: Tensor, tap: Tap | None = None) -> Tensor:
-        """Mean cross-entropy of each lane in nats, [K]; inputs and targets are [K, B, ...]."""
-        view = View(self.views, self.format.product)
+    def losses(
+        self, inputs: Tensor, targets: Tensor, tap: Tap | None = None, views: dict[str, Tensor] | None = None
+    ) -> Tensor:
+        """Mean cross-entropy of each lane in nats, [K]; inputs and targets are [K, B, ...]. views: in place of its own."""
+        view = View(self.views if views is None else views, self.format.product)
         if self.feature_scale != 1.0:
             inputs = inputs * self.feature_scale
         if self.format.dtype != torch.float32:
@@ -94,17 +102,36 @@ class PackedNetwork:
         return losses.view(targets.shape[0], -1).mean(dim=1)
 
     def gradient(
-        self, inputs: Tensor, targets: Tensor, tap: Tap | None = None, scale_K: Tensor | None = None
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        tap: Tap | None = None,
+        scale_K: Tensor | None = None,
+        out_KP: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Losses [K] and gradients [K, P]. The sum of the lane losses is differentiated: a mean would scale the LR by 1/K.
 
-        scale_K: what each loss is multiplied by for the backward pass, and its gradient divided by afterwards.
+        scale_K: what each loss is multiplied by for the backward pass, and its gradient divided by afterwards. out_KP: where
+        the gradients are to lie.
         """
-        losses_K = self.losses(inputs, targets, tap)
-        scaled_K = losses_K if scale_K is None else losses_K * scale_K
-        gradients = torch.autograd.grad(scaled_K.sum(), list(self.views.values()))
-        gradient_KP = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
-        return losses_K.detach(), gradient_KP if scale_K is None else gradient_KP / scale_K.unsqueeze(1)
+        if torch.compiler.is_compiling():
+            losses_K, gradient_KP = self._traced_gradient(inputs, targets, scale_K)
+        else:
+            losses_K = self.losses(inputs, targets, tap)
+            scaled_K = losses_K if scale_K is None else losses_K * scale_K
+            gradients = torch.autograd.grad(scaled_K.sum(), list(self.views.values()))
+            gradient_KP = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1, out=out_KP)
+        return losses_K.detach(), gradient_KP if scale_K is None else gradient_KP.div_(scale_K.unsqueeze(1))
+
+    def _traced_gradient(self, inputs: Tensor, targets: Tensor, scale_K: Tensor | None) -> tuple[Tensor, Tensor]:
+        """As `gradient`, by torch.func: the compiler follows it, and does not follow torch.autograd.grad."""
+
+        def scaled(flat_KP: Tensor) -> tuple[Tensor, Tensor]:
+            losses_K = self.losses(inputs, targets, views=self.views_of(flat_KP))
+            return (losses_K if scale_K is None else losses_K * scale_K).sum(), losses_K
+
+        gradient_KP, losses_K = torch.func.grad(scaled, has_aux=True)(self.flat_KP)
+        return losses_K, gradient_KP
 
     @torch.no_grad()
     def evaluate(self, inputs: Tensor, targets: Tensor) -> Tensor:

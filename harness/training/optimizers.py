@@ -21,6 +21,8 @@ class PackedOptimizer(ABC):
         self.device = parameters_KP.device
         self.decay_KP = self.per_lane("weight_decay") * decays_P
         self.state = {name: torch.zeros_like(parameters_KP) for name in self.moments}
+        # Tensors of this size made anew would be mapped and unmapped by the allocator at every step.
+        self.gradient_KP, self.scratch_KP = torch.empty_like(parameters_KP), torch.empty_like(parameters_KP)
 
     @property
     @abstractmethod
@@ -31,9 +33,16 @@ class PackedOptimizer(ABC):
         values = [getattr(lane, field) for lane in self.lanes]
         return torch.tensor(values, dtype=torch.float32, device=self.device).unsqueeze(1)
 
+    @property
+    def decays_any(self) -> bool:
+        return any(lane.weight_decay for lane in self.lanes)
+
     @abstractmethod
-    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: int | Tensor) -> None:
-        """Apply the update of `step` (from 0); where lanes skip updates, it is what each lane has made, float64 [K, 1]."""
+    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
+        """Apply the update of `step` (from 0), float64 [1, 1], or where lanes skip updates what each lane has made, [K, 1].
+
+        lr_K1 may be [K, P]. Every pass over [K, P] counts: on a CPU a large pack spends its time on memory here.
+        """
 
 
 class Adam(PackedOptimizer):
@@ -58,23 +67,27 @@ class Adam(PackedOptimizer):
         self.starts_full = torch.tensor(first_gradient, device=self.device).unsqueeze(1)
         self.any_starts_full = any(first_gradient)
 
-    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: int | Tensor) -> None:
+    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         gradient_KP = self.regularize(parameters_KP, gradient_KP, lr_K1)
         correction1, correction2 = self.accumulate(gradient_KP, step)
-        denominator = self.state["second"].sqrt().div_(correction2.sqrt()).add_(self.epsilon)
-        parameters_KP.sub_(lr_K1 / correction1 * self.state["first"] / denominator)
+        # m / c1 / (sqrt(v / c2) + epsilon), with the corrections moved to where they are [K, 1].
+        root2 = correction2.sqrt()
+        denominator = torch.sqrt(self.state["second"], out=self.scratch_KP).add_(self.epsilon * root2)
+        direction = torch.div(self.state["first"], denominator, out=self.scratch_KP)
+        parameters_KP.addcmul_(direction, lr_K1 * (root2 / correction1), value=-1.0)
 
     def regularize(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor) -> Tensor:
-        return gradient_KP + self.decay_KP * parameters_KP
+        return torch.addcmul(gradient_KP, self.decay_KP, parameters_KP) if self.decays_any else gradient_KP
 
-    def accumulate(self, gradient_KP: Tensor, step: int | Tensor) -> tuple[Tensor, Tensor]:
+    def accumulate(self, gradient_KP: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
         """Move both averages on; returns the bias corrections 1 - beta^t, [K, 1] each."""
-        square = gradient_KP.square()
+        square = torch.square(gradient_KP, out=self.scratch_KP)
         if self.any_starts_full:
-            starts_now = self.starts_full & torch.as_tensor(step == 0, device=self.device)
+            starts_now = self.starts_full & (step == 0)
             self.state["second"].copy_(torch.where(starts_now, square, self.state["second"]))
         self.state["first"].lerp_(gradient_KP, 1 - self.beta1)
-        self.state["second"].mul_(self.beta2).add_(square.mul_(1 - self.beta2))
+        # Not lerp_: once a square has overflowed it would be nan from the next step on, and torch.optim's stays infinite.
+        self.state["second"].mul_(self.beta2).addcmul_(square, 1 - self.beta2)
         return (1 - self.beta1_64.pow(step + 1)).float(), (1 - self.beta2_64.pow(step + 1)).float()
 
 
@@ -82,22 +95,24 @@ class AdamW(Adam):
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019, algorithm 2)."""
 
     def regularize(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor) -> Tensor:
-        parameters_KP.mul_(1 - lr_K1 * self.decay_KP)
+        if self.decays_any:
+            parameters_KP.addcmul_(parameters_KP, torch.mul(self.decay_KP, lr_K1, out=self.scratch_KP), value=-1.0)
         return gradient_KP
 
 
 class RAdam(AdamW):
     """Rectified Adam (Liu et al. 2020, algorithm 2) with decoupled weight decay, as in torch.optim.RAdam."""
 
-    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: int | Tensor) -> None:
+    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         gradient_KP = self.regularize(parameters_KP, gradient_KP, lr_K1)
         correction1, correction2 = self.accumulate(gradient_KP, step)
         limit = 2 / (1 - self.beta2_64) - 1
         length = limit - 2 * (step + 1) * self.beta2_64.pow(step + 1) / (1 - self.beta2_64.pow(step + 1))
         rectifier = ((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)).clamp(min=0).sqrt()
-        adaptive = correction2.sqrt() / (self.state["second"].sqrt() + self.epsilon)
-        factor = torch.where(length > 5, rectifier.float() * adaptive, 1.0)
-        parameters_KP.sub_(lr_K1 / correction1 * self.state["first"] * factor)
+        denominator = torch.sqrt(self.state["second"], out=self.scratch_KP).add_(self.epsilon)
+        adaptive = torch.div((rectifier * correction2.sqrt()).float(), denominator, out=self.scratch_KP)
+        factor = torch.where(length > 5, adaptive, 1.0)
+        parameters_KP.addcmul_(factor.mul_(self.state["first"]), lr_K1 / correction1, value=-1.0)
 
 
 class SGD(PackedOptimizer):
@@ -110,10 +125,11 @@ class SGD(PackedOptimizer):
         self.momentum = self.per_lane("momentum")
         self.nesterov = lanes[0].nesterov
 
-    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: int | Tensor) -> None:
-        direction = gradient_KP + self.decay_KP * parameters_KP
+    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
+        direction = torch.addcmul(gradient_KP, self.decay_KP, parameters_KP) if self.decays_any else gradient_KP
         buffer = self.state["momentum"].mul_(self.momentum).add_(direction)
-        parameters_KP.sub_(lr_K1 * (direction + self.momentum * buffer if self.nesterov else buffer))
+        moved = torch.addcmul(direction, self.momentum, buffer) if self.nesterov else buffer
+        parameters_KP.addcmul_(moved, lr_K1, value=-1.0)
 
 
 KINDS: dict[str, type[PackedOptimizer]] = {"adamw": AdamW, "adam": Adam, "radam": RAdam, "sgd": SGD}
@@ -123,10 +139,13 @@ def make_optimizer(lanes: Sequence[Training], parameters_KP: Tensor, decays_P: T
     return KINDS[lanes[0].optimizer](lanes, parameters_KP, decays_P)
 
 
-def clip_factor(norm_K: Tensor, lanes: Sequence[Training]) -> Tensor | None:
-    """What each lane's gradient is multiplied by, [K, 1], as torch.nn.utils.clip_grad_norm_; None where no lane clips."""
+def clip_limits(lanes: Sequence[Training], device: torch.device) -> Tensor | None:
+    """Each lane's largest gradient norm, [K]; None where no lane clips."""
     if all(lane.clip_norm is None for lane in lanes):
         return None
-    limits = [float("inf") if lane.clip_norm is None else lane.clip_norm for lane in lanes]
-    limit_K = torch.tensor(limits, device=norm_K.device)
+    return torch.tensor([float("inf") if lane.clip_norm is None else lane.clip_norm for lane in lanes], device=device)
+
+
+def clip_factor(norm_K: Tensor, limit_K: Tensor) -> Tensor:
+    """What each lane's gradient is multiplied by, [K, 1], as torch.nn.utils.clip_grad_norm_."""
     return (limit_K / (norm_K + 1e-6)).clamp(max=1.0).unsqueeze(1)

@@ -19,7 +19,7 @@ from harness.data import STEPS_PER_DRAW, Dataset, Split
 from harness.errors import UserError
 from harness.spec import Configuration
 from harness.training.network import PackedNetwork, lr_multipliers
-from harness.training.optimizers import clip_factor, make_optimizer
+from harness.training.optimizers import clip_factor, clip_limits, make_optimizer
 from harness.training.plateau import PlateauRule
 from harness.training.precision import LossScaler
 from harness.training.probes import (
@@ -33,6 +33,7 @@ from harness.training.probes import (
     underflow_shares,
     update_statistics,
 )
+from harness.training.programs import EAGER, Program, StepRunner
 from harness.training.result import LaneResult, lane_result
 from harness.training.schedules import learning_rate_table
 
@@ -50,10 +51,12 @@ class Lane:
 class Pack:
     """Trains its lanes side by side. Call `advance` until `done`, then `results`.
 
+    What a plain step needs lies on the device, the number of the step (`clock`) among it; program says how it is run. Probed
+    steps are always run eagerly.
     Raises UserError for lanes that cannot share a pack, and for data that do not fit the model.
     """
 
-    def __init__(self, lanes: Sequence[Lane], dataset: Dataset, device: str = "cpu"):
+    def __init__(self, lanes: Sequence[Lane], dataset: Dataset, device: str = "cpu", program: Program = EAGER):
         first = lanes[0].configuration
         if any(lane.configuration.pack_key != first.pack_key for lane in lanes):
             raise UserError("lanes of a pack must agree in everything but per-lane hyper-parameters; plan them apart")
@@ -77,12 +80,16 @@ class Pack:
         self.probe_steps = probe_steps(self.training.steps, self.measurement)
         self.evaluation_steps = evaluation_steps(self.training.steps, self.measurement)
         self.taps = self._tap_names()
+        self.clip_limit_K = clip_limits(self.trainings, self.device)
         self.step = 0
+        self.clock = torch.zeros(1, dtype=torch.int64, device=self.device)
         self.seconds = 0.0
         self.step_times: list[float] = []
         self.plain_peak_bytes = 0
         self.records = self._empty_records()
-        self._draw: tuple[int, Tensor] | None = None
+        self._drawn: int | None = None
+        self._draws = torch.zeros((STEPS_PER_DRAW, len(lanes), self.training.batch_size), dtype=torch.int64, device=self.device)
+        self.runner = StepRunner(self._plain_step, program, self.device)
 
     @property
     def done(self) -> bool:
@@ -123,31 +130,11 @@ class Pack:
             torch.cuda.synchronize(self.device)
 
     def _train_step(self) -> None:
-        inputs, targets = self._batch()
-        scale_K = self.scaler.scale
-        losses_K, gradient_KP = self.network.gradient(inputs, targets, scale_K=scale_K)
-        norm_K = gradient_KP.norm(dim=1)
-        self.records["train_loss"][self.step] = losses_K
-        probed = self.step in self._probe_index
-        if probed:
-            sizes = ActivationSizes()
-            variance_K = gradient_variance(self.network, inputs, targets, gradient_KP, sizes, scale_K)
-            before_KP = self.network.flat_KP.clone()
-            found = underflow_shares(self.network, inputs, targets, scale_K) if self.measurement.underflow else {}
-        factor_K1 = clip_factor(norm_K, self.trainings)
-        clipped_KP = gradient_KP if factor_K1 is None else gradient_KP * factor_K1
-        lr = self.lr_SK[self.step].unsqueeze(1)
-        if self.lr_multiplier_P is not None:
-            lr = lr * self.lr_multiplier_P
-        self._update(gradient_KP, clipped_KP, lr)
-        if probed:
-            row = self._probe_index[self.step]
-            found = {f"layer_{name}": value for name, value in found.items()}
-            found |= update_statistics(self.network, before_KP, gradient_KP)
-            found |= {"gradient_norm": norm_K, "gradient_variance": variance_K}
-            found["layer_activation"] = sizes.stacked(self.taps)
-            for name, value in found.items():
-                self.records[f"probe_{name}"][row] = value
+        self._draw()
+        if self.step in self._probe_index:
+            self._probed_step(self._probe_index[self.step])
+        else:
+            self.runner()
         if self.step in self._evaluation_index:
             sample = self._sample("validation", self.measurement.evaluation_examples)
             evaluated_K = self.network.evaluate(*sample)
@@ -156,12 +143,48 @@ class Pack:
                 self.lr_SK[self.step + 1 :] *= self.plateau.drops(evaluated_K)
         self.step += 1
 
+    def _plain_step(self) -> None:
+        """A step that measures nothing but its loss, on tensors of the device alone."""
+        inputs, targets = self._batch()
+        losses_K, gradient_KP = self.network.gradient(
+            inputs, targets, scale_K=self.scaler.scale, out_KP=self.optimizer.gradient_KP
+        )
+        self._learn(losses_K, gradient_KP)
+
+    def _probed_step(self, row: int) -> None:
+        """The same step with everything that is looked at."""
+        inputs, targets = self._batch()
+        scale_K, sizes = self.scaler.scale, ActivationSizes()
+        losses_K, gradient_KP = self.network.gradient(inputs, targets, scale_K=scale_K)
+        variance_K = gradient_variance(self.network, inputs, targets, gradient_KP, sizes, scale_K)
+        underflows = underflow_shares(self.network, inputs, targets, scale_K) if self.measurement.underflow else {}
+        before_KP = self.network.flat_KP.clone()
+        self._learn(losses_K, gradient_KP)
+        found = {f"layer_{name}": value for name, value in underflows.items()}
+        found |= update_statistics(self.network, before_KP, gradient_KP)
+        found |= {"gradient_norm": gradient_KP.norm(dim=1), "gradient_variance": variance_K}
+        found["layer_activation"] = sizes.stacked(self.taps)
+        for name, value in found.items():
+            self.records[f"probe_{name}"][row] = value
+
     @torch.no_grad()
+    def _learn(self, losses_K: Tensor, gradient_KP: Tensor) -> None:
+        """Note the losses, clip, update the parameters, and move the clock on."""
+        self.records["train_loss"].index_copy_(0, self.clock, losses_K.unsqueeze(0))
+        clipped_KP = gradient_KP
+        if self.clip_limit_K is not None:
+            clipped_KP = gradient_KP * clip_factor(gradient_KP.norm(dim=1), self.clip_limit_K)
+        lr = self.lr_SK.index_select(0, self.clock).view(-1, 1)
+        if self.lr_multiplier_P is not None:
+            lr = lr * self.lr_multiplier_P
+        self._update(gradient_KP, clipped_KP, lr)
+        self.clock.add_(1)
+
     def _update(self, gradient_KP: Tensor, clipped_KP: Tensor, lr: Tensor) -> None:
         """Apply the optimizer; with dynamic loss scaling a lane whose gradient is not finite stays as it is."""
         parameters_KP = self.network.flat_KP
         if not self.scaler.skips:
-            self.optimizer.update(parameters_KP, clipped_KP, lr, self.step)
+            self.optimizer.update(parameters_KP, clipped_KP, lr, self.clock.double().view(1, 1))
             return
         finite_K = gradient_KP.isfinite().all(dim=1)
         changed = [parameters_KP, *self.optimizer.state.values()]
@@ -171,17 +194,22 @@ class Pack:
             tensor.copy_(torch.where(finite_K.unsqueeze(1), tensor, old))
         self.scaler.update(finite_K)
 
+    def _draw(self) -> None:
+        """Put the batches of the steps around this one where `_batch` finds them; lanes of equal seed see equal ones."""
+        draw = self.step // STEPS_PER_DRAW
+        if self._drawn == draw:
+            return
+        by_seed = {
+            seed: self.dataset.batch_index(seed, draw, self.training.batch_size, self.workload.context)
+            for seed in dict.fromkeys(self.seeds)
+        }
+        self._draws.copy_(torch.from_numpy(np.stack([by_seed[seed] for seed in self.seeds], axis=1)))
+        self._drawn = draw
+
     def _batch(self) -> tuple[Tensor, Tensor]:
-        """This step's training examples, [K, B, ...]; lanes of equal seed see equal ones."""
-        draw, row = divmod(self.step, STEPS_PER_DRAW)
-        if self._draw is None or self._draw[0] != draw:
-            by_seed = {
-                seed: self.dataset.batch_index(seed, draw, self.training.batch_size, self.workload.context)
-                for seed in dict.fromkeys(self.seeds)
-            }
-            index = np.stack([by_seed[seed] for seed in self.seeds], axis=1)
-            self._draw = (draw, torch.from_numpy(index).to(self.device))
-        return self.dataset.gather(self.arrays, self._draw[1][row], self.workload.context)
+        """This step's training examples, [K, B, ...]."""
+        index_KB = self._draws.index_select(0, self.clock % STEPS_PER_DRAW)[0]
+        return self.dataset.gather(self.arrays, index_KB, self.workload.context)
 
     def _sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
         """The fixed examples a split is evaluated on, [examples, ...]."""
@@ -231,7 +259,7 @@ class Pack:
     def state(self) -> dict[str, Tensor]:
         """All that is needed to go on from here, as tensors."""
         return {
-            "parameters": self.network.flat_KP,
+            "weights": self.network.flat_KP,
             "progress": torch.tensor([self.step, self.seconds], dtype=torch.float64),
             "lr": self.lr_SK,
             **{f"optimizer.{name}": value for name, value in self.optimizer.state.items()},
@@ -248,6 +276,7 @@ class Pack:
         for name, value in state.items():
             own[name].copy_(value)
         self.step, self.seconds = int(state["progress"][0]), float(state["progress"][1])
+        self.clock.fill_(self.step)
         return True
 
     def results(self) -> list[LaneResult]:

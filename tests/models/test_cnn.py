@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from models import CNN, Parametrization, View
+from tests.models.layout import as_in_torch
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -63,7 +64,7 @@ def in_theirs(name: str) -> str:
 def plain(features: tuple[int, ...], view: View, lane: int) -> PlainCNN:
     """One lane of a view as a model of torch.nn; of 12 channels 6 is the largest divisor up to 8."""
     model = PlainCNN(features, WIDTH, 6, nn.Linear)
-    model.load_state_dict({in_theirs(name): value[lane].detach() for name, value in view.items()})
+    model.load_state_dict({in_theirs(name): as_in_torch(name, value[lane].detach()) for name, value in view.items()})
     return model
 
 
@@ -94,7 +95,8 @@ def test_every_lane_is_the_plain_model(features: tuple[int, ...], product: Calla
         assert torch.allclose(logits[lane], expected, atol=1e-5)
         expected.square().mean().backward()
         for name, value in view.items():
-            assert torch.allclose(value.grad[lane], theirs.get_parameter(in_theirs(name)).grad, atol=1e-5), name
+            gradient = as_in_torch(name, value.grad[lane])
+            assert torch.allclose(gradient, theirs.get_parameter(in_theirs(name)).grad, atol=1e-5), name
 
 
 def test_a_batch_is_worked_example_by_example() -> None:
@@ -147,7 +149,8 @@ def test_narrow_formats(dtype: torch.dtype, error: float) -> None:
         theirs(x[lane].to(dtype)).sum().backward()
         for index, name in enumerate(view):
             assert ours[index].dtype == dtype
-            their_error = (theirs.get_parameter(in_theirs(name)).grad.float() - exact[index][lane]).norm()
+            gradient = theirs.get_parameter(in_theirs(name)).grad.float()
+            their_error = (gradient - as_in_torch(name, exact[index][lane])).norm()
             assert (ours[index][lane].float() - exact[index][lane]).norm() <= 1.5 * their_error + 1e-3, name
 
 
@@ -258,5 +261,5 @@ def test_logits_under_mup_are_theirs() -> None:
     view, x = random_view(ours), examples(IMAGE)
     with torch.no_grad():
         for name, value in view.items():
-            model.get_parameter(in_theirs(name)).copy_(value[0])
+            model.get_parameter(in_theirs(name)).copy_(as_in_torch(name, value[0]))
     assert torch.allclose(ours(view, x)[0], model(x[0]), atol=1e-5)

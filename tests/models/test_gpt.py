@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from models import GPT, View
+from tests.models.layout import as_in_torch
 
 VOCABULARY, CONTEXT, WIDTH, DEPTH, HEADS, LANES, BATCH = 11, 12, 16, 2, 4, 3, 2
 
@@ -48,7 +49,7 @@ class PlainGPT(nn.Module):
                     ours = f"final.{ours}"
                 if "norm" in ours:
                     ours = ours.replace(".weight", ".gain")
-                parameter.copy_(view[ours][lane])
+                parameter.copy_(as_in_torch(ours, view[ours][lane]))
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         x = self.token(tokens) + self.position(torch.arange(tokens.shape[1]))
@@ -86,7 +87,7 @@ def test_gradients_are_those_of_the_plain_model(model: GPT, tokens: torch.Tensor
     for lane in range(LANES):
         plain = PlainGPT({name: value.detach() for name, value in view.items()}, lane)
         plain(tokens[lane]).square().mean().backward()
-        assert torch.allclose(view["blocks.0.attention.qkv.weight"].grad[lane], plain.blocks[0].qkv.weight.grad, atol=1e-4)
+        assert torch.allclose(view["blocks.0.attention.qkv.weight"].grad[lane].t(), plain.blocks[0].qkv.weight.grad, atol=1e-4)
         assert torch.allclose(view["embedding.token.weight"].grad[lane], plain.token.weight.grad, atol=1e-4)
         assert torch.allclose(view["final.norm.gain"].grad[lane], plain.norm.weight.grad, atol=1e-4)
 

@@ -15,6 +15,7 @@ from harness.training.network import build, initial_values, lr_multipliers
 from harness.training.pack import Lane, Pack
 from harness.training.schedules import learning_rates
 from models import GPT, MLP, Parametrization
+from tests.models.layout import as_in_torch
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -103,7 +104,9 @@ def test_the_loss_curve_is_theirs(optimizer: str, theirs: type) -> None:
     for parameter in pack.network.model.parameters:
         size = math.prod(parameter.shape)
         with torch.no_grad():
-            model.get_parameter(parameter.name).copy_(start[offset : offset + size].view(parameter.shape))
+            model.get_parameter(parameter.name).copy_(
+                as_in_torch(parameter.name, start[offset : offset + size].view(parameter.shape))
+            )
         offset += size
     settings = {"momentum": 0.9} if optimizer == "sgd" else {"eps": 1e-3}
     optimizer_of_mup = theirs(model.parameters(), lr=1.0, **settings)

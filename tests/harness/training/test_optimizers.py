@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from harness.spec import Training
-from harness.training.optimizers import clip_factor, make_optimizer
+from harness.training.optimizers import clip_factor, clip_limits, make_optimizer
 
 STEPS, SIZE, TOLERANCE = 150, 40, 2e-5
 LANES = [
@@ -15,6 +15,10 @@ LANES = [
     {"peak_lr": 3e-2, "weight_decay": 0.1, "beta2": 0.95},
     {"peak_lr": 1e-1, "weight_decay": 0.01, "beta2": 0.99, "beta1": 0.8, "epsilon": 1e-5, "momentum": 0.5},
 ]
+
+
+def at(step: int) -> torch.Tensor:
+    return torch.full((1, 1), float(step), dtype=torch.float64)
 
 
 def reference(training: Training, weights: torch.nn.Parameter) -> torch.optim.Optimizer:
@@ -47,7 +51,7 @@ def test_follows_torch(optimizer: str, nesterov: bool) -> None:
     lr = torch.tensor([[training.peak_lr] for training in trainings])
     for step in range(STEPS):
         gradient = torch.randn(len(LANES), SIZE, generator=generator) * 10 ** torch.randn(SIZE, generator=generator)
-        ours.update(packed, gradient, lr, step)
+        ours.update(packed, gradient, lr, at(step))
         for weights, row, theirs in zip(alone, gradient, references, strict=True):
             weights.grad = row.clone()
             theirs.step()
@@ -70,7 +74,7 @@ def test_second_moment_started_at_the_first_gradient() -> None:
         second = 0.999 * second + 0.001 * gradient**2
         corrected = second / (1 - 0.999 ** (step + 1))
         weights = weights - 0.01 * first / (1 - 0.9 ** (step + 1)) / (corrected.sqrt() + 1e-8)
-        ours.update(packed, gradient.float().expand(2, -1), torch.full((2, 1), 0.01), step)
+        ours.update(packed, gradient.float().expand(2, -1), torch.full((2, 1), 0.01), at(step))
     assert torch.allclose(packed[0].double(), weights, rtol=1e-4, atol=1e-7)
     assert not torch.allclose(packed[1].double(), weights, rtol=1e-2), "the plain lane beside it must not be affected"
 
@@ -78,19 +82,20 @@ def test_second_moment_started_at_the_first_gradient() -> None:
 def test_decay_leaves_unmarked_parameters_alone() -> None:
     training = Training(optimizer="adamw", weight_decay=0.5)
     packed = torch.ones(1, 2)
-    make_optimizer([training], packed, torch.tensor([1.0, 0.0])).update(packed, torch.zeros(1, 2), torch.tensor([[0.1]]), 0)
+    make_optimizer([training], packed, torch.tensor([1.0, 0.0])).update(packed, torch.zeros(1, 2), torch.tensor([[0.1]]), at(0))
     assert packed.tolist() == [[pytest.approx(0.95), 1.0]]
 
 
 def test_clipping_follows_torch_lane_by_lane() -> None:
     gradient = torch.randn(3, SIZE, generator=torch.Generator().manual_seed(2)) * torch.tensor([[0.01], [1.0], [100.0]])
     lanes = [Training(clip_norm=1.0), Training(clip_norm=None), Training(clip_norm=0.5)]
-    factor = clip_factor(gradient.norm(dim=1), lanes)
-    assert factor is not None
+    limits = clip_limits(lanes, gradient.device)
+    assert limits is not None
+    factor = clip_factor(gradient.norm(dim=1), limits)
     for lane, row, clipped in zip(lanes, gradient, gradient * factor, strict=True):
         weights = torch.nn.Parameter(torch.zeros(SIZE))
         weights.grad = row.clone()
         if lane.clip_norm is not None:
             torch.nn.utils.clip_grad_norm_([weights], lane.clip_norm)
         assert torch.allclose(clipped, weights.grad, rtol=1e-6)
-    assert clip_factor(gradient.norm(dim=1), [Training(), Training(), Training()]) is None
+    assert clip_limits([Training(), Training(), Training()], gradient.device) is None

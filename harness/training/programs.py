@@ -1,0 +1,132 @@
+"""How a pack's plain step is run: as it is, compiled, or captured as a CUDA graph.
+
+A plain step reads and writes tensors that stay where they are, and nothing of the host's; so it can be compiled once, or
+captured once, and run for every step that is neither probed nor evaluated.
+"""
+
+import logging
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+
+from harness.errors import UserError, one_line
+
+log = logging.getLogger(__name__)
+
+Step = Callable[[], None]
+
+# Steps run on a side stream before a capture, so that libraries have made their workspaces: torch's own advice is three.
+STEPS_BEFORE_CAPTURE = 3
+
+
+@dataclass(frozen=True)
+class Program:
+    """compiled: by torch.compile; captured: as a CUDA graph."""
+
+    compiled: bool = False
+    captured: bool = False
+
+    @property
+    def name(self) -> str:
+        return " and ".join(word for word in ("compiled", "captured") if getattr(self, word)) or "eager"
+
+
+PROGRAMS = {program.name: program for program in (Program(c, g) for c in (False, True) for g in (False, True))}
+EAGER = Program()
+
+
+def program_named(name: str, device: torch.device) -> Program:
+    """Raises UserError for a name that is none, and for one that this device cannot run."""
+    if name not in PROGRAMS:
+        raise UserError(f"program '{name}' is not known; choose one of: {', '.join(PROGRAMS)}")
+    if PROGRAMS[name].captured and device.type != "cuda":
+        raise UserError(f"program '{name}' needs a CUDA GPU and this is a {device.type}; choose eager or compiled")
+    return PROGRAMS[name]
+
+
+def default_program(device: torch.device) -> Program:
+    """What is run where nothing was measured: a capture costs milliseconds, a compilation half a minute."""
+    return Program(captured=device.type == "cuda")
+
+
+class StepRunner:
+    """Runs a plain step as a program; what cannot be compiled or captured runs eagerly, after one line that says so.
+
+    `program` is what is run in fact. Every call is a step of the training, also those that prepare a capture.
+    """
+
+    def __init__(self, step: Step, program: Program, device: torch.device):
+        self.step, self.device = step, device
+        if program.compiled and (missing := missing_compiler(device)):
+            log.warning("packs run eagerly: %s", missing)
+            program = Program(captured=program.captured)
+        self.program = program
+        self.run: Step = torch.compile(step, fullgraph=True, dynamic=False) if program.compiled else step
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.calls = 0
+
+    def __call__(self) -> None:
+        if self.graph is not None:
+            self.graph.replay()
+        elif self.program.captured:
+            self._approach_capture()
+        elif self.program.compiled:
+            self._attempt(self.run)
+        else:
+            self.run()
+
+    def _approach_capture(self) -> None:
+        self.calls += 1
+        if self.calls <= STEPS_BEFORE_CAPTURE:
+            self._attempt(self._beside)
+            return
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph):
+                self.run()
+        except RuntimeError as error:
+            self._give_up(error)
+            self.step()
+            return
+        self.graph = graph
+        graph.replay()
+
+    def _beside(self) -> None:
+        stream, current = torch.cuda.Stream(self.device), torch.cuda.current_stream(self.device)
+        stream.wait_stream(current)
+        with torch.cuda.stream(stream):
+            self.run()
+        current.wait_stream(stream)
+
+    def _attempt(self, run: Step) -> None:
+        """Compilation happens at the first call: where it fails, nothing of the step has run yet."""
+        if self.calls > 1 or not self.program.compiled:
+            run()
+            return
+        self.calls += 1
+        try:
+            run()
+        except Exception as error:  # whatever the compilers raise
+            self._give_up(error)
+            self.step()
+
+    def _give_up(self, error: Exception) -> None:
+        log.warning("packs run eagerly: %s failed (%s)", self.program.name, one_line(error)[:200])
+        self.program, self.run = EAGER, self.step
+
+
+@lru_cache(maxsize=4)
+def missing_compiler(device: torch.device) -> str:
+    """Why nothing can be compiled for a device; '' where it can."""
+    if device.type == "cuda":
+        try:
+            import triton  # noqa: F401
+        except ImportError:
+            return "there is no triton to compile for a GPU with"
+    if not any(shutil.which(name) for name in (os.environ.get("CXX", ""), "g++", "clang++", "c++") if name):
+        return "there is no C++ compiler (g++ or clang++) on this machine"
+    return ""
