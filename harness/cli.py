@@ -51,7 +51,11 @@ TrackingUri = Annotated[
     str | None, typer.Option("--tracking", envvar="FOLKLORE_TRACKING", help="MLflow; default: STORE/mlflow.db")
 ]
 Workers = Annotated[int | None, typer.Option("--workers", help="packs side by side; default: one a core, or one a GPU")]
-Lanes = Annotated[int | None, typer.Option("--lanes", help="most trials a pack; default: by device and memory")]
+Lanes = Annotated[int | None, typer.Option("--lanes", help="most trials a pack; default: measured, or by the model's size")]
+ProgramName = Annotated[
+    str | None,
+    typer.Option("--program", help="eager, compiled, captured or 'compiled and captured'; default: measured"),
+]
 Datasets = Annotated[
     list[str] | None, typer.Option("--data", metavar="NAME=DATASET", help="use DATASET where a study names NAME")
 ]
@@ -112,12 +116,13 @@ def plan(
     store: StoreUri = "results",
     workers: Workers = None,
     lanes: Lanes = None,
+    program: ProgramName = None,
     data: Datasets = None,
     as_json: AsJson = False,
 ) -> None:
     """Trials, packs, and an estimate of time and memory. Trains nothing."""
     chosen = _study(study)
-    options = Options(store, None, None, _count("--workers", workers), _count("--lanes", lanes), _datasets(data))
+    options = Options(store, None, None, _count("--workers", workers), _count("--lanes", lanes), program, _datasets(data))
     ready = prepare(chosen, scale or default_scale(chosen), options, Ledger(Store(store), chosen.name), only_plan=True)
     facts = _plan_facts(ready)
     if as_json:
@@ -139,11 +144,14 @@ def run(
     address: Annotated[str | None, typer.Option("--address", help="a Ray cluster; default: this machine")] = None,
     workers: Workers = None,
     lanes: Lanes = None,
+    program: ProgramName = None,
     data: Datasets = None,
 ) -> None:
     """Train what is missing, judge, and write the page. Finished packs are never trained again."""
     chosen = _study(study)
-    options = Options(store, tracking, address, _count("--workers", workers), _count("--lanes", lanes), _datasets(data))
+    options = Options(
+        store, tracking, address, _count("--workers", workers), _count("--lanes", lanes), program, _datasets(data)
+    )
     files = Store(store)
     files.check_writable()
     ledger = Ledger(files, chosen.name)

@@ -24,6 +24,9 @@ class Rate:
     step_overhead_seconds: float
     start_seconds: float
 
+    def at(self, precision: str) -> float:
+        return self.flops_per_second.get(precision, self.flops_per_second["fp32"])
+
 
 # cpu: one core, one thread, 33k-parameter GPT in packs of 16 (AMD EPYC, 1.8 ms a trial-step).
 # cuda: nominal, not measured: about a third of what an H100-class GPU's matrix units do, eager launches.
@@ -41,7 +44,6 @@ RATES = {
 }
 # What a plan assumes where it is made for a GPU on a machine that has none.
 ASSUMED_GPU = Device("cuda", "H200-class GPU (assumed; none here)", 1, 141_000_000_000)
-DEFAULT_LANES = {"cpu": 16, "cuda": 128}
 # Share of the free memory that packs may take.
 MEMORY_SHARE = 0.8
 
@@ -86,8 +88,7 @@ def estimate(
             seconds += per_trial * len(pack.trials)
             known += len(pack.trials)
         else:
-            precision = configuration.training.precision
-            per_second = rate.flops_per_second.get(precision, rate.flops_per_second["fp32"])
+            per_second = rate.at(configuration.training.precision)
             seconds += trial_flops(configuration, model) * len(pack.trials) / per_second
             seconds += configuration.training.steps * rate.step_overhead_seconds
     workers = max(1, min(device.count, len(packs)))
@@ -97,6 +98,13 @@ def estimate(
 
 
 def lanes_that_fit(configuration: Configuration, model: Model, device: Device, free_bytes: int) -> int:
-    """How many lanes a pack may have: the device's default width, or what memory allows; 0 where not even one fits."""
+    """How many lanes of a pack memory allows; 0 where not even one fits."""
     workers = device.count if device.kind == "cpu" else 1
-    return min(DEFAULT_LANES[device.kind], int(MEMORY_SHARE * free_bytes / workers // lane_bytes(configuration, model)))
+    return int(MEMORY_SHARE * free_bytes / workers // lane_bytes(configuration, model))
+
+
+def lane_step_seconds(configuration: Configuration, model: Model, device: str, lanes: int) -> float:
+    """Nominal time of a trial's step in packs of so many lanes."""
+    rate, training = RATES[device], configuration.training
+    flops = 3.0 * training.batch_size * model.flops_per_example
+    return flops / rate.at(training.precision) + rate.step_overhead_seconds / lanes

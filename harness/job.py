@@ -9,10 +9,12 @@ import torch
 from harness import data, table
 from harness.ledger import Ledger
 from harness.machine import environment
+from harness.packing import Choice
 from harness.plan import PlannedPack
 from harness.spec import Study
 from harness.store import Store
 from harness.training.pack import Lane, Pack
+from harness.training.programs import program_named
 from harness.work import Progress
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,7 @@ class TrainingJob:
     dataset: str
     store_uri: str
     pack: PlannedPack
+    choice: Choice
 
     def open(self) -> "TrainingWork":
         return TrainingWork(self)
@@ -53,7 +56,8 @@ class TrainingWork:
             # Packs run side by side, one process a core; more threads only fight each other.
             torch.set_num_threads(1)
         lanes = [Lane(trial.configuration, trial.seed) for trial in job.pack.trials]
-        self.training = Pack(lanes, self.dataset, job.device)
+        program = program_named(job.choice.program, torch.device(job.device))
+        self.training = Pack(lanes, self.dataset, job.device, program)
         state = self.ledger.read_checkpoint(job.pack.key)
         if state is not None and not self.training.load(state):
             log.warning("the checkpoint of pack %s does not fit it: the pack starts over", job.pack.key)
@@ -87,6 +91,7 @@ class TrainingWork:
             job.pack.trials,
             self.training.results(),
             environment(),
+            job.choice.source,
         )
         self.ledger.write(job.pack.key, rows)
 

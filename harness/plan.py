@@ -4,7 +4,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pandas as pd
@@ -15,6 +15,8 @@ from harness.training import ENGINE_VERSION
 
 # Dataset -> hash of its content, or one hash where all are the same.
 DataHashes = str | Mapping[str, str]
+# Most lanes of a pack: by shape key, or one number for all.
+Widths = int | Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Plan:
     data_hashes: DataHashes
     trials: tuple[Trial, ...]
     packs: tuple[PlannedPack, ...]
-    lanes: int = 1
+    lanes: Widths = 1
     engine_version: int = ENGINE_VERSION
     proposals: Mapping[str, Sequence[float]] = field(default_factory=dict)
     chosen: Mapping[str, float] = field(default_factory=dict)
@@ -60,6 +62,10 @@ class Plan:
         return make_plan(
             self.study, self.scale, self.device, self.data_hashes, self.lanes, self.engine_version, proposals, chosen
         )
+
+    def with_lanes(self, lanes: Widths) -> "Plan":
+        """The same trials in packs of other widths."""
+        return replace(self, lanes=lanes, packs=make_packs(_unique(self.trials), lanes))
 
     def select(self, trials: pd.DataFrame) -> pd.DataFrame:
         """The stored trials that are this plan's, by digest, under this plan's names of scale, arms and points."""
@@ -102,7 +108,7 @@ def make_plan(
     scale: str,
     device: str,
     data_hashes: DataHashes,
-    lanes: int = 1,
+    lanes: Widths = 1,
     engine_version: int = ENGINE_VERSION,
     proposals: Mapping[str, Sequence[float]] | None = None,
     chosen: Mapping[str, float] | None = None,
@@ -137,9 +143,13 @@ def make_plan(
         for seed in seeds
         for arm, point, configuration, identity, data_hash in resolved
     )
-    unique = {trial.digest: trial for trial in reversed(trials)}
-    packs = make_packs(reversed(unique.values()), lanes)
+    packs = make_packs(_unique(trials), lanes)
     return Plan(study, scale, device, data_hashes, trials, packs, lanes, engine_version, proposals, chosen)
+
+
+def _unique(trials: Sequence[Trial]) -> Iterable[Trial]:
+    """Each digest once, under the first of its names."""
+    return reversed({trial.digest: trial for trial in reversed(trials)}.values())
 
 
 def _resolved(
@@ -151,14 +161,16 @@ def _resolved(
     return arm, point, configuration, configuration.identity(), data_hash
 
 
-def make_packs(trials: Iterable[Trial], lanes: int) -> tuple[PlannedPack, ...]:
-    """Trials that agree in shape, cut into packs of at most `lanes`, as even as they come."""
+def make_packs(trials: Iterable[Trial], lanes: Widths) -> tuple[PlannedPack, ...]:
+    """Trials that agree in shape and length, cut into packs of at most `lanes`, as even as they come."""
     groups: dict[str, list[Trial]] = defaultdict(list)
     for trial in trials:
         groups[trial.configuration.pack_key].append(trial)
     packs = []
     for group in groups.values():
-        count = len(group) if group[0].configuration.measurement.solo else math.ceil(len(group) / lanes)
+        first = group[0].configuration
+        width = lanes if isinstance(lanes, int) else lanes.get(first.shape_key, 1)
+        count = len(group) if first.measurement.solo else math.ceil(len(group) / width)
         bounds = [round(index * len(group) / count) for index in range(count + 1)]
         packs += [make_pack(group[low:high]) for low, high in itertools.pairwise(bounds)]
     # By first seed, so that early results compare all arms; a stable sort keeps the rest in declared order.

@@ -2,13 +2,14 @@
 
 import logging
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from harness import cost, data, table
 from harness.cost import Estimate
@@ -16,17 +17,19 @@ from harness.errors import UserError, one_line, unknown
 from harness.ledger import Ledger
 from harness.machine import Device, available_memory_bytes, environment, local_device
 from harness.pack_queue import PackQueue
+from harness.packing import Packing, shapes
 from harness.plan import Plan, PlannedPack, make_plan, points
 from harness.spec import Configuration, Study
 from harness.store import Store
 from harness.training.network import build
+from harness.training.programs import program_named
 from harness.tuning import searched_plan
 from harness.view import RunView
+from harness.work import Job, Progress
 
 log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    from harness.job import TrainingJob
     from harness.projector import Projector
     from harness.tracking import Tracker
 
@@ -40,6 +43,7 @@ class Options:
     address: str | None = None
     workers: int | None = None
     lanes: int | None = None
+    program: str | None = None
     datasets: Mapping[str, str] = field(default_factory=dict)
 
     def device(self) -> Device:
@@ -61,6 +65,7 @@ class Prepared:
     estimate: Estimate
     parameters: int
     device: Device
+    packing: Packing
 
 
 @dataclass(frozen=True)
@@ -96,11 +101,10 @@ def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_pla
             chosen.check(workload.context)
             chosen.training_arrays(workload.label_noise)
     device = _device(study, scale, options, only_plan, {each.training.precision for each in configurations})
+    if options.program is not None:
+        program_named(options.program, torch.device(device.kind))
     free = device.memory_bytes if device.is_assumed else available_memory_bytes(device)
     heaviest = max(configurations, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))
-    packed = [each for each in configurations if not each.measurement.solo] or configurations
-    heaviest_packed = max(packed, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))
-    fitting = cost.lanes_that_fit(heaviest_packed, model_of(heaviest_packed.workload), device, free)
     if cost.lanes_that_fit(heaviest, model_of(heaviest.workload), device, free) < 1:
         need = cost.lane_bytes(heaviest, model_of(heaviest.workload))
         raise UserError(
@@ -108,13 +112,15 @@ def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_pla
             f" {free / 2**30:.1f} GiB free for {device.count} workers; choose a smaller scale or fewer --workers"
         )
     hashes = {name: found.hash for name, found in facts.items()}
-    plan = make_plan(study, scale, device.kind, hashes, min(options.lanes or fitting, fitting))
+    plan = make_plan(study, scale, device.kind, hashes)
     if study.search_at(scale) is not None:
         plan = outline(searched_plan(plan, ledger.trials()))
+    packing = Packing(ledger.store, device, model_of, options.lanes, options.program)
+    plan = plan.with_lanes({key: each.lanes for key, each in packing.choices(shapes(plan.trials, datasets)).items()})
     left = plan.without(ledger.digests())
     estimate = cost.estimate(left, device, model_of, _measured(ledger, plan))
     parameters = max(sum(math.prod(p.shape) for p in model_of(each.workload).parameters) for each in configurations)
-    return Prepared(plan, datasets, left, estimate, parameters, device)
+    return Prepared(plan, datasets, left, estimate, parameters, device, packing)
 
 
 def _configurations(study: Study, scale: str) -> Iterator[Configuration]:
@@ -172,9 +178,16 @@ def train(prepared: Prepared, options: Options, ledger: Ledger, view: RunView) -
     tracker = open_tracker(study, options, ledger.store)
     tracker.close_stale()
     projector = Projector(ledger, tracker)
-    listener = _Listener(view, ledger, projector)
+    listener, packer = _Listener(view, ledger, projector), _Packer(prepared, ledger)
     queue = PackQueue(
-        plan.with_search({}, {}), _job_maker(prepared, ledger), next_plan, ledger.trials, ledger.digests, listener.added
+        plan.with_search({}, {}),
+        packer.job,
+        next_plan,
+        ledger.trials,
+        ledger.digests,
+        listener.added,
+        packer.measurements(),
+        packer.repacked,
     )
     status, launch = "KILLED", tracker.launch(plan.scale, environment(), sum(len(pack.trials) for pack in prepared.left))
     try:
@@ -192,16 +205,31 @@ def train(prepared: Prepared, options: Options, ledger: Ledger, view: RunView) -
     return Outcome(trained, given_up, status == "KILLED", len(projector.missed), launch)
 
 
-def _job_maker(prepared: Prepared, ledger: Ledger) -> Callable[[PlannedPack], "TrainingJob"]:
-    from harness.job import TrainingJob
+class _Packer:
+    """Makes jobs of packs, as wide and as the program that is known to be best when they are cut."""
 
-    plan = prepared.plan
+    def __init__(self, prepared: Prepared, ledger: Ledger):
+        self.prepared, self.ledger, self.packing = prepared, ledger, prepared.packing
+        self.shapes = shapes(prepared.plan.trials, prepared.datasets)
+        self.choices = self.packing.choices(self.shapes)
 
-    def job_of(pack: PlannedPack) -> TrainingJob:
-        dataset = prepared.datasets[pack.trials[0].configuration.workload.dataset]
-        return TrainingJob(plan.study, plan.scale, plan.device, dataset, ledger.store.root_uri, pack)
+    def measurements(self) -> dict[str, Job]:
+        """What is to be measured of the shapes that something is left to train of."""
+        left = {trial.configuration.shape_key for pack in self.prepared.left for trial in pack.trials}
+        worth = self.packing.worth_measuring(self.shapes)
+        return {f"width:{key}": self.packing.job(key, shape) for key, shape in worth.items() if key in left}
 
-    return job_of
+    def repacked(self, plan: Plan) -> Plan:
+        self.choices = self.packing.choices(self.shapes)
+        return plan.with_lanes({key: choice.lanes for key, choice in self.choices.items()})
+
+    def job(self, pack: PlannedPack) -> Job:
+        from harness.job import TrainingJob
+
+        plan, first = self.prepared.plan, pack.trials[0].configuration
+        choice = self.packing.alone() if first.measurement.solo else self.choices[first.shape_key]
+        dataset = self.prepared.datasets[first.workload.dataset]
+        return TrainingJob(plan.study, plan.scale, plan.device, dataset, self.ledger.store.root_uri, pack, choice)
 
 
 def _close(tracker: "Tracker", launch: str, status: str) -> None:
@@ -245,25 +273,33 @@ def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
 
 
 class _Listener:
-    """Passes a sweep's events to the view, the ledger's failures and the projector."""
+    """Passes a sweep's events to the view, the ledger's failures and the projector. What is no pack measures a width."""
 
     def __init__(self, view: RunView, ledger: Ledger, projector: "Projector"):
         self.view, self.ledger, self.projector = view, ledger, projector
         self.packs: dict[str, PlannedPack] = {}
         self.finished_packs: list[str] = []
         self.failed_packs: list[str] = []
-        self.progress = view.progress
 
     def added(self, pack: PlannedPack) -> None:
         self.packs[pack.key] = pack
         self.view.add(pack.key, len(pack.trials))
 
+    def progress(self, pack: str, progress: Progress) -> None:
+        if pack in self.packs:
+            self.view.progress(pack, progress)
+
     def finished(self, pack: str) -> None:
+        if pack not in self.packs:
+            return
         self.finished_packs.append(pack)
         self.projector.add(pack)
         self.view.finished(pack)
 
     def failed(self, pack: str, error: str) -> None:
+        if pack not in self.packs:
+            log.warning("a width could not be measured (%s): its packs are as wide as the model's size suggests", error)
+            return
         self.failed_packs.append(pack)
         self.ledger.write_failure(pack, [trial.digest for trial in self.packs[pack].trials], error)
         self.view.failed(pack, error)

@@ -62,6 +62,8 @@ SCHEMA = pa.schema(
         ("peak_memory_bytes", pa.int64()),  # of the whole pack
         ("step_seconds", pa.float64()),  # median of a plain step; of trials that are trained alone
         ("lanes", pa.int32()),
+        ("program", pa.string()),  # eager, compiled, captured
+        ("width_source", pa.string()),  # why so many lanes: given, measured, nominal, alone
         ("pack", pa.string()),
         ("finished_at", pa.string()),  # UTC
         ("environment", pa.string()),  # JSON: machine and versions
@@ -85,6 +87,7 @@ def rows(
     trials: Sequence[Trial],
     results: Sequence[LaneResult],
     environment: dict[str, str],
+    width_source: str = "given",
 ) -> pa.Table:
     """The table of one finished pack."""
     shared = {
@@ -98,6 +101,7 @@ def rows(
         "pack": pack,
         "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "environment": canonical_json(environment),
+        "width_source": width_source,
     }
     return pa.Table.from_pylist(
         [{**shared, **_row(trial, result)} for trial, result in zip(trials, results, strict=True)], schema=SCHEMA
@@ -105,7 +109,7 @@ def rows(
 
 
 def _row(trial: Trial, result: LaneResult) -> dict[str, object]:
-    measured = ("outcome", "divergence_step", "initial_loss", "train_loss", "validation_loss", "test_loss", "lanes")
+    measured = ("outcome", "divergence_step", "initial_loss", "train_loss", "validation_loss", "test_loss", "lanes", "program")
     spent = ("examples_per_second", "seconds", "peak_memory_bytes", "step_seconds", "layers", "taps")
     return {
         "digest": trial.digest,

@@ -1,4 +1,4 @@
-"""The ledger's projection into MLflow: what people browse. The only module that imports mlflow.
+"""The ledger's projection into MLflow: what people browse. With tracking_tables the only module that imports mlflow.
 
 One experiment a study, a parent run a launch, a child run a trial. A trial is found again by its pack's tag, so that
 projecting twice does no harm. One writer: this process.
@@ -10,9 +10,8 @@ import math
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +32,17 @@ for _name in ("alembic", "mlflow", "sqlalchemy"):
     logging.getLogger(_name).setLevel(logging.ERROR)
 
 from mlflow import MlflowClient  # noqa: E402
-from mlflow.entities import Metric, Param, Run, RunTag, ViewType  # noqa: E402
+from mlflow.entities import Metric, Param, Run, ViewType  # noqa: E402
+from sqlalchemy.exc import OperationalError, SQLAlchemyError  # noqa: E402
+
+from harness.tracking_tables import RunTables, TrialRun  # noqa: E402
+
+log = logging.getLogger(__name__)
 
 # Limits of MLflow's log_batch.
 METRICS_A_BATCH, PARAMS_A_BATCH = 1000, 100
 CONNECT_SECONDS = 5.0
+DATABASES = ("sqlite:", "postgresql", "mysql", "mssql")
 
 # curve column -> (step column, name in MLflow)
 CURVES = {
@@ -77,6 +82,7 @@ class Tracker:
             experiment = self.client.get_experiment_by_name(study.name)
             location = str(artifacts / study.name) if artifacts else None
             self.experiment = experiment.experiment_id if experiment else self.client.create_experiment(study.name, location)
+            self.tables = self._tables()
         except Exception as error:  # MLflow lets the errors of its databases and of HTTP through
             raise UserError(
                 f"MLflow at {uri}: cannot be used ({one_line(error)[:200]}); give another with --tracking"
@@ -137,25 +143,33 @@ class Tracker:
     def record(self, pack: str, trials: pd.DataFrame, parent: str | None) -> None:
         """Project the trials of one pack; those already there are left alone."""
         present = {run.data.tags.get("folklore.digest") for run in self._runs(f"tags.`folklore.pack` = '{pack}'")}
-        for _, trial in trials.iterrows():
-            if trial["digest"] not in present:
-                self._record_trial(trial, parent)
+        missing = [_run(trial, parent) for _, trial in trials.iterrows() if trial["digest"] not in present]
+        if self.tables is not None:
+            try:
+                self.tables.write(missing)
+                return
+            except OperationalError:  # locked, full or gone: the client would fare no better
+                raise
+            except SQLAlchemyError as error:
+                log.warning("MLflow's tables are not as they were (%s): runs are written one by one", one_line(error)[:200])
+                self.tables = None
+        for run in missing:
+            self._write_by_client(run)
 
-    def _record_trial(self, trial: pd.Series, parent: str | None) -> None:
-        end = int(datetime.fromisoformat(trial["finished_at"]).timestamp() * 1000)
-        tags = {name: str(trial[name]) for name in ("digest", "pack", "arm", "scale", "device", "outcome", "data_hash")}
-        tags = {f"folklore.{name}": value for name, value in tags.items()} | {"folklore.kind": "trial"}
-        if parent is not None:
-            tags[PARENT] = parent
-        start = end - int(1000 * trial["seconds"])
-        run = self.client.create_run(self.experiment, start_time=start, tags=tags, run_name=_run_name(trial))
-        run_id = run.info.run_id
-        metrics = iter(list(_metrics(trial, end)))
-        params = [Param(name, str(value)) for name, value in _params(trial).items()][:PARAMS_A_BATCH]
-        while batch := list(islice(metrics, METRICS_A_BATCH)):
-            self.client.log_batch(run_id, metrics=batch, params=params, tags=[RunTag("folklore.trained", "yes")])
+    def _write_by_client(self, run: TrialRun) -> None:
+        run_id = self.client.create_run(self.experiment, run.start, dict(run.tags), run.name).info.run_id
+        params = [Param(name, value) for name, value in run.params.items()]
+        for batch in _batches(run.metrics, METRICS_A_BATCH):
+            self.client.log_batch(run_id, metrics=batch, params=params)
             params = []
-        self.client.set_terminated(run_id, "FINISHED", end_time=end)
+        self.client.set_terminated(run_id, "FINISHED", end_time=run.end)
+
+    def _tables(self) -> RunTables | None:
+        """Direct access where MLflow is a database; None where it is a server."""
+        location = self.client.get_experiment(self.experiment).artifact_location
+        if not self.uri.startswith(DATABASES) or "?" in location:
+            return None
+        return RunTables(self.uri, self.experiment, location)
 
     def _runs(self, query: str) -> Iterator[Run]:
         token: str | None = None
@@ -165,6 +179,28 @@ class Tracker:
             token = page.token
             if not token:
                 return
+
+
+def _run(trial: pd.Series, parent: str | None) -> TrialRun:
+    end = int(datetime.fromisoformat(trial["finished_at"]).timestamp() * 1000)
+    named = ("digest", "pack", "arm", "scale", "device", "outcome", "data_hash", "program", "width_source")
+    tags = {f"folklore.{name}": str(trial[name]) for name in named} | {"folklore.kind": "trial"}
+    if parent is not None:
+        tags[PARENT] = parent
+    params = dict(list(_params(trial).items())[:PARAMS_A_BATCH])
+    return TrialRun(
+        name=_run_name(trial),
+        start=end - int(1000 * trial["seconds"]),
+        end=end,
+        tags=tags,
+        params={name: str(value) for name, value in params.items()},
+        metrics=list(_metrics(trial, end)),
+    )
+
+
+def _batches(metrics: Sequence[Metric], size: int) -> Iterator[Sequence[Metric]]:
+    for start in range(0, len(metrics), size):
+        yield metrics[start : start + size]
 
 
 def _metrics(trial: pd.Series, timestamp: int) -> Iterator[Metric]:

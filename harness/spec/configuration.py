@@ -122,6 +122,12 @@ class Configuration(Spec):
         training = self.training.model_dump(mode="json", exclude=PER_LANE)
         return canonical_json([self.workload.model_dump(), self.measurement.model_dump(), training])
 
+    @cached_property
+    def shape_key(self) -> str:
+        """Trials with equal keys cost the same a step in packs of the same width: what they are measured by is left out."""
+        training = self.training.model_dump(mode="json", include=SHAPING)
+        return canonical_json([self.workload.model_dump(exclude={"label_noise", "feature_scale"}), training])
+
     def identity(self) -> dict[str, object]:
         """What enters a digest: only fields that differ from their defaults, so that a new field leaves old results valid.
 
@@ -150,6 +156,9 @@ PER_LANE = {
     "patience",
     "loss_scale",
 }
+
+# Training fields that decide what a step costs.
+SHAPING = {"optimizer", "batch_size", "precision", "loss_scaling"}
 
 # Fields added after trials of studies were first published. At their defaults they do not enter a study's hash.
 LATER_FIELDS = {

@@ -87,9 +87,7 @@ class PackedNetwork:
         parts = [torch.full((size,), value) for value, size in zip(values, self.sizes, strict=True)]
         return torch.cat(parts).to(self.flat_KP.device)
 
-    def losses(
-        self, inputs: Tensor, targets: Tensor, tap: Tap | None = None, views: dict[str, Tensor] | None = None
-    ) -> Tensor:
+    def losses(self, inputs: Tensor, targets: Tensor, tap: Tap | None = None, views: dict[str, Tensor] | None = None) -> Tensor:
         """Mean cross-entropy of each lane in nats, [K]; inputs and targets are [K, B, ...]. views: in place of its own."""
         view = View(self.views if views is None else views, self.format.product)
         if self.feature_scale != 1.0:

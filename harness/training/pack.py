@@ -111,6 +111,18 @@ class Pack:
                 self.records[f"{split}_loss"].copy_(self.network.evaluate(*sample))
         self.seconds += time.perf_counter() - started
 
+    def time_steps(self, count: int) -> float:
+        """Mean time of so many plain steps, in seconds, to choose a width by. The first step is repeated: the pack is of no
+        further use."""
+        self._draw()
+        self._synchronize()
+        started = time.perf_counter()
+        for _ in range(count):
+            self.clock.zero_()
+            self.runner()
+        self._synchronize()
+        return (time.perf_counter() - started) / count
+
     def _timed_step(self) -> None:
         """A step with the device's queue empty before and after it, so that its time is its own."""
         plain = self.step > 0 and self.step not in self._probe_index and self.step not in self._evaluation_index
@@ -298,6 +310,7 @@ class Pack:
                 layers=self.network.layers,
                 taps=self.taps,
                 lanes=len(self.lanes),
+                program=self.runner.program.name,
                 examples_per_second=self.training.steps * self.training.batch_size * len(self.lanes) / self.seconds,
                 pack_seconds=self.seconds,
                 peak_memory_bytes=self._peak_memory_bytes(),

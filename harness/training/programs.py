@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 
 import torch
 
@@ -96,7 +97,8 @@ class StepRunner:
         graph.replay()
 
     def _beside(self) -> None:
-        stream, current = torch.cuda.Stream(self.device), torch.cuda.current_stream(self.device)
+        stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
+        current = torch.cuda.current_stream(self.device)
         stream.wait_stream(current)
         with torch.cuda.stream(stream):
             self.run()
@@ -122,11 +124,8 @@ class StepRunner:
 @lru_cache(maxsize=4)
 def missing_compiler(device: torch.device) -> str:
     """Why nothing can be compiled for a device; '' where it can."""
-    if device.type == "cuda":
-        try:
-            import triton  # noqa: F401
-        except ImportError:
-            return "there is no triton to compile for a GPU with"
+    if device.type == "cuda" and find_spec("triton") is None:
+        return "there is no triton to compile for a GPU with"
     if not any(shutil.which(name) for name in (os.environ.get("CXX", ""), "g++", "clang++", "c++") if name):
         return "there is no C++ compiler (g++ or clang++) on this machine"
     return ""

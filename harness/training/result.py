@@ -18,7 +18,8 @@ FINAL_SHARE = 0.05
 class LaneResult:
     """Losses in nats. Where a run stopped being finite the numbers are nan; `outcome` says so, nothing is left out.
 
-    step_seconds: median time of a step that is neither probed nor the first; of lanes that are trained alone.
+    program: what plain steps were run as. step_seconds: median time of a step that is neither probed nor the first; of lanes
+    that are trained alone.
     curves: name -> values; `train_loss` and `lr` belong to `step` (the last step of each bin, from 1), names that start
     with `probe_` to `probe_step`, `evaluation_loss` to `evaluation_step`.
     layer_curves: name -> [probes, layers], layers in the order of `layers`; of `probe_layer_activation` in that of `taps`,
@@ -32,6 +33,7 @@ class LaneResult:
     validation_loss: float
     test_loss: float
     lanes: int
+    program: str
     examples_per_second: float
     seconds: float
     peak_memory_bytes: int
@@ -51,6 +53,7 @@ def lane_result(
     layers: tuple[str, ...],
     taps: tuple[str, ...],
     lanes: int,
+    program: str,
     examples_per_second: float,
     pack_seconds: float,
     peak_memory_bytes: int,
@@ -70,6 +73,7 @@ def lane_result(
         validation_loss=float(records["validation_loss"]),
         test_loss=final,
         lanes=lanes,
+        program=program,
         examples_per_second=examples_per_second,
         seconds=pack_seconds / lanes,
         peak_memory_bytes=peak_memory_bytes,

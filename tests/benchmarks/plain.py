@@ -1,5 +1,7 @@
 """The studies' networks written with torch.nn, as one would without lanes: what packs are measured and tested against."""
 
+import itertools
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -43,7 +45,7 @@ class PlainGPT(nn.Module):
 class PlainMLP(nn.Sequential):
     def __init__(self, workload: Workload, facts: DataFacts) -> None:
         sizes = [torch.Size(facts.features).numel(), *[workload.width] * workload.depth]
-        hidden = [each for i, o in zip(sizes, sizes[1:], strict=False) for each in (nn.Linear(i, o), nn.ReLU())]
+        hidden = [each for i, o in itertools.pairwise(sizes) for each in (nn.Linear(i, o), nn.ReLU())]
         super().__init__(nn.Flatten(), *hidden, nn.Linear(workload.width, facts.classes))
 
 

@@ -31,6 +31,7 @@ def result(
         validation_loss=test_loss if validation_loss is None else validation_loss,
         test_loss=test_loss,
         lanes=1,
+        program="eager",
         examples_per_second=1.0,
         seconds=0.5,
         peak_memory_bytes=1,

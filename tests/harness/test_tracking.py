@@ -4,6 +4,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from mlflow import MlflowClient
+from sqlalchemy.exc import ProgrammingError
 
 from harness import table
 from harness.errors import UserError
@@ -55,6 +56,43 @@ def test_curves_have_their_steps_and_leave_out_what_is_not_finite(tracker: Track
     tracker.record("p1", trials, None)
     history = MlflowClient(tracking_uri=uri).get_metric_history(runs(uri)[0].info.run_id, "train/loss")
     assert [(point.step, point.value) for point in history] == [(10, 3.0)]
+
+
+def test_both_ways_into_a_database_leave_the_same(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
+    """The tables that are written at once against MLflow's own client, as MLflow reads them back."""
+    parent = tracker.launch("laptop", {}, 3)
+    tracker.record("p1", trials, parent)
+    assert tracker.tables is not None
+    tracker.tables = None
+    tracker.record("p2", trials.assign(pack="p2"), parent)
+    client = MlflowClient(tracking_uri=uri)
+
+    def content(pack: str) -> list[tuple]:
+        found = sorted(runs(uri, f"tags.`folklore.pack` = '{pack}'"), key=lambda run: run.data.tags["folklore.digest"])
+        histories = [
+            {
+                key: [(p.step, p.value, p.timestamp) for p in client.get_metric_history(r.info.run_id, key)]
+                for key in r.data.metrics
+            }
+            for r in found
+        ]
+        info = [{**dict(r.info), "run_id": "", "run_uuid": "", "artifact_uri": r.info.artifact_uri[-10:]} for r in found]
+        shown = [(r.data.metrics, r.data.params, {**r.data.tags, "folklore.pack": ""}) for r in found]
+        return list(zip(info, shown, histories, strict=True))
+
+    assert len(content("p1")) == 3
+    assert content("p1") == content("p2")
+
+
+def test_tables_of_another_shape_are_left_to_the_client(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+    class Changed:
+        def write(self, runs: object) -> None:
+            raise ProgrammingError("no such column", None, Exception())
+
+    tracker.tables = Changed()
+    tracker.record("p1", trials, None)
+    assert len(runs(uri)) == 3
+    assert {run.info.status for run in runs(uri)} == {"FINISHED"}
 
 
 def test_recording_twice_changes_nothing(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:

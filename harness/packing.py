@@ -1,0 +1,236 @@
+"""How wide packs are, and as what program they run: measured where that pays, and remembered on the store.
+
+widths/DEVICE/SHAPE.json     what was measured of one shape on one kind of device
+"""
+
+import json
+import logging
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import torch
+
+from harness import cost, data
+from harness.machine import Device, available_memory_bytes
+from harness.plan import Trial
+from harness.spec import Configuration, Workload, canonical_json, fingerprint
+from harness.store import Store
+from harness.training.programs import Program, default_program, program_named
+from harness.training.throughput import GAIN, Timing, WidthSearch, measure
+from harness.work import Progress
+from models import Model
+
+log = logging.getLogger(__name__)
+
+# Floating-point operations of a pack's step beyond which more lanes gain little (cpu: LOG.md; cuda: not measured yet).
+ENOUGH_FLOPS = {"cpu": 4e8, "cuda": 4e11}
+# Two lanes share what a step costs beside its arithmetic, however large they are.
+NARROWEST = {"cpu": 2, "cuda": 1}
+WIDEST = {"cpu": 128, "cuda": 1024}
+# Measuring a shape costs about forty steps of its pack; it is done where that is a small share of the shape's training.
+STEPS_WORTH_MEASURING = 2000
+# No pack takes more than this share of what each worker has to do: the last one would keep the others waiting.
+LONGEST_SHARE = 1 / 3
+# A compilation takes about half a minute a worker; it is tried where a shape trains much longer than that.
+SECONDS_WORTH_COMPILING = 900.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """source: given by the user, measured on this kind of device, nominal (from the size of the model), or alone, for trials
+    whose time and memory are measured."""
+
+    lanes: int
+    program: str
+    source: Literal["given", "measured", "nominal", "alone"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Trials that can share packs but for their length. steps: of the longest; lane_steps: of all of them together."""
+
+    configuration: Configuration
+    dataset: str
+    trials: int
+    steps: int
+    lane_steps: int
+
+
+def shapes(trials: Iterable[Trial], datasets: Mapping[str, str]) -> dict[str, Shape]:
+    """Shape key -> what is to be trained of it. Trials that are measured alone have no width to choose."""
+    groups: dict[str, list[Configuration]] = defaultdict(list)
+    for trial in trials:
+        if not trial.configuration.measurement.solo:
+            groups[trial.configuration.shape_key].append(trial.configuration)
+    return {
+        key: Shape(
+            configuration=group[0],
+            dataset=datasets[group[0].workload.dataset],
+            trials=len(group),
+            steps=max(each.training.steps for each in group),
+            lane_steps=sum(each.training.steps for each in group),
+        )
+        for key, group in groups.items()
+    }
+
+
+class Packing:
+    """The width and program of every shape of a plan. given, program: the user's wish, which goes before all else."""
+
+    def __init__(
+        self,
+        store: Store,
+        device: Device,
+        model_of: Callable[[Workload], Model],
+        given: int | None = None,
+        program: str | None = None,
+    ):
+        self.store, self.device, self.model_of, self.given, self.program = store, device, model_of, given, program
+
+    def choices(self, found: Mapping[str, Shape]) -> dict[str, Choice]:
+        """What is known now: measured where it was measured, else nominal; never more than memory holds."""
+        timings = {key: self.remembered(key) for key in found}
+        rates = {key: self._lane_seconds(shape, timings[key]) for key, shape in found.items()}
+        whole = sum(shape.lane_steps * rates[key] for key, shape in found.items())
+        longest = LONGEST_SHARE * whole / self.device.count
+        chosen = {}
+        for key, shape in found.items():
+            choice = self._choice(shape, timings[key])
+            if choice.source != "given":
+                width = min(choice.lanes, max(1, math.floor(longest / (shape.steps * rates[key]))))
+                choice = Choice(width, choice.program, choice.source)
+            chosen[key] = choice
+        return chosen
+
+    def worth_measuring(self, found: Mapping[str, Shape]) -> dict[str, Shape]:
+        """The shapes that nothing is remembered of and that train long enough for it to pay."""
+        if self.given is not None:
+            return {}
+        return {
+            key: shape
+            for key, shape in found.items()
+            if shape.lane_steps >= STEPS_WORTH_MEASURING * self.nominal(shape) and not self.remembered(key)
+        }
+
+    def nominal(self, shape: Shape) -> int:
+        """The width, a power of two, at which a pack's step has enough to do."""
+        training = shape.configuration.training
+        flops = 3.0 * training.batch_size * self.model_of(shape.configuration.workload).flops_per_example
+        wanted = 1 << max(0, round(math.log2(ENOUGH_FLOPS[self.device.kind] / flops)))
+        return min(max(wanted, NARROWEST[self.device.kind]), WIDEST[self.device.kind], self._fitting(shape))
+
+    def alone(self) -> Choice:
+        """Of trials that are measured alone: the same program for all, whatever was measured of packs."""
+        return Choice(1, self.program or self._default, "alone")
+
+    def job(self, key: str, shape: Shape) -> "WidthJob":
+        most = min(WIDEST[self.device.kind], shape.trials, self._fitting(shape))
+        return WidthJob(key, shape, self.device, self.store.root_uri, min(self.nominal(shape), most), most, self.program)
+
+    def remembered(self, key: str) -> list[Timing]:
+        """What was measured of a shape on this kind of device; a file that cannot be read counts as none."""
+        name = _file(self.device, key)
+        if not self.store.exists(name):
+            return []
+        try:
+            return [Timing(**each) for each in json.loads(self.store.read(name))["timings"]]
+        except (ValueError, KeyError, TypeError) as error:
+            log.warning("%s cannot be read (%s): measured again", name, error)
+            return []
+
+    def _choice(self, shape: Shape, timings: list[Timing]) -> Choice:
+        fallback = self.program or self._default
+        if self.given is not None:
+            return Choice(min(self.given, self._fitting(shape)), fallback, "given")
+        usable = [each for each in timings if self.program in (None, each.program)]
+        if not usable:
+            return Choice(self.nominal(shape), fallback, "nominal")
+        best = min(each.lane_seconds for each in usable)
+        near = min((each for each in usable if each.lane_seconds <= GAIN * best), key=lambda each: each.lanes)
+        return Choice(min(near.lanes, self._fitting(shape)), near.program, "measured")
+
+    @property
+    def _default(self) -> str:
+        return default_program(torch.device(self.device.kind)).name
+
+    def _fitting(self, shape: Shape) -> int:
+        free = self.device.memory_bytes if self.device.is_assumed else available_memory_bytes(self.device)
+        model = self.model_of(shape.configuration.workload)
+        return max(1, cost.lanes_that_fit(shape.configuration, model, self.device, free))
+
+    def _lane_seconds(self, shape: Shape, timings: list[Timing]) -> float:
+        if timings:
+            return min(each.lane_seconds for each in timings)
+        model = self.model_of(shape.configuration.workload)
+        return cost.lane_step_seconds(shape.configuration, model, self.device.kind, self.nominal(shape))
+
+
+def _file(device: Device, key: str) -> str:
+    return f"widths/{re.sub(r'[^A-Za-z0-9]+', '-', device.name).strip('-')}/{fingerprint(key)}.json"
+
+
+@dataclass(frozen=True)
+class WidthJob:
+    """Measures one shape on whatever worker it lands on; it travels pickled."""
+
+    key: str
+    shape: Shape
+    device: Device
+    store_uri: str
+    start: int
+    most: int
+    program: str | None
+
+    def open(self) -> "WidthWork":
+        return WidthWork(self)
+
+
+class WidthWork:
+    """One width a call; the last call writes what was found."""
+
+    def __init__(self, job: WidthJob):
+        self.job = job
+        self.dataset = data.load(job.shape.dataset)
+        if job.device.kind == "cpu":
+            torch.set_num_threads(1)
+        self.search = WidthSearch(job.start, job.most)
+        device = torch.device(job.device.kind)
+        self.program = default_program(device) if job.program is None else program_named(job.program, device)
+        self.compiled: list[Timing] = []
+
+    def advance(self, seconds: float) -> Progress:
+        width = self.search.following
+        if width is not None:
+            self.search.tell(self._measured(width, self.program), self._free_bytes())
+        if self.search.following is None:
+            if self._compiling_may_pay:
+                self.compiled.append(self._measured(self.search.chosen.lanes, Program(True, self.program.captured)))
+            self._write()
+        return Progress(done=self.search.following is None, share=len(self.search.timings) / 5, lanes=0)
+
+    def close(self) -> None:
+        if self.job.device.kind == "cuda":
+            torch.cuda.empty_cache()
+
+    @property
+    def _compiling_may_pay(self) -> bool:
+        left = self.job.shape.lane_steps * self.search.best.lane_seconds / self.job.device.count
+        return self.job.program is None and left > SECONDS_WORTH_COMPILING
+
+    def _measured(self, width: int, program: Program) -> Timing:
+        return measure(self.job.shape.configuration, self.dataset, self.job.device.kind, width, program)
+
+    def _free_bytes(self) -> int | None:
+        if self.job.device.kind != "cuda":
+            return None
+        free, _ = torch.cuda.mem_get_info()
+        return int(cost.MEMORY_SHARE * (free + torch.cuda.memory_reserved()))
+
+    def _write(self) -> None:
+        timings = [asdict(each) for each in (*self.search.timings.values(), *self.compiled)]
+        found = {"shape": json.loads(self.job.key), "device": self.job.device.name, "timings": timings}
+        Store(self.job.store_uri).write(_file(self.job.device, self.job.key), canonical_json(found).encode())

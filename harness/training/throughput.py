@@ -1,0 +1,86 @@
+"""How fast packs of one shape are at several widths, measured: what a width is chosen by."""
+
+from dataclasses import dataclass
+
+import torch
+
+from harness.data import Dataset
+from harness.spec import Configuration
+from harness.training.pack import Lane, Pack
+from harness.training.programs import STEPS_BEFORE_CAPTURE, Program
+
+# A wider pack must be this much faster a trial to be looked at further, and a width is taken within it of the best.
+GAIN = 1.05
+# Blocks of steps a width is timed by. The fastest counts: whatever else the machine does only ever slows a block down.
+BLOCKS, BLOCK_STEPS, BLOCK_SECONDS = 5, 3, 0.03
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One width measured. step_seconds: of a plain step of the whole pack; pack_bytes: peak, where a device counts it."""
+
+    lanes: int
+    program: str
+    step_seconds: float
+    pack_bytes: int | None = None
+
+    @property
+    def lane_seconds(self) -> float:
+        return self.step_seconds / self.lanes
+
+
+class WidthSearch:
+    """Doubles the width from `start` while trials get faster, then halves it while they get hardly slower.
+
+    `following` is the width to measure next, or None. most: lanes there are trials for, or memory.
+    """
+
+    def __init__(self, start: int, most: int):
+        self.most, self.timings = most, dict[int, Timing]()
+        self.following: int | None = max(1, min(start, most))
+        self.fits = True
+
+    def tell(self, timing: Timing, free_bytes: int | None = None) -> None:
+        """free_bytes: what packs may take of the device, where it counts memory."""
+        self.timings[timing.lanes] = timing
+        if free_bytes is not None and self._bytes_at(2 * timing.lanes) > free_bytes:
+            self.most = min(self.most, timing.lanes)
+        widest, narrowest = max(self.timings), min(self.timings)
+        before = self.timings.get(widest // 2)
+        if 2 * widest <= self.most and (before is None or GAIN * self.timings[widest].lane_seconds < before.lane_seconds):
+            self.following = 2 * widest
+        elif narrowest > 1 and self.timings[narrowest].lane_seconds <= GAIN * self.best.lane_seconds:
+            self.following = narrowest // 2
+        else:
+            self.following = None
+
+    @property
+    def best(self) -> Timing:
+        return min(self.timings.values(), key=lambda timing: timing.lane_seconds)
+
+    @property
+    def chosen(self) -> Timing:
+        """The knee: the narrowest of those that are nearly the fastest."""
+        near = [each for each in self.timings.values() if each.lane_seconds <= GAIN * self.best.lane_seconds]
+        return min(near, key=lambda timing: timing.lanes)
+
+    def _bytes_at(self, lanes: int) -> float:
+        """Memory of a width from two widths measured: a share that all packs have and one a lane."""
+        known = [(each.lanes, each.pack_bytes) for each in self.timings.values() if each.pack_bytes is not None]
+        if not known:
+            return 0.0
+        (few, low), (many, high) = min(known), max(known)
+        a_lane = (high - low) / (many - few) if many > few else high / many
+        return high + a_lane * (lanes - many)
+
+
+def measure(configuration: Configuration, dataset: Dataset, device: str, lanes: int, program: Program) -> Timing:
+    """Train so many lanes of a configuration for a few steps. The first ones, which prepare, are not counted."""
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    pack = Pack([Lane(configuration, seed) for seed in range(lanes)], dataset, device, program)
+    pack.time_steps(STEPS_BEFORE_CAPTURE + 2)
+    steps = max(BLOCK_STEPS, round(BLOCK_SECONDS / pack.time_steps(1)))
+    seconds = min(pack.time_steps(steps) for _ in range(BLOCKS))
+    peak = torch.cuda.max_memory_allocated() if device == "cuda" else None
+    return Timing(lanes, pack.runner.program.name, seconds, peak)
