@@ -12,6 +12,10 @@ INTERRUPTED = 130
 def main() -> None:
     # Python's own handler raises KeyboardInterrupt; while libraries are imported nothing is there to be closed.
     signal.signal(signal.SIGINT, lambda *_: _leave())
+    # One thread a process, here and in workers, which inherit it: work is spread over processes, and threads of several
+    # libraries in several processes cost many times what they gain.
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
     from harness.cli import app
 
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -393,13 +393,14 @@ def _write_pages(store: Store, studies: Sequence[Study], output: Path | None = N
     published evidence."""
     if output is None:
         output = Path(store.root if store.is_local else "results").absolute() / "pages"
-    sets = []
-    for study in studies:
+
+    def sets_of(study: Study) -> list[records.RecordSet]:
         own = records.stored_sets(study, Ledger(store, study.name))
         have = {(each.scale, each.device) for each in own}
-        sets += own + [each for each in _published(study) if (each.scale, each.device) not in have]
+        return own + [each for each in _published(study) if (each.scale, each.device) not in have]
+
     ordered = sorted(studies, key=lambda study: study.name)
-    catalog.extension("site").write(output, ordered, catalog.register(), sets, only)
+    catalog.extension("site").write(output, ordered, catalog.register(), sets_of, only)
     return output
 
 

@@ -8,6 +8,7 @@ claims of a study: what does not survive it is inconclusive.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -64,12 +65,17 @@ class Verdict:
 
 
 def judge(
-    study: Study, scale: str, device: str, trials: pd.DataFrame, failures: Mapping[str, str] | None = None
+    study: Study,
+    scale: str,
+    device: str,
+    trials: pd.DataFrame,
+    failures: Mapping[str, str] | None = None,
+    table: TrialTable | None = None,
 ) -> list[Verdict]:
-    """A verdict for every judgement of the study, in declared order."""
+    """A verdict for every judgement of the study, in declared order. table: the trials as arrays, where they are at hand."""
     if not study.scale(scale).judged:
         return [_unjudged(study, judgement, scale, device, len(trials)) for judgement in study.judgements]
-    table = TrialTable(study, scale, trials, dict(failures or {}))
+    table = table or TrialTable(study, scale, trials, dict(failures or {}))
     found = [tuple(_finding(each, table) for each in judgement.criteria_at(scale)) for judgement in study.judgements]
     adjusted = holm([min(_p_supported(findings), _p_refuted(findings)) for findings in found])
     return [
@@ -230,8 +236,13 @@ def _would_decide(seen: Observation, low: float, high: float, seeds: int) -> boo
         return bool(low <= interval.low and interval.high <= high)
     axis = (lambda value: math.log(value) if value > 0 else -math.inf) if seen.log_axis else float
     centre = axis(seen.estimate)
-    half = stats.t.ppf(1 - ALPHA / 2, seeds - 1) * seen.spread / math.sqrt(seeds)
+    half = _t_quantile(seeds) * seen.spread / math.sqrt(seeds)
     return bool(axis(low) <= centre - half and centre + half <= axis(high))
+
+
+@cache
+def _t_quantile(seeds: int) -> float:
+    return float(stats.t.ppf(1 - ALPHA / 2, seeds - 1))
 
 
 def region(rule: Rule, criterion: Criterion) -> str:

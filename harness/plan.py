@@ -51,7 +51,6 @@ class Plan:
     device: str
     data_hashes: DataHashes
     trials: tuple[Trial, ...]
-    packs: tuple[PlannedPack, ...]
     lanes: Widths = 1
     engine_version: int = ENGINE_VERSION
     proposals: Mapping[str, Sequence[float]] = field(default_factory=dict)
@@ -65,7 +64,7 @@ class Plan:
 
     def with_lanes(self, lanes: Widths) -> "Plan":
         """The same trials in packs of other widths."""
-        return replace(self, lanes=lanes, packs=make_packs(_unique(self.trials), lanes))
+        return replace(self, lanes=lanes)
 
     def select(self, trials: pd.DataFrame) -> pd.DataFrame:
         """The stored trials that are this plan's, by digest, under this plan's names of scale, arms and points."""
@@ -82,6 +81,11 @@ class Plan:
         for factor in factors:
             named[factor] = [trial.point.get(factor) for trial in found]
         return named.sort_values(["arm", *factors, "seed"], ignore_index=True)
+
+    @cached_property
+    def packs(self) -> tuple[PlannedPack, ...]:
+        """Made when asked for: judging does not ask."""
+        return make_packs(_unique(self.trials), self.lanes)
 
     @cached_property
     def digests(self) -> frozenset[str]:
@@ -143,8 +147,7 @@ def make_plan(
         for seed in seeds
         for arm, point, configuration, identity, data_hash in resolved
     )
-    packs = make_packs(_unique(trials), lanes)
-    return Plan(study, scale, device, data_hashes, trials, packs, lanes, engine_version, proposals, chosen)
+    return Plan(study, scale, device, data_hashes, trials, lanes, engine_version, proposals, chosen)
 
 
 def _unique(trials: Sequence[Trial]) -> Iterable[Trial]:

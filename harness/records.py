@@ -5,6 +5,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import pandas as pd
 
@@ -13,6 +14,7 @@ from harness.ledger import Ledger
 from harness.plan import Plan, make_plan
 from harness.spec import Study
 from harness.table import HEAVY, SCHEMA
+from harness.trial_table import TrialTable
 from harness.tuning import searched_plan
 
 # Everything an observation or a page reads.
@@ -32,8 +34,13 @@ class RecordSet:
     failures: Mapping[str, str] = field(default_factory=dict)
     complete: bool = False
 
+    @cached_property
+    def table(self) -> TrialTable:
+        """The trials as arrays, for all that is observed and drawn of them."""
+        return TrialTable(self.study, self.scale, self.trials, dict(self.failures))
+
     def verdicts(self) -> list[Verdict]:
-        return judge(self.study, self.scale, self.device, self.trials, self.failures)
+        return judge(self.study, self.scale, self.device, self.trials, self.failures, self.table)
 
 
 def record_sets(study: Study, trials: pd.DataFrame, source: str, failures: Mapping[str, str] | None = None) -> list[RecordSet]:

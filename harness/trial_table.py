@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from harness.plan import points
 from harness.randomness import numpy_generator
-from harness.spec import Study, canonical_json
+from harness.spec import Spec, Study, canonical_json
 from harness.tuning import tunings
 
 Numbers = NDArray[np.float64]
@@ -38,6 +38,8 @@ class TrialTable:
         }
         self.columns = {name: trials[name].to_numpy() for name in trials.columns}
         self.tunings = tunings(study, scale, trials)
+        self.evaluated: dict[Spec, Numbers] = {}
+        self._found: dict[tuple[str, str], NDArray[np.int64]] = {}
 
     @cached_property
     def resamples(self) -> Numbers:
@@ -111,6 +113,12 @@ class TrialTable:
         return found.best
 
     def _index(self, arm: str, over: str) -> NDArray[np.int64]:
+        """Rows of an arm's trials, [G, S], -1 where one is missing. Kept: the same arms are asked for again and again."""
+        if (arm, over) not in self._found:
+            self._found[arm, over] = self._find(arm, over)
+        return self._found[arm, over]
+
+    def _find(self, arm: str, over: str) -> NDArray[np.int64]:
         self._require_trained(arm)
         wanted = [canonical_json(point) for name, point in points(self.study, self.scale) if name == arm]
         if self.study.arms[arm].searched:

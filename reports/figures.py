@@ -14,7 +14,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from harness.estimators.common import tuned_index
 from harness.lr_find import RangeTest
@@ -24,6 +26,7 @@ from harness.records import RecordSet
 from harness.spec import Slope
 from harness.table import CURVE_PREFIX
 from harness.trial_table import TrialTable, UndecidableError
+from reports.words import power
 
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "folklore",
@@ -37,6 +40,9 @@ STYLE: dict[Any, Any] = {
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 PANEL_WIDTH, PANEL_HEIGHT = 5.2, 4.0
 MOST_COLUMNS = 2
+# Inches around a panel: for its labels and its title. Fixed, because matplotlib's own layouts draw every figure twice.
+LEFT, RIGHT, BOTTOM, TOP = 0.75, 0.15, 0.55, 0.35
+LEGEND_ROW = 0.2
 # Names that a legend inside a panel has room for.
 MOST_INSIDE = 4
 # Beyond this many runs single points hide the lines and fill the page.
@@ -46,19 +52,19 @@ MOST_POINTS = 2000
 def lr_curves(records: RecordSet, over: str = "peak_lr") -> str:
     """Test loss against the LR: a panel for each group of arms, means as lines, single seeds as faint points."""
     study = records.study
-    table = TrialTable(study, records.scale, records.trials)
+    table = records.table
     searched = {name: study.arms[name] for name in study.arms_at(records.scale) if _is_searched(table, name, over)}
     panels = list(dict.fromkeys(arm.panel for arm in searched.values()))
     columns = min(len(panels), MOST_COLUMNS)
     rows = -(-len(panels) // columns)
     with mpl.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            rows, columns, figsize=(PANEL_WIDTH * columns, PANEL_HEIGHT * rows), squeeze=False, layout="constrained"
-        )
+        in_panel = {panel: [name for name, arm in searched.items() if arm.panel == panel] for panel in panels}
+        # Many names would hide the curves: they stand below them, two in a row.
+        most = max(len(arms) for arms in in_panel.values())
+        figure, axes = panel_grid(rows, columns, below=-(-most // 2) if most > MOST_INSIDE else 0)
         for spare in axes.ravel()[len(panels) :]:
             spare.set_visible(False)
-        for axis, panel in zip(axes.ravel(), panels, strict=False):
-            arms = [name for name, arm in searched.items() if arm.panel == panel]
+        for axis, (panel, arms) in zip(axes.ravel(), in_panel.items(), strict=False):
             data = pd.concat([_tidy(table, arm, over) for arm in arms], ignore_index=True)
             names = [study.arms[arm].label for arm in arms]
             if len(records.trials) <= MOST_POINTS:
@@ -67,12 +73,11 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> str:
                 data, x="value", y="loss", hue="arm", style="arm", hue_order=names, style_order=names, errorbar=None,
                 markers=list(MARKERS[: len(names)]), markersize=5, ax=axis,
             )  # fmt: skip
-            axis.set_xscale("log", base=2)
+            log_axis(axis.xaxis, 2)
             proposed = any(study.arms[arm].searched for arm in arms)
             ylabel = "validation loss of proposals (nats)" if proposed else "test loss (nats)"
             axis.set(xlabel="peak learning rate", ylabel=ylabel, title=panel)
-            # Many names would hide the curves: they stand below them.
-            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": 2} if len(arms) > MOST_INSIDE else {}
+            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 2} if len(arms) > MOST_INSIDE else {}
             axis.legend(title=None, fontsize=8, frameon=False, **below)
         return as_svg(figure)
 
@@ -80,15 +85,14 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> str:
 def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], over: str = "peak_lr") -> str:
     """Curves at each arm's tuned LR, mean over seeds: a panel for each (curve, its steps, axis label)."""
     study = records.study
-    table = TrialTable(study, records.scale, records.trials)
+    table = records.table
     with mpl.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            1, len(curves), figsize=(2 * PANEL_WIDTH, PANEL_HEIGHT), squeeze=False, layout="constrained"
-        )
+        arms = [arm for arm in study.arms_at(records.scale) if _is_searched(table, arm, over)]
+        figure, axes = panel_grid(1, len(curves), below=-(-len(arms) // 3), width=2 * PANEL_WIDTH / len(curves))
         several = len({arm.panel for arm in study.arms.values()}) > 1
         names = {name: f"{arm.panel}: {arm.label}" if several else arm.label for name, arm in study.arms.items()}
         for axis, (curve, steps, label) in zip(axes[0], curves, strict=True):
-            for index, arm in enumerate(arm for arm in study.arms_at(records.scale) if _is_searched(table, arm, over)):
+            for index, arm in enumerate(arms):
                 try:
                     best = tuned_index(arm, over, table)
                 except UndecidableError:  # an arm whose optimum lies on the grid's edge has no tuned LR to show
@@ -97,32 +101,32 @@ def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], 
                 step = np.asarray(table.values(arm, over, CURVE_PREFIX + steps)[best][0])
                 style = {"linestyle": ("-", "--", "-.", ":")[index % 4], "marker": MARKERS[index % len(MARKERS)]}
                 axis.plot(step, values.mean(axis=0), label=names[arm], markersize=4, markevery=0.12, linewidth=1, **style)
-            axis.set(xlabel="step", title=label, yscale="linear" if curve == "train_loss" else "log")
-        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+            axis.set(xlabel="step", title=label)
+            if curve != "train_loss":
+                log_axis(axis.yaxis)
+        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", ncols=3, fontsize=8, frameon=False)
         return as_svg(figure)
 
 
 def exponents(records: RecordSet) -> str | None:
     """What each slope criterion is fitted to: observations with their intervals, and the line. None where there is none."""
     study = records.study
-    table = TrialTable(study, records.scale, records.trials)
+    table = records.table
     criteria = [c for judgement in study.judgements for c in judgement.criteria]
     slopes = [(c.name, c.observe) for c in criteria if isinstance(c.observe, Slope)]
     drawn = [(name, found) for name, slope in slopes if (found := _slope_points(slope, table))]
     if not drawn:
         return None
     with mpl.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            1, len(drawn), figsize=(PANEL_WIDTH * len(drawn), PANEL_HEIGHT), squeeze=False, sharey=True, layout="constrained"
-        )
+        figure, axes = panel_grid(1, len(drawn), sharey=True)
         for axis, (name, (x, seen)) in zip(axes[0], drawn, strict=True):
             y = np.array([each.estimate for each in seen])
             below, above = y - [each.low for each in seen], np.array([each.high for each in seen]) - y
             axis.errorbar(x, y, yerr=[below, above], fmt="o", capsize=4, color="black")
             slope, height = np.polyfit(np.log2(x), np.log2(y), 1)
             axis.plot(x, np.exp2(height + slope * np.log2(x)), linestyle="--", color="gray", label=f"slope {slope:.2f}")
-            axis.set_xscale("log", base=2)
-            axis.set_yscale("log", base=2)
+            log_axis(axis.xaxis, 2)
+            log_axis(axis.yaxis, 2)
             axis.set_title(textwrap.fill(name, 48), fontsize=10)
             axis.legend(frameon=False)
         return as_svg(figure)
@@ -142,12 +146,35 @@ def draw_range_test(found: RangeTest, path: Path) -> None:
             # Marks of one rule on a line of their own below the curve.
             height = lowest - (index + 1) * 0.05 * (top - lowest)
             axis.plot(lrs, [height] * len(lrs), MARKERS[index % len(MARKERS)], label=rule.replace("_", " "), markersize=6)
-        axis.set(
-            xscale="log", xlabel="learning rate", ylabel="training loss (nats)", ylim=(lowest - 0.45 * (top - lowest), top)
-        )
+        axis.set(xlabel="learning rate", ylabel="training loss (nats)", ylim=(lowest - 0.45 * (top - lowest), top))
+        log_axis(axis.xaxis)
         figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
         plt.close(figure)
+
+
+def panel_grid(rows: int, columns: int, below: int = 0, width: float = PANEL_WIDTH, sharey: bool = False) -> tuple[Figure, Any]:
+    """A grid of panels, axes [rows, columns]. below: rows of a legend that stands below each row of panels."""
+    room = BOTTOM + LEGEND_ROW * below
+    high, wide = PANEL_HEIGHT + LEGEND_ROW * below, width
+    figure, axes = plt.subplots(rows, columns, figsize=(wide * columns, high * rows), squeeze=False, sharey=sharey)
+    inner_wide, inner_high = wide - LEFT - RIGHT, high - room - TOP
+    figure.subplots_adjust(
+        left=LEFT / (wide * columns),
+        right=1 - RIGHT / (wide * columns),
+        bottom=room / (high * rows),
+        top=1 - TOP / (high * rows),
+        wspace=(LEFT + RIGHT) / inner_wide,
+        hspace=(room + TOP) / inner_high,
+    )
+    return figure, axes
+
+
+def log_axis(axis: Axis, base: int = 10) -> None:
+    """A logarithmic axis whose labels are plain text: matplotlib's go through its TeX parser, which took a fifth of a site."""
+    (axis.axes.set_xscale if axis is axis.axes.xaxis else axis.axes.set_yscale)("log", base=base)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: power(value, base)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _slope_points(slope: Slope, table: TrialTable) -> tuple[list[float], list[Observation]] | None:

@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import Any
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from harness import fits
 from harness.estimators.batch_sizes import runs
@@ -23,12 +23,13 @@ from harness.records import RecordSet
 from harness.spec import CriticalBatch, FinderPick, NoiseScale, Optimum, Quotient, Spec, UnderflowShare
 from harness.training.probes import LOSS_SCALES
 from harness.trial_table import TrialTable, UndecidableError
-from reports.figures import MARKERS, PANEL_HEIGHT, PANEL_WIDTH, STYLE, as_svg
+from reports.figures import MARKERS, STYLE, as_svg, log_axis, panel_grid
+from reports.words import power
 
 
 def range_tests(records: RecordSet) -> str | None:
     """Smoothed loss against the LR for every range test that is compared with a best LR, which a line marks."""
-    table = _table(records)
+    table = records.table
     pairs = {
         found.top.arm: found.bottom
         for found in _observed(records, Quotient)
@@ -36,11 +37,11 @@ def range_tests(records: RecordSet) -> str | None:
     }
     if not pairs:
         return None
-    figure, axes = _panels(len(pairs))
+    figure, axes = _panels(len(pairs), below=2)
     for axis, (arm, optimum) in zip(axes, pairs.items(), strict=True):
         _range_test(axis, arm, optimum, table)
     handles = {text: handle for axis in axes for handle, text in zip(*axis.get_legend_handles_labels(), strict=True)}
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=4, fontsize=8, frameon=False)
     return as_svg(figure)
 
 
@@ -58,13 +59,14 @@ def _range_test(axis: Axes, arm: str, optimum: Optimum, table: TrialTable) -> No
     with suppress(UndecidableError):
         best = observe(optimum, table).estimate
         axis.axvline(best, linestyle="--", color="black", linewidth=1, label="best LR of whole runs")
-    axis.set(xscale="log", xlabel="learning rate", ylabel="smoothed training loss (nats)", title=table.study.arms[arm].panel)
+    axis.set(xlabel="learning rate", ylabel="smoothed training loss (nats)", title=table.study.arms[arm].panel)
+    log_axis(axis.xaxis)
     axis.set_ylim(low - 0.45 * (high - low), high + 0.4 * (high - low))
 
 
 def batch_sweeps(records: RecordSet) -> str | None:
     """Steps to the target against the batch size, every seed, and the fitted hyperbola."""
-    table = _table(records)
+    table = records.table
     sweeps = list(dict.fromkeys(_observed(records, CriticalBatch)))
     if not sweeps:
         return None
@@ -84,15 +86,15 @@ def batch_sweeps(records: RecordSet) -> str | None:
         axis.plot(x, np.exp(fit.log_steps(x)[0]), "--", color="black", label=f"hyperbola, knee at B = {knee:.3g}")
         axis.axvline(knee, linestyle=":", color="gray")
         axis.set(xlabel="batch size", ylabel="steps to the target loss", title=table.study.arms[sweep.anchor].panel)
-        axis.set_xscale("log", base=2)
-        axis.set_yscale("log")
+        log_axis(axis.xaxis, 2)
+        log_axis(axis.yaxis)
         axis.legend(fontsize=8, frameon=False)
     return as_svg(figure)
 
 
 def noise_scales(records: RecordSet) -> str | None:
     """The noise scale over training, seeds averaged and neighbouring probes smoothed, of every arm it is observed in."""
-    table = _table(records)
+    table = records.table
     arms = dict.fromkeys((found.arm, found.over) for found in _observed(records, NoiseScale))
     if not arms:
         return None
@@ -104,18 +106,19 @@ def noise_scales(records: RecordSet) -> str | None:
             continue
         label = f"{table.study.arms[arm].panel}: {table.study.arms[arm].label}"
         axes[0].plot(share, scale, marker=MARKERS[index], markersize=4, linewidth=1, label=label)
-    axes[0].set(yscale="log", xlabel="share of the run", ylabel="gradient noise scale (examples)")
+    axes[0].set(xlabel="share of the run", ylabel="gradient noise scale (examples)")
+    log_axis(axes[0].yaxis)
     axes[0].legend(fontsize=8, frameon=False)
     return as_svg(figure)
 
 
 def underflow(records: RecordSet) -> str | None:
     """Share of gradients that FP16 flushes to zero against the loss scale."""
-    table = _table(records)
+    table = records.table
     arms = dict.fromkeys((found.arm, found.of) for found in _observed(records, UnderflowShare))
     if not arms:
         return None
-    figure, axes = _panels(1)
+    figure, axes = _panels(1, below=-(-len(arms) // 2))
     for index, (arm, of) in enumerate(arms):
         try:
             shares = [
@@ -125,15 +128,12 @@ def underflow(records: RecordSet) -> str | None:
         except UndecidableError:
             continue
         axes[0].plot(LOSS_SCALES, shares, marker=MARKERS[index], linewidth=1, label=f"{table.study.arms[arm].label}: {of}")
-    axes[0].set_xscale("log", base=2)
+    log_axis(axes[0].xaxis, 2)
     axes[0].set_yscale("symlog", linthresh=1e-6)
+    axes[0].yaxis.set_major_formatter(FuncFormatter(lambda value, _: power(value) if value else "0"))
     axes[0].set(xlabel="loss scale", ylabel="share flushed to zero in FP16", ylim=(0, 1))
-    figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+    figure.legend(loc="lower center", ncols=2, fontsize=8, frameon=False)
     return as_svg(figure)
-
-
-def _table(records: RecordSet) -> TrialTable:
-    return TrialTable(records.study, records.scale, records.trials)
 
 
 def _observed(records: RecordSet, kind: type) -> Iterator[Any]:
@@ -154,13 +154,10 @@ def _parts(observable: Spec) -> Iterator[Spec]:
                 yield from (each for item in part if isinstance(item, Spec) for each in _parts(item))
 
 
-def _panels(count: int) -> tuple[Figure, list[Axes]]:
+def _panels(count: int, below: int = 0) -> tuple[Figure, list[Axes]]:
     with mpl.rc_context(STYLE):
         columns = min(count, 2)
-        rows = -(-count // columns)
-        figure, axes = plt.subplots(
-            rows, columns, figsize=(PANEL_WIDTH * columns, PANEL_HEIGHT * rows), squeeze=False, layout="constrained"
-        )
+        figure, axes = panel_grid(-(-count // columns), columns, below)
     flat = list(axes.ravel())
     for spare in flat[count:]:
         spare.set_visible(False)

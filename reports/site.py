@@ -1,7 +1,8 @@
 """All pages: an index with the claims x scales matrix, and a page for each study. Equal data gives equal bytes."""
 
 import json
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from harness.catalog import Register
 from harness.judge import VERDICTS, Verdict, region, report, spell
 from harness.records import RecordSet
 from harness.spec import Study
-from harness.trial_table import TrialTable
 from reports import figures, procedures
+from reports.side_by_side import side_by_side
 from reports.strip import strip
 from reports.words import power_of_two, share
 
@@ -26,41 +27,55 @@ CURVES = (
 MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch", "git_commit")
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What the index shows of a set of trials. meant_to_be: whether its scale is judged."""
+
+    meant_to_be: bool
+    scale: str
+    device: str
+    verdicts: list[Verdict]
+
+
 def write(
     output: Path,
     studies: Sequence[Study],
     register: Register,
-    sets: Sequence[RecordSet],
+    sets_of: Callable[[Study], Sequence[RecordSet]],
     only: Collection[str] | None = None,
 ) -> None:
-    """Write the site into a folder. only: the studies whose pages are written; the index links to those that are there."""
+    """Write the site into a folder. sets_of: the stored trials of a study. only: the studies whose pages are written; the
+    index links to those that are there."""
     pages = Environment(
         loader=PackageLoader("reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     pages.filters["spell"] = spell
     output.mkdir(parents=True, exist_ok=True)
-    judged = [(records, records.verdicts()) for records in sets]
+    (output / "figures").mkdir(exist_ok=True)
     _save(output / "style.css", pages.get_template("style.css").render())
-    wanted = [study for study in studies if only is None or study.name in only]
-    there = {study.name for study in studies if study in wanted or (output / f"{study.name}.html").exists()}
+
+    def judge_and_write(study: Study) -> list[Judged]:
+        own = [(records, records.verdicts()) for records in sets_of(study)]
+        if only is None or study.name in only:
+            text = pages.get_template("study.html").render(_study(study, register, own, output))
+            _save(output / f"{study.name}.html", text)
+        return [Judged(study.scale(records.scale).judged, records.scale, records.device, found) for records, found in own]
+
+    judged = [each for found in side_by_side(judge_and_write, studies) for each in found]
+    there = {study.name for study in studies if (output / f"{study.name}.html").exists()}
     _save(output / "index.html", pages.get_template("index.html").render(_index(studies, register, judged, there)))
-    for study in wanted:
-        own = [(records, verdicts) for records, verdicts in judged if records.study.name == study.name]
-        _save(output / f"{study.name}.html", pages.get_template("study.html").render(_study(study, register, own, output)))
 
 
-def _index(
-    studies: Sequence[Study], register: Register, judged: Sequence[tuple[RecordSet, list[Verdict]]], there: Collection[str]
-) -> dict[str, Any]:
+def _index(studies: Sequence[Study], register: Register, judged: Sequence[Judged], there: Collection[str]) -> dict[str, Any]:
     """The matrix: rows are claims in register order, columns the scales and devices that were judged. there: linked pages."""
     columns = sorted(
-        {(records.scale, records.device) for records, _ in judged if records.study.scale(records.scale).judged},
+        {(each.scale, each.device) for each in judged if each.meant_to_be},
         key=lambda column: (
             ["laptop", "gpu", "cluster"].index(column[0]) if column[0] in ("laptop", "gpu", "cluster") else 9,
             column,
         ),
     )
-    verdicts = {(v.claim, v.scale, v.device): v for _, found in judged for v in found}
+    verdicts = {(v.claim, v.scale, v.device): v for each in judged for v in each.verdicts}
     groups: dict[str, list[dict[str, Any]]] = {study.name: [] for study in studies}
     for claim in register.claims:
         cells = [verdicts.get((claim.id, *column)) for column in columns]
@@ -111,7 +126,6 @@ def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[
             ("At each arm's tuned learning rate, means over seeds.", "curves", figures.training_curves(records, CURVES)),
         ]
     files = {f"figures/{name}-{kind}.svg": (caption, svg) for caption, kind, svg in drawn if svg is not None}
-    (output / "figures").mkdir(exist_ok=True)
     for file, (_, svg) in files.items():
         _save(output / file, svg)
     return {
@@ -139,7 +153,7 @@ def _reported(records: RecordSet) -> dict[str, list[str]]:
     """Claim -> what is shown beside its criteria."""
     if not records.study.scale(records.scale).judged:
         return {}
-    table = TrialTable(records.study, records.scale, records.trials, dict(records.failures))
+    table = records.table
     return {judgement.claim: report(judgement, table) for judgement in records.study.judgements}
 
 

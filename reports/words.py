@@ -15,3 +15,14 @@ def power_of_two(value: float) -> str:
 
 def share(part: int, whole: int) -> str:
     return f"{part} of {whole}" + (f" ({part / whole:.0%})" if whole else "")
+
+
+SUPERSCRIPTS = str.maketrans("-0123456789.", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹·")
+
+
+def power(value: float, base: int = 10) -> str:
+    """An axis label: 2⁻⁵, or 1000 where that is as short; other than whole powers as they are."""
+    exponent = math.log(value, base) if value > 0 else math.nan
+    if not math.isclose(exponent, round(exponent, 0) if value > 0 else 0.0, abs_tol=1e-9):
+        return f"{value:.3g}"
+    return f"{value:g}" if 1 <= value < 10_000 else f"{base}{str(round(exponent)).translate(SUPERSCRIPTS)}"

@@ -56,9 +56,16 @@ from harness.trial_table import Numbers, TrialTable
 
 
 def evaluate(observable: Observable, table: TrialTable, weights: Numbers) -> Numbers:
-    """The observable under every weighting of the seeds, [R]; nan where it does not exist."""
+    """The observable under every weighting of the seeds, [R]; nan where it does not exist.
+
+    Remembered for the table's own resamples: criteria, what is reported and figures ask for the same things.
+    """
     estimator = ESTIMATORS[type(observable)]
-    return estimator(observable, table, weights)
+    if weights is not table.resamples:
+        return estimator(observable, table, weights)
+    if observable not in table.evaluated:
+        table.evaluated[observable] = estimator(observable, table, weights)
+    return table.evaluated[observable].copy()
 
 
 def _quotient(observable: Quotient, table: TrialTable, weights: Numbers) -> Numbers:

@@ -125,7 +125,7 @@ class Configuration(Spec):
     @cached_property
     def shape_key(self) -> str:
         """Trials with equal keys cost the same a step in packs of the same width: what they are measured by is left out."""
-        training = self.training.model_dump(mode="json", include=SHAPING)
+        training = self.training.model_dump(mode="json", include=set(SHAPING))
         return canonical_json([self.workload.model_dump(exclude={"label_noise", "feature_scale"}), training])
 
     def identity(self) -> dict[str, object]:
@@ -158,7 +158,7 @@ PER_LANE = {
 }
 
 # Training fields that decide what a step costs.
-SHAPING = {"optimizer", "batch_size", "precision", "loss_scaling"}
+SHAPING = Training.model_fields.keys() - PER_LANE - {"steps", "nesterov", "scale_growth_interval"}
 
 # Fields added after trials of studies were first published. At their defaults they do not enter a study's hash.
 LATER_FIELDS = {

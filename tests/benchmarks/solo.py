@@ -3,13 +3,12 @@
 Model, batches, LR table, number format, evaluations and what is logged are those of a pack; the code is torch's own.
 """
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from harness.data import STEPS_PER_DRAW, Dataset
 from harness.spec import Configuration
@@ -171,20 +170,3 @@ class Solo:
     @torch.no_grad()
     def _evaluate(self, split: str) -> Tensor:
         return self._loss(*self.samples[split])
-
-
-def steps_per_second(solo: Solo, seconds: float) -> float:
-    """Steady state: steps of a trial that is under way."""
-    for step in range(STEPS_BEFORE_CAPTURE + 2):
-        solo.step(step)
-    solo.synchronize()
-    started, count, last = time.perf_counter(), 0, solo.training.steps - 1
-    while time.perf_counter() - started < seconds:
-        for _ in range(5):
-            solo.step(min(STEPS_BEFORE_CAPTURE + 2 + count, last))
-            count += 1
-        solo.synchronize()
-    return count / (time.perf_counter() - started)
-
-
-__all__ = ["EAGER", "Solo", "Way", "nn", "steps_per_second", "ways"]

@@ -1,4 +1,5 @@
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -23,6 +24,10 @@ REGISTER = Register(
         Claim(id="wd.growth", kinds=("empirical",), paraphrase="x", sources=(Source(document="TB", section="5"),), measure="y"),
     ),
 )
+
+
+def of(sets: list[RecordSet]) -> Callable[[Study], list[RecordSet]]:
+    return lambda study: [each for each in sets if each.study.name == study.name]
 
 
 def records(study: Study, floor: float = 2.1) -> RecordSet:
@@ -50,7 +55,7 @@ class Links(HTMLParser):
 
 @pytest.fixture
 def written(study: Study, tmp_path: Path) -> Path:
-    site.write(tmp_path, [study], REGISTER, [records(study)])
+    site.write(tmp_path, [study], REGISTER, of([records(study)]))
     return tmp_path
 
 
@@ -73,7 +78,7 @@ def test_everything_is_escaped(written: Path) -> None:
 
 def test_equal_data_gives_equal_bytes(study: Study, written: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     again = tmp_path_factory.mktemp("again")
-    site.write(again, [study], REGISTER, [records(study)])
+    site.write(again, [study], REGISTER, of([records(study)]))
     files = sorted(path.relative_to(written) for path in written.rglob("*") if path.is_file())
     assert [str(file) for file in files] == [
         "figures/toy-laptop-cpu-curves.svg",
@@ -103,7 +108,7 @@ def test_links_resolve_and_nothing_is_fetched_from_outside(written: Path) -> Non
 def test_a_missing_trial_shows_as_invalid_without_a_number(study: Study, tmp_path: Path) -> None:
     whole = records(study)
     broken = RecordSet(study, "laptop", "cpu", HERE, whole.trials.iloc[1:], {"d": "RuntimeError: <boom>"})
-    site.write(tmp_path, [study], REGISTER, [broken])
+    site.write(tmp_path, [study], REGISTER, of([broken]))
     page = (tmp_path / "toy.html").read_text()
     assert "invalid" in page
     assert "&lt;boom&gt;" in page
@@ -115,12 +120,12 @@ def test_a_changed_declaration_is_shown(study: Study, tmp_path: Path) -> None:
     dump = study.model_dump()
     dump["judgements"][0]["criteria"][0]["supported"]["value"] = 0.01
     later = Study.model_validate(dump)
-    site.write(tmp_path, [later], REGISTER, [RecordSet(later, "laptop", "cpu", HERE, whole.trials)])
+    site.write(tmp_path, [later], REGISTER, of([RecordSet(later, "laptop", "cpu", HERE, whole.trials)]))
     assert "declaration of this study changed" in (tmp_path / "toy.html").read_text()
 
 
 def test_a_study_without_trials_has_a_page(study: Study, tmp_path: Path) -> None:
-    site.write(tmp_path, [study], REGISTER, [])
+    site.write(tmp_path, [study], REGISTER, of([]))
     assert "No trials are stored or published yet" in (tmp_path / "toy.html").read_text()
 
 
@@ -150,9 +155,9 @@ def test_sets_are_never_mixed(study: Study) -> None:
 
 def test_a_single_page_and_an_index_that_links_to_what_is_there(study: Study, tmp_path: Path) -> None:
     other = Study.model_validate({**study.model_dump(), "name": "other"})
-    site.write(tmp_path, [other, study], REGISTER, [records(study)], only=["toy"])
+    site.write(tmp_path, [other, study], REGISTER, of([records(study)]), only=["toy"])
     assert (tmp_path / "toy.html").exists()
     assert not (tmp_path / "other.html").exists()
     assert 'href="other.html"' not in (tmp_path / "index.html").read_text()
-    site.write(tmp_path, [other, study], REGISTER, [records(study)], only=["other"])
+    site.write(tmp_path, [other, study], REGISTER, of([records(study)]), only=["other"])
     assert (tmp_path / "other.html").exists()

@@ -1,0 +1,55 @@
+"""`make bench`: measures, gates by agreement, and writes tests/benchmarks/results. Takes about twenty minutes on two cores."""
+
+import argparse
+import sys
+import time
+
+from harness.machine import local_device
+from tests.benchmarks import engine, harness, results, stock
+from tests.benchmarks.works import WORKS
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("part", nargs="?", choices=("all", "engine", "harness"), default="all")
+    parser.add_argument("--repeats", type=int, default=5, help="readings of each contender")
+    parser.add_argument("--only", default="", help="works whose name holds this; nothing is written then")
+    chosen = parser.parse_args()
+    if chosen.part in ("all", "engine"):
+        _engine(chosen.repeats, chosen.only)
+    if chosen.part in ("all", "harness") and not chosen.only:
+        print("written:", results.save("harness", harness.costs(say=_say)))
+
+
+def _engine(repeats: int, only: str) -> None:
+    device = local_device().kind
+    found, rows = {}, []
+    for work in WORKS[device]:
+        if only in work.name:
+            started = time.perf_counter()
+            found[work.name] = engine.compare(work, device, repeats, lambda text, work=work: _say(f"{work.name}: {text}"))
+            rows += results.comparisons(work, found[work.name])
+            for row in rows[-3:]:
+                _show(row)
+            _say(f"{work.name}: {time.perf_counter() - started:.0f} s")
+    for work in stock.WORKS[device]:
+        if only in work.name:
+            rows.append(stock.compare(work, repeats))
+            _show(rows[-1])
+    if not only:
+        print("written:", results.save("", rows), results.save("raw", results.raw(found)))
+
+
+def _show(row: dict[str, object]) -> None:
+    makespan = "" if row["makespan_ratio"] is None else f", makespan {row['makespan_ratio']}x"
+    print(
+        f"{row['work']}: {row['lanes']} lanes against {row['against']}: {row['ratio']}x [{row['low']}, {row['high']}]{makespan}"
+    )
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

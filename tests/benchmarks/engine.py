@@ -1,0 +1,195 @@
+"""The packed engine beside what a user could do otherwise: steps per second, makespan, and whether the curves agree."""
+
+import multiprocessing
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from harness.machine import available_cores
+from harness.training.pack import Pack
+from harness.training.programs import Program, default_program
+from harness.training.throughput import WidthSearch, measure
+from tests.benchmarks.solo import EAGER, Solo, Way, ways
+from tests.benchmarks.works import AGREEMENT_STEPS, Work
+
+SECONDS = 0.5  # of steady training a reading
+MOST_LANES = {"cpu": 128, "cuda": 1024}
+PROCESSES = {"cpu": (2, 4), "cuda": (2, 4, 8, 16)}
+
+
+@dataclass
+class Contender:
+    """One way to train the work. rates: trials' steps per second, a reading a repeat; makespans in seconds."""
+
+    name: str
+    prepare_seconds: float = 0.0
+    rates: list[float] = field(default_factory=list)
+    makespans: list[float] = field(default_factory=list)
+
+
+@dataclass
+class Found:
+    """What was measured of one work. agreement: nats, the lanes' largest difference from their solo runs."""
+
+    lanes: int
+    program: str
+    agreement: float
+    contenders: dict[str, Contender]
+    widths: dict[int, float]
+
+
+PACKED = "packed"
+
+
+def compare(work: Work, device: str, repeats: int, say: Callable[[str], None]) -> Found:
+    """All readings of one work. Contenders are read in turn, so that a slow spell of the machine meets all of them."""
+    torch.set_num_threads(1 if device == "cpu" else torch.get_num_threads())
+    # Compilation is part of a makespan: it must not find what an earlier bench has compiled.
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp(prefix="folklore-bench-")
+    lanes, program, widths = _width(work, device)
+    say(f"{lanes} lanes, {program.name}")
+    pack, prepared = _prepared(lambda: Pack([work.lane(trial) for trial in range(lanes)], work.dataset(), device, program))
+    packed = Contender(PACKED, prepared)
+    pack.time_steps(5)
+    solos: dict[str, tuple[Solo, Contender]] = {}
+    for way in ways(device):
+        solo, seconds = _prepared(lambda way=way: _warm(Solo(work.configuration(0), work.dataset(), device, way)))
+        solos[way.name] = (solo, Contender(way.name, seconds))
+    for _ in range(repeats):
+        packed.rates.append(lanes * _pack_rate(pack))
+        for solo, contender in solos.values():
+            contender.rates.append(_solo_rate(solo))
+    for _ in range(repeats):
+        packed.makespans.append(_pack_makespan(work, lanes, program, device))
+        for solo, contender in solos.values():
+            contender.makespans.append(contender.prepare_seconds + _solo_makespan(work, solo))
+    contenders = {PACKED: packed, **{name: contender for name, (_, contender) in solos.items()}}
+    best = max(solos, key=lambda name: statistics.median(contenders[name].rates))
+    for name, found in _side_by_side(work, device, lanes, program, repeats, _way(best)).items():
+        contenders[name] = found
+    return Found(lanes, pack.runner.program.name, _agreement(work, device, lanes, program), contenders, widths)
+
+
+def _way(name: str) -> Way:
+    return Way(**{word: word in name for word in ("compiled", "fused", "captured")})
+
+
+def _width(work: Work, device: str) -> tuple[int, Program, dict[int, float]]:
+    """The width as the engine itself chooses it: by the same search."""
+    program = default_program(torch.device(device))
+    if work.lanes is not None:
+        return work.lanes, program, {}
+    search = WidthSearch(16 if device == "cpu" else 64, min(MOST_LANES[device], work.trials))
+    while search.following is not None:
+        search.tell(measure(work.configuration(0), work.dataset(), device, search.following, program))
+    return search.chosen.lanes, program, {each.lanes: each.lane_seconds for each in search.timings.values()}
+
+
+def _prepared(make: Callable[[], Any]) -> tuple[Any, float]:
+    started = time.perf_counter()
+    made = make()
+    return made, time.perf_counter() - started
+
+
+def _warm(solo: Solo) -> Solo:
+    """Compiled, captured, and its optimizer's state made."""
+    solo.start(solo.configuration, 0)
+    for step in range(6):
+        solo.step(step)
+    solo.synchronize()
+    return solo
+
+
+def _solo_rate(solo: Solo) -> float:
+    solo.start(solo.configuration, 0)
+    started, count = time.perf_counter(), 0
+    while time.perf_counter() - started < SECONDS:
+        for step in range(10):
+            solo.step(step % solo.training.steps)
+            count += 1
+            if solo.way.captured:
+                solo.clock.zero_()
+        solo.synchronize()
+    return count / (time.perf_counter() - started)
+
+
+def _pack_rate(pack: Pack) -> float:
+    started, count = time.perf_counter(), 0
+    while time.perf_counter() - started < SECONDS:
+        pack.time_steps(3)
+        count += 3
+    return count / (time.perf_counter() - started)
+
+
+def _solo_makespan(work: Work, solo: Solo) -> float:
+    started = time.perf_counter()
+    for trial in range(work.trials):
+        solo.train(work.configuration(trial), trial)
+    return time.perf_counter() - started
+
+
+def _pack_makespan(work: Work, lanes: int, program: Program, device: str) -> float:
+    started = time.perf_counter()
+    for first in range(0, work.trials, lanes):
+        part = range(first, min(first + lanes, work.trials))
+        pack = Pack([work.lane(trial) for trial in part], work.dataset(), device, program)
+        pack.advance()
+        pack.results()
+    return time.perf_counter() - started
+
+
+def _agreement(work: Work, device: str, lanes: int, program: Program) -> float:
+    """Over the first steps, of up to three lanes spread over the pack, from the plainest solo runs."""
+    pack = Pack([work.lane(trial) for trial in range(lanes)], work.dataset(), device, program)
+    pack.advance()
+    solo = Solo(work.configuration(0), work.dataset(), device, EAGER)
+    worst = 0.0
+    for trial in sorted({0, lanes // 2, lanes - 1}):
+        alone = torch.tensor(solo.train(work.configuration(trial), trial)[:AGREEMENT_STEPS])
+        worst = max(worst, float((pack.records["train_loss"][:AGREEMENT_STEPS, trial].cpu() - alone).abs().max()))
+    return worst
+
+
+def _side_by_side(work: Work, device: str, lanes: int, program: Program, repeats: int, way: Way) -> dict[str, Contender]:
+    """Processes that train solo trials side by side, of several numbers; and packs, a process a core or one on a GPU."""
+    found = {}
+    packs = available_cores() if device == "cpu" else 1
+    for name, count, chosen in [
+        (f"{PACKED} in {packs} processes", packs, None),
+        *((f"{count} processes", count, way) for count in PROCESSES[device]),
+    ]:
+        context = multiprocessing.get_context("spawn")
+        barrier, rates = context.Barrier(count), context.SimpleQueue()
+        arguments = (barrier, rates, work, device, lanes, program, repeats, chosen)
+        processes = [context.Process(target=_reader, args=arguments) for _ in range(count)]
+        for process in processes:
+            process.start()
+        readings = [rates.get() for _ in range(count)]
+        for process in processes:
+            process.join()
+        found[name] = Contender(name, rates=[sum(reading) for reading in zip(*readings, strict=True)])
+    return found
+
+
+def _reader(
+    barrier: Any, rates: Any, work: Work, device: str, lanes: int, program: Program, repeats: int, way: Way | None
+) -> None:
+    torch.set_num_threads(1)
+    if way is None:
+        pack = Pack([work.lane(trial) for trial in range(lanes)], work.dataset(), device, program)
+        pack.time_steps(5)
+        read: Callable[[], float] = lambda: lanes * _pack_rate(pack)  # noqa: E731
+    else:
+        solo = _warm(Solo(work.configuration(0), work.dataset(), device, way))
+        read = lambda: _solo_rate(solo)  # noqa: E731
+    found = []
+    for _ in range(repeats):
+        barrier.wait()
+        found.append(read())
+    rates.put(found)

@@ -1,0 +1,78 @@
+"""What a bench writes: a list of comparisons for each device, and all its readings beside it."""
+
+import json
+import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from harness.machine import environment, local_device
+from tests.benchmarks.engine import PACKED, Contender, Found
+from tests.benchmarks.works import Work
+
+FOLDER = Path(__file__).parent / "results"
+
+
+def comparisons(work: Work, found: Found) -> list[dict[str, Any]]:
+    """Ratios of trials' steps per second, packed over each alternative: the median, the lowest and the highest of the repeats,
+    paired. makespan_ratio: the alternative's makespan over the packed one's, medians, with preparation."""
+    if not found.agreement <= work.tolerance_nats:
+        raise SystemExit(
+            f"{work.name}: lanes differ from their solo runs by {found.agreement:.2g} nats, above {work.tolerance_nats:g}:"
+            " no ratio is worth anything"
+        )
+    packed, alone = found.contenders[PACKED], _alone(found)
+    beside = next(each for name, each in found.contenders.items() if name.startswith(f"{PACKED} in"))
+    processes = [each for name, each in found.contenders.items() if name.endswith("processes") and each is not beside]
+    pairs = [
+        ("eager solo", packed, [found.contenders["eager"]]),
+        ("best solo", packed, alone),
+        ("processes", beside, processes),
+    ]
+    return [_comparison(work, found, against, ours, theirs) for against, ours, theirs in pairs]
+
+
+def _alone(found: Found) -> list[Contender]:
+    return [each for name, each in found.contenders.items() if name != PACKED and not name.endswith("processes")]
+
+
+def _comparison(work: Work, found: Found, against: str, ours: Contender, theirs: Sequence[Contender]) -> dict[str, Any]:
+    best = max(theirs, key=lambda each: statistics.median(each.rates))
+    ratios = sorted(a / b for a, b in zip(ours.rates, best.rates, strict=True))
+    makespans = [statistics.median(each.makespans) for each in theirs if each.makespans]
+    makespan = min(makespans) / statistics.median(ours.makespans) if makespans and ours.makespans else None
+    return entry(work.name, found.lanes, f"{against} ({best.name})", ratios, makespan, found.agreement)
+
+
+def entry(
+    work: str, lanes: int, against: str, ratios: Sequence[float], makespan_ratio: float | None, agreement: float | None
+) -> dict[str, Any]:
+    ordered = sorted(ratios)
+    known = environment()
+    return {
+        "work": work,
+        "device": local_device().name,
+        "lanes": lanes,
+        "against": against,
+        "ratio": round(statistics.median(ordered), 3),
+        "low": round(ordered[0], 3),
+        "high": round(ordered[-1], 3),
+        "makespan_ratio": None if makespan_ratio is None else round(makespan_ratio, 3),
+        "agreement": agreement,
+        "versions": {name: known[name] for name in ("python", "torch", "ray", "git_commit")},
+    }
+
+
+def save(kind: str, found: Sequence[dict[str, Any]] | dict[str, Any]) -> Path:
+    """kind: '' for comparisons, 'raw' for all readings, 'harness' for what the harness costs."""
+    device = re.sub(r"[^A-Za-z0-9]+", "-", f"{local_device().count}x {local_device().name}").strip("-")
+    FOLDER.mkdir(exist_ok=True)
+    path = FOLDER / (f"{device}-{kind}.json" if kind else f"{device}.json")
+    path.write_text(json.dumps(found, indent=1) + "\n")
+    return path
+
+
+def raw(found: dict[str, Found]) -> dict[str, Any]:
+    return {"machine": environment(), "works": {name: asdict(each) for name, each in found.items()}}
