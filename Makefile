@@ -15,9 +15,7 @@ READY := $(VENV)/.ready
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true
 
-STUDIES := warmup lr_finder batch_scaling critical_batch precision decay mup_transfer
-
-.PHONY: help setup studies test lint check reports mlflow doctor clean
+.PHONY: help setup studies bench test lint check reports mlflow doctor clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -41,8 +39,11 @@ $(READY): pyproject.toml constraints.txt
 study-%: $(READY) ## run a study, judge it and write its page, e.g. make study-warmup
 	@$(BIN)/folklore run $* $(if $(SCALE),--scale $(SCALE)) $(ARGS)
 
-studies: $(READY) ## run all seven studies, one after the other
-	@for study in $(STUDIES); do $(BIN)/folklore run $$study $(if $(SCALE),--scale $(SCALE)) $(ARGS) || exit $$?; done
+studies: $(READY) ## run all seven studies, e.g. make studies SCALE=gpu ARGS='--budget 9m'
+	@$(BIN)/folklore run --all $(if $(SCALE),--scale $(SCALE)) $(ARGS)
+
+bench: $(READY) ## measure the engine and the harness, into tests/benchmarks/results (half an hour on 2 cores)
+	@$(BIN)/python -m tests.benchmarks
 
 test: $(READY) ## run the tests
 	@$(BIN)/python -m pytest

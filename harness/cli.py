@@ -5,6 +5,7 @@ Exit codes: 0 fine · 1 a run failed (packs given up, a check failed) · 2 bad i
 """
 
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -19,10 +20,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from harness import catalog, records
+from harness.campaign import Outcome, most_valuable_first, seconds_from_now, train
 from harness.errors import UserError, invalid, one_line
 from harness.judge import Verdict
 from harness.ledger import Ledger
-from harness.run import Options, Outcome, Prepared, default_scale, prepare, sync, train
+from harness.packing import shapes
+from harness.run import Options, Prepared, default_scale, prepare, progress, sync
 from harness.spec import Study, Training, Workload
 from harness.store import Store
 from harness.view import RunView, duration
@@ -137,7 +140,11 @@ def plan(
 @app.command()
 @one_line_errors
 def run(
-    study: StudyName,
+    study: Annotated[str | None, typer.Argument(metavar="[STUDY]", help="a study's name or a .json or .yaml file")] = None,
+    every: Annotated[bool, typer.Option("--all", help="all studies, most claims for the time first")] = False,
+    budget: Annotated[
+        str | None, typer.Option("--budget", metavar="TIME", help="stop training after 90s, 9m or 2h; the same command goes on")
+    ] = None,
     scale: ScaleName = None,
     store: StoreUri = "results",
     tracking: TrackingUri = None,
@@ -148,27 +155,29 @@ def run(
     data: Datasets = None,
 ) -> None:
     """Train what is missing, judge, and write the page. Finished packs are never trained again."""
-    chosen = _study(study)
+    if (study is None) != every:
+        raise UserError("name one study, or give --all")
+    deadline = seconds_from_now(_duration("--budget", budget))
+    chosen = [_study(study)] if study else [catalog.load_study(name) for name in catalog.study_names()]
     options = Options(
         store, tracking, address, _count("--workers", workers), _count("--lanes", lanes), program, _datasets(data)
     )
     files = Store(store)
     files.check_writable()
-    ledger = Ledger(files, chosen.name)
-    ready = prepare(chosen, scale or default_scale(chosen), options, ledger)
-    outcome = _train_or_sync(ready, options, ledger)
-    if outcome is not None and outcome.interrupted:
-        done = len(ready.plan.digests & ledger.digests())
-        err.print(
-            f"interrupted: {done} of {len(ready.plan.digests)} trials are kept; the same command goes on", highlight=False
-        )
+    ready = [prepare(each, scale or default_scale(each), options, Ledger(files, each.name)) for each in chosen]
+    outcomes = _train_or_sync(most_valuable_first(ready), options, deadline)
+    left = _print_what_is_left(ready) if any(outcome.interrupted for outcome in outcomes) else False
+    if left and deadline is None:
         raise typer.Exit(INTERRUPTED)
-    _print_verdicts(records.stored_set(ready.plan, ledger).verdicts(), as_json=False)
-    page = _write_pages(files, [*_registered_but(chosen), chosen], only=[chosen.name]) / f"{chosen.name}.html"
-    out.print(f"page: {page}", highlight=False, soft_wrap=True)
+    for each in ready:
+        _print_verdicts(records.stored_set(each.plan, each.ledger).verdicts(), as_json=False)
+    others = [other for other in _registered_but(chosen[0]) if other.name not in {each.name for each in chosen}]
+    pages = _write_pages(files, [*others, *chosen], only=[each.name for each in chosen])
+    out.print(f"page: {pages / ('index' if every else chosen[0].name)}.html", highlight=False, soft_wrap=True)
     out.print(f"MLflow: {_browse(options, files)}", highlight=False, soft_wrap=True)
-    if outcome is not None and outcome.given_up:
-        err.print(f"{outcome.given_up} trials were given up; their claims are invalid until they train", style="red")
+    given_up = sum(outcome.given_up for outcome in outcomes)
+    if given_up:
+        err.print(f"{given_up} trials were given up; their claims are invalid until they train", style="red")
         raise typer.Exit(FAILED)
 
 
@@ -316,20 +325,52 @@ def doctor(store: StoreUri = "results", tracking: TrackingUri = None, as_json: A
         raise typer.Exit(FAILED)
 
 
-def _train_or_sync(ready: Prepared, options: Options, ledger: Ledger) -> Outcome | None:
+def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float | None) -> list[Outcome]:
     """Train what is left; where nothing is, only bring MLflow up to date."""
-    facts = _plan_facts(ready)
-    out.print(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials", highlight=False)
-    if not ready.left:
-        out.print("nothing to train: all trials are in the ledger")
-        sync(ready.plan.study, options, ledger)
+    for each in ready:
+        facts = _plan_facts(each)
+        out.print(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials", highlight=False)
+        if not each.left:
+            out.print("nothing to train: all trials are in the ledger")
+            sync(each.plan.study, options, each.ledger)
+            continue
+        out.print(
+            f"training {facts['trials_left']} trials in about {facts['packs_left']} packs on {facts['workers']} workers,"
+            f" about {facts['time']} ({facts['time_from']})",
+            highlight=False,
+        )
+    left = [each for each in ready if each.left]
+    return train(left, options, RunView({}), deadline) if left else []
+
+
+def _print_what_is_left(ready: Sequence[Prepared]) -> bool:
+    """Whether anything is; a line for each study that it is of."""
+    counts = {each.plan.study.name: progress(each) for each in ready}
+    left = {name: (done, whole) for name, (done, whole) in counts.items() if done < whole}
+    for name, (done, whole) in left.items():
+        kept = f"{name}: interrupted: {done} of {whole} trials are kept; the same command goes on"
+        err.print(kept, highlight=False, soft_wrap=True)
+    return bool(left)
+
+
+def _duration(option: str, text: str | None) -> float | None:
+    """'90s', '9m', '1.5h' in seconds."""
+    if text is None:
         return None
-    out.print(
-        f"training {facts['trials_left']} trials in {facts['packs_left']} packs on {facts['workers']} workers,"
-        f" about {facts['time']} ({facts['time_from']})",
-        highlight=False,
-    )
-    return train(ready, options, ledger, RunView({}))
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
+    if found is None or not float(found[1]):
+        raise UserError(f"{option} {text}: give a time such as 90s, 9m or 2h")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def _widths(ready: Prepared) -> str:
+    """Lanes of the packs, what they run as, and where that comes from."""
+    choices = ready.packing.choices(shapes(ready.plan.trials, ready.datasets)).values()
+    if not choices:
+        return "1 (alone)"
+    few, many = min(each.lanes for each in choices), max(each.lanes for each in choices)
+    sources, programs = sorted({each.source for each in choices}), sorted({each.program for each in choices})
+    return f"{few} to {many} ({', '.join(sources)}; {', '.join(programs)})"
 
 
 def _plan_facts(ready: Prepared) -> dict[str, Any]:
@@ -350,6 +391,7 @@ def _plan_facts(ready: Prepared) -> dict[str, Any]:
         "trials": len(plan.digests),
         "trials_left": sum(len(pack.trials) for pack in ready.left),
         "packs_left": len(ready.left),
+        "lanes": _widths(ready),
         "workers": estimate.workers,
         "seconds": round(estimate.seconds, 1),
         "time": duration(estimate.seconds),

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import torch
 from packaging.version import Version
 
 from harness.catalog import load_study, register, study_names
@@ -12,6 +13,7 @@ from harness.errors import one_line
 from harness.machine import available_memory_bytes, local_device, versions
 from harness.run import Options, open_tracker
 from harness.store import Store
+from harness.training.programs import missing_compiler
 
 LEAST_VERSIONS = {
     "python": "3.11",
@@ -41,6 +43,8 @@ def examine(options: Options) -> Iterator[Check]:
         yield Check(package, ok, have[package], f"needs {package} {least} or newer: make setup")
     device = local_device()
     yield Check("device", True, f"{device.count} x {device.name} ({device.kind})", "")
+    missing = missing_compiler(torch.device(device.kind))
+    yield Check("compiler", True, missing + ": packs are not compiled" if missing else "can compile packs", "")
     memory = available_memory_bytes(device) / 2**30
     yield Check("memory", memory >= LEAST_MEMORY_GIB, f"{memory:.1f} GiB free", f"free {LEAST_MEMORY_GIB:g} GiB")
     yield _attempt("studies", _studies, "mend the study named here")

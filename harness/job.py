@@ -34,6 +34,7 @@ class TrainingJob:
     store_uri: str
     pack: PlannedPack
     choice: Choice
+    deadline: float | None = None  # seconds since 1970
 
     def open(self) -> "TrainingWork":
         return TrainingWork(self)
@@ -65,9 +66,10 @@ class TrainingWork:
 
     def advance(self, seconds: float) -> Progress:
         self.training.advance(seconds)
+        stopped = not self.training.done and self.job.deadline is not None and time.time() >= self.job.deadline
         if self.training.done:
             self._record()
-        elif time.monotonic() - self.saved_at > CHECKPOINT_SECONDS:
+        elif stopped or time.monotonic() - self.saved_at > CHECKPOINT_SECONDS:
             self.ledger.write_checkpoint(self.job.pack.key, self.training.state())
             self.saved_at = time.monotonic()
         best = self.training.best()
@@ -78,6 +80,7 @@ class TrainingWork:
             lanes=len(trials),
             best_loss=None if best is None else best[1],
             best_arm=None if best is None else trials[best[0]].arm,
+            stopped=stopped,
         )
 
     def _record(self) -> None:

@@ -1,15 +1,16 @@
-"""The packs of a run in the order a sweep takes them. Where a study searches, later packs depend on earlier results; and
-where a shape's best width is not known yet, it is measured before the packs are cut.
+"""The packs of a run in the order a sweep takes them. Where a study searches, later packs depend on earlier results; where a
+shape's best width is not known yet, it is measured before the packs are cut.
 """
 
+import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import pandas as pd
 
 from harness.plan import Plan, PlannedPack
-from harness.work import Job
+from harness.work import Job, JobQueue
 
 
 class Proposer(Protocol):
@@ -20,8 +21,7 @@ class PackQueue:
     """Hands out packs; asks for the plan's next state when all that were handed out are settled.
 
     job_of: what trains a pack; propose: the plan's next state from all stored trials; stored, done: the trials that the
-    ledger holds, and their digests; added: hears of every pack that is queued; measurements: what runs before all packs, and
-    measured: the plan as they let it be packed.
+    ledger holds, and their digests; added: hears of every pack that is queued.
     """
 
     def __init__(
@@ -32,8 +32,6 @@ class PackQueue:
         stored: Callable[[], pd.DataFrame],
         done: Callable[[], set[str]],
         added: Callable[[PlannedPack], None] = lambda pack: None,
-        measurements: Mapping[str, Job] | None = None,
-        measured: Callable[[Plan], Plan] = lambda plan: plan,
     ):
         self.plan, self.job_of, self.propose, self.stored, self.done, self.added = plan, job_of, propose, stored, done, added
         self.packs: dict[str, PlannedPack] = {}
@@ -41,28 +39,22 @@ class PackQueue:
         self.exhausted = False
         self._waiting: deque[str] = deque()
         self._running: set[str] = set()
-        self.measured = measured
-        self.measurements = dict(measurements or {})
-        self._waiting.extend(self.measurements)
-        if not self.measurements:
-            self._refill()
+        self._refill()
 
     def next(self) -> tuple[str, Job] | None:
         """A pack's key and job to run now; None where there is none yet, or (exhausted) none any more."""
         if not self._waiting and not self._running and not self.exhausted:
-            if self.measurements:
-                self.plan, self.measurements = self.measured(self.plan), {}
             self._refill()
         if not self._waiting:
             return None
         key = self._waiting.popleft()
         self._running.add(key)
-        return key, self.measurements[key] if key in self.measurements else self.job_of(self.packs[key])
+        return key, self.job_of(self.packs[key])
 
     def settled(self, key: str, failed: bool = False) -> None:
-        """A pack is in the ledger, or was given up; or a measurement is done, or failed and is gone without."""
+        """A pack is in the ledger, or was given up."""
         self._running.discard(key)
-        if failed and key in self.packs:
+        if failed:
             self.given_up |= {trial.digest for trial in self.packs[key].trials}
 
     def _refill(self) -> None:
@@ -73,3 +65,72 @@ class PackQueue:
             self._waiting.append(pack.key)
             self.added(pack)
         self.exhausted = not self._waiting
+
+
+class MeasuredFirst:
+    """Some jobs before all others; the others' queue is made when these are settled, whatever became of them."""
+
+    def __init__(self, first: Mapping[str, Job], then: Callable[[], JobQueue]):
+        self._waiting, self._running, self.then = dict(first), set[str](), then
+        self._rest: JobQueue | None = None
+
+    @property
+    def exhausted(self) -> bool:
+        return self._rest is not None and self._rest.exhausted
+
+    def next(self) -> tuple[str, Job] | None:
+        if self._waiting:
+            key = next(iter(self._waiting))
+            self._running.add(key)
+            return key, self._waiting.pop(key)
+        if self._running:
+            return None
+        if self._rest is None:
+            self._rest = self.then()
+        return self._rest.next()
+
+    def settled(self, pack: str, failed: bool = False) -> None:
+        if pack in self._running:
+            self._running.discard(pack)
+        elif self._rest is not None:
+            self._rest.settled(pack, failed)
+
+
+class InTurn:
+    """Several queues: a job of the first that has one. Later ones fill the time in which earlier ones wait for results."""
+
+    def __init__(self, queues: Sequence[JobQueue]):
+        self.queues = queues
+        self._from: dict[str, JobQueue] = {}
+
+    @property
+    def exhausted(self) -> bool:
+        return all(queue.exhausted for queue in self.queues)
+
+    def next(self) -> tuple[str, Job] | None:
+        for queue in self.queues:
+            found = queue.next()
+            if found is not None:
+                self._from[found[0]] = queue
+                return found
+        return None
+
+    def settled(self, pack: str, failed: bool = False) -> None:
+        self._from[pack].settled(pack, failed)
+
+
+class Until:
+    """A queue that hands out nothing any more after a deadline, in seconds since 1970."""
+
+    def __init__(self, queue: JobQueue, deadline: float, clock: Callable[[], float] = time.time):
+        self.queue, self.deadline, self.clock = queue, deadline, clock
+
+    @property
+    def exhausted(self) -> bool:
+        return self.queue.exhausted or self.clock() >= self.deadline
+
+    def next(self) -> tuple[str, Job] | None:
+        return None if self.exhausted else self.queue.next()
+
+    def settled(self, pack: str, failed: bool = False) -> None:
+        self.queue.settled(pack, failed)

@@ -1,4 +1,4 @@
-"""From a study to recorded trials: plan, subtract what the ledger holds, train the rest, keep MLflow up."""
+"""What a run needs before it trains: the plan, what is left of it, what it will cost; and bringing MLflow up to the ledger."""
 
 import logging
 import math
@@ -15,8 +15,7 @@ from harness import cost, data, table
 from harness.cost import Estimate
 from harness.errors import UserError, one_line, unknown
 from harness.ledger import Ledger
-from harness.machine import Device, available_memory_bytes, environment, local_device
-from harness.pack_queue import PackQueue
+from harness.machine import Device, available_memory_bytes, local_device
 from harness.packing import Packing, shapes
 from harness.plan import Plan, PlannedPack, make_plan, points
 from harness.spec import Configuration, Study
@@ -24,13 +23,10 @@ from harness.store import Store
 from harness.training.network import build
 from harness.training.programs import program_named
 from harness.tuning import searched_plan
-from harness.view import RunView
-from harness.work import Job, Progress
 
 log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    from harness.projector import Projector
     from harness.tracking import Tracker
 
 
@@ -66,17 +62,7 @@ class Prepared:
     parameters: int
     device: Device
     packing: Packing
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run came to."""
-
-    trained: int
-    given_up: int
-    interrupted: bool
-    not_in_mlflow: int
-    launch: str | None
+    ledger: Ledger
 
 
 def default_scale(study: Study) -> str:
@@ -120,7 +106,7 @@ def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_pla
     left = plan.without(ledger.digests())
     estimate = cost.estimate(left, device, model_of, _measured(ledger, plan))
     parameters = max(sum(math.prod(p.shape) for p in model_of(each.workload).parameters) for each in configurations)
-    return Prepared(plan, datasets, left, estimate, parameters, device, packing)
+    return Prepared(plan, datasets, left, estimate, parameters, device, packing, ledger)
 
 
 def _configurations(study: Study, scale: str) -> Iterator[Configuration]:
@@ -167,77 +153,12 @@ def _device(study: Study, scale: str, options: Options, only_plan: bool, precisi
     return device
 
 
-def train(prepared: Prepared, options: Options, ledger: Ledger, view: RunView) -> Outcome:
-    """Train what is left and project it into MLflow. Finished packs are kept whatever happens."""
-    from harness import sweep  # ray and mlflow take seconds to import: not for a plan, nor where nothing is left
-    from harness.projector import Projector
-    from harness.search import next_plan
-
-    plan, study = prepared.plan, prepared.plan.study
-    sweep.require_reachable(options.address)
-    tracker = open_tracker(study, options, ledger.store)
-    tracker.close_stale()
-    projector = Projector(ledger, tracker)
-    listener, packer = _Listener(view, ledger, projector), _Packer(prepared, ledger)
-    queue = PackQueue(
-        plan.with_search({}, {}),
-        packer.job,
-        next_plan,
-        ledger.trials,
-        ledger.digests,
-        listener.added,
-        packer.measurements(),
-        packer.repacked,
-    )
-    status, launch = "KILLED", tracker.launch(plan.scale, environment(), sum(len(pack.trials) for pack in prepared.left))
-    try:
-        projector.start_with(launch)
-        resources = sweep.Resources(prepared.device.kind, prepared.estimate.workers, options.address)
-        with view:
-            sweep.run(queue, resources, listener)
-        projector.drain()
-        ended = queue.exhausted and len(listener.finished_packs) + len(listener.failed_packs) == len(listener.packs)
-        status = "KILLED" if not ended else "FAILED" if listener.failed_packs else "FINISHED"
-    finally:
-        _close(tracker, launch, status)
-    trained = sum(len(listener.packs[key].trials) for key in listener.finished_packs)
-    given_up = sum(len(listener.packs[key].trials) for key in listener.failed_packs)
-    return Outcome(trained, given_up, status == "KILLED", len(projector.missed), launch)
-
-
-class _Packer:
-    """Makes jobs of packs, as wide and as the program that is known to be best when they are cut."""
-
-    def __init__(self, prepared: Prepared, ledger: Ledger):
-        self.prepared, self.ledger, self.packing = prepared, ledger, prepared.packing
-        self.shapes = shapes(prepared.plan.trials, prepared.datasets)
-        self.choices = self.packing.choices(self.shapes)
-
-    def measurements(self) -> dict[str, Job]:
-        """What is to be measured of the shapes that something is left to train of."""
-        left = {trial.configuration.shape_key for pack in self.prepared.left for trial in pack.trials}
-        worth = self.packing.worth_measuring(self.shapes)
-        return {f"width:{key}": self.packing.job(key, shape) for key, shape in worth.items() if key in left}
-
-    def repacked(self, plan: Plan) -> Plan:
-        self.choices = self.packing.choices(self.shapes)
-        return plan.with_lanes({key: choice.lanes for key, choice in self.choices.items()})
-
-    def job(self, pack: PlannedPack) -> Job:
-        from harness.job import TrainingJob
-
-        plan, first = self.prepared.plan, pack.trials[0].configuration
-        choice = self.packing.alone() if first.measurement.solo else self.choices[first.shape_key]
-        dataset = self.prepared.datasets[first.workload.dataset]
-        return TrainingJob(plan.study, plan.scale, plan.device, dataset, self.ledger.store.root_uri, pack, choice)
-
-
-def _close(tracker: "Tracker", launch: str, status: str) -> None:
-    """A server that went away must not take the verdicts with it: the next start closes the launch."""
-    try:
-        tracker.finish(launch, status)
-    except Exception as error:  # whatever MLflow's backend raises
-        log.warning("MLflow did not take the end of this launch (%s): the next start closes it", one_line(error)[:200])
+def progress(prepared: Prepared) -> tuple[int, int]:
+    """Trials that are stored now, and all that the plan comes to; of a search, as far as its proposals are known."""
+    plan = prepared.plan
+    if plan.study.search_at(plan.scale) is not None:
+        plan = outline(searched_plan(plan.with_search({}, {}), prepared.ledger.trials()))
+    return len(plan.digests & prepared.ledger.digests()), len(plan.digests)
 
 
 def sync(study: Study, options: Options, ledger: Ledger, everything: bool = False) -> int:
@@ -245,21 +166,21 @@ def sync(study: Study, options: Options, ledger: Ledger, everything: bool = Fals
 
     everything: look at every pack, also those that are marked as projected into this MLflow.
     """
-    from harness.projector import Projector
+    from harness.projector import Sink
 
     tracker = open_tracker(study, options, ledger.store)
     if everything:
         ledger.forget_projections(tracker.identity)
-    waiting = ledger.not_projected(tracker.identity)
+    sink = Sink(ledger, tracker)
+    waiting = sink.waiting()
     if waiting:
         tracker.close_stale()
-    projector = Projector(ledger, tracker)
     for pack in waiting:
         try:
-            projector.project(pack)
+            sink.project(pack)
         except Exception as error:  # whatever MLflow's backend raises
             raise UserError(f"MLflow at {tracker.uri}: did not take pack {pack} ({one_line(error)[:200]})") from None
-    return projector.projected
+    return sink.projected
 
 
 def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
@@ -270,39 +191,6 @@ def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
         local.mkdir(parents=True, exist_ok=True)
     uri = options.tracking or default_uri(local)
     return Tracker(uri, study, artifacts=local / "mlartifacts" if uri.startswith("sqlite:") else None)
-
-
-class _Listener:
-    """Passes a sweep's events to the view, the ledger's failures and the projector. What is no pack measures a width."""
-
-    def __init__(self, view: RunView, ledger: Ledger, projector: "Projector"):
-        self.view, self.ledger, self.projector = view, ledger, projector
-        self.packs: dict[str, PlannedPack] = {}
-        self.finished_packs: list[str] = []
-        self.failed_packs: list[str] = []
-
-    def added(self, pack: PlannedPack) -> None:
-        self.packs[pack.key] = pack
-        self.view.add(pack.key, len(pack.trials))
-
-    def progress(self, pack: str, progress: Progress) -> None:
-        if pack in self.packs:
-            self.view.progress(pack, progress)
-
-    def finished(self, pack: str) -> None:
-        if pack not in self.packs:
-            return
-        self.finished_packs.append(pack)
-        self.projector.add(pack)
-        self.view.finished(pack)
-
-    def failed(self, pack: str, error: str) -> None:
-        if pack not in self.packs:
-            log.warning("a width could not be measured (%s): its packs are as wide as the model's size suggests", error)
-            return
-        self.failed_packs.append(pack)
-        self.ledger.write_failure(pack, [trial.digest for trial in self.packs[pack].trials], error)
-        self.view.failed(pack, error)
 
 
 def _measured(ledger: Ledger, plan: Plan) -> dict[str, float]:

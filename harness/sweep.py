@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import tempfile
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +60,7 @@ class PackTrainable(tune.Trainable):
         if self.work is None:
             self.work = self.job.open()
         progress = self.work.advance(REPORT_SECONDS)
-        return {"progress": progress, "done": progress.done}
+        return {"progress": progress, "done": progress.done or progress.stopped}
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
         self.cleanup()
@@ -122,39 +123,72 @@ class Relay(Callback):
         self.listener.progress(trial.config["pack"], result["progress"])
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        self.listener.finished(trial.config["pack"])
+        stopped = trial.last_result["progress"].stopped
+        (self.listener.stopped if stopped else self.listener.finished)(trial.config["pack"])
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         self.listener.failed(trial.config["pack"], cause(trial.pickled_error_file))
 
 
-def run(queue: JobQueue, resources: Resources, listener: Listener, retries: int = RETRIES) -> None:
-    """Run every job of the queue to its end or to its last failure. Returns early on an interrupt, with finished packs kept.
+class Connection:
+    """Ray, started or reached in a thread of its own: it takes seconds, in which others can work. Leaving it shuts Ray down.
 
-    Raises UserError where Ray cannot be reached or started.
+    The thread lives as long as the connection: Linux ends Ray's processes when the thread that started them ends.
     """
-    # Ray keeps one trial waiting for room where a search algorithm is used; workers that finish together need more.
-    os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", str(resources.workers + 1))
-    connect(resources)
-    try:
-        with tempfile.TemporaryDirectory(prefix="folklore-ray-") as scratch:
-            tuner = Tuner(
-                tune.with_resources(PackTrainable, resources.per_pack),
-                tune_config=TuneConfig(search_alg=PackSearcher(queue), num_samples=-1, reuse_actors=True),
-                run_config=RunConfig(
-                    name="packs",
-                    storage_path=scratch,
-                    verbose=0,
-                    callbacks=[Relay(listener)],
-                    failure_config=FailureConfig(max_failures=retries),
-                ),
-            )
-            tuner.fit()
-    finally:
+
+    def __init__(self, resources: Resources):
+        self.resources = resources
+        self.error: UserError | None = None
+        self._settled, self._left = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="ray-connection", daemon=True)
+
+    def __enter__(self) -> "Connection":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._left.set()
+        self._thread.join()
+
+    def wait(self) -> None:
+        """Raises UserError where Ray cannot be reached or started."""
+        self._settled.wait()
+        if self.error is not None:
+            raise self.error
+
+    def _keep(self) -> None:
+        try:
+            _connect(self.resources)
+        except UserError as error:
+            self.error = error
+        finally:
+            self._settled.set()
+        self._left.wait()
         ray.shutdown()
 
 
-def connect(resources: Resources) -> None:
+def run(queue: JobQueue, connection: Connection, listener: Listener, retries: int = RETRIES) -> None:
+    """Run every job of the queue to its end or to its last failure. Returns early on an interrupt, with finished packs kept."""
+    resources = connection.resources
+    # Ray keeps one trial waiting for room where a search algorithm is used; workers that finish together need more.
+    os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", str(resources.workers + 1))
+    connection.wait()
+    with tempfile.TemporaryDirectory(prefix="folklore-ray-") as scratch:
+        tuner = Tuner(
+            tune.with_resources(PackTrainable, resources.per_pack),
+            tune_config=TuneConfig(search_alg=PackSearcher(queue), num_samples=-1, reuse_actors=True),
+            run_config=RunConfig(
+                name="packs",
+                storage_path=scratch,
+                verbose=0,
+                callbacks=[Relay(listener)],
+                failure_config=FailureConfig(max_failures=retries),
+            ),
+        )
+        tuner.fit()
+
+
+def _connect(resources: Resources) -> None:
     quiet: dict[str, Any] = {"logging_level": logging.CRITICAL, "log_to_driver": False}
     for name in ("ray.tune", "ray.train", "ray"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -84,6 +84,8 @@ class RunView:
         return None if trained <= 0 or elapsed <= 0 else left * elapsed / trained
 
     def line(self) -> str:
+        if not self.lanes:
+            return "starting Ray, and measuring how wide packs should be where that is not known"
         total = sum(self.lanes.values())
         parts = [f"{round(self.trials_done)} of {total} trials", f"{len(self.done)} of {len(self.lanes)} packs"]
         left = self.seconds_left()

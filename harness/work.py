@@ -6,13 +6,14 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Progress:
-    """What a worker reports about its pack; `share` of its steps are done."""
+    """What a worker reports about its pack; `share` of its steps are done. stopped: it ends here, at its deadline."""
 
     done: bool
     share: float
     lanes: int
     best_loss: float | None = None
     best_arm: str | None = None
+    stopped: bool = False
 
 
 class Work(Protocol):
@@ -30,7 +31,8 @@ class Job(Protocol):
 class JobQueue(Protocol):
     """Hands out jobs one by one; what comes later may depend on how earlier ones ended."""
 
-    exhausted: bool
+    @property
+    def exhausted(self) -> bool: ...
 
     def next(self) -> tuple[str, Job] | None:
         """A pack and its job; None where the next is not known yet, or (exhausted) there is none."""
@@ -40,10 +42,12 @@ class JobQueue(Protocol):
 
 
 class Listener(Protocol):
-    """Hears of every report, every finished pack and every pack given up, in the driver's thread."""
+    """Hears of every report, every pack finished, stopped at a deadline or given up, in the driver's thread."""
 
     def progress(self, pack: str, progress: Progress) -> None: ...
 
     def finished(self, pack: str) -> None: ...
+
+    def stopped(self, pack: str) -> None: ...
 
     def failed(self, pack: str, error: str) -> None: ...

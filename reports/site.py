@@ -138,6 +138,7 @@ def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[
         "machine": {key: environment[key] for key in MACHINE if key in environment},
         "versions": {key: value for key, value in environment.items() if key not in MACHINE},
         "seeds": records.study.seeds_at(records.scale),
+        "packing": _packing(trials),
         "diverged": share(int((trials["outcome"] == "diverged").sum()), len(trials)),
         "minutes": f"{trials['seconds'].sum() / 60:.1f}",
         "data_hash": trials["data_hash"].iloc[0],
@@ -147,6 +148,13 @@ def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[
         "factors": factors,
         "command": f"make study-{records.study.name} SCALE={records.scale}",
     }
+
+
+def _packing(trials: pd.DataFrame) -> str:
+    """How wide the packs were, and what they ran as; trials of before that was recorded do not say."""
+    programs = sorted(set(trials["program"].dropna())) if "program" in trials else []
+    few, many = int(trials["lanes"].min()), int(trials["lanes"].max())
+    return f"{few} to {many} lanes" + (f", {', '.join(programs)}" if programs else "")
 
 
 def _reported(records: RecordSet) -> dict[str, list[str]]:

@@ -18,7 +18,8 @@ from harness.training.throughput import WidthSearch, measure
 from tests.benchmarks.solo import EAGER, Solo, Way, ways
 from tests.benchmarks.works import AGREEMENT_STEPS, Work
 
-SECONDS = 0.5  # of steady training a reading
+SECONDS = 0.4  # of steady training a reading
+MOST_MAKESPANS = 2  # whole runs of all trials take minutes
 MOST_LANES = {"cpu": 128, "cuda": 1024}
 PROCESSES = {"cpu": (2, 4), "cuda": (2, 4, 8, 16)}
 
@@ -65,7 +66,7 @@ def compare(work: Work, device: str, repeats: int, say: Callable[[str], None]) -
         packed.rates.append(lanes * _pack_rate(pack))
         for solo, contender in solos.values():
             contender.rates.append(_solo_rate(solo))
-    for _ in range(repeats):
+    for _ in range(min(repeats, MOST_MAKESPANS)):
         packed.makespans.append(_pack_makespan(work, lanes, program, device))
         for solo, contender in solos.values():
             contender.makespans.append(contender.prepare_seconds + _solo_makespan(work, solo))

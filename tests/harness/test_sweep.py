@@ -55,6 +55,9 @@ class Recorder:
     def finished(self, pack: str) -> None:
         self.done.append(pack)
 
+    def stopped(self, pack: str) -> None:
+        raise AssertionError(f"{pack} stopped without a deadline")
+
     def failed(self, pack: str, error: str) -> None:
         self.errors[pack] = error
 
@@ -95,7 +98,8 @@ def test_retries_and_what_is_given_up(tmp_path: Path) -> None:
     }
     heard = Recorder()
     queue = Jobs(jobs)
-    sweep.run(queue, sweep.Resources("cpu", workers=2), heard)
+    with sweep.Connection(sweep.Resources("cpu", workers=2)) as connection:
+        sweep.run(queue, connection, heard)
     assert queue.ended == {name: name == "broken" for name in jobs}
     assert sorted(heard.done) == ["flaky", "good", "killed", "last"]
     assert heard.errors == {"broken": "RuntimeError: scripted failure of broken"}
@@ -106,7 +110,8 @@ def test_retries_and_what_is_given_up(tmp_path: Path) -> None:
 
 def test_a_job_that_waits_for_another(tmp_path: Path) -> None:
     heard = Recorder()
-    sweep.run(Rounds({name: ScriptedJob(str(tmp_path), name) for name in "ab"}), sweep.Resources("cpu", workers=2), heard)
+    with sweep.Connection(sweep.Resources("cpu", workers=2)) as connection:
+        sweep.run(Rounds({name: ScriptedJob(str(tmp_path), name) for name in "ab"}), connection, heard)
     assert heard.done == ["a", "b"]
 
 

@@ -1,0 +1,202 @@
+"""Training of planned studies, one or many at once, on one Ray: what is left of each is trained, recorded and projected.
+
+Widths are measured first, then the studies' packs are handed out, study after study in the order given; the next study's
+fill the workers that a search leaves waiting. A deadline stops it cleanly: packs in flight leave a checkpoint.
+"""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.errors import one_line
+from harness.machine import environment
+from harness.pack_queue import InTurn, MeasuredFirst, PackQueue, Until
+from harness.packing import shapes
+from harness.plan import Plan, PlannedPack
+from harness.run import Options, Prepared, open_tracker
+from harness.view import RunView
+from harness.work import Job, JobQueue, Progress
+
+log = logging.getLogger(__name__)
+
+if TYPE_CHECKING:
+    from harness.projector import Projector
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one study's part came to. interrupted: something is left to train, for want of time or by the user's wish."""
+
+    trained: int
+    given_up: int
+    interrupted: bool
+    not_in_mlflow: int
+    launch: str | None
+
+
+def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadline: float | None = None) -> list[Outcome]:
+    """Train what is left of each study and project it into MLflow. Finished packs are kept whatever happens.
+
+    deadline: seconds since 1970 at which training stops.
+    """
+    from harness import sweep  # ray and mlflow take seconds to import: not for a plan, nor where nothing is left
+
+    first = prepared[0]
+    workers = max(each.estimate.workers for each in prepared)
+    resources = sweep.Resources(first.device.kind, workers, options.address)
+    sweep.require_reachable(options.address)
+    # Ray starts beside what MLflow needs.
+    with sweep.Connection(resources) as connection:
+        from harness.projector import Projector
+
+        projector = Projector()
+        parts = [StudyRun(each, options, view, projector, deadline) for each in prepared]
+        try:
+            projector.start()
+            for part in parts:
+                part.start()
+            queue = _queue(parts, deadline)
+            connection.wait()
+            with view:
+                sweep.run(queue, connection, _Listener(parts))
+            projector.drain()
+            for part in parts:
+                part.ended = True
+        finally:
+            outcomes = [part.close() for part in parts]
+    return outcomes
+
+
+def _queue(parts: Sequence["StudyRun"], deadline: float | None) -> JobQueue:
+    measurements: dict[str, Job] = {}
+    for part in parts:
+        measurements = {**part.measurements(), **measurements}
+    queue: JobQueue = MeasuredFirst(measurements, lambda: InTurn([part.open_queue() for part in parts]))
+    return queue if deadline is None else Until(queue, deadline)
+
+
+class StudyRun:
+    """One study's part of a campaign: its queue, its launch in MLflow, and what became of its packs."""
+
+    def __init__(self, prepared: Prepared, options: Options, view: RunView, projector: "Projector", deadline: float | None):
+        from harness.projector import Sink
+
+        self.prepared, self.view, self.projector, self.deadline = prepared, view, projector, deadline
+        self.ledger, self.packing = prepared.ledger, prepared.packing
+        self.shapes = shapes(prepared.plan.trials, prepared.datasets)
+        self.choices = self.packing.choices(self.shapes)
+        tracker = open_tracker(prepared.plan.study, options, self.ledger.store)
+        tracker.close_stale()
+        trials = sum(len(pack.trials) for pack in prepared.left)
+        self.launch = tracker.launch(prepared.plan.scale, environment(), trials)
+        self.sink = Sink(self.ledger, tracker, self.launch)
+        self.queue: PackQueue | None = None
+        self.packs: dict[str, PlannedPack] = {}
+        self.finished_packs: list[str] = []
+        self.failed_packs: list[str] = []
+        self.ended = False
+
+    def start(self) -> None:
+        """Project what earlier runs left."""
+        for pack in self.sink.waiting():
+            self.projector.add(self.sink, pack)
+
+    def measurements(self) -> dict[str, Job]:
+        """What is to be measured of the shapes that something is left to train of."""
+        left = {trial.configuration.shape_key for pack in self.prepared.left for trial in pack.trials}
+        worth = self.packing.worth_measuring(self.shapes)
+        return {f"width:{key}": self.packing.job(key, shape) for key, shape in worth.items() if key in left}
+
+    def open_queue(self) -> PackQueue:
+        """The study's packs, as wide as is known to be best now."""
+        from harness.search import next_plan
+
+        self.choices = self.packing.choices(self.shapes)
+        lanes = {key: choice.lanes for key, choice in self.choices.items()}
+        plan: Plan = self.prepared.plan.with_search({}, {}).with_lanes(lanes)
+        self.queue = PackQueue(plan, self.job, next_plan, self.ledger.trials, self.ledger.digests, self.added)
+        return self.queue
+
+    def job(self, pack: PlannedPack) -> Job:
+        from harness.job import TrainingJob
+
+        plan, first = self.prepared.plan, pack.trials[0].configuration
+        choice = self.packing.alone() if first.measurement.solo else self.choices[first.shape_key]
+        dataset = self.prepared.datasets[first.workload.dataset]
+        uri = self.ledger.store.root_uri
+        return TrainingJob(plan.study, plan.scale, plan.device, dataset, uri, pack, choice, self.deadline)
+
+    def added(self, pack: PlannedPack) -> None:
+        self.packs[pack.key] = pack
+        self.view.add(pack.key, len(pack.trials))
+
+    def finished(self, pack: str) -> None:
+        self.finished_packs.append(pack)
+        self.projector.add(self.sink, pack)
+        self.view.finished(pack)
+
+    def failed(self, pack: str, error: str) -> None:
+        self.failed_packs.append(pack)
+        self.ledger.write_failure(pack, [trial.digest for trial in self.packs[pack].trials], error)
+        self.view.failed(pack, error)
+
+    def close(self) -> Outcome:
+        """End the launch. A server that went away must not take the verdicts with it: the next start closes the launch."""
+        settled = len(self.finished_packs) + len(self.failed_packs) == len(self.packs)
+        complete = self.ended and self.queue is not None and self.queue.exhausted and settled
+        status = "KILLED" if not complete else "FAILED" if self.failed_packs else "FINISHED"
+        try:
+            self.sink.tracker.finish(self.launch, status)
+        except Exception as error:  # whatever MLflow's backend raises
+            log.warning("MLflow did not take the end of this launch (%s): the next start closes it", one_line(error)[:200])
+        return Outcome(
+            trained=sum(len(self.packs[key].trials) for key in self.finished_packs),
+            given_up=sum(len(self.packs[key].trials) for key in self.failed_packs),
+            interrupted=not complete,
+            not_in_mlflow=len(self.sink.missed),
+            launch=self.launch,
+        )
+
+
+class _Listener:
+    """Passes a sweep's events to the study whose pack it is. What is nobody's pack measures a width."""
+
+    def __init__(self, parts: Sequence[StudyRun]):
+        self.parts = parts
+
+    def progress(self, pack: str, progress: Progress) -> None:
+        if (part := self._owner(pack)) is not None:
+            part.view.progress(pack, progress)
+
+    def finished(self, pack: str) -> None:
+        if (part := self._owner(pack)) is not None:
+            part.finished(pack)
+
+    def stopped(self, pack: str) -> None:
+        """At the deadline: what is left goes on from its checkpoint."""
+
+    def failed(self, pack: str, error: str) -> None:
+        if (part := self._owner(pack)) is not None:
+            part.failed(pack, error)
+        else:
+            log.warning("a width could not be measured (%s): its packs are as wide as the model's size suggests", error)
+
+    def _owner(self, pack: str) -> StudyRun | None:
+        return next((part for part in self.parts if pack in part.packs), None)
+
+
+def most_valuable_first(prepared: Sequence[Prepared]) -> list[Prepared]:
+    """By claims that would be judged for each second of training that is left."""
+
+    def value(each: Prepared) -> float:
+        plan = each.plan
+        judged = plan.study.scale(plan.scale).judged
+        return (len(plan.study.judgements) if judged else 1) / max(each.estimate.seconds, 1.0)
+
+    return sorted(prepared, key=value, reverse=True)
+
+
+def seconds_from_now(seconds: float | None) -> float | None:
+    return None if seconds is None else time.time() + seconds
