@@ -42,7 +42,7 @@ study-%: $(READY) ## run a study, judge it and write its page, e.g. make study-w
 studies: $(READY) ## run all seven studies, e.g. make studies SCALE=gpu ARGS='--budget 9m'
 	@$(BIN)/folklore run --all $(if $(SCALE),--scale $(SCALE)) $(ARGS)
 
-bench: $(READY) ## measure the engine and the harness, into tests/benchmarks/results (half an hour on 2 cores)
+bench: $(READY) ## measure the engine and the harness, into tests/benchmarks/results (40 minutes on 2 cores)
 	@$(BIN)/python -m tests.benchmarks
 
 test: $(READY) ## run the tests

@@ -7,7 +7,7 @@ fill the workers that a search leaves waiting. A deadline stops it cleanly: pack
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.errors import one_line
@@ -168,7 +168,8 @@ class _Listener:
 
     def progress(self, pack: str, progress: Progress) -> None:
         if (part := self._owner(pack)) is not None:
-            part.view.progress(pack, progress)
+            # Losses of several studies have no common best.
+            part.view.progress(pack, progress if len(self.parts) == 1 else replace(progress, best_loss=None))
 
     def finished(self, pack: str) -> None:
         if (part := self._owner(pack)) is not None:

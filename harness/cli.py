@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import wraps
 from itertools import groupby
 from pathlib import Path
@@ -21,11 +22,11 @@ from rich.table import Table
 
 from harness import catalog, records
 from harness.campaign import Outcome, most_valuable_first, seconds_from_now, train
-from harness.errors import UserError, invalid, one_line
+from harness.errors import UserError, invalid, one_line, unknown
 from harness.judge import Verdict
 from harness.ledger import Ledger
 from harness.packing import shapes
-from harness.run import Options, Prepared, default_scale, prepare, progress, sync
+from harness.run import Options, Prepared, datasets_named, default_scale, prepare, progress, sync
 from harness.spec import Study, Training, Workload
 from harness.store import Store
 from harness.view import RunView, duration
@@ -164,7 +165,10 @@ def run(
     )
     files = Store(store)
     files.check_writable()
-    ready = [prepare(each, scale or default_scale(each), options, Ledger(files, each.name)) for each in chosen]
+    ready = [
+        prepare(each, scale or default_scale(each), own, Ledger(files, each.name))
+        for each, own in _with_own_datasets(chosen, scale, options)
+    ]
     outcomes = _train_or_sync(most_valuable_first(ready), options, deadline)
     left = _print_what_is_left(ready) if any(outcome.interrupted for outcome in outcomes) else False
     if left and deadline is None:
@@ -351,6 +355,20 @@ def _print_what_is_left(ready: Sequence[Prepared]) -> bool:
         kept = f"{name}: interrupted: {done} of {whole} trials are kept; the same command goes on"
         err.print(kept, highlight=False, soft_wrap=True)
     return bool(left)
+
+
+def _with_own_datasets(studies: Sequence[Study], scale: str | None, options: Options) -> list[tuple[Study, Options]]:
+    """Of several studies each gets the datasets it names; one that none of them names is refused."""
+    if len(studies) == 1:
+        return [(studies[0], options)]
+    named = {study.name: datasets_named(study, scale or default_scale(study)) for study in studies}
+    for given in options.datasets:
+        if not any(given in names for names in named.values()):
+            raise unknown("dataset of these studies", given, sorted(set[str]().union(*named.values())))
+    return [
+        (study, replace(options, datasets={k: v for k, v in options.datasets.items() if k in named[study.name]}))
+        for study in studies
+    ]
 
 
 def _duration(option: str, text: str | None) -> float | None:

@@ -125,6 +125,11 @@ def _datasets(study: Study, scale: str, configurations: Iterable[Configuration],
     return {name: options.datasets.get(name, name) for name in names}
 
 
+def datasets_named(study: Study, scale: str) -> set[str]:
+    """What a study calls the datasets it trains on at a scale."""
+    return {configuration.workload.dataset for configuration in _configurations(study, scale)}
+
+
 def outline(plan: Plan) -> Plan:
     """A searched plan with stand-ins for the proposals that are still to be made, for counting and costing."""
     search = plan.study.search_at(plan.scale)

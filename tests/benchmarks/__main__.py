@@ -1,22 +1,24 @@
-"""`make bench`: measures, gates by agreement, and writes tests/benchmarks/results. Takes about twenty minutes on two cores."""
+"""`make bench`: measures, gates by agreement, and writes tests/benchmarks/results. Takes about forty minutes on two cores."""
 
 import argparse
 import sys
 import time
 
-from harness.machine import local_device
-from tests.benchmarks import engine, harness, results, stock
+from harness.machine import environment, local_device
+from tests.benchmarks import engine, harness, results, roofline, stock
 from tests.benchmarks.works import WORKS
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("part", nargs="?", choices=("all", "engine", "harness"), default="all")
+    parser.add_argument("part", nargs="?", choices=("all", "engine", "roofline", "harness"), default="all")
     parser.add_argument("--repeats", type=int, default=5, help="readings of each contender")
     parser.add_argument("--only", default="", help="works whose name holds this; nothing is written then")
     chosen = parser.parse_args()
     if chosen.part in ("all", "engine"):
         _engine(chosen.repeats, chosen.only)
+    if chosen.part in ("all", "roofline") and not chosen.only:
+        print("written:", results.save("roofline", _roofline()))
     if chosen.part in ("all", "harness") and not chosen.only:
         print("written:", results.save("harness", harness.costs(say=_say)))
 
@@ -38,6 +40,16 @@ def _engine(repeats: int, only: str) -> None:
             _show(rows[-1])
     if not only:
         print("written:", results.save("", rows), results.save("raw", results.raw(found)))
+
+
+def _roofline() -> dict[str, object]:
+    """How far the packed steps are from the machine's limits; one worker, widths as the engine chooses them."""
+    device, found = local_device().kind, dict[str, object]()
+    for work in WORKS[device]:
+        lanes, program, rate = engine.packed_rate(work, device)
+        found[work.name] = {"lanes": lanes, "program": program.name, **roofline.share(work, device, rate)}
+        _say(f"{work.name}: {found[work.name]}")
+    return {"machine": environment(), "works": found}
 
 
 def _show(row: dict[str, object]) -> None:

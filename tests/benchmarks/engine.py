@@ -77,6 +77,15 @@ def compare(work: Work, device: str, repeats: int, say: Callable[[str], None]) -
     return Found(lanes, pack.runner.program.name, _agreement(work, device, lanes, program), contenders, widths)
 
 
+def packed_rate(work: Work, device: str) -> tuple[int, Program, float]:
+    """Lanes, program and trials' steps per second of the engine alone."""
+    torch.set_num_threads(1 if device == "cpu" else torch.get_num_threads())
+    lanes, program, _ = _width(work, device)
+    pack = Pack([work.lane(trial) for trial in range(lanes)], work.dataset(), device, program)
+    pack.time_steps(5)
+    return lanes, program, lanes * max(_pack_rate(pack) for _ in range(3))
+
+
 def _way(name: str) -> Way:
     return Way(**{word: word in name for word in ("compiled", "fused", "captured")})
 
