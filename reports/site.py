@@ -61,9 +61,17 @@ def write(
             _save(output / f"{study.name}.html", text)
         return [Judged(study.scale(records.scale).judged, records.scale, records.device, found) for records, found in own]
 
-    judged = [each for found in side_by_side(judge_and_write, studies) for each in found]
+    # The longest first, so that none is left for the end.
+    in_turn = sorted(studies, key=_observations, reverse=True)
+    found = dict(zip((study.name for study in in_turn), side_by_side(judge_and_write, in_turn), strict=True))
+    judged = [each for study in studies for each in found[study.name]]
     there = {study.name for study in studies if (output / f"{study.name}.html").exists()}
     _save(output / "index.html", pages.get_template("index.html").render(_index(studies, register, judged, there)))
+
+
+def _observations(study: Study) -> int:
+    """How much there is to observe of a study, for judging takes as long."""
+    return sum(len(judgement.criteria) + len(judgement.reported) for judgement in study.judgements)
 
 
 def _index(studies: Sequence[Study], register: Register, judged: Sequence[Judged], there: Collection[str]) -> dict[str, Any]:

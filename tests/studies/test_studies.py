@@ -66,11 +66,6 @@ def test_the_nearest_study_is_named() -> None:
         load_study("warmpu")
 
 
-def test_make_studies_runs_all_of_them() -> None:
-    line = next(line for line in (FOLDER.parent / "Makefile").read_text().splitlines() if line.startswith("STUDIES :="))
-    assert sorted(line.split(":=")[1].split()) == study_names()
-
-
 @pytest.mark.parametrize("name", study_names())
 def test_every_judged_scale_has_five_paired_seeds(name: str) -> None:
     study = load_study(name)
