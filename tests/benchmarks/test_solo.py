@@ -11,6 +11,8 @@ from tests.benchmarks.results import FOLDER
 from tests.benchmarks.solo import Solo, Way
 from tests.benchmarks.works import AGREEMENT_STEPS, WORKS, Work
 
+# The rounding that the engine states for lanes. Convolutions drift more from torch's own: for them a bench's gate holds.
+STATED_NATS = 2e-4
 ROW = {"work", "device", "lanes", "against", "ratio", "low", "high", "makespan_ratio", "agreement", "versions"}
 
 
@@ -19,10 +21,11 @@ def test_a_lane_is_the_plain_trial(work: Work) -> None:
     steps = AGREEMENT_STEPS
     pack = Pack([work.lane(trial) for trial in range(3)], work.dataset())
     pack.advance()
+    tolerance = work.tolerance_nats if work.workload.model == "cnn" else STATED_NATS
     solo = Solo(work.configuration(0), work.dataset(), "cpu", Way(fused=True))
     for trial in (0, 2):
         alone = torch.tensor(solo.train(work.configuration(trial), trial))[:steps]
-        assert float((pack.records["train_loss"][:steps, trial] - alone).abs().max()) < work.tolerance_nats
+        assert float((pack.records["train_loss"][:steps, trial] - alone).abs().max()) < tolerance
 
 
 def test_published_results_are_as_the_bench_writes_them() -> None:
