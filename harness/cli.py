@@ -173,10 +173,11 @@ def run(
     left = _print_what_is_left(ready) if any(outcome.interrupted for outcome in outcomes) else False
     if left and deadline is None:
         raise typer.Exit(INTERRUPTED)
-    for each in ready:
-        _print_verdicts(records.stored_set(each.plan, each.ledger).verdicts(), as_json=False)
     others = [other for other in _registered_but(chosen[0]) if other.name not in {each.name for each in chosen}]
-    pages = _write_pages(files, [*others, *chosen], only=[each.name for each in chosen])
+    pages, found = _write_pages(files, [*others, *chosen], only=[each.name for each in chosen])
+    for each in ready:
+        own = [v for v in found[each.plan.study.name] if (v.scale, v.device) == (each.plan.scale, each.plan.device)]
+        _print_verdicts(own or records.stored_set(each.plan, each.ledger).verdicts(), as_json=False)
     out.print(f"page: {pages / ('index' if every else chosen[0].name)}.html", highlight=False, soft_wrap=True)
     out.print(f"MLflow: {_browse(options, files)}", highlight=False, soft_wrap=True)
     given_up = sum(outcome.given_up for outcome in outcomes)
@@ -215,7 +216,7 @@ def report(
 ) -> None:
     """Write all pages again from stored and published trials. Trains nothing."""
     studies = [catalog.load_study(name) for name in catalog.study_names()]
-    folder = _write_pages(Store(store), studies, Path(output) if output else None)
+    folder, _ = _write_pages(Store(store), studies, Path(output) if output else None)
     out.print(f"pages: {folder / 'index.html'}", highlight=False, soft_wrap=True)
 
 
@@ -237,11 +238,16 @@ def sync_mlflow(
 @app.command()
 @one_line_errors
 def publish(
-    study: StudyName,
+    study: Annotated[str | None, typer.Argument(metavar="[STUDY]", help="default: judge what is published anew")] = None,
     scale: ScaleName = None,
     store: StoreUri = "results",
 ) -> None:
     """Copy a scale's trials into the published evidence, from which the pages are built without training."""
+    judged = catalog.extension("judged")
+    if study is None:
+        path = judged.publish_verdicts([catalog.load_study(name) for name in catalog.study_names()])
+        out.print(f"published: {path}", highlight=False, soft_wrap=True)
+        return
     chosen = catalog.load_study(study)
     wanted = scale or default_scale(chosen)
     sets = [each for each in records.stored_sets(chosen, Ledger(Store(store), chosen.name)) if each.scale == wanted]
@@ -249,6 +255,7 @@ def publish(
         raise UserError(f"study '{chosen.name}' has no stored trials at scale '{wanted}': run it first")
     for each in sets:
         out.print(f"published: {catalog.extension('evidence').publish(each)}", highlight=False, soft_wrap=True)
+    judged.publish_verdicts([chosen])
 
 
 @app.command("lr-find")
@@ -448,9 +455,11 @@ def _registered_but(study: Study) -> list[Study]:
     return [catalog.load_study(name) for name in catalog.study_names() if name != study.name]
 
 
-def _write_pages(store: Store, studies: Sequence[Study], output: Path | None = None, only: Sequence[str] | None = None) -> Path:
+def _write_pages(
+    store: Store, studies: Sequence[Study], output: Path | None = None, only: Sequence[str] | None = None
+) -> tuple[Path, dict[str, list[Verdict]]]:
     """The index and all pages, or those of some studies, from the store where it has a study's scale, else from the
-    published evidence."""
+    published evidence. Returns the folder, and each study's verdicts."""
     if output is None:
         output = Path(store.root if store.is_local else "results").absolute() / "pages"
 
@@ -460,8 +469,11 @@ def _write_pages(store: Store, studies: Sequence[Study], output: Path | None = N
         return own + [each for each in _published(study) if (each.scale, each.device) not in have]
 
     ordered = sorted(studies, key=lambda study: study.name)
-    catalog.extension("site").write(output, ordered, catalog.register(), sets_of, only)
-    return output
+    memory = catalog.extension("judged").Memory(store)
+    found = catalog.extension("site").write(output, ordered, catalog.register(), sets_of, only, memory.recall)
+    for study in ordered:
+        memory.remember(study, found[study.name])
+    return output, {name: [verdict for each in judged for verdict in each.verdicts] for name, judged in found.items()}
 
 
 def _browse(options: Options, store: Store) -> str:

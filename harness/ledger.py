@@ -56,6 +56,11 @@ class Ledger:
             found = found.sort_by("finished_at")
         return table.frame(found).drop_duplicates("digest", ignore_index=True)
 
+    def state(self) -> list[str]:
+        """Names all that is recorded, contents included; empty where nothing is."""
+        failures = (f"{name} {_checksum(self.store.read(name))}" for name in self.store.names(*self._failures()))
+        return [*self._files(), *failures]
+
     def digests(self) -> set[str]:
         """Digests of all recorded trials."""
         tables = [rows for name in self._files() if (rows := self._read(name, ["digest"])) is not None]
@@ -80,7 +85,7 @@ class Ledger:
     def failures(self) -> dict[str, str]:
         """Digest -> last error, for trials whose pack was given up."""
         found = {}
-        for name in self.store.names(f"failures/{self.study}", ".json"):
+        for name in self.store.names(*self._failures()):
             failure = json.loads(self.store.read(name))
             found.update(dict.fromkeys(failure["digests"], failure["error"]))
         return found
@@ -113,6 +118,9 @@ class Ledger:
         """Packs that one MLflow does not have yet."""
         have = {_stem(name) for name in self.store.names(f"projected/{self.study}/{mlflow}", "")}
         return [pack for pack in self.packs() if pack not in have]
+
+    def _failures(self) -> tuple[str, str]:
+        return f"failures/{self.study}", ".json"
 
     def _failure(self, pack: str) -> str:
         return f"failures/{self.study}/{pack}.json"

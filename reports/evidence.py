@@ -1,5 +1,6 @@
 """The published evidence: trials in the repository, judged anew at every build of the pages."""
 
+import hashlib
 from pathlib import Path
 
 import pandas as pd
@@ -25,9 +26,18 @@ def publish(records: RecordSet) -> Path:
     return path
 
 
+def state(study: str) -> list[str]:
+    """Names the files of a study's evidence and what is in them."""
+    return [f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in _files(study)]
+
+
 def published_sets(study: Study) -> list[RecordSet]:
-    files = sorted(FOLDER.glob(f"{study.name}-*.parquet"))
+    files = _files(study.name)
     if not files:
         return []
     trials = pd.concat([table.frame(table.decode(file.read_bytes())) for file in files], ignore_index=True)
     return record_sets(study, trials[trials["study"] == study.name], PUBLISHED)
+
+
+def _files(study: str) -> list[Path]:
+    return sorted(FOLDER.glob(f"{study}-*.parquet"))

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from harness.judge import VERDICTS, Verdict, region, report, spell
 from harness.records import RecordSet
 from harness.spec import Study
 from reports import figures, procedures
+from reports.judged import Judged
 from reports.side_by_side import side_by_side
 from reports.strip import strip
 from reports.words import power_of_two, share
@@ -27,25 +27,19 @@ CURVES = (
 MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch", "git_commit")
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What the index shows of a set of trials. meant_to_be: whether its scale is judged."""
-
-    meant_to_be: bool
-    scale: str
-    device: str
-    verdicts: list[Verdict]
-
-
 def write(
     output: Path,
     studies: Sequence[Study],
     register: Register,
     sets_of: Callable[[Study], Sequence[RecordSet]],
     only: Collection[str] | None = None,
-) -> None:
-    """Write the site into a folder. sets_of: the stored trials of a study. only: the studies whose pages are written; the
-    index links to those that are there."""
+    known: Callable[[Study], list[Judged] | None] = lambda study: None,
+) -> dict[str, list[Judged]]:
+    """Write the site into a folder; returns what became of every study's claims. sets_of: the stored trials of a study.
+
+    only: the studies whose pages are written; the index links to those that are there. known: what is known without judging of
+    a study whose page is not written.
+    """
     pages = Environment(
         loader=PackageLoader("reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -55,11 +49,16 @@ def write(
     _save(output / "style.css", pages.get_template("style.css").render())
 
     def judge_and_write(study: Study) -> list[Judged]:
-        own = [(records, records.verdicts()) for records in sets_of(study)]
-        if only is None or study.name in only:
+        write_page = only is None or study.name in only
+        if not write_page and (remembered := known(study)) is not None:
+            return remembered
+        sets = sets_of(study)
+        judged = [Judged.of(records) for records in sets]
+        if write_page:
+            own = [(records, each.verdicts) for records, each in zip(sets, judged, strict=True)]
             text = pages.get_template("study.html").render(_study(study, register, own, output))
             _save(output / f"{study.name}.html", text)
-        return [Judged(study.scale(records.scale).judged, records.scale, records.device, found) for records, found in own]
+        return judged
 
     # The longest first, so that none is left for the end.
     in_turn = sorted(studies, key=_observations, reverse=True)
@@ -67,6 +66,7 @@ def write(
     judged = [each for study in studies for each in found[study.name]]
     there = {study.name for study in studies if (output / f"{study.name}.html").exists()}
     _save(output / "index.html", pages.get_template("index.html").render(_index(studies, register, judged, there)))
+    return found
 
 
 def _observations(study: Study) -> int:

@@ -4,6 +4,7 @@ The arithmetic follows torch.optim, and the tests hold each against it. `decays`
 decay acts on. An update changes the parameters in place.
 """
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
@@ -11,6 +12,9 @@ import torch
 from torch import Tensor
 
 from harness.spec import Training
+
+# Parameters a lane from which a CPU's time goes into passes over memory: torch's kernel then makes one where ours makes eight.
+KERNEL_FROM = 100_000
 
 
 class PackedOptimizer(ABC):
@@ -54,6 +58,7 @@ class Adam(PackedOptimizer):
     """
 
     moments = ("first", "second")
+    kernel = staticmethod(torch._fused_adam_)
 
     def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor):
         super().__init__(lanes, parameters_KP, decays_P)
@@ -66,8 +71,12 @@ class Adam(PackedOptimizer):
         first_gradient = [lane.second_moment_start == "first_gradient" for lane in lanes]
         self.starts_full = torch.tensor(first_gradient, device=self.device).unsqueeze(1)
         self.any_starts_full = any(first_gradient)
+        self.parts = _parts(decays_P)
 
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
+        if self.kernel_serves(lr_K1, step):
+            self.update_by_kernel(parameters_KP, gradient_KP, lr_K1, step)
+            return
         gradient_KP = self.regularize(parameters_KP, gradient_KP, lr_K1)
         correction1, correction2 = self.accumulate(gradient_KP, step)
         # m / c1 / (sqrt(v / c2) + epsilon), with the corrections moved to where they are [K, 1].
@@ -75,6 +84,35 @@ class Adam(PackedOptimizer):
         denominator = torch.sqrt(self.state["second"], out=self.scratch_KP).add_(self.epsilon * root2)
         direction = torch.div(self.state["first"], denominator, out=self.scratch_KP)
         parameters_KP.addcmul_(direction, lr_K1 * (root2 / correction1), value=-1.0)
+
+    def kernel_serves(self, lr_K1: Tensor, step: Tensor) -> bool:
+        """Whether torch's own kernel does the same, faster: wide lanes on a CPU, in a step that is not compiled."""
+        wide = self.device.type == "cpu" and self.gradient_KP.shape[1] >= KERNEL_FROM
+        alike = lr_K1.shape[1] == 1 and step.numel() == 1 and not self.any_starts_full
+        return wide and alike and not torch.compiler.is_compiling()
+
+    def update_by_kernel(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
+        """Lane by lane, for the kernel's hyper-parameters are numbers. It counts steps from 1."""
+        taken, rates = (step + 1).view(()).float(), lr_K1.view(-1).tolist()
+        tensors = (parameters_KP, gradient_KP, self.state["first"], self.state["second"])
+        for lane, rate, *rows in zip(self.lanes, rates, *tensors, strict=True):
+            for decays, parts in self.parts.items():
+                parameters, gradients, first, second = ([row[part] for part in parts] for row in rows)
+                self.kernel(
+                    parameters,
+                    gradients,
+                    first,
+                    second,
+                    [],
+                    [taken] * len(parts),
+                    lr=rate,
+                    beta1=lane.beta1,
+                    beta2=lane.beta2,
+                    weight_decay=lane.weight_decay if decays else 0.0,
+                    eps=lane.epsilon,
+                    amsgrad=False,
+                    maximize=False,
+                )
 
     def regularize(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor) -> Tensor:
         return torch.addcmul(gradient_KP, self.decay_KP, parameters_KP) if self.decays_any else gradient_KP
@@ -93,6 +131,8 @@ class Adam(PackedOptimizer):
 
 class AdamW(Adam):
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019, algorithm 2)."""
+
+    kernel = staticmethod(torch._fused_adamw_)
 
     def regularize(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor) -> Tensor:
         if self.decays_any:
@@ -137,6 +177,15 @@ KINDS: dict[str, type[PackedOptimizer]] = {"adamw": AdamW, "adam": Adam, "radam"
 
 def make_optimizer(lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor) -> PackedOptimizer:
     return KINDS[lanes[0].optimizer](lanes, parameters_KP, decays_P)
+
+
+def _parts(decays_P: Tensor) -> dict[bool, list[slice]]:
+    """Whether weight decay acts -> the runs of parameters where it does, or does not."""
+    edges = (decays_P[1:] != decays_P[:-1]).nonzero().view(-1).add(1).tolist()
+    found: dict[bool, list[slice]] = {}
+    for start, end in itertools.pairwise([0, *edges, len(decays_P)]):
+        found.setdefault(bool(decays_P[start]), []).append(slice(start, end))
+    return found
 
 
 def clip_limits(lanes: Sequence[Training], device: torch.device) -> Tensor | None:

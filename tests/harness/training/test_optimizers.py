@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from harness.spec import Training
+from harness.training import optimizers
 from harness.training.optimizers import clip_factor, clip_limits, make_optimizer
 
 STEPS, SIZE, TOLERANCE = 150, 40, 2e-5
@@ -38,6 +39,14 @@ def reference(training: Training, weights: torch.nn.Parameter) -> torch.optim.Op
     raise AssertionError(training.optimizer)
 
 
+@pytest.fixture(params=[False, True], ids=["packed", "kernel"])
+def by_kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether lanes count as wide enough for torch's kernel."""
+    monkeypatch.setattr(optimizers, "KERNEL_FROM", 1 if request.param else 10**9)
+    return bool(request.param)
+
+
+@pytest.mark.usefixtures("by_kernel")
 @pytest.mark.parametrize(
     ("optimizer", "nesterov"), [("adamw", False), ("adam", False), ("radam", False), ("sgd", False), ("sgd", True)]
 )
@@ -60,6 +69,51 @@ def test_follows_torch(optimizer: str, nesterov: bool) -> None:
     assert (packed - expected).abs().max() <= TOLERANCE * expected.abs().max()
 
 
+@pytest.mark.parametrize("optimizer", ["adamw", "adam"])
+def test_the_kernel_does_what_the_packed_update_does(optimizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With parameters that do not decay between those that do, and a lane whose gradient overflows once."""
+    trainings = [Training(optimizer=optimizer, **lane) for lane in LANES]
+    generator = torch.Generator().manual_seed(3)
+    start = torch.randn(len(LANES), SIZE, generator=generator)
+    decays = torch.tensor([1.0] * 7 + [0.0] * 2 + [1.0] * 1 + [0.0] * 10 + [1.0] * 20)
+    gradients = torch.randn(20, len(LANES), SIZE, generator=generator)
+    gradients[5, 2, 3] = float("inf")
+    found = []
+    for least in (10**9, 1):
+        monkeypatch.setattr(optimizers, "KERNEL_FROM", least)
+        packed = start.clone()
+        ours = make_optimizer(trainings, packed, decays)
+        assert isinstance(ours, optimizers.Adam)
+        lr = torch.tensor([[training.peak_lr] for training in trainings])
+        assert ours.kernel_serves(lr, at(0)) == (least == 1)
+        for step, gradient in enumerate(gradients):
+            ours.update(packed, gradient, lr, at(step))
+        found.append(packed)
+    packed, by_kernel = found
+    assert packed[2].isnan().any()
+    assert torch.equal(packed.isnan(), by_kernel.isnan())
+    assert torch.allclose(packed, by_kernel, rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+def test_the_kernel_is_left_where_it_would_do_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimizers, "KERNEL_FROM", 1)
+    plain = Training(optimizer="adamw")
+    special = Training(optimizer="adamw", second_moment_start="first_gradient")
+    lr = torch.ones(2, 1)
+
+    def serves(trainings: list[Training], lr: torch.Tensor, step: torch.Tensor) -> bool:
+        ours = make_optimizer(trainings, torch.zeros(2, SIZE), torch.ones(SIZE))
+        assert isinstance(ours, optimizers.Adam)
+        return ours.kernel_serves(lr, step)
+
+    assert serves([plain, plain], lr, at(3))
+    assert not serves([plain, special], lr, at(3)), "v0 = g0^2 is none of torch's"
+    assert not serves([plain, plain], torch.ones(2, SIZE), at(3)), "a rate a parameter"
+    assert not serves([plain, plain], lr, torch.zeros(2, 1)), "lanes that skipped updates count their own"
+    monkeypatch.setattr(optimizers, "KERNEL_FROM", SIZE + 1)
+    assert not serves([plain, plain], lr, at(3))
+
+
 def test_second_moment_started_at_the_first_gradient() -> None:
     """v0 = g0^2 with Adam's correction, computed here by hand in float64."""
     training = Training(optimizer="adamw", second_moment_start="first_gradient", weight_decay=0.0, peak_lr=0.01)
@@ -79,6 +133,7 @@ def test_second_moment_started_at_the_first_gradient() -> None:
     assert not torch.allclose(packed[1].double(), weights, rtol=1e-2), "the plain lane beside it must not be affected"
 
 
+@pytest.mark.usefixtures("by_kernel")
 def test_decay_leaves_unmarked_parameters_alone() -> None:
     training = Training(optimizer="adamw", weight_decay=0.5)
     packed = torch.ones(1, 2)

@@ -1,0 +1,123 @@
+"""What became of each study's claims, remembered, so that an index need not judge anew what has not changed.
+
+Twice: `evidence/verdicts.json` stands beside the published trials (a test holds it to what is judged now), and a store keeps
+what was last judged of its own trials, by the code that judged.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import harness
+from harness.judge import Finding, Verdict
+from harness.ledger import Ledger
+from harness.records import RecordSet
+from harness.spec import Study, fingerprint
+from harness.store import Store
+from reports import evidence
+
+# What else decides a number, beside the harness itself.
+LIBRARIES = ("numpy", "pandas", "scipy")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the index shows of a set of trials. meant_to_be: whether its scale is judged."""
+
+    meant_to_be: bool
+    scale: str
+    device: str
+    verdicts: list[Verdict]
+
+    @classmethod
+    def of(cls, records: RecordSet) -> "Judged":
+        scale = records.study.scale(records.scale)
+        return cls(scale.judged, records.scale, records.device, records.verdicts())
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> "Judged":
+        verdicts = [
+            Verdict(**{**each, "findings": tuple(Finding(**f) for f in each["findings"])}) for each in value["verdicts"]
+        ]
+        return cls(**{**value, "verdicts": verdicts})
+
+
+class Memory:
+    """The verdicts of a study as they were last judged: of this store's trials, or where it has none, the published ones."""
+
+    def __init__(self, store: Store):
+        self.store = store
+
+    def recall(self, study: Study) -> list[Judged] | None:
+        """None where nothing is remembered, or something has changed since."""
+        own = Ledger(self.store, study.name).state()
+        if not own:
+            return published_verdicts(study)
+        name = self._name(study)
+        if not self.store.exists(name):
+            return None
+        try:
+            return _read(json.loads(self.store.read(name)), self._key(study, own))
+        except (ValueError, TypeError, KeyError):  # half a file, or one of another version
+            return None
+
+    def remember(self, study: Study, judged: list[Judged]) -> None:
+        own = Ledger(self.store, study.name).state()
+        if own:
+            self.store.write(self._name(study), json.dumps(_written(self._key(study, own), judged)).encode())
+
+    def _name(self, study: Study) -> str:
+        return f"judged/{study.name}.json"
+
+    def _key(self, study: Study, own: list[str]) -> str:
+        return fingerprint([study.canonical_json(), own, evidence.state(study.name), _code()])
+
+
+def published_verdicts(study: Study) -> list[Judged] | None:
+    """As they stand beside the evidence; None where they are not of this declaration and these trials."""
+    kept = _published().get(study.name)
+    return None if kept is None else _read(kept, _key_of_published(study))
+
+
+def publish_verdicts(studies: Sequence[Study]) -> Path:
+    """Judge the published evidence of these studies anew and keep the verdicts beside it; those of others stay."""
+    found = _published()
+    for study in studies:
+        judged = [Judged.of(records) for records in evidence.published_sets(study)]
+        found[study.name] = _written(_key_of_published(study), judged)
+    path = _path()
+    path.write_text(json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path
+
+
+def _key_of_published(study: Study) -> str:
+    return fingerprint([study.hash, evidence.state(study.name)])
+
+
+def _path() -> Path:
+    return evidence.FOLDER / "verdicts.json"
+
+
+def _published() -> dict[str, Any]:
+    path = _path()
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def _written(key: str, judged: list[Judged]) -> dict[str, Any]:
+    return {"of": key, "judged": [asdict(each) for each in judged]}
+
+
+def _read(kept: Mapping[str, Any], key: str) -> list[Judged] | None:
+    return [Judged.from_dict(each) for each in kept["judged"]] if kept["of"] == key else None
+
+
+@cache
+def _code() -> str:
+    """The harness' own sources and the libraries it computes with."""
+    root = Path(harness.__file__).parent
+    sources = {str(file.relative_to(root)): file.read_text(encoding="utf-8") for file in sorted(root.rglob("*.py"))}
+    return fingerprint([sources, {name: version(name) for name in LIBRARIES}])
