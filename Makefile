@@ -9,6 +9,7 @@ STORE ?= results
 SCALE ?=
 ARGS ?=
 PORT ?= 5000
+TEST_PROCESSES ?= 2
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -46,7 +47,8 @@ bench: $(READY) ## measure the engine and the harness, into tests/benchmarks/res
 	@$(BIN)/python -m tests.benchmarks
 
 test: $(READY) ## run the tests
-	@$(BIN)/python -m pytest
+	@# Two processes at the least: half of the suite waits for processes of its own.
+	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile
 
 lint: $(READY) ## style and types
 	@$(BIN)/ruff check .

@@ -5,24 +5,21 @@ fill the workers that a search leaves waiting. A deadline stops it cleanly: pack
 """
 
 import logging
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from harness.errors import one_line
-from harness.machine import environment
+from harness.options import Options
 from harness.pack_queue import InTurn, MeasuredFirst, PackQueue, Until
 from harness.packing import shapes
 from harness.plan import Plan, PlannedPack
-from harness.run import Options, Prepared, open_tracker
+from harness.projector import Launch, Projector, Sink
+from harness.ray_connection import Connection, Resources, require_reachable
+from harness.run import Prepared, open_tracker
 from harness.view import RunView
 from harness.work import Job, JobQueue, Progress
 
 log = logging.getLogger(__name__)
-
-if TYPE_CHECKING:
-    from harness.projector import Projector
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,6 @@ class Outcome:
     given_up: int
     interrupted: bool
     not_in_mlflow: int
-    launch: str | None
 
 
 def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadline: float | None = None) -> list[Outcome]:
@@ -41,23 +37,20 @@ def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadlin
 
     deadline: seconds since 1970 at which training stops.
     """
-    from harness import sweep  # ray and mlflow take seconds to import: not for a plan, nor where nothing is left
-
     first = prepared[0]
     workers = max(each.estimate.workers for each in prepared)
-    resources = sweep.Resources(first.device.kind, workers, options.address)
-    sweep.require_reachable(options.address)
-    # Ray starts beside what MLflow needs.
-    with sweep.Connection(resources) as connection:
-        from harness.projector import Projector
-
+    require_reachable(options.address)
+    # Ray starts beside all that is imported, and MLflow beside Ray and the training.
+    with Connection(Resources(first.device.kind, workers, options.address)) as connection:
         projector = Projector()
         parts = [StudyRun(each, options, view, projector, deadline) for each in prepared]
         try:
             projector.start()
             for part in parts:
-                part.start()
+                projector.serve(part.sink)
             queue = _queue(parts, deadline)
+            from harness import sweep  # Ray Tune takes seconds to import, in which Ray starts
+
             connection.wait()
             with view:
                 sweep.run(queue, connection, _Listener(parts))
@@ -65,6 +58,7 @@ def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadlin
             for part in parts:
                 part.ended = True
         finally:
+            projector.leave()
             outcomes = [part.close() for part in parts]
     return outcomes
 
@@ -80,28 +74,19 @@ def _queue(parts: Sequence["StudyRun"], deadline: float | None) -> JobQueue:
 class StudyRun:
     """One study's part of a campaign: its queue, its launch in MLflow, and what became of its packs."""
 
-    def __init__(self, prepared: Prepared, options: Options, view: RunView, projector: "Projector", deadline: float | None):
-        from harness.projector import Sink
-
+    def __init__(self, prepared: Prepared, options: Options, view: RunView, projector: Projector, deadline: float | None):
         self.prepared, self.view, self.projector, self.deadline = prepared, view, projector, deadline
         self.ledger, self.packing = prepared.ledger, prepared.packing
         self.shapes = shapes(prepared.plan.trials, prepared.datasets)
         self.choices = self.packing.choices(self.shapes)
-        tracker = open_tracker(prepared.plan.study, options, self.ledger.store)
-        tracker.close_stale()
-        trials = sum(len(pack.trials) for pack in prepared.left)
-        self.launch = tracker.launch(prepared.plan.scale, environment(), trials)
-        self.sink = Sink(self.ledger, tracker, self.launch)
+        study, store = prepared.plan.study, self.ledger.store
+        launch = Launch(prepared.plan.scale, sum(len(pack.trials) for pack in prepared.left))
+        self.sink = Sink(self.ledger, lambda: open_tracker(study, options, store), launch)
         self.queue: PackQueue | None = None
         self.packs: dict[str, PlannedPack] = {}
         self.finished_packs: list[str] = []
         self.failed_packs: list[str] = []
         self.ended = False
-
-    def start(self) -> None:
-        """Project what earlier runs left."""
-        for pack in self.sink.waiting():
-            self.projector.add(self.sink, pack)
 
     def measurements(self) -> dict[str, Job]:
         """What is to be measured of the shapes that something is left to train of."""
@@ -148,15 +133,14 @@ class StudyRun:
         complete = self.ended and self.queue is not None and self.queue.exhausted and settled
         status = "KILLED" if not complete else "FAILED" if self.failed_packs else "FINISHED"
         try:
-            self.sink.tracker.finish(self.launch, status)
+            self.sink.finish(status)
         except Exception as error:  # whatever MLflow's backend raises
             log.warning("MLflow did not take the end of this launch (%s): the next start closes it", one_line(error)[:200])
         return Outcome(
             trained=sum(len(self.packs[key].trials) for key in self.finished_packs),
             given_up=sum(len(self.packs[key].trials) for key in self.failed_packs),
             interrupted=not complete,
-            not_in_mlflow=len(self.sink.missed),
-            launch=self.launch,
+            not_in_mlflow=len(self.sink.missing),
         )
 
 
@@ -197,7 +181,3 @@ def most_valuable_first(prepared: Sequence[Prepared]) -> list[Prepared]:
         return (len(plan.study.judgements) if judged else 1) / max(each.estimate.seconds, 1.0)
 
     return sorted(prepared, key=value, reverse=True)
-
-
-def seconds_from_now(seconds: float | None) -> float | None:
-    return None if seconds is None else time.time() + seconds

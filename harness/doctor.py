@@ -11,7 +11,8 @@ from packaging.version import Version
 from harness.catalog import load_study, register, study_names
 from harness.errors import one_line
 from harness.machine import available_memory_bytes, local_device, versions
-from harness.run import Options, open_tracker
+from harness.options import Options
+from harness.run import open_tracker
 from harness.store import Store
 from harness.training.programs import missing_compiler
 
@@ -88,4 +89,4 @@ def _mlflow(options: Options) -> str:
 
 
 def _ray() -> str:
-    return f"imports ({importlib.import_module('harness.sweep').ray.__version__})"
+    return f"imports ({importlib.import_module('harness.ray_connection').ray.__version__})"

@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from harness.cost import Estimate
 from harness.errors import UserError, one_line, unknown
 from harness.ledger import Ledger
 from harness.machine import Device, available_memory_bytes, local_device
+from harness.options import Options
 from harness.packing import Packing, shapes
 from harness.plan import Plan, PlannedPack, make_plan, points
 from harness.spec import Configuration, Study
@@ -28,23 +29,6 @@ log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from harness.tracking import Tracker
-
-
-@dataclass(frozen=True)
-class Options:
-    """Where a run reads and writes, and on what. `datasets` maps a dataset a study names to the one to use for it."""
-
-    store: str = "results"
-    tracking: str | None = None
-    address: str | None = None
-    workers: int | None = None
-    lanes: int | None = None
-    program: str | None = None
-    datasets: Mapping[str, str] = field(default_factory=dict)
-
-    def device(self) -> Device:
-        device = local_device()
-        return device if self.workers is None else replace(device, count=self.workers)
 
 
 @dataclass(frozen=True)
@@ -146,7 +130,7 @@ def outline(plan: Plan) -> Plan:
 
 def _device(study: Study, scale: str, options: Options, only_plan: bool, precisions: Collection[str]) -> Device:
     """The device to run on; a precision it does not have is refused. A plan may assume a GPU that is not here."""
-    device = options.device()
+    device = local_device() if options.workers is None else replace(local_device(), count=options.workers)
     if only_plan and study.scale(scale).device == "cuda" and device.kind == "cpu":
         return replace(cost.ASSUMED_GPU, count=options.workers or 1)
     for precision in sorted(precisions):
@@ -176,11 +160,9 @@ def sync(study: Study, options: Options, ledger: Ledger, everything: bool = Fals
     tracker = open_tracker(study, options, ledger.store)
     if everything:
         ledger.forget_projections(tracker.identity)
-    sink = Sink(ledger, tracker)
-    waiting = sink.waiting()
-    if waiting:
-        tracker.close_stale()
-    for pack in waiting:
+    sink = Sink(ledger, lambda: tracker)
+    sink.open()
+    for pack in sorted(sink.missing):
         try:
             sink.project(pack)
         except Exception as error:  # whatever MLflow's backend raises

@@ -1,51 +1,27 @@
-"""Packs on Ray Tune: one Ray trial is one pack. The only module that imports ray; it knows nothing of training.
+"""Packs on Ray Tune: one Ray trial is one pack. It knows nothing of training.
 
 Ray's own experiment state is thrown away at the end: the ledger says what is done. Actors are reused from pack to pack,
 because starting one costs seconds.
 """
 
-import logging
 import os
-import socket
 import tempfile
-import threading
-from dataclasses import dataclass
 from typing import Any
 
-from harness.errors import UserError, one_line
-from harness.work import Job, JobQueue, Listener, Work
-
-# Before ray is imported: no phoning home, no logger files, no change of directory, results handled as they come.
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
-os.environ.setdefault("RAY_CHDIR_TO_TRIAL_DIR", "0")
-os.environ.setdefault("TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S", "0")
-os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
+from harness.ray_connection import Connection  # isort: skip  (sets Ray's switches, which ray.tune reads when it is imported)
 
 import ray
 from ray import tune
 from ray.tune import Callback, FailureConfig, RunConfig, TuneConfig, Tuner
 from ray.tune.search import Searcher
 
+from harness.errors import one_line
+from harness.work import Job, JobQueue, Listener, Work
+
 # A pack is tried this often again after its first failure.
 RETRIES = 2
 # How long a worker trains between two reports.
 REPORT_SECONDS = 1.0
-CONNECT_SECONDS = 5.0
-
-
-@dataclass(frozen=True)
-class Resources:
-    """What one pack takes, and where Ray runs. address None: a cluster of its own on this machine."""
-
-    device: str
-    workers: int
-    address: str | None = None
-
-    @property
-    def per_pack(self) -> dict[str, float]:
-        return {"cpu": 1, "gpu": 1} if self.device == "cuda" else {"cpu": 1}
 
 
 class PackTrainable(tune.Trainable):
@@ -130,43 +106,6 @@ class Relay(Callback):
         self.listener.failed(trial.config["pack"], cause(trial.pickled_error_file))
 
 
-class Connection:
-    """Ray, started or reached in a thread of its own: it takes seconds, in which others can work. Leaving it shuts Ray down.
-
-    The thread lives as long as the connection: Linux ends Ray's processes when the thread that started them ends.
-    """
-
-    def __init__(self, resources: Resources):
-        self.resources = resources
-        self.error: UserError | None = None
-        self._settled, self._left = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._keep, name="ray-connection", daemon=True)
-
-    def __enter__(self) -> "Connection":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._left.set()
-        self._thread.join()
-
-    def wait(self) -> None:
-        """Raises UserError where Ray cannot be reached or started."""
-        self._settled.wait()
-        if self.error is not None:
-            raise self.error
-
-    def _keep(self) -> None:
-        try:
-            _connect(self.resources)
-        except UserError as error:
-            self.error = error
-        finally:
-            self._settled.set()
-        self._left.wait()
-        ray.shutdown()
-
-
 def run(queue: JobQueue, connection: Connection, listener: Listener, retries: int = RETRIES) -> None:
     """Run every job of the queue to its end or to its last failure. Returns early on an interrupt, with finished packs kept."""
     resources = connection.resources
@@ -186,37 +125,6 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
             ),
         )
         tuner.fit()
-
-
-def _connect(resources: Resources) -> None:
-    quiet: dict[str, Any] = {"logging_level": logging.CRITICAL, "log_to_driver": False}
-    for name in ("ray.tune", "ray.train", "ray"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    try:
-        if resources.address is None:
-            gpus = resources.workers if resources.device == "cuda" else 0
-            ray.init(address="local", num_cpus=resources.workers, num_gpus=gpus, include_dashboard=False, **quiet)
-        else:
-            ray.init(address=resources.address, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise _no_cluster(resources.address, error) from None
-
-
-def require_reachable(address: str | None) -> None:
-    """Ray waits long for a head node that is not there; a plain connection tells at once. Raises UserError."""
-    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
-    if not colon or not port.isdigit():
-        return
-    try:
-        with socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS):
-            pass
-    except OSError as error:
-        raise _no_cluster(address, error) from None
-
-
-def _no_cluster(address: str | None, error: Exception) -> UserError:
-    where = f"at {address}" if address else "on this machine"
-    return UserError(f"no Ray cluster {where} ({one_line(error)}); check the address, or leave --address out")
 
 
 def cause(error_file: str | None) -> str:

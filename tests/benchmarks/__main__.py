@@ -13,7 +13,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("part", nargs="?", choices=("all", "engine", "roofline", "harness"), default="all")
     parser.add_argument("--repeats", type=int, default=5, help="readings of each contender")
-    parser.add_argument("--only", default="", help="works whose name holds this; nothing is written then")
+    parser.add_argument("--only", default="", help="only works whose name holds this; the rows of others stay as they are")
     chosen = parser.parse_args()
     if chosen.part in ("all", "engine"):
         _engine(chosen.repeats, chosen.only)
@@ -24,22 +24,24 @@ def main() -> None:
 
 
 def _engine(repeats: int, only: str) -> None:
+    """Each work is written when it is done: a bench that is stopped keeps what it measured."""
     device = local_device().kind
-    found, rows = {}, []
     for work in WORKS[device]:
         if only in work.name:
             started = time.perf_counter()
-            found[work.name] = engine.compare(work, device, repeats, lambda text, work=work: _say(f"{work.name}: {text}"))
-            rows += results.comparisons(work, found[work.name])
-            for row in rows[-3:]:
-                _show(row)
+            found = engine.compare(work, device, repeats, lambda text, work=work: _say(f"{work.name}: {text}"))
+            _keep(results.comparisons(work, found))
+            results.save_readings(work, found)
             _say(f"{work.name}: {time.perf_counter() - started:.0f} s")
     for work in stock.WORKS[device]:
         if only in work.name:
-            rows.append(stock.compare(work, repeats))
-            _show(rows[-1])
-    if not only:
-        print("written:", results.save("", rows), results.save("raw", results.raw(found)))
+            _keep([stock.compare(work, repeats)])
+
+
+def _keep(rows: list[dict[str, object]]) -> None:
+    for row in rows:
+        _show(row)
+    print("written:", results.save_rows(rows))
 
 
 def _roofline() -> dict[str, object]:

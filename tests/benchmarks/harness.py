@@ -16,8 +16,9 @@ import torch
 from harness.data import load
 from harness.ledger import Ledger
 from harness.machine import environment, local_device
+from harness.options import Options
 from harness.plan import PlannedPack, make_plan
-from harness.run import Options, prepare
+from harness.run import prepare
 from harness.spec import Study
 from harness.store import Store
 from harness.training.pack import Lane, Pack

@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.machine import environment, local_device
 from tests.benchmarks.engine import PACKED, Contender, Found
-from tests.benchmarks.works import Work
+from tests.benchmarks.works import WORKS, Work
 
 FOLDER = Path(__file__).parent / "results"
 
@@ -65,14 +65,42 @@ def entry(
     }
 
 
-def save(kind: str, found: Sequence[dict[str, Any]] | dict[str, Any]) -> Path:
-    """kind: '' for comparisons, 'raw' for all readings, 'harness' for what the harness costs."""
+def save_rows(rows: Sequence[dict[str, Any]]) -> Path:
+    """Comparisons take the place of earlier ones of the same work against the same; the others stay."""
+    path = _path("")
+    renewed = {_subject(row) for row in rows}
+    kept = [row for row in json.loads(path.read_text()) if _subject(row) not in renewed] if path.exists() else []
+    return _write(path, sorted([*kept, *rows], key=_order))
+
+
+def save_readings(work: Work, found: Found) -> Path:
+    """All readings of one work, beside those of the others."""
+    path = _path("raw")
+    known = json.loads(path.read_text()) if path.exists() else {}
+    return _write(path, {**known, work.name: {"machine": environment(), **asdict(found)}})
+
+
+def save(kind: str, found: dict[str, Any]) -> Path:
+    """kind: 'harness' for what the harness costs, 'roofline' for how far packs are from the machine's limits."""
+    return _write(_path(kind), found)
+
+
+def _subject(row: dict[str, Any]) -> tuple[str, str]:
+    return row["work"], row["against"].partition(" (")[0]
+
+
+def _order(row: dict[str, Any]) -> int:
+    """As the works are declared; those that are no more come last."""
+    names = [work.name for works in WORKS.values() for work in works]
+    return names.index(row["work"]) if row["work"] in names else len(names)
+
+
+def _path(kind: str) -> Path:
     device = re.sub(r"[^A-Za-z0-9]+", "-", f"{local_device().count}x {local_device().name}").strip("-")
+    return FOLDER / (f"{device}-{kind}.json" if kind else f"{device}.json")
+
+
+def _write(path: Path, found: Any) -> Path:
     FOLDER.mkdir(exist_ok=True)
-    path = FOLDER / (f"{device}-{kind}.json" if kind else f"{device}.json")
     path.write_text(json.dumps(found, indent=1) + "\n")
     return path
-
-
-def raw(found: dict[str, Found]) -> dict[str, Any]:
-    return {"machine": environment(), "works": {name: asdict(each) for name, each in found.items()}}

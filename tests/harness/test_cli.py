@@ -74,9 +74,8 @@ def test_bad_input(arguments: tuple[str, ...], message: str, tmp_path: Path, mon
     assert not list(tmp_path.rglob("*.parquet"))
 
 
-def test_an_unreachable_mlflow_or_ray_stops_a_run_at_once(study_file: Path, tmp_path: Path) -> None:
+def test_an_unreachable_ray_stops_a_run_at_once(study_file: Path, tmp_path: Path) -> None:
     store = ("--store", str(tmp_path / "store"))
-    assert_refused(call("run", str(study_file), *store, "--tracking", "http://127.0.0.1:1"), "no MLflow server")
     assert_refused(call("run", str(study_file), *store, "--address", "127.0.0.1:1"), "no Ray cluster")
     assert not list((tmp_path / "store").rglob("*")), "nothing half-written"
 

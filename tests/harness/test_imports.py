@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 OURS = ("studies", "harness", "models", "reports", "tests")
 # The only modules that may import these packages, at any level.
 OWNERS = {
-    "ray": {"harness/sweep.py"},
+    "ray": {"harness/sweep.py", "harness/ray_connection.py"},
     "mlflow": {"harness/tracking.py", "harness/tracking_tables.py"},
     "optuna": {"harness/search.py"},
 }

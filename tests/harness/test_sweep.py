@@ -8,6 +8,7 @@ import pytest
 
 from harness import sweep
 from harness.errors import UserError
+from harness.ray_connection import Connection, Resources, require_reachable
 from harness.work import Progress
 
 
@@ -98,7 +99,7 @@ def test_retries_and_what_is_given_up(tmp_path: Path) -> None:
     }
     heard = Recorder()
     queue = Jobs(jobs)
-    with sweep.Connection(sweep.Resources("cpu", workers=2)) as connection:
+    with Connection(Resources("cpu", workers=2)) as connection:
         sweep.run(queue, connection, heard)
     assert queue.ended == {name: name == "broken" for name in jobs}
     assert sorted(heard.done) == ["flaky", "good", "killed", "last"]
@@ -110,11 +111,11 @@ def test_retries_and_what_is_given_up(tmp_path: Path) -> None:
 
 def test_a_job_that_waits_for_another(tmp_path: Path) -> None:
     heard = Recorder()
-    with sweep.Connection(sweep.Resources("cpu", workers=2)) as connection:
+    with Connection(Resources("cpu", workers=2)) as connection:
         sweep.run(Rounds({name: ScriptedJob(str(tmp_path), name) for name in "ab"}), connection, heard)
     assert heard.done == ["a", "b"]
 
 
 def test_an_address_where_no_ray_is() -> None:
     with pytest.raises(UserError, match=r"no Ray cluster at 127\.0\.0\.1:1 .*--address"):
-        sweep.require_reachable("127.0.0.1:1")
+        require_reachable("127.0.0.1:1")

@@ -1,0 +1,154 @@
+"""One `folklore run`: plan, train what is missing, judge, write pages. What training needs is imported when it is needed."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from harness import catalog
+from harness.errors import unknown
+from harness.ledger import Ledger
+from harness.options import Options
+from harness.output import err, out, print_verdicts
+from harness.packing import shapes
+from harness.run import Prepared, datasets_named, default_scale, prepare, progress, sync
+from harness.spec import Study
+from harness.store import Store
+from harness.view import RunView, duration
+
+if TYPE_CHECKING:
+    from harness.campaign import Outcome
+
+FINE, FAILED, INTERRUPTED = 0, 1, 130
+
+
+def launch(studies: Sequence[Study], scale: str | None, options: Options, deadline: float | None) -> int:
+    """Run some studies; returns the exit code."""
+    store = Store(options.store)
+    store.check_writable()
+    ready = [
+        prepare(study, scale or default_scale(study), own, Ledger(store, study.name))
+        for study, own in _with_own_datasets(studies, scale, options)
+    ]
+    outcomes = _train_or_sync(ready, options, deadline)
+    left = _print_what_is_left(ready) if any(outcome.interrupted for outcome in outcomes) else False
+    if left and deadline is None:
+        return INTERRUPTED
+    _show(ready, store, options)
+    missed = sum(outcome.not_in_mlflow for outcome in outcomes)
+    if missed:
+        err.print(f"{missed} packs are not in MLflow yet: `folklore sync` brings them", highlight=False)
+    given_up = sum(outcome.given_up for outcome in outcomes)
+    if given_up:
+        err.print(f"{given_up} trials were given up; their claims are invalid until they train", style="red")
+        return FAILED
+    return FINE
+
+
+def plan_facts(ready: Prepared) -> dict[str, Any]:
+    plan, estimate = ready.plan, ready.estimate
+    return {
+        "study": plan.study.name,
+        "version": plan.study.version,
+        "study_hash": plan.study.hash,
+        "scale": plan.scale,
+        "device": f"{ready.device.count} x {ready.device.name}",
+        "datasets": ", ".join(
+            f"{used} ({plan.data_hashes if isinstance(plan.data_hashes, str) else plan.data_hashes[name]})"
+            for name, used in ready.datasets.items()
+        ),
+        "parameters": ready.parameters,
+        "arms": len(plan.study.arms),
+        "seeds": plan.study.seeds_at(plan.scale),
+        "trials": len(plan.digests),
+        "trials_left": sum(len(pack.trials) for pack in ready.left),
+        "packs_left": len(ready.left),
+        "lanes": _widths(ready),
+        "workers": estimate.workers,
+        "seconds": round(estimate.seconds, 1),
+        "time": duration(estimate.seconds),
+        "time_from": estimate.source,
+        "memory_gib": round(estimate.workers * estimate.pack_bytes / 2**30, 2),
+    }
+
+
+def _widths(ready: Prepared) -> str:
+    """Lanes of the packs, what they run as, and where that comes from."""
+    choices = ready.packing.choices(shapes(ready.plan.trials, ready.datasets)).values()
+    if not choices:
+        return "1 (alone)"
+    few, many = min(each.lanes for each in choices), max(each.lanes for each in choices)
+    sources, programs = sorted({each.source for each in choices}), sorted({each.program for each in choices})
+    return f"{few} to {many} ({', '.join(sources)}; {', '.join(programs)})"
+
+
+def _with_own_datasets(studies: Sequence[Study], scale: str | None, options: Options) -> list[tuple[Study, Options]]:
+    """Of several studies each gets the datasets it names; one that none of them names is refused."""
+    if len(studies) == 1:
+        return [(studies[0], options)]
+    named = {study.name: datasets_named(study, scale or default_scale(study)) for study in studies}
+    for given in options.datasets:
+        if not any(given in names for names in named.values()):
+            raise unknown("dataset of these studies", given, sorted(set[str]().union(*named.values())))
+    return [
+        (study, replace(options, datasets={k: v for k, v in options.datasets.items() if k in named[study.name]}))
+        for study in studies
+    ]
+
+
+def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float | None) -> "list[Outcome]":
+    """Train what is left; where nothing is, only bring MLflow up to date."""
+    for each in ready:
+        facts = plan_facts(each)
+        out.print(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials", highlight=False)
+        if not each.left:
+            out.print("nothing to train: all trials are in the ledger")
+            sync(each.plan.study, options, each.ledger)
+            continue
+        out.print(
+            f"training {facts['trials_left']} trials in about {facts['packs_left']} packs on {facts['workers']} workers,"
+            f" about {facts['time']} ({facts['time_from']})",
+            highlight=False,
+        )
+    left = [each for each in ready if each.left]
+    if not left:
+        return []
+    from harness.campaign import most_valuable_first, train
+
+    return train(most_valuable_first(left), options, RunView({}), deadline)
+
+
+def _print_what_is_left(ready: Sequence[Prepared]) -> bool:
+    """Whether anything is; a line for each study that it is of."""
+    counts = {each.plan.study.name: progress(each) for each in ready}
+    left = {name: (done, whole) for name, (done, whole) in counts.items() if done < whole}
+    for name, (done, whole) in left.items():
+        kept = f"{name}: interrupted: {done} of {whole} trials are kept; the same command goes on"
+        err.print(kept, highlight=False, soft_wrap=True)
+    return bool(left)
+
+
+def _show(ready: Sequence[Prepared], store: Store, options: Options) -> None:
+    """Write the pages, and print the verdicts that are on them."""
+    from harness.pages import write_pages
+    from harness.records import stored_set
+
+    studies = [each.plan.study for each in ready]
+    names = [study.name for study in studies]
+    others = [catalog.load_study(name) for name in catalog.study_names() if name not in names]
+    pages, found = write_pages(store, [*others, *studies], only=names)
+    for each in ready:
+        own = [v for v in found[each.plan.study.name] if (v.scale, v.device) == (each.plan.scale, each.plan.device)]
+        print_verdicts(own or stored_set(each.plan, each.ledger).verdicts(), as_json=False)
+    page = names[0] if len(names) == 1 else "index"
+    out.print(f"page: {pages / page}.html", highlight=False, soft_wrap=True)
+    out.print(f"MLflow: {_browse(options, store)}", highlight=False, soft_wrap=True)
+
+
+def _browse(options: Options, store: Store) -> str:
+    if options.tracking is not None:
+        return options.tracking
+    return (
+        "make mlflow, then open http://127.0.0.1:5000"
+        if store.is_local
+        else "mlflow ui --backend-store-uri sqlite:///results/mlflow.db"
+    )
