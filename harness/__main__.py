@@ -1,4 +1,7 @@
-"""Where the `folklore` command starts: an interrupt ends in one line and 130 at any moment, imports included."""
+"""Where the `folklore` command starts: an interrupt ends in one line at any moment, imports included.
+
+Ctrl-C exits with 130; SIGTERM, which schedulers and preempted machines send, takes the same way out and exits with 143.
+"""
 
 import logging
 import os
@@ -6,12 +9,15 @@ import signal
 import sys
 from typing import NoReturn
 
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
+
+_terminated = False
 
 
 def main() -> None:
     # Python's own handler raises KeyboardInterrupt; while libraries are imported nothing is there to be closed.
     signal.signal(signal.SIGINT, lambda *_: _leave())
+    signal.signal(signal.SIGTERM, _terminate)
     # One thread a process, here and in workers, which inherit it: work is spread over processes, and threads of several
     # libraries in several processes cost many times what they gain.
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -29,8 +35,19 @@ def main() -> None:
     sys.stdout.flush()
     if code == INTERRUPTED:
         # Ray's threads may crash an interpreter that was interrupted as it shuts down; everything is closed by now.
-        os._exit(INTERRUPTED)
+        os._exit(_code())
     sys.exit(code)
+
+
+def _terminate(*_: object) -> None:
+    global _terminated
+    if not _terminated:
+        _terminated = True
+        signal.raise_signal(signal.SIGINT)
+
+
+def _code() -> int:
+    return TERMINATED if _terminated else INTERRUPTED
 
 
 def _shown(error: Exception) -> int:
@@ -45,7 +62,7 @@ def _shown(error: Exception) -> int:
 def _leave() -> NoReturn:
     sys.stdout.flush()
     print("interrupted", file=sys.stderr, flush=True)
-    os._exit(INTERRUPTED)
+    os._exit(_code())
 
 
 if __name__ == "__main__":

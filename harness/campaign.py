@@ -101,7 +101,8 @@ class StudyRun:
         self.choices = self.packing.choices(self.shapes)
         lanes = {key: choice.lanes for key, choice in self.choices.items()}
         plan: Plan = self.prepared.plan.with_search({}, {}).with_lanes(lanes)
-        self.queue = PackQueue(plan, self.job, next_plan, self.ledger.trials, self.ledger.digests, self.added)
+        stored, done = self.ledger.trials, self.ledger.digests
+        self.queue = PackQueue(plan, self.job, next_plan, stored, done, self.added, self.removed)
         return self.queue
 
     def job(self, pack: PlannedPack) -> Job:
@@ -116,6 +117,10 @@ class StudyRun:
     def added(self, pack: PlannedPack) -> None:
         self.packs[pack.key] = pack
         self.view.add(pack.key, len(pack.trials))
+
+    def removed(self, pack: PlannedPack) -> None:
+        del self.packs[pack.key]
+        self.view.remove(pack.key)
 
     def finished(self, pack: str) -> None:
         self.finished_packs.append(pack)
@@ -161,6 +166,9 @@ class _Listener:
 
     def stopped(self, pack: str) -> None:
         """At the deadline: what is left goes on from its checkpoint."""
+
+    def halved(self, pack: str, reason: str) -> None:
+        log.warning("memory did not hold pack %s (%s): its trials are tried in packs half as wide", pack, reason[:200])
 
     def failed(self, pack: str, error: str) -> None:
         if (part := self._owner(pack)) is not None:

@@ -206,12 +206,15 @@ def sync_mlflow(
 ) -> None:
     """Bring MLflow up to the ledger: whatever it lacks is written, what it has is left alone."""
     chosen_studies = _studies(study)
+    from harness.lease import leases
     from harness.ledger import Ledger
     from harness.run import sync
     from harness.store import Store
 
+    files = Store(store)
     for chosen in chosen_studies:
-        count = sync(chosen, Options(store, tracking), Ledger(Store(store), chosen.name), everything)
+        with leases(files, [chosen.name]):
+            count = sync(chosen, Options(store, tracking), Ledger(files, chosen.name), everything)
         out.print(f"{chosen.name}: {count} packs brought to MLflow", highlight=False)
 
 

@@ -1,6 +1,7 @@
 """Errors a user can mend: one line that names the value, the rule and the way out."""
 
 import difflib
+import re
 from collections.abc import Iterable
 
 from pydantic import ValidationError
@@ -10,8 +11,23 @@ class UserError(ValueError):
     """Bad input or an unusable environment. The command line prints its one line and exits with 2."""
 
 
+class UnwritableError(UserError):
+    """The store takes nothing: it is full, read-only or gone."""
+
+
+class TooLargeError(Exception):
+    """Memory does not hold so many lanes."""
+
+
 def one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    """An error's message on one line, without the secrets of addresses in it."""
+    return masked(" ".join(str(error).split())) or type(error).__name__
+
+
+def masked(text: str) -> str:
+    """Addresses without the passwords, keys and tokens in them."""
+    text = re.sub(r"(\w[\w+.-]*://)[^/@\s]*@", r"\1***@", text)
+    return re.sub(r"(?i)([?&][^=&\s]*(?:key|token|secret|password|signature|credential)[^=&\s]*=)[^&\s'\")]+", r"\1***", text)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:

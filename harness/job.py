@@ -1,18 +1,21 @@
 """A planned pack as work for a sweep: train it on whatever worker it lands on, and record it."""
 
 import logging
+import os
 import time
 from dataclasses import dataclass
 
 import torch
 
 from harness import data, table
+from harness.errors import UnwritableError, one_line
 from harness.ledger import Ledger
 from harness.machine import environment
 from harness.packing import Choice
 from harness.plan import PlannedPack
 from harness.spec import Study
 from harness.store import Store
+from harness.training.memory import too_large_where_memory_ends
 from harness.training.pack import Lane, Pack
 from harness.training.programs import program_named
 from harness.work import Progress
@@ -20,7 +23,7 @@ from harness.work import Progress
 log = logging.getLogger(__name__)
 
 # Long enough that writing costs nothing, short enough that a killed worker loses little.
-CHECKPOINT_SECONDS = 60.0
+CHECKPOINT_SECONDS = float(os.environ.get("FOLKLORE_CHECKPOINT_SECONDS", "60"))
 
 
 @dataclass(frozen=True)
@@ -58,20 +61,25 @@ class TrainingWork:
             torch.set_num_threads(1)
         lanes = [Lane(trial.configuration, trial.seed) for trial in job.pack.trials]
         program = program_named(job.choice.program, torch.device(job.device))
-        self.training = Pack(lanes, self.dataset, job.device, program)
+        with too_large_where_memory_ends():
+            self.training = Pack(lanes, self.dataset, job.device, program)
         state = self.ledger.read_checkpoint(job.pack.key)
         if state is not None and not self.training.load(state):
             log.warning("the checkpoint of pack %s does not fit it: the pack starts over", job.pack.key)
         self.saved_at = time.monotonic()
+        # Whether there is a state worth keeping: in the middle of a step that failed there is none.
+        self.between_steps = True
 
     def advance(self, seconds: float) -> Progress:
-        self.training.advance(seconds)
+        self.between_steps = False
+        with too_large_where_memory_ends():
+            self.training.advance(seconds)
+        self.between_steps = True
         stopped = not self.training.done and self.job.deadline is not None and time.time() >= self.job.deadline
         if self.training.done:
             self._record()
         elif stopped or time.monotonic() - self.saved_at > CHECKPOINT_SECONDS:
-            self.ledger.write_checkpoint(self.job.pack.key, self.training.state())
-            self.saved_at = time.monotonic()
+            self._save()
         best = self.training.best()
         trials = self.job.pack.trials
         return Progress(
@@ -82,6 +90,14 @@ class TrainingWork:
             best_arm=None if best is None else trials[best[0]].arm,
             stopped=stopped,
         )
+
+    def _save(self) -> None:
+        """Keep where the pack stands. Training goes on where that fails: what is lost is time, if it is killed."""
+        self.saved_at = time.monotonic()
+        try:
+            self.ledger.write_checkpoint(self.job.pack.key, self.training.state())
+        except UnwritableError as error:
+            log.warning("no checkpoint of pack %s: %s", self.job.pack.key, one_line(error))
 
     def _record(self) -> None:
         job = self.job
@@ -99,7 +115,10 @@ class TrainingWork:
         self.ledger.write(job.pack.key, rows)
 
     def close(self) -> None:
-        """Workers are reused: the next pack must find the device's memory free."""
+        """A pack that is ended before it is done leaves a checkpoint. Workers are reused: the next one must find the device's
+        memory free."""
+        if self.between_steps and self.training.step > 0 and not self.training.done:
+            self._save()
         del self.training
         if self.job.device == "cuda":
             torch.cuda.empty_cache()

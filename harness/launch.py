@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import catalog
 from harness.errors import unknown
+from harness.lease import leases
 from harness.ledger import Ledger
 from harness.options import Options
 from harness.output import err, out, print_verdicts
@@ -25,6 +26,11 @@ def launch(studies: Sequence[Study], scale: str | None, options: Options, deadli
     """Run some studies; returns the exit code."""
     store = Store(options.store)
     store.check_writable()
+    with leases(store, [study.name for study in studies]):
+        return _launch(store, studies, scale, options, deadline)
+
+
+def _launch(store: Store, studies: Sequence[Study], scale: str | None, options: Options, deadline: float | None) -> int:
     ready = [
         prepare(study, scale or default_scale(study), own, Ledger(store, study.name))
         for study, own in _with_own_datasets(studies, scale, options)

@@ -2,7 +2,7 @@
 
 ledger/STUDY/PACK.SHA256.parquet     the trials of a finished pack; the name carries the checksum
 failures/STUDY/PACK.json             the last error of a pack that was given up; removed when it succeeds
-checkpoints/STUDY/PACK.safetensors   where a pack in flight stands
+checkpoints/STUDY/PACK.checkpoint    where a pack in flight stands: a line with the checksum, then safetensors
 projected/STUDY/MLFLOW/PACK          the pack's trials are in that MLflow
 """
 
@@ -14,7 +14,6 @@ from collections.abc import Sequence
 import pandas as pd
 import pyarrow as pa
 import safetensors.torch
-from safetensors import SafetensorError
 from torch import Tensor
 
 from harness import table
@@ -73,10 +72,13 @@ class Ledger:
         content = self.store.read(name)
         if name.split(".")[-2] == _checksum(content):
             return table.decode(content, columns)
+        self._set_aside(name, content, "its trials run again")
+        return None
+
+    def _set_aside(self, name: str, content: bytes, consequence: str) -> None:
+        log.warning("%s does not match its checksum: set aside as %s.damaged, %s", name, name, consequence)
         self.store.write(f"{name}.damaged", content)
         self.store.remove(name)
-        log.warning("%s does not match its checksum: set aside as %s.damaged, its trials run again", name, name)
-        return None
 
     def write_failure(self, pack: str, digests: Sequence[str], error: str) -> None:
         content = json.dumps({"pack": pack, "digests": list(digests), "error": error}, indent=1)
@@ -92,19 +94,20 @@ class Ledger:
 
     def write_checkpoint(self, pack: str, state: dict[str, Tensor]) -> None:
         content = safetensors.torch.save({name: value.detach().contiguous() for name, value in state.items()})
-        self.store.write(self._checkpoint(pack), content)
+        self.store.write(self._checkpoint(pack), _checksum(content).encode() + b"\n" + content)
 
     def read_checkpoint(self, pack: str) -> dict[str, Tensor] | None:
         """Where the pack stood, or None: no checkpoint, or a damaged one (then it starts over)."""
         name = self._checkpoint(pack)
         if not self.store.exists(name):
             return None
-        try:
-            state: dict[str, Tensor] = safetensors.torch.load(self.store.read(name))
-            return state
-        except SafetensorError as error:
-            log.warning("%s is damaged (%s): the pack starts over", name, error)
+        whole = self.store.read(name)
+        checksum, _, content = whole.partition(b"\n")
+        if checksum.decode("latin-1") != _checksum(content):
+            self._set_aside(name, whole, "the pack starts over")
             return None
+        state: dict[str, Tensor] = safetensors.torch.load(content)
+        return state
 
     def mark_projected(self, pack: str, mlflow: str) -> None:
         """Note that one MLflow, by its identity, has a pack."""
@@ -126,7 +129,7 @@ class Ledger:
         return f"failures/{self.study}/{pack}.json"
 
     def _checkpoint(self, pack: str) -> str:
-        return f"checkpoints/{self.study}/{pack}.safetensors"
+        return f"checkpoints/{self.study}/{pack}.checkpoint"
 
 
 def _checksum(content: bytes) -> str:

@@ -2,6 +2,7 @@
 shape's best width is not known yet, it is measured before the packs are cut.
 """
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +10,7 @@ from typing import Protocol
 
 import pandas as pd
 
-from harness.plan import Plan, PlannedPack
+from harness.plan import Plan, PlannedPack, make_pack
 from harness.work import Job, JobQueue
 
 
@@ -21,7 +22,7 @@ class PackQueue:
     """Hands out packs; asks for the plan's next state when all that were handed out are settled.
 
     job_of: what trains a pack; propose: the plan's next state from all stored trials; stored, done: the trials that the
-    ledger holds, and their digests; added: hears of every pack that is queued.
+    ledger holds, and their digests; added, removed: hear of every pack that is queued, and of those that were split.
     """
 
     def __init__(
@@ -32,13 +33,17 @@ class PackQueue:
         stored: Callable[[], pd.DataFrame],
         done: Callable[[], set[str]],
         added: Callable[[PlannedPack], None] = lambda pack: None,
+        removed: Callable[[PlannedPack], None] = lambda pack: None,
     ):
-        self.plan, self.job_of, self.propose, self.stored, self.done, self.added = plan, job_of, propose, stored, done, added
+        self.plan, self.job_of, self.propose, self.stored, self.done = plan, job_of, propose, stored, done
+        self.added, self.removed = added, removed
         self.packs: dict[str, PlannedPack] = {}
         self.given_up: set[str] = set()
         self.exhausted = False
         self._waiting: deque[str] = deque()
         self._running: set[str] = set()
+        # Shape key -> lanes that memory holds, of shapes that were once too large.
+        self._most_lanes: dict[str, int] = {}
         self._refill()
 
     def next(self) -> tuple[str, Job] | None:
@@ -47,6 +52,8 @@ class PackQueue:
             self._refill()
         if not self._waiting:
             return None
+        while len(self.packs[self._waiting[0]].trials) > self._most(self._waiting[0]):
+            self._split(self._waiting.popleft())
         key = self._waiting.popleft()
         self._running.add(key)
         return key, self.job_of(self.packs[key])
@@ -56,6 +63,29 @@ class PackQueue:
         self._running.discard(key)
         if failed:
             self.given_up |= {trial.digest for trial in self.packs[key].trials}
+
+    def halve(self, key: str) -> bool:
+        """Also packs of the same shape that still wait are narrower from now on."""
+        pack = self.packs[key]
+        if len(pack.trials) == 1:
+            return False
+        self._running.discard(key)
+        self._most_lanes[pack.trials[0].configuration.shape_key] = math.ceil(len(pack.trials) / 2)
+        self._split(key)
+        return True
+
+    def _most(self, key: str) -> float:
+        return self._most_lanes.get(self.packs[key].trials[0].configuration.shape_key, math.inf)
+
+    def _split(self, key: str) -> None:
+        """Two packs in place of one, next in turn."""
+        pack = self.packs.pop(key)
+        self.removed(pack)
+        middle = math.ceil(len(pack.trials) / 2)
+        for half in (make_pack(pack.trials[middle:]), make_pack(pack.trials[:middle])):
+            self.packs[half.key] = half
+            self._waiting.appendleft(half.key)
+            self.added(half)
 
     def _refill(self) -> None:
         if self.plan.study.search_at(self.plan.scale) is not None:
@@ -95,6 +125,9 @@ class MeasuredFirst:
         elif self._rest is not None:
             self._rest.settled(pack, failed)
 
+    def halve(self, pack: str) -> bool:
+        return pack not in self._running and self._rest is not None and self._rest.halve(pack)
+
 
 class InTurn:
     """Several queues: a job of the first that has one. Later ones fill the time in which earlier ones wait for results."""
@@ -118,6 +151,9 @@ class InTurn:
     def settled(self, pack: str, failed: bool = False) -> None:
         self._from[pack].settled(pack, failed)
 
+    def halve(self, pack: str) -> bool:
+        return self._from[pack].halve(pack)
+
 
 class Until:
     """A queue that hands out nothing any more after a deadline, in seconds since 1970."""
@@ -134,3 +170,6 @@ class Until:
 
     def settled(self, pack: str, failed: bool = False) -> None:
         self.queue.settled(pack, failed)
+
+    def halve(self, pack: str) -> bool:
+        return self.queue.halve(pack)

@@ -15,10 +15,12 @@ from typing import Literal
 import torch
 
 from harness import cost, data
+from harness.errors import TooLargeError
 from harness.machine import Device, available_memory_bytes
 from harness.plan import Trial
 from harness.spec import Configuration, Workload, canonical_json, fingerprint
 from harness.store import Store
+from harness.training.memory import too_large_where_memory_ends
 from harness.training.programs import Program, default_program, program_named
 from harness.training.throughput import GAIN, Timing, WidthSearch, measure
 from harness.work import Progress
@@ -205,7 +207,13 @@ class WidthWork:
     def advance(self, seconds: float) -> Progress:
         width = self.search.following
         if width is not None:
-            self.search.tell(self._measured(width, self.program), self._free_bytes())
+            try:
+                self.search.tell(self._measured(width, self.program), self._free_bytes())
+            except TooLargeError:
+                self.search.refuse(width)
+                self.close()
+        if not self.search.timings and self.search.following is None:
+            raise TooLargeError(f"memory does not hold one lane of {self.job.key}")
         if self.search.following is None:
             if self._compiling_may_pay:
                 self.compiled.append(self._measured(self.search.chosen.lanes, Program(True, self.program.captured)))
@@ -222,7 +230,8 @@ class WidthWork:
         return self.job.program is None and left > SECONDS_WORTH_COMPILING
 
     def _measured(self, width: int, program: Program) -> Timing:
-        return measure(self.job.shape.configuration, self.dataset, self.job.device.kind, width, program)
+        with too_large_where_memory_ends():
+            return measure(self.job.shape.configuration, self.dataset, self.job.device.kind, width, program)
 
     def _free_bytes(self) -> int | None:
         if self.job.device.kind != "cuda":

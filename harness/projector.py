@@ -72,7 +72,7 @@ class Sink:
         tracker = self.open()
         rows = self.ledger.read(pack)
         if rows is not None:
-            tracker.record(pack, table.frame(rows), self.run_id)
+            tracker.record(table.frame(rows), self.run_id)
             self.ledger.mark_projected(pack, tracker.identity)
             self._there.add(pack)
         self.missing.discard(pack)

@@ -7,7 +7,7 @@ from pathlib import Path
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from harness.errors import UserError, one_line
+from harness.errors import UnwritableError, UserError, masked, one_line
 
 
 class Store:
@@ -42,12 +42,27 @@ class Store:
             if self.read(name) != b"folklore":
                 raise OSError("a file read back differs from what was written")
             self.remove(name)
+        except UnwritableError:
+            raise
         except Exception as error:  # every backend has errors of its own
-            raise UserError(f"store {self.uri}: cannot be written ({one_line(error)}); give another with --store") from None
+            raise UnwritableError(
+                f"store {masked(self.uri)}: cannot be used ({one_line(error)}); give another with --store"
+            ) from None
 
     def write(self, name: str, content: bytes) -> None:
-        """All or nothing: on a disk through a temporary file and a rename; an object store's put is atomic itself."""
-        path = self.path(name)
+        """All or nothing: on a disk through a temporary file and a rename; an object store's put is atomic itself.
+
+        Raises UnwritableError.
+        """
+        try:
+            self._write(self.path(name), content)
+        except Exception as error:  # every backend has errors of its own
+            raise UnwritableError(
+                f"store {masked(self.uri)}: cannot be written ({one_line(error)}); mend it or give another with --store:"
+                " what is finished is kept, and the same command goes on"
+            ) from error
+
+    def _write(self, path: str, content: bytes) -> None:
         if not self.is_local:
             self.files.pipe_file(path, content)
             return

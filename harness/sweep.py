@@ -14,9 +14,10 @@ import ray
 from ray import tune
 from ray.tune import Callback, FailureConfig, RunConfig, TuneConfig, Tuner
 from ray.tune.search import Searcher
+from ray.tune.stopper import Stopper
 
-from harness.errors import one_line
-from harness.work import Job, JobQueue, Listener, Work
+from harness.errors import TooLargeError, UnwritableError, one_line
+from harness.work import Job, JobQueue, Listener, Progress, Work
 
 # A pack is tried this often again after its first failure.
 RETRIES = 2
@@ -32,11 +33,20 @@ class PackTrainable(tune.Trainable):
         self.work: Work | None = None
 
     def step(self) -> dict[str, Any]:
-        # Opened here and not in setup: an actor that dies while it is created hides its error.
-        if self.work is None:
-            self.work = self.job.open()
-        progress = self.work.advance(REPORT_SECONDS)
-        return {"progress": progress, "done": progress.done or progress.stopped}
+        progress = self._advance()
+        return {"progress": progress, "done": progress.ended}
+
+    def _advance(self) -> Progress:
+        """Trying again does not help against what is told apart here: it ends the pack as a report and not as an error."""
+        try:
+            # Opened here and not in setup: an actor that dies while it is created hides its error.
+            if self.work is None:
+                self.work = self.job.open()
+            return self.work.advance(REPORT_SECONDS)
+        except TooLargeError as error:
+            return Progress(done=False, share=0.0, lanes=0, too_large=one_line(error))
+        except UnwritableError as error:
+            return Progress(done=False, share=0.0, lanes=0, unwritable=one_line(error))
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
         self.cleanup()
@@ -55,12 +65,11 @@ class PackTrainable(tune.Trainable):
 
 
 class PackSearcher(Searcher):
-    """Gives Ray the queue's packs as it has room for them: a trial each."""
+    """Gives Ray the queue's packs as it has room for them: a trial each. What becomes of them the relay hears first."""
 
     def __init__(self, queue: JobQueue):
         super().__init__()
         self.queue: JobQueue | None = queue
-        self.packs: dict[str, str] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Ray pickles searchers with its experiment state, which is never restored here."""
@@ -71,12 +80,10 @@ class PackSearcher(Searcher):
         found = self.queue.next()
         if found is None:
             return str(Searcher.FINISHED) if self.queue.exhausted else None
-        self.packs[trial_id] = found[0]
         return {"pack": found[0], "job": found[1]}
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
-        assert self.queue is not None
-        self.queue.settled(self.packs[trial_id], failed=error)
+        pass
 
     def save(self, checkpoint_path: str) -> None:
         pass
@@ -86,10 +93,10 @@ class PackSearcher(Searcher):
 
 
 class Relay(Callback):
-    """Passes Ray's events on to a listener."""
+    """Passes Ray's events on to the queue and the listener."""
 
-    def __init__(self, listener: Listener):
-        self.listener = listener
+    def __init__(self, queue: JobQueue, listener: Listener, halt: "Halt"):
+        self.queue, self.listener, self.halt = queue, listener, halt
 
     def __getstate__(self) -> dict[str, Any]:
         """Ray pickles callbacks with its experiment state, which is never restored here."""
@@ -99,19 +106,57 @@ class Relay(Callback):
         self.listener.progress(trial.config["pack"], result["progress"])
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        stopped = trial.last_result["progress"].stopped
-        (self.listener.stopped if stopped else self.listener.finished)(trial.config["pack"])
+        pack, progress = trial.config["pack"], trial.last_result["progress"]
+        if progress.unwritable:
+            self.halt.reason = progress.unwritable
+        elif progress.too_large:
+            self._narrow_or_give_up(pack, progress.too_large)
+        else:
+            self.queue.settled(pack)
+            (self.listener.stopped if progress.stopped else self.listener.finished)(pack)
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        self.listener.failed(trial.config["pack"], cause(trial.pickled_error_file))
+        pack, reason = trial.config["pack"], cause(trial.pickled_error_file)
+        if is_death(reason):
+            self._narrow_or_give_up(pack, reason)
+        else:
+            self._give_up(pack, reason)
+
+    def _narrow_or_give_up(self, pack: str, reason: str) -> None:
+        """A worker that dies and says nothing may have been ended for want of memory."""
+        if self.queue.halve(pack):
+            self.listener.halved(pack, reason)
+        else:
+            self._give_up(pack, reason)
+
+    def _give_up(self, pack: str, reason: str) -> None:
+        self.queue.settled(pack, failed=True)
+        self.listener.failed(pack, reason)
+
+
+class Halt(Stopper):
+    """Ends everything where going on is of no use; workers leave checkpoints where they can."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+
+    def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
+        return False
+
+    def stop_all(self) -> bool:
+        return bool(self.reason)
 
 
 def run(queue: JobQueue, connection: Connection, listener: Listener, retries: int = RETRIES) -> None:
-    """Run every job of the queue to its end or to its last failure. Returns early on an interrupt, with finished packs kept."""
+    """Run every job of the queue to its end or to its last failure. Returns early on an interrupt, with finished packs kept.
+
+    Raises UnwritableError where the store takes nothing any more.
+    """
     resources = connection.resources
     # Ray keeps one trial waiting for room where a search algorithm is used; workers that finish together need more.
     os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", str(resources.workers + 1))
     connection.wait()
+    halt = Halt()
     with tempfile.TemporaryDirectory(prefix="folklore-ray-") as scratch:
         tuner = Tuner(
             tune.with_resources(PackTrainable, resources.per_pack),
@@ -120,17 +165,29 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
                 name="packs",
                 storage_path=scratch,
                 verbose=0,
-                callbacks=[Relay(listener)],
+                callbacks=[Relay(queue, listener, halt)],
+                stop=halt,
                 failure_config=FailureConfig(max_failures=retries),
             ),
         )
         tuner.fit()
+    if halt.reason:
+        raise UnwritableError(halt.reason)
+
+
+# How the names of Ray's errors for a worker that is gone begin.
+DEATHS = ("ActorDiedError", "ActorUnavailableError", "OutOfMemoryError", "WorkerCrashedError", "LocalRayletDiedError")
+SILENT = "the worker died without a message"
+
+
+def is_death(reason: str) -> bool:
+    return reason.startswith((*DEATHS, SILENT))
 
 
 def cause(error_file: str | None) -> str:
     """The innermost message of the error that ended a Ray trial, in one line."""
     if error_file is None or not os.path.exists(error_file):
-        return "the worker died without a message"
+        return SILENT
     with open(error_file, "rb") as file:
         error = ray.cloudpickle.load(file)
     while True:

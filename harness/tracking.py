@@ -83,6 +83,7 @@ class Tracker:
             location = str(artifacts / study.name) if artifacts else None
             self.experiment = experiment.experiment_id if experiment else self.client.create_experiment(study.name, location)
             self.tables = self._tables()
+            self._digests: set[str] | None = None
         except Exception as error:  # MLflow lets the errors of its databases and of HTTP through
             raise UserError(
                 f"MLflow at {uri}: cannot be used ({one_line(error)[:200]}); give another with --tracking"
@@ -140,10 +141,29 @@ class Tracker:
             elif run.data.tags.get(PARENT) not in alive:
                 self.client.delete_run(run.info.run_id)
 
-    def record(self, pack: str, trials: pd.DataFrame, parent: str | None) -> None:
-        """Project the trials of one pack; those already there are left alone."""
-        present = {run.data.tags.get("folklore.digest") for run in self._runs(f"tags.`folklore.pack` = '{pack}'")}
-        missing = [_run(trial, parent) for _, trial in trials.iterrows() if trial["digest"] not in present]
+    def record(self, trials: pd.DataFrame, parent: str | None) -> None:
+        """Project the trials of one pack; those already there, be it by another pack, are left alone."""
+        if self._digests is None:
+            self._digests = self._present()
+        missing = [_run(trial, parent) for _, trial in trials.iterrows() if trial["digest"] not in self._digests]
+        try:
+            self._write(missing)
+        except Exception:
+            self._digests = None  # what got there of these is asked for next time
+            raise
+        self._digests.update(trials["digest"])
+
+    def _present(self) -> set[str]:
+        """The trials this MLflow has. What was written half is removed: this process is the only writer."""
+        digests = set()
+        for run in self._runs("tags.`folklore.kind` = 'trial'"):
+            if run.info.status == "RUNNING":
+                self.client.delete_run(run.info.run_id)
+            else:
+                digests.add(run.data.tags.get("folklore.digest", ""))
+        return digests
+
+    def _write(self, missing: Sequence[TrialRun]) -> None:
         if self.tables is not None:
             try:
                 self.tables.write(missing)

@@ -53,6 +53,11 @@ class RunView:
         if pack not in self.lanes:
             self.lanes[pack], self.share[pack] = lanes, 0.0
 
+    def remove(self, pack: str) -> None:
+        """A pack that was split into others."""
+        self.lanes.pop(pack, None)
+        self.share.pop(pack, None)
+
     def progress(self, pack: str, progress: Progress) -> None:
         self.share[pack] = progress.share
         if self.first_report is None:

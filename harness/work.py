@@ -6,7 +6,11 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Progress:
-    """What a worker reports about its pack; `share` of its steps are done. stopped: it ends here, at its deadline."""
+    """What a worker reports about its pack; `share` of its steps are done.
+
+    stopped: it ends here, at its deadline. too_large: it ends here, for memory did not hold it; says why. unwritable: it ends
+    here, for the store takes nothing; says why.
+    """
 
     done: bool
     share: float
@@ -14,6 +18,12 @@ class Progress:
     best_loss: float | None = None
     best_arm: str | None = None
     stopped: bool = False
+    too_large: str = ""
+    unwritable: str = ""
+
+    @property
+    def ended(self) -> bool:
+        return self.done or self.stopped or bool(self.too_large or self.unwritable)
 
 
 class Work(Protocol):
@@ -40,14 +50,19 @@ class JobQueue(Protocol):
     def settled(self, pack: str, failed: bool = False) -> None:
         """A pack is done, or given up."""
 
+    def halve(self, pack: str) -> bool:
+        """What is in a pack that memory did not hold comes again in narrower ones; False where it cannot be narrower."""
+
 
 class Listener(Protocol):
-    """Hears of every report, every pack finished, stopped at a deadline or given up, in the driver's thread."""
+    """Hears of every report, every pack finished, stopped at a deadline, halved or given up, in the driver's thread."""
 
     def progress(self, pack: str, progress: Progress) -> None: ...
 
     def finished(self, pack: str) -> None: ...
 
     def stopped(self, pack: str) -> None: ...
+
+    def halved(self, pack: str, reason: str) -> None: ...
 
     def failed(self, pack: str, error: str) -> None: ...

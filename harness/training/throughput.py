@@ -10,7 +10,7 @@ from harness.training.pack import Lane, Pack
 from harness.training.programs import STEPS_BEFORE_CAPTURE, Program
 
 # A wider pack must be this much faster a trial to be looked at further, and a width is taken within it of the best.
-GAIN = 1.05
+GAIN = 1.1
 # Blocks of steps a width is timed by. The fastest counts: whatever else the machine does only ever slows a block down.
 BLOCKS, BLOCK_STEPS, BLOCK_SECONDS = 5, 3, 0.03
 
@@ -53,6 +53,11 @@ class WidthSearch:
             self.following = narrowest // 2
         else:
             self.following = None
+
+    def refuse(self, lanes: int) -> None:
+        """Memory did not hold so many: nothing as wide is looked at again."""
+        self.most = min(self.most, lanes - 1)
+        self.following = None if self.timings or lanes == 1 else lanes // 2
 
     @property
     def best(self) -> Timing:

@@ -1,11 +1,14 @@
 """A pack as work for a sweep: recorded once, and stopped at a deadline where it can go on."""
 
+import logging
 import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from harness import job as jobs
+from harness.errors import TooLargeError, UnwritableError
 from harness.job import TrainingJob
 from harness.ledger import Ledger
 from harness.packing import Choice
@@ -53,3 +56,76 @@ def test_what_ends_before_its_deadline_is_done(made: TrainingJob) -> None:
     work = TrainingJob(**{**vars(made), "deadline": time.time() + 1000}).open()
     progress = work.advance(1000.0)
     assert (progress.done, progress.stopped) == (True, False)
+
+
+def test_a_pack_that_is_ended_early_leaves_a_checkpoint(made: TrainingJob, study: Study) -> None:
+    ledger = Ledger(Store(made.store_uri), study.name)
+    work = made.open()
+    work.close()
+    assert ledger.read_checkpoint(made.pack.key) is None, "nothing was trained yet"
+    work = made.open()
+    work.advance(0.0)
+    work.advance(0.0)
+    work.close()
+    assert made.open().training.step == 2
+    finished = made.open()
+    while not finished.advance(10.0).done:
+        pass
+    finished.close()
+    assert ledger.read_checkpoint(made.pack.key) is None, "a finished pack leaves none"
+
+
+def test_a_step_that_broke_leaves_no_checkpoint(made: TrainingJob, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = made.open()
+    work.advance(0.0)
+    work.ledger.write_checkpoint(made.pack.key, work.training.state())
+    monkeypatch.setattr(work.training, "advance", lambda seconds: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        work.advance(0.0)
+    work.training.step = 7
+    work.close()
+    assert made.open().training.step == 1, "the last whole state counts"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [torch.OutOfMemoryError("CUDA out of memory"), MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")],
+)
+def test_memory_that_ends_is_told_from_other_errors(
+    made: TrainingJob, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(seconds: float) -> None:
+        raise error
+
+    work = made.open()
+    monkeypatch.setattr(work.training, "advance", fail)
+    with pytest.raises(TooLargeError):
+        work.advance(0.0)
+    monkeypatch.setattr(work.training, "advance", lambda seconds: torch.zeros(2) + torch.zeros(3))
+    with pytest.raises(RuntimeError):
+        work.advance(0.0)
+
+
+def test_a_checkpoint_that_cannot_be_written_does_not_stop_training(
+    made: TrainingJob, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise UnwritableError("no space left")
+
+    monkeypatch.setattr(jobs, "CHECKPOINT_SECONDS", -1.0)
+    work = made.open()
+    monkeypatch.setattr(work.ledger, "write_checkpoint", full)
+    with caplog.at_level(logging.WARNING):
+        assert work.advance(0.0).share > 0
+    assert "no space left" in caplog.text
+    monkeypatch.undo()
+
+
+def test_a_result_that_cannot_be_written_is_no_result(made: TrainingJob, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise UnwritableError("no space left")
+
+    work = made.open()
+    monkeypatch.setattr(work.ledger, "write", full)
+    with pytest.raises(UnwritableError):
+        work.advance(1000.0)

@@ -70,12 +70,21 @@ def test_checkpoints(ledger: Ledger, study: Study, caplog: pytest.LogCaptureFixt
     state = ledger.read_checkpoint(pack.key)
     assert state is not None
     assert torch.equal(state["a"], torch.arange(3.0))
-    ledger.store.write(f"checkpoints/toy/{pack.key}.safetensors", b"garbage")
-    with caplog.at_level(logging.WARNING):
-        assert ledger.read_checkpoint(pack.key) is None
-    assert "starts over" in caplog.text
+    name = f"checkpoints/toy/{pack.key}.checkpoint"
+    whole = ledger.store.read(name)
+    flipped = bytearray(whole)
+    flipped[-3] ^= 1  # in a weight: safetensors itself would not notice
+    for damaged in (b"garbage", whole[:-1], bytes(flipped), b""):
+        ledger.store.write(name, damaged)
+        with caplog.at_level(logging.WARNING):
+            assert ledger.read_checkpoint(pack.key) is None
+        assert "starts over" in caplog.text
+        assert ledger.store.read(f"{name}.damaged") == damaged
+        assert not ledger.store.exists(name)
+        caplog.clear()
+    ledger.write_checkpoint(pack.key, {"a": torch.arange(3.0)})
     ledger.write(pack.key, rows(study, pack.trials, lambda _: result(2.0)))
-    assert not ledger.store.exists(f"checkpoints/toy/{pack.key}.safetensors"), "a finished pack needs none"
+    assert not ledger.store.exists(f"checkpoints/toy/{pack.key}.checkpoint"), "a finished pack needs none"
 
 
 def test_what_mlflow_lacks(ledger: Ledger, study: Study) -> None:

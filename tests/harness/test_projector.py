@@ -34,9 +34,9 @@ class FakeTracker:
         self._check()
         return f"launch of {trials}"
 
-    def record(self, pack: str, trials: Any, parent: str | None) -> None:
+    def record(self, trials: Any, parent: str | None) -> None:
         self._check()
-        self.packs.append((pack, parent))
+        self.packs.append((trials["pack"].iloc[0], parent))
 
     def finish(self, run_id: str, status: str) -> None:
         self._check()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness import sweep
-from harness.errors import UserError
+from harness.errors import TooLargeError, UnwritableError, UserError
 from harness.ray_connection import Connection, Resources, require_reachable
 from harness.work import Progress
 
@@ -20,6 +20,7 @@ class ScriptedJob:
     name: str
     failures: int = 0
     kill: bool = False
+    error: type[Exception] = RuntimeError
 
     def open(self) -> "ScriptedWork":
         path = Path(self.folder) / self.name
@@ -28,7 +29,7 @@ class ScriptedJob:
         if len(path.read_text().splitlines()) <= self.failures:
             if self.kill:
                 os._exit(1)
-            raise RuntimeError(f"scripted failure of {self.name}")
+            raise self.error(f"scripted failure of {self.name}")
         return ScriptedWork()
 
 
@@ -59,6 +60,9 @@ class Recorder:
     def stopped(self, pack: str) -> None:
         raise AssertionError(f"{pack} stopped without a deadline")
 
+    def halved(self, pack: str, reason: str) -> None:
+        self.errors[f"halved {pack}"] = reason
+
     def failed(self, pack: str, error: str) -> None:
         self.errors[pack] = error
 
@@ -80,6 +84,15 @@ class Jobs:
 
     def settled(self, pack: str, failed: bool = False) -> None:
         self.ended[pack] = failed
+
+    def halve(self, pack: str) -> bool:
+        """A job of two lanes comes again as two of one, which memory holds."""
+        if not pack.endswith("2"):
+            return False
+        self.left |= {f"{pack}{half}": ScriptedJob(self.folder, f"{pack}{half}") for half in "ab"}
+        return True
+
+    folder = ""
 
 
 class Rounds(Jobs):
@@ -114,6 +127,37 @@ def test_a_job_that_waits_for_another(tmp_path: Path) -> None:
     with Connection(Resources("cpu", workers=2)) as connection:
         sweep.run(Rounds({name: ScriptedJob(str(tmp_path), name) for name in "ab"}), connection, heard)
     assert heard.done == ["a", "b"]
+
+
+def test_memory_that_does_not_hold_a_pack(tmp_path: Path) -> None:
+    """Told by the worker it is halved at once; a worker that dies without a word may have been ended for want of memory."""
+    jobs = {
+        "wide2": ScriptedJob(str(tmp_path), "wide2", failures=99, error=TooLargeError),
+        "dead2": ScriptedJob(str(tmp_path), "dead2", failures=99, kill=True),
+        "one": ScriptedJob(str(tmp_path), "one", failures=99, error=TooLargeError),
+    }
+    heard, queue = Recorder(), Jobs(jobs)
+    queue.folder = str(tmp_path)
+    with Connection(Resources("cpu", workers=2)) as connection:
+        sweep.run(queue, connection, heard)
+    assert sorted(heard.done) == ["dead2a", "dead2b", "wide2a", "wide2b"]
+    assert heard.errors["halved wide2"] == "scripted failure of wide2"
+    assert sweep.is_death(heard.errors["halved dead2"])
+    assert heard.errors["one"] == "scripted failure of one"
+    opened = {name: len((tmp_path / name).read_text().splitlines()) for name in jobs}
+    assert opened == {"wide2": 1, "dead2": 1 + sweep.RETRIES, "one": 1}
+
+
+def test_a_store_that_takes_nothing_ends_the_run(tmp_path: Path) -> None:
+    jobs = {"full": ScriptedJob(str(tmp_path), "full", failures=99, error=UnwritableError)}
+    jobs |= {f"later{index}": ScriptedJob(str(tmp_path), f"later{index}") for index in range(20)}
+    with (
+        Connection(Resources("cpu", workers=1)) as connection,
+        pytest.raises(UnwritableError, match="scripted failure of full"),
+    ):
+        sweep.run(Jobs(jobs), connection, Recorder())
+    opened = [path for path in tmp_path.iterdir() if path.name.startswith("later")]
+    assert len(opened) < 5, "what could not be written is not trained"
 
 
 def test_an_address_where_no_ray_is() -> None:

@@ -37,7 +37,7 @@ def runs(uri: str, query: str = "") -> list:
 
 def test_a_launch_and_its_trials(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
     parent = tracker.launch("laptop", {"git_commit": "abc", "device": "x"}, 3)
-    tracker.record("p1", trials, parent)
+    tracker.record(trials, parent)
     tracker.finish(parent, "FINISHED")
     children = runs(uri, f"tags.`{PARENT}` = '{parent}'")
     assert len(children) == 3
@@ -53,7 +53,7 @@ def test_a_launch_and_its_trials(tracker: Tracker, uri: str, trials: pd.DataFram
 
 
 def test_curves_have_their_steps_and_leave_out_what_is_not_finite(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
-    tracker.record("p1", trials, None)
+    tracker.record(trials, None)
     history = MlflowClient(tracking_uri=uri).get_metric_history(runs(uri)[0].info.run_id, "train/loss")
     assert [(point.step, point.value) for point in history] == [(10, 3.0)]
 
@@ -61,10 +61,10 @@ def test_curves_have_their_steps_and_leave_out_what_is_not_finite(tracker: Track
 def test_both_ways_into_a_database_leave_the_same(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
     """The tables that are written at once against MLflow's own client, as MLflow reads them back."""
     parent = tracker.launch("laptop", {}, 3)
-    tracker.record("p1", trials, parent)
+    tracker.record(trials, parent)
     assert tracker.tables is not None
-    tracker.tables = None
-    tracker.record("p2", trials.assign(pack="p2"), parent)
+    tracker.tables, tracker._digests = None, set()  # else they would be known to be there
+    tracker.record(trials.assign(pack="p2"), parent)
     client = MlflowClient(tracking_uri=uri)
 
     def content(pack: str) -> list[tuple]:
@@ -90,18 +90,44 @@ def test_tables_of_another_shape_are_left_to_the_client(tracker: Tracker, uri: s
             raise ProgrammingError("no such column", None, Exception())
 
     tracker.tables = Changed()
-    tracker.record("p1", trials, None)
+    tracker.record(trials, None)
     assert len(runs(uri)) == 3
     assert {run.info.status for run in runs(uri)} == {"FINISHED"}
 
 
 def test_recording_twice_changes_nothing(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
-    tracker.record("p1", trials.iloc[:2], None)
-    tracker.record("p1", trials, None)
-    tracker.record("p1", trials, None)
+    tracker.record(trials.iloc[:2], None)
+    tracker.record(trials, None)
+    tracker.record(trials, None)
     assert len(runs(uri)) == 3
     history = MlflowClient(tracking_uri=uri).get_metric_history(runs(uri)[0].info.run_id, "train/lr")
     assert len(history) == 2
+
+
+def test_a_trial_of_two_packs_is_there_once(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
+    tracker.record(trials.iloc[:2], None)
+    Tracker(tracker.uri, study).record(trials.assign(pack="p2"), None)
+    assert sorted(run.data.tags["folklore.digest"] for run in runs(uri)) == sorted(trials["digest"])
+
+
+def test_a_server_that_fails_half_way_gets_each_trial_once(
+    tracker: Tracker, uri: str, trials: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tracker.tables = None
+    whole, calls = tracker.client.log_batch, []
+
+    def fails_once(*arguments: object, **named: object) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise ConnectionError("away")
+        whole(*arguments, **named)
+
+    monkeypatch.setattr(tracker.client, "log_batch", fails_once)
+    with pytest.raises(ConnectionError):
+        tracker.record(trials, None)
+    tracker.record(trials, None)
+    assert sorted(run.data.tags["folklore.digest"] for run in runs(uri)) == sorted(trials["digest"])
+    assert {run.info.status for run in runs(uri)} == {"FINISHED"}
 
 
 def test_what_a_crash_left_behind_is_closed(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
@@ -114,7 +140,7 @@ def test_what_a_crash_left_behind_is_closed(tracker: Tracker, uri: str, study: S
     status = {run.info.run_id: run.info.status for run in runs(uri)}
     assert status == {alive: "RUNNING", going: "RUNNING", dead: "KILLED"}
     assert half.info.run_id not in status
-    tracker.record("p1", trials, None)
+    tracker.record(trials, None)
     assert len(runs(uri, "tags.`folklore.kind` = 'trial' and attributes.status = 'FINISHED'")) == 3
 
 
