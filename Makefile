@@ -16,7 +16,7 @@ READY := $(VENV)/.ready
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true
 
-.PHONY: help setup studies bench test lint check reports mlflow doctor clean
+.PHONY: help setup studies bench chaos test lint check reports mlflow doctor clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -42,6 +42,9 @@ study-%: $(READY) ## run a study, judge it and write its page, e.g. make study-w
 
 studies: $(READY) ## run all seven studies, e.g. make studies SCALE=gpu ARGS='--budget 9m'
 	@$(BIN)/folklore run --all $(if $(SCALE),--scale $(SCALE)) $(ARGS)
+
+chaos: $(READY) ## strike runs 100 times at random moments, and see that nothing is lost (about an hour)
+	@$(BIN)/python -m tests.chaos $(ARGS)
 
 bench: $(READY) ## measure the engine and the harness, into tests/benchmarks/results (40 minutes on 2 cores)
 	@$(BIN)/python -m tests.benchmarks

@@ -33,6 +33,9 @@ def main() -> None:
     except Exception as error:
         code = _shown(error)
     sys.stdout.flush()
+    # All is done: what is left of this process cannot be interrupted any more.
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.SIG_IGN)
     if code == INTERRUPTED:
         # Ray's threads may crash an interpreter that was interrupted as it shuts down; everything is closed by now.
         os._exit(_code())

@@ -154,6 +154,7 @@ class _Listener:
 
     def __init__(self, parts: Sequence[StudyRun]):
         self.parts = parts
+        self.told: set[str] = set()
 
     def progress(self, pack: str, progress: Progress) -> None:
         if (part := self._owner(pack)) is not None:
@@ -168,7 +169,9 @@ class _Listener:
         """At the deadline: what is left goes on from its checkpoint."""
 
     def halved(self, pack: str, reason: str) -> None:
-        log.warning("memory did not hold pack %s (%s): its trials are tried in packs half as wide", pack, reason[:200])
+        if reason not in self.told:
+            self.told.add(reason)
+            log.warning("memory did not hold a pack (%s): its trials are tried in packs half as wide", reason[:200])
 
     def failed(self, pack: str, error: str) -> None:
         if (part := self._owner(pack)) is not None:

@@ -4,8 +4,10 @@ Ray's own experiment state is thrown away at the end: the ledger says what is do
 because starting one costs seconds.
 """
 
+import logging
 import os
 import tempfile
+from dataclasses import replace
 from typing import Any
 
 from harness.ray_connection import Connection  # isort: skip  (sets Ray's switches, which ray.tune reads when it is imported)
@@ -25,15 +27,32 @@ RETRIES = 2
 REPORT_SECONDS = 1.0
 
 
+class Notes(logging.Handler):
+    """Keeps what is logged in a worker, whose own output nobody reads."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
+
+    def taken(self) -> tuple[str, ...]:
+        messages, self.messages = self.messages, []
+        return tuple(messages)
+
+
 class PackTrainable(tune.Trainable):
     """Opens the job its config holds and advances it; a reused actor is given the next job by reset_config."""
 
     def setup(self, config: dict[str, Any]) -> None:
         self.job: Job = config["job"]
         self.work: Work | None = None
+        self.notes = Notes()
+        logging.getLogger("harness").addHandler(self.notes)
 
     def step(self) -> dict[str, Any]:
-        progress = self._advance()
+        progress = replace(self._advance(), notes=self.notes.taken())
         return {"progress": progress, "done": progress.ended}
 
     def _advance(self) -> Progress:

@@ -30,6 +30,7 @@ class RunView:
         self.share = dict.fromkeys(packs, 0.0)
         self.done: set[str] = set()
         self.given_up: set[str] = set()
+        self.told: set[str] = set()
         self.best: tuple[float, str] | None = None
         # The rate counts from the first report: what passed before was Ray starting.
         self.first_report: tuple[float, float] | None = None
@@ -59,6 +60,10 @@ class RunView:
         self.share.pop(pack, None)
 
     def progress(self, pack: str, progress: Progress) -> None:
+        for note in progress.notes:
+            if note not in self.told:
+                self.told.add(note)
+                self.console.print(note, highlight=False, markup=False, soft_wrap=True)
         self.share[pack] = progress.share
         if self.first_report is None:
             self.first_report = (self.clock(), self.trials_done)

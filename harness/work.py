@@ -9,7 +9,7 @@ class Progress:
     """What a worker reports about its pack; `share` of its steps are done.
 
     stopped: it ends here, at its deadline. too_large: it ends here, for memory did not hold it; says why. unwritable: it ends
-    here, for the store takes nothing; says why.
+    here, for the store takes nothing; says why. notes: what the worker would tell a person.
     """
 
     done: bool
@@ -20,6 +20,7 @@ class Progress:
     stopped: bool = False
     too_large: str = ""
     unwritable: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def ended(self) -> bool:

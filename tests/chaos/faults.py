@@ -1,0 +1,261 @@
+"""What is done to a run: each fault waits for a moment drawn from the seed, and strikes.
+
+A fault raises AssertionError where the run answers otherwise than it promises; what becomes of the trials is compared later.
+"""
+
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.chaos.scene import RUN_SECONDS, Run, Scene
+
+FINE, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 2, 130, 143
+# A preempted machine leaves so long between SIGTERM and the end.
+TERMINATION_SECONDS = 10.0
+FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
+
+Fault = Callable[[Scene, Run, random.Random], str]
+
+
+def wait_for(run: Run, condition: Callable[[], bool], seconds: float = RUN_SECONDS) -> bool:
+    """Whether it came true before the run ended."""
+    deadline = time.monotonic() + seconds
+    while not run.over and time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def trained(scene: Scene) -> int:
+    return len(scene.lane_steps()[1])
+
+
+def some_moment(scene: Scene, run: Run, draw: random.Random) -> str:
+    """Waits for a moment of a phase that is drawn: while it starts, in the middle of packs, between ledger and MLflow, while
+    it reports. Says which."""
+    phase = draw.choice(["starting", "training", "training", "projecting", "reporting"])
+    before, packs = trained(scene), len(scene.ledger.packs())
+    if phase == "starting":
+        wait_for(run, lambda: False, draw.uniform(0.1, 12.0))
+    elif phase == "training":
+        wait_for(run, lambda: trained(scene) > before)
+        wait_for(run, lambda: False, draw.uniform(0.0, 6.0))
+    elif phase == "projecting":
+        wait_for(run, lambda: len(scene.ledger.packs()) > packs)
+    else:
+        wait_for(run, lambda: scene.complete)
+        wait_for(run, lambda: False, draw.uniform(0.0, 3.0))
+    return phase
+
+
+def driver_killed(scene: Scene, run: Run, draw: random.Random) -> str:
+    phase = some_moment(scene, run, draw)
+    run.kill()
+    return phase
+
+
+def driver_terminated(scene: Scene, run: Run, draw: random.Random) -> str:
+    """SIGTERM: out within ten seconds, with a code of its own and no traceback; packs in flight leave checkpoints."""
+    phase = some_moment(scene, run, draw)
+    code, seconds = _stopped(run, signal.SIGTERM)
+    unheard = code == -signal.SIGTERM and not run.text  # Python itself was still starting
+    assert unheard or code in (TERMINATED, FINE), f"SIGTERM while {phase}: exit code {code}\n{run.text[-2000:]}"
+    assert seconds < TERMINATION_SECONDS, f"SIGTERM while {phase}: {seconds:.1f} s to end"
+    return f"{phase}, {seconds:.1f} s"
+
+
+def driver_interrupted(scene: Scene, run: Run, draw: random.Random) -> str:
+    phase = some_moment(scene, run, draw)
+    code, seconds = _stopped(run, signal.SIGINT)
+    unheard = code == -signal.SIGINT and not run.text
+    assert unheard or code in (INTERRUPTED, FINE), f"SIGINT while {phase}: exit code {code}\n{run.text[-2000:]}"
+    return f"{phase}, {seconds:.1f} s"
+
+
+def _stopped(run: Run, how: signal.Signals) -> tuple[int, float]:
+    started = time.monotonic()
+    run.process.send_signal(how)
+    code = run.wait(60.0)
+    assert "Traceback" not in run.text, run.text[-3000:]
+    return code, time.monotonic() - started
+
+
+def ledger_damaged(scene: Scene, run: Run, draw: random.Random) -> str:
+    """The driver is killed, and a file of the ledger loses its end or a bit; the next start sets it aside."""
+    packs = draw.randint(1, 4)
+    wait_for(run, lambda: len(scene.ledger.packs()) >= packs)
+    run.kill()
+    files = sorted((scene.store_path / "ledger/chaos").glob("*.parquet"))
+    for file in draw.sample(files, min(1, len(files))):
+        _damage(file, draw)
+        scene.expected.append(f"{file.name} does not match its checksum")
+    return f"one of {len(files)}"
+
+
+def checkpoint_damaged(scene: Scene, run: Run, draw: random.Random) -> str:
+    """Checkpoints that SIGTERM left lose their end or a bit; the next start sets them aside."""
+    before = trained(scene)
+    wait_for(run, lambda: trained(scene) > before)
+    _stopped(run, signal.SIGTERM)
+    files = sorted((scene.store_path / "checkpoints/chaos").glob("*.checkpoint"))
+    for file in files:
+        _damage(file, draw)
+    if files:
+        scene.expected.append(f"{files[0].name} does not match its checksum")
+    return f"{len(files)} checkpoints"
+
+
+def store_full(scene: Scene, run: Run, draw: random.Random) -> str:
+    """The disk fills up: the run ends with a line; with room again the same command goes on."""
+    return _unwritable(scene, run, draw, _fill)
+
+
+def store_read_only(scene: Scene, run: Run, draw: random.Random) -> str:
+    return _unwritable(scene, run, draw, _make_read_only)
+
+
+def clock_moved_back(scene: Scene, run: Run, draw: random.Random) -> str:
+    """The next run goes by a clock of yesterday."""
+    run.kill()
+    scene.next_environment = {"LD_PRELOAD": str(FAKETIME), "FAKETIME": "-1d", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    return "the next run is of yesterday"
+
+
+def worker_killed(scene: Scene, run: Run, draw: random.Random) -> str:
+    """Its pack is tried again; the run goes on."""
+    before = trained(scene)
+    wait_for(run, lambda: trained(scene) > before)
+    wait_for(run, lambda: False, draw.uniform(0.0, 2.0))
+    victims = run.workers()
+    for victim in draw.sample(victims, min(1, len(victims))):
+        victim.kill()
+    return f"one of {len(victims)}"
+
+
+def started_twice(scene: Scene, run: Run, draw: random.Random) -> str:
+    """The second one is refused in a line; the first does not notice."""
+    wait_for(run, lambda: (scene.store_path / "running/chaos.json").exists())
+    wait_for(run, lambda: False, draw.uniform(0.5, 5.0))
+    second = scene.start()
+    code = second.wait()
+    if run.over:
+        return "the first had ended"
+    assert code == BAD_INPUT, second.text
+    assert "is being run into this store by" in second.text
+    assert len(second.text.strip().splitlines()) == 1, second.text
+    return "refused"
+
+
+def mlflow_locked(scene: Scene, run: Run, draw: random.Random) -> str:
+    """Somebody else holds MLflow's database for some seconds."""
+    before = trained(scene)
+    wait_for(run, lambda: trained(scene) > before and scene.database.exists())
+    seconds = draw.uniform(1.0, 8.0)
+    if scene.database.exists():
+        connection = sqlite3.connect(scene.database, isolation_level=None, timeout=60.0)
+        connection.execute("BEGIN EXCLUSIVE")
+        wait_for(run, lambda: False, seconds)
+        connection.execute("ROLLBACK")
+        connection.close()
+    return f"{seconds:.0f} s"
+
+
+def memory_used_up(scene: Scene, run: Run, draw: random.Random) -> str:
+    """From some moment on memory holds two lanes, for the rest of this run: packs are halved until they fit."""
+    before = trained(scene)
+    wait_for(run, lambda: trained(scene) > before)
+    scene.memory.touch()
+    noticed = wait_for(run, lambda: "did not hold" in run.text, 20.0)
+    return "halved" if noticed else "nothing was left to train"
+
+
+def _unwritable(scene: Scene, run: Run, draw: random.Random, strike: Callable[[Path], Callable[[], object]]) -> str:
+    """The run so far is killed: its store goes to a small disk, where another one is struck."""
+    run.kill()
+    with _small_disk(scene.store_path):
+        run = scene.start()
+        before = trained(scene)
+        wait_for(run, lambda: trained(scene) > before)
+        wait_for(run, lambda: False, draw.uniform(0.0, 3.0))
+        mend = strike(scene.store_path)
+        code = run.wait()
+        mend()
+        assert "Traceback" not in run.text, run.text[-3000:]
+        if code != FINE:
+            assert code == BAD_INPUT, f"exit code {code}\n{run.text[-3000:]}"
+            assert "cannot be written" in run.text, run.text
+    return f"exit code {code}"
+
+
+def _fill(store: Path) -> Callable[[], object]:
+    filler = store / "filler"
+    with filler.open("wb") as file:
+        try:
+            while True:
+                file.write(b"\0" * 65536)
+                file.flush()
+        except OSError:
+            pass
+    return filler.unlink
+
+
+def _make_read_only(store: Path) -> Callable[[], object]:
+    for _ in range(200):  # refused while a file is open for writing
+        if subprocess.run(["mount", "-o", "remount,ro", str(store)], capture_output=True).returncode == 0:
+            break
+        time.sleep(0.02)
+    return lambda: subprocess.run(["mount", "-o", "remount,rw", str(store)], check=True)
+
+
+@contextmanager
+def _small_disk(store: Path) -> Iterator[None]:
+    """The store on a small disk of its own for the time being; what is written there stays."""
+    aside = store.with_name("aside")
+    if store.exists():
+        store.rename(aside)
+    store.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(store)], check=True)
+    try:
+        if aside.exists():
+            shutil.copytree(aside, store, dirs_exist_ok=True)
+            shutil.rmtree(aside)
+        yield
+    finally:
+        shutil.copytree(store, aside, dirs_exist_ok=True)
+        subprocess.run(["umount", "-l", str(store)], check=True)
+        store.rmdir()
+        aside.rename(store)
+
+
+def _damage(file: Path, draw: random.Random) -> None:
+    content = bytearray(file.read_bytes())
+    if draw.random() < 0.5:
+        content = content[: draw.randrange(len(content))]
+    else:
+        content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+    file.write_bytes(content)
+
+
+def ends_well(run: Run) -> None:
+    assert run.wait() == FINE, f"exit code {run.process.returncode}\n{run.text[-3000:]}"
+    assert not re.search("Traceback", run.text), run.text[-3000:]
+
+
+def can_mount() -> bool:
+    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0
+
+
+# Struck while a run goes on; it must not end by it.
+PASSING: tuple[Fault, ...] = (worker_killed, started_twice, mlflow_locked, memory_used_up)
+# What ends a run.
+ENDING: tuple[Fault, ...] = (driver_killed, driver_terminated, driver_interrupted, ledger_damaged, checkpoint_damaged)
+WITH_MOUNTS: tuple[Fault, ...] = (store_full, store_read_only)

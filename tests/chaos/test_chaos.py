@@ -1,0 +1,14 @@
+"""A short version of `make chaos`: whatever is struck, every trial ends with one result, the undisturbed one."""
+
+from pathlib import Path
+
+from tests.chaos import campaign
+
+
+def test_nothing_is_lost_and_nothing_is_doubled(tmp_path: Path) -> None:
+    said: list[str] = []
+    kinds = ["worker_killed", "memory_used_up", "driver_terminated", "ledger_damaged"]
+    totals = campaign.run(4, 20, said.append, tmp_path, kinds)
+    assert totals.fine, "\n".join([*said, *totals.problems])
+    assert totals.injections == 4
+    assert totals.line.startswith("chaos: 4 injections, 0 lost, 0 doubled, ")
