@@ -13,8 +13,11 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from harness.errors import UserError, invalid, unknown
+from harness.errors import UserError, invalid, one_line, unknown
 from harness.spec import Claim, Document, Study
+
+# More than a hundred times the largest of ours.
+LARGEST_STUDY_BYTES = 8 << 20
 
 STUDIES, REGISTER, EXTENSIONS = "folklore.studies", "folklore.register", "folklore.extensions"
 
@@ -85,13 +88,17 @@ def _modules() -> Iterator[tuple[str, str]]:
 
 def _study_from_file(path: Path) -> Study:
     try:
+        if path.stat().st_size > LARGEST_STUDY_BYTES:
+            raise UserError(f"study file {path}: larger than {LARGEST_STUDY_BYTES >> 20} MiB, which no study is")
         text = path.read_text(encoding="utf-8")
         content = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
     except OSError as error:
         raise UserError(f"study file {path}: cannot be read ({error.strerror})") from None
-    except (ValueError, yaml.YAMLError) as error:
-        raise UserError(f"study file {path}: not valid {path.suffix[1:]} ({' '.join(str(error).split())})") from None
+    except (ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
+        raise UserError(f"study file {path}: not valid {path.suffix[1:]} ({one_line(error)[:200]})") from None
     try:
         return Study.model_validate(content)
     except ValidationError as error:
         raise invalid(f"study file {path}", error) from None
+    except RecursionError:
+        raise UserError(f"study file {path}: nested too deep for a study") from None

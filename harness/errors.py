@@ -6,9 +6,15 @@ from collections.abc import Iterable
 
 from pydantic import ValidationError
 
+# A message that quotes what it was given quotes so much of it at most.
+LONGEST_MESSAGE = 2000
+
 
 class UserError(ValueError):
     """Bad input or an unusable environment. The command line prints its one line and exits with 2."""
+
+    def __init__(self, message: str):
+        super().__init__(printable(message)[:LONGEST_MESSAGE])
 
 
 class UnwritableError(UserError):
@@ -22,6 +28,11 @@ class TooLargeError(Exception):
 def one_line(error: BaseException) -> str:
     """An error's message on one line, without the secrets of addresses in it."""
     return masked(" ".join(str(error).split())) or type(error).__name__
+
+
+def printable(text: str) -> str:
+    """One line without characters that steer a terminal or turn the direction of writing: they are spelled out."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
 
 
 def masked(text: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness import catalog
-from harness.errors import unknown
+from harness.errors import UserError, unknown
 from harness.lease import leases
 from harness.ledger import Ledger
 from harness.options import Options
@@ -108,7 +108,7 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
         out.print(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials", highlight=False)
         if not each.left:
             out.print("nothing to train: all trials are in the ledger")
-            sync(each.plan.study, options, each.ledger)
+            _sync_if_it_can(each, options)
             continue
         out.print(
             f"training {facts['trials_left']} trials in about {facts['packs_left']} packs on {facts['workers']} workers,"
@@ -121,6 +121,14 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
     from harness.campaign import most_valuable_first, train
 
     return train(most_valuable_first(left), options, RunView({}), deadline)
+
+
+def _sync_if_it_can(ready: Prepared, options: Options) -> None:
+    """An MLflow that is away keeps nobody from the verdicts."""
+    try:
+        sync(ready.plan.study, options, ready.ledger)
+    except UserError as error:
+        err.print(f"{error}: `folklore sync` completes it later", highlight=False, markup=False, soft_wrap=True)
 
 
 def _print_what_is_left(ready: Sequence[Prepared]) -> bool:

@@ -10,7 +10,9 @@ import math
 import os
 import urllib.error
 import urllib.request
+import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,7 @@ log = logging.getLogger(__name__)
 # Limits of MLflow's log_batch.
 METRICS_A_BATCH, PARAMS_A_BATCH = 1000, 100
 CONNECT_SECONDS = 5.0
+SQLITE = "sqlite:///"
 DATABASES = ("sqlite:", "postgresql", "mysql", "mssql")
 
 # curve column -> (step column, name in MLflow)
@@ -68,7 +71,7 @@ PARENT, LAUNCHER = "mlflow.parentRunId", "folklore.launcher"
 
 
 def default_uri(store_root: Path) -> str:
-    return f"sqlite:///{store_root / 'mlflow.db'}"
+    return f"{SQLITE}{store_root / 'mlflow.db'}"
 
 
 class Tracker:
@@ -78,6 +81,8 @@ class Tracker:
         _require_reachable(uri)
         self.uri, self.study = uri, study
         try:
+            if uri.startswith(SQLITE):
+                _make_database(Path(uri.removeprefix(SQLITE)))
             self.client = MlflowClient(tracking_uri=uri)
             experiment = self.client.get_experiment_by_name(study.name)
             location = str(artifacts / study.name) if artifacts else None
@@ -261,6 +266,19 @@ def _is_alive(launcher: str) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def _make_database(path: Path) -> None:
+    """A new database, whole or not at all: ended in the middle of MLflow's migrations, it could never be opened again."""
+    if path.exists():
+        return
+    draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}.new")
+    try:
+        MlflowClient(tracking_uri=f"{SQLITE}{draft}").search_experiments(max_results=1)
+        with suppress(FileExistsError):  # made by another process meanwhile
+            os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _require_reachable(uri: str) -> None:

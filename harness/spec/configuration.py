@@ -19,12 +19,14 @@ class Workload(Spec):
 
     model: Literal["gpt", "mlp", "cnn"] = "gpt"
     dataset: str = "python-docs"
-    width: int = Field(default=32, ge=1, le=1_000_000)
-    depth: int = Field(default=2, ge=1, le=1000)
-    heads: int = Field(default=2, ge=1)
-    context: int = Field(default=32, ge=2, description="tokens a sequence")
+    width: int = Field(default=32, ge=1, le=1_000_000, strict=True)
+    depth: int = Field(default=2, ge=1, le=1000, strict=True)
+    heads: int = Field(default=2, ge=1, le=10_000, strict=True)
+    context: int = Field(default=32, ge=2, le=10_000_000, strict=True, description="tokens a sequence")
     parametrization: Literal["standard", "mup"] = "standard"
-    base_width: int = Field(default=32, ge=1, description="muP: the width at which both parametrizations are the same")
+    base_width: int = Field(
+        default=32, ge=1, le=1_000_000, strict=True, description="muP: the width at which both parametrizations are the same"
+    )
     zero_readout: bool = Field(default=False, description="start the readout at zero")
     feature_scale: float = Field(default=1.0, gt=0, description="what the features are multiplied by, as if not normalized")
     label_noise: float = Field(
@@ -56,10 +58,14 @@ class Training(Spec):
     decay_fraction: float = Field(default=0.2, gt=0, le=1, description="share of the run that decays; 'warmup_stable_decay'")
     ramp_start: float = Field(default=1e-6, gt=0, lt=1, description="first LR as a share of the last; schedule 'exponential'")
     patience: int = Field(
-        default=4, ge=0, description="evaluations without improvement before a drop; schedule 'reduce_on_plateau'"
+        default=4,
+        ge=0,
+        le=1_000_000,
+        strict=True,
+        description="evaluations without improvement before a drop; schedule 'reduce_on_plateau'",
     )
-    batch_size: int = Field(default=8, ge=2, description="sequences a step")
-    steps: int = Field(default=300, ge=2, le=10_000_000)
+    batch_size: int = Field(default=8, ge=2, le=100_000_000, strict=True, description="sequences a step")
+    steps: int = Field(default=300, ge=2, le=10_000_000, strict=True)
     beta1: float = Field(default=0.9, ge=0, lt=1)
     beta2: float = Field(default=0.999, ge=0, lt=1)
     epsilon: float = Field(default=1e-8, ge=0)
@@ -73,7 +79,9 @@ class Training(Spec):
     precision: PrecisionName = Field(default="fp32", description="of products and activations; weights are kept in fp32")
     loss_scaling: Literal["none", "static", "dynamic"] = "none"
     loss_scale: float = Field(default=2.0**16, gt=0, description="static: the scale; dynamic: where it starts")
-    scale_growth_interval: int = Field(default=2000, ge=1, description="finite steps before a dynamic scale doubles")
+    scale_growth_interval: int = Field(
+        default=2000, ge=1, le=10_000_000, strict=True, description="finite steps before a dynamic scale doubles"
+    )
 
     @model_validator(mode="after")
     def _fractions_fit(self) -> Self:
@@ -96,13 +104,29 @@ class Training(Spec):
 class Measurement(Spec):
     """What is measured while training. Probed steps also see half their batch, for the variance of the gradient."""
 
-    probes: int = Field(default=20, ge=2, description="probed steps, evenly spread; the first 1% of steps come on top")
-    evaluations: int = Field(
-        default=4, ge=1, description="passes over the validation sample, evenly spread, last one at the end"
+    probes: int = Field(
+        default=20,
+        ge=2,
+        le=1_000_000,
+        strict=True,
+        description="probed steps, evenly spread; the first 1% of steps come on top",
     )
-    evaluation_examples: int = Field(default=64, ge=1, description="sequences of the validation sample")
-    final_examples: int = Field(default=128, ge=1, description="sequences of the final validation and test samples")
-    curve_points: int = Field(default=100, ge=1, le=10_000, description="points kept of a curve that has one a step")
+    evaluations: int = Field(
+        default=4,
+        ge=1,
+        le=1_000_000,
+        strict=True,
+        description="passes over the validation sample, evenly spread, last one at the end",
+    )
+    evaluation_examples: int = Field(
+        default=64, ge=1, le=1_000_000_000, strict=True, description="sequences of the validation sample"
+    )
+    final_examples: int = Field(
+        default=128, ge=1, le=1_000_000_000, strict=True, description="sequences of the final validation and test samples"
+    )
+    curve_points: int = Field(
+        default=100, ge=1, le=10_000, strict=True, description="points kept of a curve that has one a step"
+    )
     underflow: bool = Field(
         default=False, description="on probed steps, the share of gradients that FP16 would flush to zero, by loss scale"
     )

@@ -469,7 +469,7 @@ def arms_of(observable: Spec) -> set[str]:
     """Every arm an observable reads."""
     found: set[str] = set()
     for leaf in leaves(observable):
-        found |= {name for field in ARM_FIELDS if (name := getattr(leaf, field, None))}
+        found |= {name for field in ARM_FIELDS if (name := getattr(leaf, field, None)) is not None}
         found |= set(getattr(leaf, "best_of", ()))
         if isinstance(leaf, ActivationSlope | CriticalBatch | HyperbolaError | DoublingGain):
             found |= {arm for _, arm in leaf.points}

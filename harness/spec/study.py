@@ -48,7 +48,7 @@ class Scale(Spec):
     workload: dict[str, Value] = {}
     training: dict[str, Value] = {}
     measurement: dict[str, Value] = {}
-    examples: int | None = Field(default=None, ge=1, description="as Study.examples")
+    examples: int | None = Field(default=None, ge=1, le=10**15, strict=True, description="as Study.examples")
     factors: Factors = {}
     arm_factors: dict[str, Factors] = {}
     arm_settings: dict[str, dict[str, Value | tuple[float, ...]]] | None = Field(

@@ -162,7 +162,7 @@ class Campaign:
                     assert message in run.text, f"'{message}' is not in\n{run.text}"
         except (AssertionError, OSError, subprocess.SubprocessError) as error:
             self.totals.problems.append(f"{name}: {error}")
-            what.append(f"{name}: PROBLEM")
+            what.append(f"{name}: PROBLEM {error}")
             run.kill()
         scene.memory.unlink(missing_ok=True)
         trained_at = scene.lane_steps()[1][known:]

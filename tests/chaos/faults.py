@@ -135,7 +135,7 @@ def worker_killed(scene: Scene, run: Run, draw: random.Random) -> str:
     before = trained(scene)
     wait_for(run, lambda: trained(scene) > before)
     wait_for(run, lambda: False, draw.uniform(0.0, 2.0))
-    victims = run.workers()
+    victims = scene.workers()
     for victim in draw.sample(victims, min(1, len(victims))):
         victim.kill()
     return f"one of {len(victims)}"

@@ -69,14 +69,6 @@ class Run:
     def text(self) -> str:
         return self.output.read_text(errors="replace")
 
-    def workers(self) -> list[psutil.Process]:
-        """Ray's processes that train, of this run."""
-        try:
-            children = psutil.Process(self.process.pid).children(recursive=True)
-            return [child for child in children if "PackTrainable" in child.name() or "PackTrainable" in _command(child)]
-        except psutil.Error:
-            return []
-
 
 class Scene:
     """A store under `folder`; the same command is started again and again."""
@@ -129,6 +121,10 @@ class Scene:
             if run.wait() == 0:
                 return run.text
         raise AssertionError(f"four undisturbed runs did not finish it:\n{run.text[-3000:]}")
+
+    def workers(self) -> list[psutil.Process]:
+        """Ray's processes that train."""
+        return [each for each in psutil.process_iter() if "Trainable" in _command(each) and _is_of(each, self.folder, but=())]
 
     @property
     def complete(self) -> bool:
