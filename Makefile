@@ -64,9 +64,7 @@ reports: $(READY) ## write all pages again from stored and published trials, wit
 	@$(BIN)/folklore report
 
 mlflow: $(READY) ## browse the runs on http://127.0.0.1:5000
-	@test -f $(STORE)/mlflow.db || { echo "no runs in $(STORE) yet: make study-warmup first"; exit 2; }
-	@MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false $(BIN)/mlflow ui --host 127.0.0.1 --port $(PORT) \
-	  --backend-store-uri sqlite:///$(STORE)/mlflow.db
+	@$(BIN)/folklore mlflow --port $(PORT)
 
 doctor: $(READY) ## check this machine and installation
 	@$(BIN)/folklore doctor

@@ -246,6 +246,21 @@ def publish(
     judged.publish_verdicts([chosen])
 
 
+@app.command("mlflow")
+@one_line_errors
+def browse(
+    store: StoreUri = "results",
+    tracking: TrackingUri = None,
+    host: Annotated[str, typer.Option("--host", help="where others reach it only with --auth")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=1, max=65535)] = 5000,
+    auth: Annotated[bool, typer.Option("--auth", help="ask for accounts (MLflow's basic-auth)")] = False,
+) -> None:
+    """Browse the runs in MLflow, on this machine only unless it asks for accounts."""
+    from harness.mlflow_server import serve
+
+    serve(Options(store, tracking), host, port, auth)
+
+
 @app.command("lr-find")
 @one_line_errors
 def lr_find(

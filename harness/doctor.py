@@ -89,4 +89,4 @@ def _mlflow(options: Options) -> str:
 
 
 def _ray() -> str:
-    return f"imports ({importlib.import_module('harness.ray_connection').ray.__version__})"
+    return f"imports ({importlib.import_module('ray').__version__})"

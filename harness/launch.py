@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness import catalog
-from harness.errors import UserError, unknown
+from harness.errors import UserError, masked, unknown
 from harness.lease import leases
 from harness.ledger import Ledger
 from harness.options import Options
@@ -14,6 +14,7 @@ from harness.packing import shapes
 from harness.run import Prepared, datasets_named, default_scale, prepare, progress, sync
 from harness.spec import Study
 from harness.store import Store
+from harness.tracking_uri import require_known
 from harness.view import RunView, duration
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ FINE, FAILED, INTERRUPTED = 0, 1, 130
 
 def launch(studies: Sequence[Study], scale: str | None, options: Options, deadline: float | None) -> int:
     """Run some studies; returns the exit code."""
+    require_known(options.tracking)
     store = Store(options.store)
     store.check_writable()
     with leases(store, [study.name for study in studies]):
@@ -160,7 +162,7 @@ def _show(ready: Sequence[Prepared], store: Store, options: Options) -> None:
 
 def _browse(options: Options, store: Store) -> str:
     if options.tracking is not None:
-        return options.tracking
+        return masked(options.tracking)
     return (
         "make mlflow, then open http://127.0.0.1:5000"
         if store.is_local

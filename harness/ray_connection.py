@@ -2,6 +2,7 @@
 
 import logging
 import os
+import secrets
 import socket
 import threading
 from dataclasses import dataclass
@@ -16,8 +17,6 @@ os.environ.setdefault("RAY_CHDIR_TO_TRIAL_DIR", "0")
 os.environ.setdefault("TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S", "0")
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
-
-import ray
 
 CONNECT_SECONDS = 5.0
 
@@ -48,6 +47,8 @@ class Connection:
         self._thread = threading.Thread(target=self._keep, name="ray-connection", daemon=True)
 
     def __enter__(self) -> "Connection":
+        if self.resources.address is None:
+            _lock()
         self._thread.start()
         return self
 
@@ -62,6 +63,8 @@ class Connection:
             raise self.error
 
     def _keep(self) -> None:
+        import ray
+
         try:
             _connect(self.resources)
         except UserError as error:
@@ -73,6 +76,8 @@ class Connection:
 
 
 def _connect(resources: Resources) -> None:
+    import ray
+
     quiet: dict[str, Any] = {"logging_level": logging.CRITICAL, "log_to_driver": False}
     for name in ("ray.tune", "ray.train", "ray"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -84,6 +89,17 @@ def _connect(resources: Resources) -> None:
             ray.init(address=resources.address, **quiet)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise _no_cluster(resources.address, error) from None
+
+
+def _lock() -> None:
+    """Ray listens on all interfaces, and whoever reaches it may run code: only who holds this run's token is heard.
+
+    Ray reads it once, when it is imported.
+    """
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+    given = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys()
+    if os.environ["RAY_AUTH_MODE"] == "token" and not given:
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
 
 
 def require_reachable(address: str | None) -> None:

@@ -13,7 +13,7 @@ import torch
 
 from harness import cost, data, table
 from harness.cost import Estimate
-from harness.errors import UserError, one_line, unknown
+from harness.errors import UserError, masked, one_line, unknown
 from harness.ledger import Ledger
 from harness.machine import Device, available_memory_bytes, local_device
 from harness.options import Options
@@ -166,12 +166,13 @@ def sync(study: Study, options: Options, ledger: Ledger, everything: bool = Fals
         try:
             sink.project(pack)
         except Exception as error:  # whatever MLflow's backend raises
-            raise UserError(f"MLflow at {tracker.uri}: did not take pack {pack} ({one_line(error)[:200]})") from None
+            raise UserError(f"MLflow at {masked(tracker.uri)}: did not take pack {pack} ({one_line(error)[:200]})") from None
     return sink.projected
 
 
 def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
-    from harness.tracking import Tracker, default_uri
+    from harness.tracking import Tracker
+    from harness.tracking_uri import default_uri
 
     local = Path(store.root) if store.is_local else Path("results").absolute()
     if options.tracking is None:

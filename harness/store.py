@@ -16,9 +16,10 @@ class Store:
     def __init__(self, uri: str):
         self.uri = uri
         try:
-            self.files, root = fsspec.core.url_to_fs(uri)
+            # Listings are asked for anew each time: other processes write here.
+            self.files, root = fsspec.core.url_to_fs(uri, use_listings_cache=False)
         except (ImportError, ValueError) as error:
-            raise UserError(f"store {uri}: {one_line(error)}") from None
+            raise UserError(f"store {masked(uri)}: {one_line(error)}") from None
         if not uri:
             raise UserError("store '': name a folder or a URI with --store")
         self.is_local = isinstance(self.files, LocalFileSystem)
@@ -32,6 +33,9 @@ class Store:
         return self.root if self.is_local else self.uri
 
     def path(self, name: str) -> str:
+        """Where a file lies; a name that would lead out of the store is refused, wherever it came from."""
+        if name.startswith("/") or ".." in name.split("/"):
+            raise ValueError(f"the name {name!r} leads outside the store")
         return f"{self.root}/{name}"
 
     def check_writable(self) -> None:
@@ -54,8 +58,9 @@ class Store:
 
         Raises UnwritableError.
         """
+        path = self.path(name)
         try:
-            self._write(self.path(name), content)
+            self._write(path, content)
         except Exception as error:  # every backend has errors of its own
             raise UnwritableError(
                 f"store {masked(self.uri)}: cannot be written ({one_line(error)}); mend it or give another with --store:"

@@ -8,8 +8,6 @@ import json
 import logging
 import math
 import os
-import urllib.error
-import urllib.request
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -19,9 +17,10 @@ from typing import Any
 
 import pandas as pd
 
-from harness.errors import UserError, one_line
+from harness.errors import UserError, masked, one_line
 from harness.spec import Study, fingerprint
 from harness.table import CURVE_PREFIX
+from harness.tracking_uri import DATABASES, SQLITE, require_reachable
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "ERROR")
@@ -43,9 +42,6 @@ log = logging.getLogger(__name__)
 
 # Limits of MLflow's log_batch.
 METRICS_A_BATCH, PARAMS_A_BATCH = 1000, 100
-CONNECT_SECONDS = 5.0
-SQLITE = "sqlite:///"
-DATABASES = ("sqlite:", "postgresql", "mysql", "mssql")
 
 # curve column -> (step column, name in MLflow)
 CURVES = {
@@ -70,15 +66,11 @@ FINALS = {
 PARENT, LAUNCHER = "mlflow.parentRunId", "folklore.launcher"
 
 
-def default_uri(store_root: Path) -> str:
-    return f"{SQLITE}{store_root / 'mlflow.db'}"
-
-
 class Tracker:
     """Writes one study's launches and trials. Creates the database before anybody else opens it."""
 
     def __init__(self, uri: str, study: Study, artifacts: Path | None = None):
-        _require_reachable(uri)
+        require_reachable(uri)
         self.uri, self.study = uri, study
         try:
             if uri.startswith(SQLITE):
@@ -91,7 +83,7 @@ class Tracker:
             self._digests: set[str] | None = None
         except Exception as error:  # MLflow lets the errors of its databases and of HTTP through
             raise UserError(
-                f"MLflow at {uri}: cannot be used ({one_line(error)[:200]}); give another with --tracking"
+                f"MLflow at {masked(uri)}: cannot be used ({one_line(error)[:200]}); give another with --tracking"
             ) from None
 
     @property
@@ -279,14 +271,3 @@ def _make_database(path: Path) -> None:
             os.link(draft, path)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _require_reachable(uri: str) -> None:
-    """An MLflow server that does not answer its health check within seconds is an error now, not in the middle."""
-    if not uri.startswith(("http://", "https://")):
-        return
-    try:
-        with urllib.request.urlopen(uri.rstrip("/") + "/health", timeout=CONNECT_SECONDS):
-            pass
-    except (urllib.error.URLError, OSError, ValueError) as error:
-        raise UserError(f"no MLflow server at {uri} ({one_line(error)}); start it, or leave --tracking out") from None

@@ -4,6 +4,9 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
+# Ray reads its token when it is imported, and here one process starts Ray several times.
+os.environ.setdefault("RAY_AUTH_MODE", "token")
+os.environ.setdefault("RAY_AUTH_TOKEN", "0123456789abcdef" * 4)
 
 import numpy as np
 import pytest

@@ -71,10 +71,6 @@ def _available(totals: Totals) -> list[str]:
         names += [fault.__name__ for fault in faults.WITH_MOUNTS]
     else:
         totals.skipped.append("a store that is full or read-only (this user cannot mount a small disk)")
-    if faults.FAKETIME.exists():
-        names.append("clock_moved_back")
-    else:
-        totals.skipped.append("a clock moved back (libfaketime is not installed)")
     return names
 
 

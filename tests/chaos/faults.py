@@ -20,7 +20,6 @@ from tests.chaos.scene import RUN_SECONDS, Run, Scene
 FINE, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 2, 130, 143
 # A preempted machine leaves so long between SIGTERM and the end.
 TERMINATION_SECONDS = 10.0
-FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
 
 Fault = Callable[[Scene, Run, random.Random], str]
 
@@ -126,7 +125,7 @@ def store_read_only(scene: Scene, run: Run, draw: random.Random) -> str:
 def clock_moved_back(scene: Scene, run: Run, draw: random.Random) -> str:
     """The next run goes by a clock of yesterday."""
     run.kill()
-    scene.next_environment = {"LD_PRELOAD": str(FAKETIME), "FAKETIME": "-1d", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    scene.next_environment = {"FOLKLORE_CHAOS_CLOCK": str(-24 * 3600)}
     return "the next run is of yesterday"
 
 
@@ -257,5 +256,12 @@ def can_mount() -> bool:
 # Struck while a run goes on; it must not end by it.
 PASSING: tuple[Fault, ...] = (worker_killed, started_twice, mlflow_locked, memory_used_up)
 # What ends a run.
-ENDING: tuple[Fault, ...] = (driver_killed, driver_terminated, driver_interrupted, ledger_damaged, checkpoint_damaged)
+ENDING: tuple[Fault, ...] = (
+    driver_killed,
+    driver_terminated,
+    driver_interrupted,
+    ledger_damaged,
+    checkpoint_damaged,
+    clock_moved_back,
+)
 WITH_MOUNTS: tuple[Fault, ...] = (store_full, store_read_only)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UserError
+from harness.errors import UnwritableError, UserError
 from harness.store import Store
 
 
@@ -24,7 +24,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path,
     store = Store(str(tmp_path))
     store.write("a/b.bin", b"old")
     monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match=r"disk full"):
+    with pytest.raises(UnwritableError, match=r"disk full"):
         store.write("a/b.bin", b"new")
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["b.bin"]
     assert store.read("a/b.bin") == b"old"

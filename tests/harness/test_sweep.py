@@ -1,10 +1,13 @@
 """Jobs on Ray Tune: a crash is retried, a pack given up is reported, and the rest goes on."""
 
 import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import ray
 
 from harness import sweep
 from harness.errors import TooLargeError, UnwritableError, UserError
@@ -163,3 +166,28 @@ def test_a_store_that_takes_nothing_ends_the_run(tmp_path: Path) -> None:
 def test_an_address_where_no_ray_is() -> None:
     with pytest.raises(UserError, match=r"no Ray cluster at 127\.0\.0\.1:1 .*--address"):
         require_reachable("127.0.0.1:1")
+
+
+STRANGER = """
+import ray, sys
+ray.init(address=sys.argv[1], logging_level=50, log_to_driver=False)
+print("let in:", ray.get(ray.remote(lambda: 1).remote()))
+"""
+
+
+def test_nobody_without_the_token_reaches_a_local_ray() -> None:
+    def call(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", STRANGER, address]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+
+    with Connection(Resources("cpu", workers=1)) as connection:
+        connection.wait()
+        address = ray.get_runtime_context().gcs_address
+        known = {**os.environ}
+        assert "let in: 1" in call(known).stdout
+        without = {name: value for name, value in known.items() if not name.startswith("RAY_AUTH")}
+        for stranger in (without, {**known, "RAY_AUTH_TOKEN": "0" * 64}):
+            found = call(stranger)
+            assert found.returncode != 0
+            assert "let in" not in found.stdout
+            assert "Unauthenticated" in found.stderr

@@ -9,7 +9,8 @@ from sqlalchemy.exc import ProgrammingError
 from harness import table
 from harness.errors import UserError
 from harness.spec import Study
-from harness.tracking import LAUNCHER, PARENT, Tracker, default_uri
+from harness.tracking import LAUNCHER, PARENT, Tracker
+from harness.tracking_uri import default_uri
 from tests.harness.helpers import planned, result, rows
 
 

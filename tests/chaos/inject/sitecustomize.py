@@ -1,9 +1,10 @@
 """Loaded by every Python process of a run under test: notes what is trained, so that what is trained twice can be counted, and
-plays a device whose memory holds few lanes.
+plays a device whose memory holds few lanes, and a clock that was moved back.
 
 A line for each call of Pack.advance: seconds, lanes, steps before and after. The product itself is not changed.
 """
 
+import datetime
 import importlib.abc
 import importlib.machinery
 import os
@@ -53,5 +54,24 @@ def _wrap(pack):  # type: ignore[no-untyped-def]
     pack.advance = noted
 
 
+def _move_clock(seconds):  # type: ignore[no-untyped-def]
+    """By so many seconds, for all of Python that asks what time it is."""
+    now, now_ns = time.time, time.time_ns
+    time.time, time.time_ns = lambda: now() + seconds, lambda: now_ns() + int(seconds * 1e9)
+
+    class Moved(datetime.datetime):
+        @classmethod
+        def now(cls, tz=None):  # type: ignore[no-untyped-def]
+            return cls.fromtimestamp(time.time(), tz)
+
+        @classmethod
+        def utcnow(cls):  # type: ignore[no-untyped-def]
+            return cls.fromtimestamp(time.time(), datetime.UTC).replace(tzinfo=None)
+
+    datetime.datetime = Moved
+
+
+if "FOLKLORE_CHAOS_CLOCK" in os.environ:
+    _move_clock(float(os.environ["FOLKLORE_CHAOS_CLOCK"]))
 if "FOLKLORE_CHAOS_TRACE" in os.environ:
     sys.meta_path.insert(0, _Watch())

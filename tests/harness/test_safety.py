@@ -1,0 +1,161 @@
+"""Nobody is let in who should not be, no secret is shown, nothing from a name runs or leaves the store."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import distributions, requires
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from typer.testing import CliRunner
+
+from harness import mlflow_server
+from harness.cli import app
+from harness.errors import UserError, masked, one_line
+from harness.mlflow_server import CLOSED, command_of, is_loopback
+from harness.options import Options
+from harness.store import Store
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def used(tmp_path: Path) -> Options:
+    (tmp_path / "mlflow.db").write_bytes(b"")
+    return Options(str(tmp_path))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "localhost"])
+def test_loopback_needs_no_accounts(used: Options, host: str) -> None:
+    assert is_loopback(host)
+    command = command_of(used, host, 5000, auth=False)
+    assert command[command.index("--host") + 1] == host
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.5", "example.org", "127.0.0.1.example.org", ""])
+def test_elsewhere_accounts_are_needed(used: Options, host: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="asks nobody who they are"):
+        command_of(used, host, 5000, auth=False)
+    accounts = tmp_path / "basic_auth.ini"
+    monkeypatch.delenv(mlflow_server.ACCOUNTS, raising=False)
+    with pytest.raises(UserError, match="password of your own"):
+        command_of(used, host, 5000, auth=True)
+    monkeypatch.setenv(mlflow_server.ACCOUNTS, str(accounts))
+    accounts.write_text("[mlflow]\nadmin_username = admin\nadmin_password = password1234\n")
+    with pytest.raises(UserError, match="of your own"):
+        command_of(used, host, 5000, auth=True)
+    accounts.write_text("[mlflow]\nadmin_username = admin\nadmin_password = correct-horse-battery\n")
+    with pytest.raises(UserError, match="SECRET_KEY"):
+        command_of(used, host, 5000, auth=True)
+    monkeypatch.setenv("MLFLOW_FLASK_SERVER_SECRET_KEY", "x" * 40)
+    assert command_of(used, host, 5000, auth=True)[-2:] == ["--app-name", "basic-auth"]
+
+
+def test_the_switches_are_mlflows() -> None:
+    """A switch that MLflow does not know would close nothing."""
+    from mlflow import environment_variables
+
+    for name in CLOSED:
+        assert hasattr(environment_variables, name), name
+
+
+def test_no_runs_no_server(tmp_path: Path) -> None:
+    found = CliRunner().invoke(app, ["mlflow", "--store", str(tmp_path)])
+    assert found.exit_code == 2
+    assert "no runs in" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("postgresql://me:hunter2@db/mlflow", "hunter2"),
+        ("https://token-abc@mlflow.example", "token-abc"),
+        ("s3://key:s3cr3t@bucket/path", "s3cr3t"),
+        ("cannot reach https://x:hunter2@h/p?a=1 (refused)", "hunter2"),
+        ("https://h/p?access_token=hunter2&b=1", "hunter2"),
+        ("az://c/p?sig=1&X-Amz-Signature=hunter2", "hunter2"),
+        ("abfs://c@a.dfs.core.windows.net/p?secret=hunter2)", "hunter2"),
+    ],
+)
+def test_addresses_are_shown_without_their_secrets(text: str, secret: str) -> None:
+    assert secret in text
+    assert secret not in masked(text)
+    assert secret not in one_line(ValueError(text))
+    assert masked("https://host:5000/path?b=1") == "https://host:5000/path?b=1"
+
+
+@pytest.mark.parametrize("option", ["--tracking", "--store"])
+def test_a_command_that_fails_shows_no_secret(option: str, tmp_path: Path) -> None:
+    """Of servers that are not there and of schemes that nobody knows."""
+    for uri in ("http://me:hunter2@127.0.0.1:1", "nonsense://me:hunter2@host/x"):
+        command = [sys.executable, "-m", "harness", "sync", "warmup", "--store", str(tmp_path / "store"), option, uri]
+        found = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+        assert found.returncode == 2, found.stderr
+        assert "hunter2" not in found.stdout + found.stderr
+        assert len(found.stderr.strip().splitlines()) == 1, found.stderr
+
+
+@pytest.mark.parametrize("name", ["../../escaped", "..", "/etc/x", "a/../../x"])
+def test_nothing_is_written_outside_a_store(tmp_path: Path, name: str) -> None:
+    store = Store(str(tmp_path / "store"))
+    for act in (lambda: store.write(name, b"x"), lambda: store.read(name), lambda: store.remove(name)):
+        with pytest.raises(ValueError, match="outside"):
+            act()
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_what_is_installed_is_what_was_pinned() -> None:
+    """Of all that this project needs, directly or not, an unpinned release could be anybody's."""
+    pinned = {canonicalize_name(line.partition("==")[0]) for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    installed = {canonicalize_name(each.metadata["Name"]): each.version for each in distributions()}
+    unpinned, waiting, seen = [], ["folklore"], set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for line in requires(name) or []:
+            needed = Requirement(line)
+            if needed.marker is not None and not needed.marker.evaluate({"extra": "dev" if name == "folklore" else ""}):
+                continue
+            found = canonicalize_name(needed.name)
+            if found not in installed:
+                continue
+            if found not in pinned and not found.startswith(("torch", "nvidia", "triton", "cuda")):
+                unpinned.append(found)
+            waiting.append(found)
+    # torch is the user's choice (README), and brings its own.
+    brought_by_torch = {canonicalize_name(Requirement(line).name) for line in requires("torch") or []}
+    assert not set(unpinned) - brought_by_torch, sorted(set(unpinned) - brought_by_torch)
+
+
+def test_constraints_name_no_place_to_fetch_from() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert all(line.partition("==")[2] and "://" not in line and not line.startswith("-") for line in lines if line.strip())
+
+
+def test_every_import_is_declared() -> None:
+    """What is imported and only comes along with something else would go away with it."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {canonicalize_name(Requirement(line).name) for line in declared}
+    modules = {"yaml": "pyyaml", "sklearn": "scikit-learn", "PIL": "pillow"}
+    ours = {"harness", "models", "reports", "studies", "tests"}
+    from tests.harness.test_imports import imported, sources
+
+    for folder in ("harness", "models", "reports", "studies"):
+        for path in sources(folder):
+            for module in {name.split(".")[0] for name in imported(path)} - ours - set(sys.stdlib_module_names):
+                assert canonicalize_name(modules.get(module, module)) in names, f"{path}: {module}"
+
+
+def test_secrets_of_the_environment_do_not_reach_workers_descriptions() -> None:
+    from harness.machine import environment
+
+    os.environ["FOLKLORE_TEST_SECRET"] = "hunter2"
+    try:
+        assert "hunter2" not in str(environment())
+    finally:
+        del os.environ["FOLKLORE_TEST_SECRET"]

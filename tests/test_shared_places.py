@@ -1,0 +1,141 @@
+"""A store on an object store and MLflow on PostgreSQL, for real: moto's S3 server and Debian's PostgreSQL, on loopback."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from mlflow import MlflowClient
+
+from harness.lease import Lease
+from harness.ledger import Ledger
+from harness.spec import Study
+from harness.store import Store
+from tests.harness.helpers import planned, result, rows
+
+PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[str]:
+    """An S3 server in a process of its own, with one bucket."""
+    import boto3
+
+    port = free_port()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    place = {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    before = {name: os.environ.get(name) for name in place}
+    os.environ.update(place)
+    try:
+        for _ in range(300):
+            try:
+                boto3.client("s3").create_bucket(Bucket="folklore")
+                break
+            except Exception:
+                time.sleep(0.2)
+        yield "s3://folklore"
+    finally:
+        server.kill()
+        server.wait()
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+@pytest.fixture
+def postgresql(tmp_path: Path) -> Iterator[str]:
+    """A cluster of its own, owned by nobody's account but the test's."""
+    if not PROGRAMS:
+        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
+    folder, port = tmp_path / "pg", free_port()
+    folder.mkdir()
+    as_user: list[str] = []
+    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+        shutil.chown(folder, "postgres")
+        for parent in folder.parents:
+            if parent.stat().st_mode & 0o005 != 0o005 and parent != Path("/"):
+                parent.chmod(parent.stat().st_mode | 0o055)
+        as_user = ["runuser", "-u", "postgres", "--"]
+    programs = PROGRAMS[-1]
+
+    def pg(*command: str) -> None:
+        subprocess.run([*as_user, *command], check=True, capture_output=True, timeout=120, cwd="/")
+
+    pg(str(programs / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "folklore", "--no-sync")
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
+    pg(str(programs / "pg_ctl"), "-D", str(folder / "data"), "-l", str(folder / "log"), "-o", options, "-w", "start")
+    try:
+        pg(str(programs / "createdb"), "-h", "127.0.0.1", "-p", str(port), "-U", "folklore", "mlflow")
+        yield f"postgresql://folklore:unused-secret@127.0.0.1:{port}/mlflow"
+    finally:
+        pg(str(programs / "pg_ctl"), "-D", str(folder / "data"), "-m", "immediate", "stop")
+
+
+def test_files_on_an_object_store(bucket: str, study: Study) -> None:
+    store = Store(f"{bucket}/files")
+    store.check_writable()
+    assert store.names("ledger/toy", ".parquet") == []
+    ledger, pack = Ledger(store, study.name), planned(study).packs[0]
+    ledger.write(pack.key, rows(study, pack.trials, lambda _: result(2.0)))
+    ledger.write_checkpoint("p", {"weights": torch.arange(5.0)})
+    seen_elsewhere = Ledger(Store(f"{bucket}/files"), study.name)
+    assert seen_elsewhere.packs() == [pack.key]
+    state = seen_elsewhere.read_checkpoint("p")
+    assert state is not None
+    assert torch.equal(state["weights"], torch.arange(5.0))
+    # A listing that was asked for before must not hide what another process writes.
+    code = f"from harness.store import Store; Store('{bucket}/files').write('ledger/toy/other.0.parquet', b'x')"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    assert store.names("ledger/toy", ".parquet")[-1].endswith("other.0.parquet") or len(store.names("ledger/toy", "")) == 2
+    (name,) = [each for each in store.names("ledger/toy", "") if "other" not in each]
+    content = bytearray(store.read(name))
+    content[len(content) // 2] ^= 1
+    store.write(name, bytes(content))
+    assert ledger.packs() != []
+    assert ledger.digests() == set(), "a damaged object is set aside"
+    with Lease(store, "toy"), pytest.raises(ValueError, match="being run into this store"):
+        Lease(Store(f"{bucket}/files"), "toy").__enter__()
+
+
+def test_a_study_into_an_object_store_and_postgresql(bucket: str, postgresql: str, study: Study, tmp_path: Path) -> None:
+    """The whole way; started again it trains nothing, and what is printed shows no password."""
+    path = tmp_path / "toy.json"
+    path.write_text(study.canonical_json())
+    command = [sys.executable, "-m", "harness", "run", str(path), "--lanes", "25", "--store", f"{bucket}/run"]
+    command += ["--tracking", postgresql]
+    first = subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert "50 of 50 trials" in first.stderr
+    assert "unused-secret" not in first.stdout + first.stderr
+    again = subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "nothing to train" in again.stdout
+    ledger = Ledger(Store(f"{bucket}/run"), study.name)
+    client = MlflowClient(tracking_uri=postgresql)
+    experiment = client.get_experiment_by_name(study.name)
+    assert experiment is not None
+    runs = client.search_runs([experiment.experiment_id], max_results=1000)
+    digests = [run.data.tags["folklore.digest"] for run in runs if run.data.tags["folklore.kind"] == "trial"]
+    assert sorted(digests) == sorted(ledger.digests())
+    assert len(digests) == 50
+    assert {run.info.status for run in runs} == {"FINISHED"}
