@@ -5,6 +5,7 @@ Exit codes: 0 fine · 1 a run failed (packs given up, a check failed) · 2 bad i
 """
 
 import re
+import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from harness.errors import UserError, invalid, one_line
+from harness.errors import UserError, invalid, one_line, unknown
 from harness.options import Options
 from harness.output import err, out, print_facts, print_json, print_picks, print_rows, print_verdicts
 
@@ -259,6 +260,33 @@ def browse(
     from harness.mlflow_server import serve
 
     serve(Options(store, tracking), host, port, auth)
+
+
+@app.command()
+@one_line_errors
+def deploy(where: Annotated[str, typer.Argument(help="kuberay, slurm or ray-up")]) -> None:
+    """Print a ready file that starts a study on a cluster: folklore deploy slurm > slurm.sh."""
+    from importlib.resources import files
+
+    known = {Path(each.name).stem: each for each in (files("harness") / "deploy").iterdir()}
+    if where not in known:
+        raise unknown("place to deploy to", where, known)
+    sys.stdout.write(known[where].read_text(encoding="utf-8"))
+
+
+@app.command()
+@one_line_errors
+def bundle(
+    folder: Annotated[str, typer.Argument(help="where to put it; a new or empty folder")] = "folklore-bundle",
+    extras: Annotated[str, typer.Option("--extras", help="s3, postgresql, dev")] = "s3,postgresql",
+) -> None:
+    """Gather everything an installation without internet needs: wheels of this project and of all it depends on."""
+    from harness.bundle import make_bundle
+
+    count, size = make_bundle(Path(folder), extras)
+    out.print(
+        f"{count} files, {size / 2**20:.0f} MiB in {folder}; there: sh {folder}/install.sh", highlight=False, soft_wrap=True
+    )
 
 
 @app.command("lr-find")

@@ -11,6 +11,7 @@ from harness.ledger import Ledger
 from harness.options import Options
 from harness.output import err, out, print_verdicts
 from harness.packing import shapes
+from harness.ray_connection import cluster_device
 from harness.run import Prepared, datasets_named, default_scale, prepare, progress, sync
 from harness.spec import Study
 from harness.store import Store
@@ -33,8 +34,10 @@ def launch(studies: Sequence[Study], scale: str | None, options: Options, deadli
 
 
 def _launch(store: Store, studies: Sequence[Study], scale: str | None, options: Options, deadline: float | None) -> int:
+    # What trains is looked at where it is: the machine that starts a cluster's run may have no GPU itself.
+    cluster = None if options.address is None else cluster_device(options.address)
     ready = [
-        prepare(study, scale or default_scale(study), own, Ledger(store, study.name))
+        prepare(study, scale or default_scale(study, cluster), own, Ledger(store, study.name), cluster=cluster)
         for study, own in _with_own_datasets(studies, scale, options)
     ]
     outcomes = _train_or_sync(ready, options, deadline)

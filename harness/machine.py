@@ -15,12 +15,16 @@ PACKAGES = ("torch", "ray", "optuna", "mlflow", "pandas", "seaborn", "numpy", "p
 
 @dataclass(frozen=True)
 class Device:
-    """Where packs are trained. kind is 'cpu' or 'cuda'; count is workers on a CPU (one a core), GPUs otherwise."""
+    """Where packs are trained. kind is 'cpu' or 'cuda'; count is workers on a CPU (one a core), GPUs otherwise.
+
+    memory_bytes: of the machine or of one GPU; of a cluster's devices (elsewhere) what is free on the one with least.
+    """
 
     kind: str
     name: str
     count: int
     memory_bytes: int
+    elsewhere: bool = False
 
     @property
     def is_assumed(self) -> bool:
@@ -46,6 +50,8 @@ def available_cores() -> int:
 
 def available_memory_bytes(device: Device) -> int:
     """Memory that packs may use now: free host memory, or the free memory of one GPU."""
+    if device.elsewhere or device.is_assumed:
+        return device.memory_bytes
     if device.kind == "cuda":
         import torch
 

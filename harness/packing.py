@@ -160,7 +160,7 @@ class Packing:
         return default_program(torch.device(self.device.kind)).name
 
     def _fitting(self, shape: Shape) -> int:
-        free = self.device.memory_bytes if self.device.is_assumed else available_memory_bytes(self.device)
+        free = available_memory_bytes(self.device)
         model = self.model_of(shape.configuration.workload)
         return max(1, cost.lanes_that_fit(shape.configuration, model, self.device, free))
 

@@ -6,9 +6,11 @@ import secrets
 import socket
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError, one_line
+from harness.machine import Device
 
 # Before ray is imported: no phoning home, no logger files, no change of directory, results handled as they come.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -19,6 +21,8 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
 
 CONNECT_SECONDS = 5.0
+# Until every node of a cluster has said what it is; the first time it is sent our code.
+LOOK_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,52 @@ class Connection:
         ray.shutdown()
 
 
+def cluster_device(address: str) -> Device:
+    """What the nodes of a cluster train on: its GPUs where it has any, else its cores; memory of the node with least.
+
+    Raises UserError where no Ray is, or where it has nothing to train on.
+    """
+    require_reachable(address)
+    with Connection(Resources("cpu", 1, address)) as connection:
+        connection.wait()
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        nodes = [node for node in ray.nodes() if node["Alive"]]
+        gpus = sum(int(node["Resources"].get("GPU", 0)) for node in nodes)
+        kind, resource = ("cuda", "GPU") if gpus else ("cpu", "CPU")
+        having = [node for node in nodes if node["Resources"].get(resource, 0) >= 1]
+        if not having:
+            raise UserError(f"the Ray cluster at {address} has neither GPUs nor cores for workers: add nodes")
+        looked = [
+            ray.remote(_look)
+            .options(
+                num_cpus=0 if gpus else 1,
+                num_gpus=1 if gpus else 0,
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
+            )
+            .remote()
+            for node in having
+        ]
+        try:
+            found: list[tuple[str, int]] = ray.get(looked, timeout=LOOK_SECONDS)
+        except Exception as error:  # whatever keeps a node from running what it is sent
+            raise UserError(
+                f"the Ray cluster at {address}: its nodes could not be looked at ({one_line(error)[:300]})"
+            ) from None
+    count = gpus or int(sum(node["Resources"]["CPU"] for node in having))
+    name = " and ".join(sorted({name for name, _ in found}))
+    return Device(kind, name, count, min(free for _, free in found), elsewhere=True)
+
+
+def _look() -> tuple[str, int]:
+    """A node's device by name, and the memory that is free on it; runs there."""
+    from harness.machine import available_memory_bytes, local_device
+
+    device = local_device()
+    return device.name, available_memory_bytes(device)
+
+
 def _connect(resources: Resources) -> None:
     import ray
 
@@ -86,9 +136,19 @@ def _connect(resources: Resources) -> None:
             gpus = resources.workers if resources.device == "cuda" else 0
             ray.init(address="local", num_cpus=resources.workers, num_gpus=gpus, include_dashboard=False, **quiet)
         else:
-            ray.init(address=resources.address, **quiet)
+            ray.init(address=resources.address, runtime_env=_shipped(), **quiet)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise _no_cluster(resources.address, error) from None
+
+
+def _shipped() -> dict[str, Any]:
+    """Our code as it is here, for nodes that have the libraries and not us; Ray ships it once a change."""
+    import harness
+    import models
+
+    packages = [str(Path(package.__file__).parent) for package in (harness, models) if package.__file__]
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    return {"py_modules": packages, "env_vars": threads, "excludes": ["__pycache__"]}
 
 
 def _lock() -> None:

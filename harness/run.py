@@ -49,16 +49,19 @@ class Prepared:
     ledger: Ledger
 
 
-def default_scale(study: Study) -> str:
-    """The scale that fits this machine: gpu where there is one, laptop elsewhere."""
-    wanted = "gpu" if local_device().kind == "cuda" else "laptop"
+def default_scale(study: Study, device: Device | None = None) -> str:
+    """The scale that fits a device, or this machine: gpu where there is one, laptop elsewhere."""
+    wanted = "gpu" if (device or local_device()).kind == "cuda" else "laptop"
     return wanted if wanted in study.scales else next(iter(study.scales))
 
 
-def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_plan: bool = False) -> Prepared:
+def prepare(
+    study: Study, scale: str, options: Options, ledger: Ledger, only_plan: bool = False, cluster: Device | None = None
+) -> Prepared:
     """Plan a study at a scale against what is done. Trains nothing; raises UserError where it could not be run.
 
-    only_plan: assume the device the scale is meant for, and data that is still to be given.
+    only_plan: assume the device the scale is meant for, and data that is still to be given. cluster: the devices it is trained
+    on, where these are not this machine's.
     """
     configurations = list({each.pack_key: each for each in _configurations(study, scale)}.values())
     datasets = _datasets(study, scale, configurations, options)
@@ -70,10 +73,12 @@ def prepare(study: Study, scale: str, options: Options, ledger: Ledger, only_pla
             chosen = data.load(datasets[workload.dataset])
             chosen.check(workload.context)
             chosen.training_arrays(workload.label_noise)
-    device = _device(study, scale, options, only_plan, {each.training.precision for each in configurations})
+    device = _device(
+        study, scale, options, only_plan, cluster or local_device(), {each.training.precision for each in configurations}
+    )
     if options.program is not None:
         program_named(options.program, torch.device(device.kind))
-    free = device.memory_bytes if device.is_assumed else available_memory_bytes(device)
+    free = available_memory_bytes(device)
     heaviest = max(configurations, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))
     if cost.lanes_that_fit(heaviest, model_of(heaviest.workload), device, free) < 1:
         need = cost.lane_bytes(heaviest, model_of(heaviest.workload))
@@ -128,16 +133,17 @@ def outline(plan: Plan) -> Plan:
     return plan.with_search(proposals, {arm: plan.chosen.get(arm, stand_in) for arm in proposals})
 
 
-def _device(study: Study, scale: str, options: Options, only_plan: bool, precisions: Collection[str]) -> Device:
+def _device(study: Study, scale: str, options: Options, only_plan: bool, found: Device, precisions: Collection[str]) -> Device:
     """The device to run on; a precision it does not have is refused. A plan may assume a GPU that is not here."""
-    device = local_device() if options.workers is None else replace(local_device(), count=options.workers)
+    device = found if options.workers is None else replace(found, count=options.workers)
     if only_plan and study.scale(scale).device == "cuda" and device.kind == "cpu":
         return replace(cost.ASSUMED_GPU, count=options.workers or 1)
     for precision in sorted(precisions):
         if precision not in cost.RATES[device.kind].flops_per_second:
             raise UserError(
-                f"study '{study.name}' at scale '{scale}': precision {precision} needs a CUDA GPU and this machine has none;"
-                f" choose another --scale (this machine fits {default_scale(study)})"
+                f"study '{study.name}' at scale '{scale}': precision {precision} needs a CUDA GPU and"
+                f" {'this cluster' if found.elsewhere else 'this machine'} has none; choose another --scale (it fits"
+                f" {default_scale(study, found)})"
             )
     return device
 

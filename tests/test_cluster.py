@@ -1,0 +1,77 @@
+"""A study on several nodes of a real Ray cluster on this machine: found, shipped to, and trained on without a change."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import ray
+
+from harness.errors import UserError
+from harness.ledger import Ledger
+from harness.ray_connection import Connection, Resources, cluster_device
+from harness.spec import Study
+from harness.store import Store
+from tests.chaos.servers import Nodes
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    """A head without cores and three nodes of one core: four in all."""
+    found = Nodes(3, {})
+    yield found
+    found.shutdown()
+
+
+def sent_folders() -> list[str]:
+    """Folders on a worker's path that Ray brought there, with a package of ours in them."""
+    return [folder for folder in sys.path if "py_modules_files" in folder and (Path(folder) / "harness").is_dir()]
+
+
+def test_devices_are_looked_at_where_they_are(nodes: Nodes) -> None:
+    device = cluster_device(nodes.address)
+    assert (device.kind, device.count, device.elsewhere) == ("cpu", 3, True)
+    assert device.memory_bytes > 2**28
+
+
+def test_nodes_run_the_code_of_whoever_starts_the_run(nodes: Nodes) -> None:
+    with Connection(Resources("cpu", 1, nodes.address)) as connection:
+        connection.wait()
+        assert len(ray.get(ray.remote(sent_folders).options(num_cpus=1).remote(), timeout=120)) == 1
+
+
+def test_a_study_runs_on_all_nodes(nodes: Nodes, study: Study, tmp_path: Path) -> None:
+    path = tmp_path / "toy.json"
+    path.write_text(study.canonical_json())
+    command = [sys.executable, "-m", "harness", "run", str(path), "--lanes", "5", "--store", str(tmp_path / "store")]
+    done = subprocess.run([*command, "--address", nodes.address], capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert "on 3 x" in done.stdout
+    assert "on 3 workers" in done.stdout
+    assert len(Ledger(Store(str(tmp_path / "store")), study.name).digests()) == 50
+    refused = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "harness",
+            "run",
+            "warmup",
+            "--scale",
+            "gpu",
+            "--store",
+            str(tmp_path),
+            "--address",
+            nodes.address,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert refused.returncode == 2
+    assert "this cluster has none" in refused.stderr
+
+
+def test_a_cluster_with_nothing_to_train_on() -> None:
+    with pytest.raises(UserError, match="no Ray cluster at"):
+        cluster_device("127.0.0.1:1")
