@@ -57,7 +57,9 @@ def _warmup_stable_decay(training: Training, progress: Curve) -> Curve:
 
 def _exponential(training: Training, progress: Curve) -> Curve:
     """A range test's ramp: from `ramp_start` of the peak up to it, by equal factors; the last step is at the peak."""
-    return np.asarray(training.ramp_start ** (1.0 - progress / progress[-1]))
+    last = progress[-1]
+    way = progress / last if last > 0 else np.ones_like(progress)  # a single step is at the peak
+    return np.asarray(training.ramp_start ** (1.0 - way))
 
 
 SHAPES: dict[str, Callable[[Training, Curve], Curve]] = {
