@@ -1,6 +1,7 @@
 """Checks of this machine and installation, each with the way to mend it."""
 
 import importlib
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -25,6 +26,12 @@ LEAST_VERSIONS = {
     "pandas": "2.2",
     "pyarrow": "18",
 }
+# Variable, the values that are not safe, and what to do.
+UNSAFE = (
+    ("RAY_AUTH_MODE", ("disabled", "none"), "unset it: whoever reaches Ray's ports could run code here"),
+    ("MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE", ("true", "1"), "unset it: any web page could talk to your MLflow"),
+    ("MLFLOW_SERVER_ALLOWED_HOSTS", ("*",), "name the hosts: '*' takes requests for any"),
+)
 LEAST_MEMORY_GIB, LEAST_DISK_GIB = 2.0, 1.0
 
 
@@ -52,6 +59,15 @@ def examine(options: Options) -> Iterator[Check]:
     yield _attempt("store", lambda: _store(options), "give a writable folder or bucket with --store")
     yield _attempt("mlflow round trip", lambda: _mlflow(options), "give another database or server with --tracking")
     yield _attempt("ray", _ray, "make setup")
+    yield from _unsafe()
+
+
+def _unsafe() -> Iterator[Check]:
+    """Switches in the environment that would let others in, or run what they stored."""
+    for name, unsafe, mend in UNSAFE:
+        value = os.environ.get(name, "")
+        ok = value.lower() not in unsafe
+        yield Check(name, ok, value or "not set", mend)
 
 
 def _attempt(name: str, check: Callable[[], str], mend: str) -> Check:

@@ -5,13 +5,13 @@ import sys
 import time
 
 from harness.machine import environment, local_device
-from tests.benchmarks import engine, harness, results, roofline, stock
+from tests.benchmarks import engine, harness, results, roofline, scale, stock
 from tests.benchmarks.works import WORKS
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("part", nargs="?", choices=("all", "engine", "roofline", "harness"), default="all")
+    parser.add_argument("part", nargs="?", choices=("all", "engine", "roofline", "harness", "scale"), default="all")
     parser.add_argument("--repeats", type=int, default=5, help="readings of each contender")
     parser.add_argument("--only", default="", help="only works whose name holds this; the rows of others stay as they are")
     chosen = parser.parse_args()
@@ -19,6 +19,8 @@ def main() -> None:
         _engine(chosen.repeats, chosen.only)
     if chosen.part in ("all", "roofline") and not chosen.only:
         print("written:", results.save("roofline", _roofline()))
+    if chosen.part in ("all", "scale") and not chosen.only:
+        print("written:", results.save("scale", scale.measure(say=_say)))
     if chosen.part in ("all", "harness") and not chosen.only:
         print("written:", results.save("harness", harness.costs(say=_say)))
 

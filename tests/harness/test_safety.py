@@ -159,3 +159,12 @@ def test_secrets_of_the_environment_do_not_reach_workers_descriptions() -> None:
         assert "hunter2" not in str(environment())
     finally:
         del os.environ["FOLKLORE_TEST_SECRET"]
+
+
+@pytest.mark.parametrize(("name", "value"), [("RAY_AUTH_MODE", "disabled"), ("MLFLOW_SERVER_ALLOWED_HOSTS", "*")])
+def test_the_doctor_sees_switches_that_let_others_in(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.doctor import _unsafe
+
+    assert all(check.ok for check in _unsafe())
+    monkeypatch.setenv(name, value)
+    assert [check.name for check in _unsafe() if not check.ok] == [name]
