@@ -11,7 +11,10 @@ from typing import Any
 
 import torch
 
-from harness.machine import available_cores
+from harness.machine import available_cores, local_device
+from harness.packing import Packing
+from harness.store import Store
+from harness.training.network import build
 from harness.training.pack import Pack
 from harness.training.programs import Program, default_program
 from harness.training.throughput import WidthSearch, measure
@@ -95,7 +98,9 @@ def _width(work: Work, device: str) -> tuple[int, Program, dict[int, float]]:
     program = default_program(torch.device(device))
     if work.lanes is not None:
         return work.lanes, program, {}
-    search = WidthSearch(16 if device == "cpu" else 64, min(MOST_LANES[device], work.trials))
+    facts, shape = work.dataset().facts, work.shape()
+    packing = Packing(Store("memory://bench"), local_device(), lambda workload: build(workload, facts))
+    search = WidthSearch(packing.nominal(shape), min(MOST_LANES[device], work.trials))
     while search.following is not None:
         search.tell(measure(work.configuration(0), work.dataset(), device, search.following, program))
     return search.chosen.lanes, program, {each.lanes: each.lane_seconds for each in search.timings.values()}

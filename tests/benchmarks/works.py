@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from harness.data import Dataset, load
+from harness.packing import Shape
 from harness.spec import Configuration, Measurement, Training, Workload
 from harness.training.pack import Lane
 
@@ -30,6 +31,9 @@ class Work:
 
     def lane(self, trial: int) -> Lane:
         return Lane(self.configuration(trial), trial)
+
+    def shape(self) -> Shape:
+        return Shape(self.configuration(0), self.workload.dataset, self.trials, self.steps, self.trials * self.steps)
 
     def dataset(self) -> Dataset:
         return load(self.workload.dataset)

@@ -74,24 +74,29 @@ class Jobs:
     """A queue that knows all its jobs beforehand."""
 
     def __init__(self, jobs: dict[str, ScriptedJob]) -> None:
-        self.left = dict(jobs)
+        self.left, self.running = dict(jobs), set[str]()
         self.ended: dict[str, bool] = {}
 
     @property
     def exhausted(self) -> bool:
-        return not self.left
+        return not self.left and not self.running
 
     def next(self) -> tuple[str, ScriptedJob] | None:
         key = next(iter(self.left), None)
-        return None if key is None else (key, self.left.pop(key))
+        if key is None:
+            return None
+        self.running.add(key)
+        return key, self.left.pop(key)
 
     def settled(self, pack: str, failed: bool = False) -> None:
+        self.running.discard(pack)
         self.ended[pack] = failed
 
     def halve(self, pack: str) -> bool:
         """A job of two lanes comes again as two of one, which memory holds."""
         if not pack.endswith("2"):
             return False
+        self.running.discard(pack)
         self.left |= {f"{pack}{half}": ScriptedJob(self.folder, f"{pack}{half}") for half in "ab"}
         return True
 
