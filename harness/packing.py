@@ -22,7 +22,7 @@ from harness.spec import Configuration, Workload, canonical_json, fingerprint
 from harness.store import Store
 from harness.training.memory import too_large_where_memory_ends
 from harness.training.programs import Program, default_program, program_named
-from harness.training.throughput import GAIN, Timing, WidthSearch, measure
+from harness.training.throughput import NEAR, Timing, WidthSearch, measure
 from harness.work import Progress
 from models import Model
 
@@ -152,7 +152,7 @@ class Packing:
         if not usable:
             return Choice(self.nominal(shape), fallback, "nominal")
         best = min(each.lane_seconds for each in usable)
-        near = min((each for each in usable if each.lane_seconds <= GAIN * best), key=lambda each: each.lanes)
+        near = min((each for each in usable if each.lane_seconds <= NEAR * best), key=lambda each: each.lanes)
         return Choice(min(near.lanes, self._fitting(shape)), near.program, "measured")
 
     @property

@@ -9,8 +9,9 @@ from harness.spec import Configuration
 from harness.training.pack import Lane, Pack
 from harness.training.programs import STEPS_BEFORE_CAPTURE, Program
 
-# A wider pack must be this much faster a trial to be looked at further, and a width is taken within it of the best.
-GAIN = 1.1
+# A wider pack must be this much faster a trial for a still wider one to be looked at; the narrowest width is taken that is so
+# near to the best.
+GAIN, NEAR = 1.1, 1.05
 # Blocks of steps a width is timed by. The fastest counts: whatever else the machine does only ever slows a block down.
 BLOCKS, BLOCK_STEPS, BLOCK_SECONDS = 5, 3, 0.03
 
@@ -49,7 +50,7 @@ class WidthSearch:
         before = self.timings.get(widest // 2)
         if 2 * widest <= self.most and (before is None or GAIN * self.timings[widest].lane_seconds < before.lane_seconds):
             self.following = 2 * widest
-        elif narrowest > 1 and self.timings[narrowest].lane_seconds <= GAIN * self.best.lane_seconds:
+        elif narrowest > 1 and self.timings[narrowest].lane_seconds <= NEAR * self.best.lane_seconds:
             self.following = narrowest // 2
         else:
             self.following = None
@@ -66,7 +67,7 @@ class WidthSearch:
     @property
     def chosen(self) -> Timing:
         """The knee: the narrowest of those that are nearly the fastest."""
-        near = [each for each in self.timings.values() if each.lane_seconds <= GAIN * self.best.lane_seconds]
+        near = [each for each in self.timings.values() if each.lane_seconds <= NEAR * self.best.lane_seconds]
         return min(near, key=lambda timing: timing.lanes)
 
     def _bytes_at(self, lanes: int) -> float:
