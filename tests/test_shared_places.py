@@ -106,12 +106,11 @@ def test_files_on_an_object_store(bucket: str, study: Study) -> None:
     # A listing that was asked for before must not hide what another process writes.
     code = f"from harness.store import Store; Store('{bucket}/files').write('ledger/toy/other.0.parquet', b'x')"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-    assert store.names("ledger/toy", ".parquet")[-1].endswith("other.0.parquet") or len(store.names("ledger/toy", "")) == 2
+    assert "ledger/toy/other.0.parquet" in store.names("ledger/toy", ".parquet")
     (name,) = [each for each in store.names("ledger/toy", "") if "other" not in each]
     content = bytearray(store.read(name))
     content[len(content) // 2] ^= 1
     store.write(name, bytes(content))
-    assert ledger.packs() != []
     assert ledger.digests() == set(), "a damaged object is set aside"
     with Lease(store, "toy"), pytest.raises(ValueError, match="being run into this store"):
         Lease(Store(f"{bucket}/files"), "toy").__enter__()

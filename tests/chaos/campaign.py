@@ -152,6 +152,8 @@ class Campaign:
                 self.totals.injections += 1
                 name = fault.__name__  # type: ignore[attr-defined]
                 what.append(f"{name} ({fault(scene, run, self.draw)})")
+                if fault in faults.PASSING and run.over:
+                    faults.ends_well(run)  # it may have finished meanwhile, and must not have ended by that
             if not run.over:
                 faults.ends_well(run)
                 for message in expected:

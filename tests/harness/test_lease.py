@@ -51,8 +51,8 @@ def test_a_process_that_was_killed_holds_nothing(store: Store) -> None:
 
 def test_a_process_number_that_was_given_away_again_holds_nothing(store: Store) -> None:
     held_elsewhere(store, host=os.uname().nodename, process=os.getpid(), started="1")
-    with Lease(store, "toy"):
-        pass
+    with Lease(store, "toy") as mine:
+        assert json.loads(store.read("running/toy.json"))["token"] == mine.token
 
 
 @pytest.mark.parametrize("renews", [True, False])
@@ -87,15 +87,16 @@ def test_of_two_that_start_at_once_one_goes_on(store: Store) -> None:
 def test_a_damaged_lease_is_nobodys(store: Store) -> None:
     for content in (b"", b"[]", b'{"host"'):
         store.write("running/toy.json", content)
-        with Lease(store, "toy"):
-            pass
+        with Lease(store, "toy") as mine:
+            assert json.loads(store.read("running/toy.json"))["token"] == mine.token
 
 
 def test_it_renews(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "RENEW_SECONDS", 0.01)
-    with Lease(store, "toy"):
-        while json.loads(store.read("running/toy.json"))["renewals"] < 2:
+    with Lease(store, "toy") as mine:
+        while (holder := json.loads(store.read("running/toy.json")))["renewals"] < 2:
             pass
+        assert holder["token"] == mine.token
 
 
 def test_several_are_held_together_or_not_at_all(store: Store) -> None:
