@@ -16,7 +16,7 @@ READY := $(VENV)/.ready
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true
 
-.PHONY: help setup studies bench chaos test lint check reports mlflow doctor clean
+.PHONY: help setup studies calibrate bench chaos test lint check reports mlflow doctor clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -45,6 +45,9 @@ studies: $(READY) ## run all seven studies, e.g. make studies SCALE=gpu ARGS='--
 
 chaos: $(READY) ## strike runs 100 times at random moments, and see that nothing is lost (about an hour)
 	@$(BIN)/python -m tests.chaos $(ARGS)
+
+calibrate: $(READY) ## draw worlds whose truth is known and count how often the judge is right (about half an hour on 2 cores)
+	@$(BIN)/folklore calibrate --output reports/evidence/calibration.json $(ARGS)
 
 bench: $(READY) ## measure the engine and the harness, into tests/benchmarks/results (40 minutes on 2 cores)
 	@$(BIN)/python -m tests.benchmarks

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.errors import one_line
+from harness.errors import UnwritableError, one_line
 from harness.options import Options
 from harness.pack_queue import InTurn, MeasuredFirst, PackQueue, Until
 from harness.packing import shapes
@@ -132,7 +132,10 @@ class StudyRun:
 
     def failed(self, pack: str, error: str) -> None:
         self.failed_packs.append(pack)
-        self.ledger.write_failure(pack, [trial.digest for trial in self.packs[pack].trials], error)
+        try:
+            self.ledger.write_failure(pack, [trial.digest for trial in self.packs[pack].trials], error)
+        except UnwritableError as unwritable:  # the next run finds the pack missing, which says the same
+            log.warning("that a pack was given up could not be written down (%s)", one_line(unwritable)[:200])
         self.view.failed(pack, error)
 
     def close(self) -> Outcome:

@@ -4,7 +4,7 @@ import importlib
 import json
 import pkgutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -34,6 +34,15 @@ class Register:
             if claim.id == claim_id:
                 return claim
         raise unknown("claim", claim_id, [claim.id for claim in self.claims])
+
+    def including(self, study: Study) -> "Register":
+        """With the claims that a study brings along. Raises UserError where one has the name of another's."""
+        taken = {claim.id for claim in self.claims}
+        for claim in study.claims:
+            if claim.id in taken:
+                raise UserError(f"claim '{claim.id}' of study '{study.name}' is in the register already: give it another id")
+            taken.add(claim.id)
+        return replace(self, claims=(*self.claims, *study.claims))
 
 
 def study_names() -> list[str]:

@@ -16,7 +16,18 @@ import typer
 
 from harness.errors import UserError, invalid, one_line, unknown
 from harness.options import Options
-from harness.output import err, out, print_facts, print_json, print_picks, print_rows, print_verdicts
+from harness.output import (
+    counting,
+    err,
+    json_lines,
+    out,
+    print_calibration,
+    print_json,
+    print_picks,
+    print_plan,
+    print_rows,
+    print_verdicts,
+)
 
 if TYPE_CHECKING:
     from harness.spec import Study
@@ -113,16 +124,16 @@ def plan(
     data: Datasets = None,
     as_json: AsJson = False,
 ) -> None:
-    """Trials, packs, and an estimate of time and memory. Trains nothing."""
+    """Trials, packs, an estimate of time and memory, and which effects its seeds can resolve. Trains nothing."""
     chosen = _study(study)
     options = Options(store, None, None, _count("--workers", workers), _count("--lanes", lanes), program, _datasets(data))
-    from harness.launch import plan_facts
+    from harness.launch import plan_facts, power_facts
     from harness.ledger import Ledger
     from harness.run import default_scale, prepare
     from harness.store import Store
 
     ready = prepare(chosen, scale or default_scale(chosen), options, Ledger(Store(store), chosen.name), only_plan=True)
-    print_facts(plan_facts(ready), as_json)
+    print_plan(plan_facts(ready), power_facts(ready), as_json)
 
 
 @app.command()
@@ -132,6 +143,12 @@ def run(
     every: Annotated[bool, typer.Option("--all", help="all studies, most claims for the time first")] = False,
     budget: Annotated[
         str | None, typer.Option("--budget", metavar="TIME", help="stop training after 90s, 9m or 2h; the same command goes on")
+    ] = None,
+    until_decided: Annotated[
+        bool, typer.Option("--until-decided", help="add seeds, by looks fixed beforehand, until claims are decided")
+    ] = False,
+    most_seeds: Annotated[
+        int | None, typer.Option("--most-seeds", help="where --until-decided ends; default: four times the study's own")
     ] = None,
     scale: ScaleName = None,
     store: StoreUri = "results",
@@ -151,9 +168,11 @@ def run(
         store, tracking, address, _count("--workers", workers), _count("--lanes", lanes), program, _datasets(data)
     )
     chosen = [_study(study)] if study else _all_studies()
-    from harness.launch import launch
+    if most_seeds is not None and not until_decided:
+        raise UserError("--most-seeds says where --until-decided ends: give both, or neither")
+    from harness.launch import UntilDecided, launch
 
-    code = launch(chosen, scale, options, deadline)
+    code = launch(chosen, scale, options, deadline, UntilDecided(_count("--most-seeds", most_seeds)) if until_decided else None)
     if code:
         raise typer.Exit(code)
 
@@ -245,6 +264,35 @@ def publish(
     for each in sets:
         out.print(f"published: {evidence.publish(each)}", highlight=False, soft_wrap=True)
     judged.publish_verdicts([chosen])
+
+
+@app.command()
+@one_line_errors
+def calibrate(
+    worlds: Annotated[int, typer.Option("--worlds", help="for each kind, condition, number of seeds and effect")] = 1000,
+    only: Annotated[list[str] | None, typer.Option("--only", help="kinds of observation; default: all")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="of the worlds")] = 0,
+    methods: Annotated[bool, typer.Option("--methods", help="compare other methods for intervals, too; slow")] = False,
+    output: Annotated[str | None, typer.Option("--output", help="a .json file for the results")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Is the judge right as often as it says? Draws worlds whose truth is known, observes, judges, and counts."""
+    from harness.calibration import BY_NAME
+    from harness.calibration import calibrate as draw
+
+    for name in only or ():
+        if name not in BY_NAME:
+            raise unknown("kind of observation", name, BY_NAME)
+    if output is not None and not Path(output).absolute().parent.is_dir():
+        raise UserError(f"--output {output}: its folder is not there")
+    with counting("worlds") as progress:
+        rows = draw(_count("--worlds", worlds) or 1, seed, only or (), compare=methods, progress=progress)
+    if output is not None:
+        Path(output).write_text(json_lines(rows), encoding="utf-8")
+    if as_json:
+        print_json(rows)
+    else:
+        print_calibration(rows)
 
 
 @app.command("mlflow")
@@ -370,12 +418,13 @@ def _duration(option: str, text: str | None) -> float | None:
 
 
 def _study(name: str) -> "Study":
-    """A study whose claims are all registered: a page cannot be written of others."""
+    """A study whose claims are all known: a page cannot be written of others."""
     from harness import catalog
 
     chosen = catalog.load_study(name)
+    known = catalog.register().including(chosen)
     for judgement in chosen.judgements:
-        catalog.register().claim(judgement.claim)
+        known.claim(judgement.claim)
     return chosen
 
 

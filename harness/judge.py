@@ -11,10 +11,13 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import stats
 
-from harness.observe import Observation, observe
+from harness.intervals import Observation
+from harness.observe import observe
 from harness.spec import Criterion, Judgement, Reported, Rule, Study
 from harness.trial_table import TrialTable, UndecidableError
 
@@ -71,15 +74,19 @@ def judge(
     trials: pd.DataFrame,
     failures: Mapping[str, str] | None = None,
     table: TrialTable | None = None,
+    alpha: float = ALPHA,
 ) -> list[Verdict]:
-    """A verdict for every judgement of the study, in declared order. table: the trials as arrays, where they are at hand."""
+    """A verdict for every judgement of the study, in declared order.
+
+    table: the trials as arrays, where they are at hand. alpha: the error rate; intervals are those of level 1 - alpha.
+    """
     if not study.scale(scale).judged:
         return [_unjudged(study, judgement, scale, device, len(trials)) for judgement in study.judgements]
     table = table or TrialTable(study, scale, trials, dict(failures or {}))
-    found = [tuple(_finding(each, table) for each in judgement.criteria_at(scale)) for judgement in study.judgements]
+    found = [tuple(_finding(each, table, alpha) for each in judgement.criteria_at(scale)) for judgement in study.judgements]
     adjusted = holm([min(_p_supported(findings), _p_refuted(findings)) for findings in found])
     return [
-        _verdict(study, judgement, scale, device, len(trials), findings, p)
+        _verdict(study, judgement, scale, device, len(trials), findings, p, alpha)
         for judgement, findings, p in zip(study.judgements, found, adjusted, strict=True)
     ]
 
@@ -98,17 +105,17 @@ def _reported(reported: Reported, table: TrialTable) -> str:
     return f"{reported.name}: {estimate} [{low}, {high}]"
 
 
-def _finding(criterion: Criterion, table: TrialTable) -> Finding:
+def _finding(criterion: Criterion, table: TrialTable, alpha: float) -> Finding:
     try:
-        seen = observe(criterion.observe, table)
+        seen = observe(criterion.observe, table, 1 - alpha)
     except UndecidableError as error:
         return Finding(criterion.name, criterion.unit, error.verdict, None, None, None, table.seeds, 1.0, 1.0, str(error))
     p_supported, p_refuted = seen.p_in_rule(criterion.supported), seen.p_in_rule(criterion.refuted)
     estimate, low, high = (spell(value, criterion.unit) for value in (seen.estimate, seen.low, seen.high))
     numbers = f"{criterion.name}: {estimate} [{low}, {high}]"
-    if p_supported <= ALPHA:
+    if p_supported <= alpha:
         verdict, reason = SUPPORTED, f"{numbers}, wholly {region(criterion.supported, criterion)}"
-    elif p_refuted <= ALPHA:
+    elif p_refuted <= alpha:
         verdict, reason = REFUTED, f"{numbers}, wholly {region(criterion.refuted, criterion)}"
     else:
         verdict, reason = INCONCLUSIVE, f"{numbers}; {_what_would_settle(seen, criterion)}"
@@ -118,12 +125,19 @@ def _finding(criterion: Criterion, table: TrialTable) -> Finding:
 
 
 def _verdict(
-    study: Study, judgement: Judgement, scale: str, device: str, trials: int, findings: tuple[Finding, ...], p_adjusted: float
+    study: Study,
+    judgement: Judgement,
+    scale: str,
+    device: str,
+    trials: int,
+    findings: tuple[Finding, ...],
+    p_adjusted: float,
+    alpha: float,
 ) -> Verdict:
     verdict = _combined(findings)
     deciding = _deciding(findings, verdict)
     reason = deciding.reason
-    if verdict in (SUPPORTED, REFUTED) and p_adjusted > ALPHA:
+    if verdict in (SUPPORTED, REFUTED) and p_adjusted > alpha:
         reason += f"; but p = {p_adjusted:.2g} once corrected for its criteria and the study's {len(study.judgements)} claims"
         reason += _what_would_outweigh(min(deciding.p_supported, deciding.p_refuted), p_adjusted, deciding.seeds)
         verdict = INCONCLUSIVE
@@ -210,11 +224,13 @@ def _what_would_settle(seen: Observation, criterion: Criterion) -> str:
 def _what_would_outweigh(p: float, p_adjusted: float, seeds: int) -> str:
     """How many more seeds would carry a p value over its correction, if estimate and spread stay as they are."""
     distance = float(stats.t.isf(p / 2, seeds - 1))
-    for more in range(1, MOST_ADVISED_SEEDS):
-        grown = 2 * stats.t.sf(distance * math.sqrt((seeds + more) / seeds), seeds + more - 1)
-        if grown * p_adjusted / p <= ALPHA:
-            return f"; about {more} more seed{'s' * (more != 1)} would settle it"
-    return ""
+    more = np.arange(1, MOST_ADVISED_SEEDS)
+    grown = 2 * stats.t.sf(distance * np.sqrt((seeds + more) / seeds), seeds + more - 1)
+    enough = np.flatnonzero(grown * p_adjusted / p <= ALPHA)
+    if not len(enough):
+        return ""
+    first = int(more[enough[0]])
+    return f"; about {first} more seed{'s' * (first != 1)} would settle it"
 
 
 def seeds_needed(seen: Observation, rule: Rule) -> int | None:
@@ -223,26 +239,31 @@ def seeds_needed(seen: Observation, rule: Rule) -> int | None:
     Assumes that the estimate and the spread between seeds stay as they are.
     """
     for low, high in rule.pieces:
-        if low <= seen.estimate <= high:
-            for seeds in range(seen.seeds, MOST_ADVISED_SEEDS + 1):
-                if _would_decide(seen, low, high, seeds):
-                    return seeds
+        if low <= seen.estimate <= high and seen.seeds <= MOST_ADVISED_SEEDS:
+            seeds = np.arange(seen.seeds, MOST_ADVISED_SEEDS + 1)
+            enough = np.flatnonzero(_would_decide(seen, low, high, seeds))
+            if len(enough):
+                return int(seeds[enough[0]])
     return None
 
 
-def _would_decide(seen: Observation, low: float, high: float, seeds: int) -> bool:
-    if seen.spread is None:  # a share of runs
-        interval = stats.binomtest(round(seen.estimate * seeds), seeds).proportion_ci(1 - ALPHA, method="exact")
-        return bool(low <= interval.low and interval.high <= high)
+def _would_decide(seen: Observation, low: float, high: float, seeds: NDArray[np.int64]) -> NDArray[np.bool_]:
+    if seen.spread is None:  # a share of runs: Clopper and Pearson's interval
+        successes = np.rint(seen.estimate * seeds)
+        least = np.where(successes > 0, stats.beta.ppf(ALPHA / 2, np.maximum(successes, 1), seeds - successes + 1), 0.0)
+        failures = seeds - successes
+        most = np.where(failures > 0, stats.beta.ppf(1 - ALPHA / 2, successes + 1, np.maximum(failures, 1)), 1.0)
+        return np.asarray((low <= least) & (most <= high))
     axis = (lambda value: math.log(value) if value > 0 else -math.inf) if seen.log_axis else float
     centre = axis(seen.estimate)
-    half = _t_quantile(seeds) * seen.spread / math.sqrt(seeds)
-    return bool(axis(low) <= centre - half and centre + half <= axis(high))
+    half = _t_quantiles()[seeds - 2] * seen.spread / np.sqrt(seeds)
+    return np.asarray((axis(low) <= centre - half) & (centre + half <= axis(high)))
 
 
 @cache
-def _t_quantile(seeds: int) -> float:
-    return float(stats.t.ppf(1 - ALPHA / 2, seeds - 1))
+def _t_quantiles() -> NDArray[np.float64]:
+    """Of 2, 3, … seeds."""
+    return np.asarray(stats.t.ppf(1 - ALPHA / 2, np.arange(1, MOST_ADVISED_SEEDS)))
 
 
 def region(rule: Rule, criterion: Criterion) -> str:

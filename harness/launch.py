@@ -1,18 +1,22 @@
 """One `folklore run`: plan, train what is missing, judge, write pages. What training needs is imported when it is needed."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from harness import catalog
+from harness.declaration import declarations, declare, looks_of
 from harness.errors import UserError, masked, unknown
 from harness.lease import leases
 from harness.ledger import Ledger
 from harness.options import Options
 from harness.output import err, out, print_verdicts
 from harness.packing import shapes
+from harness.power import pilot_of, resolutions, whole_seeds
 from harness.ray_connection import cluster_device
+from harness.records import at_its_look, stored_set, stored_sets
 from harness.run import Prepared, datasets_named, default_scale, prepare, progress, sync
+from harness.sequential import DEFAULT_TIMES, planned_looks, undecided
 from harness.spec import Study
 from harness.store import Store
 from harness.tracking_uri import require_known
@@ -24,23 +28,60 @@ if TYPE_CHECKING:
 FINE, FAILED, INTERRUPTED = 0, 1, 130
 
 
-def launch(studies: Sequence[Study], scale: str | None, options: Options, deadline: float | None) -> int:
+@dataclass(frozen=True)
+class UntilDecided:
+    """Seeds are added until claims are decided; most_seeds: an arm at most, by default four times the study's own."""
+
+    most_seeds: int | None = None
+
+
+def launch(
+    studies: Sequence[Study],
+    scale: str | None,
+    options: Options,
+    deadline: float | None,
+    until_decided: UntilDecided | None = None,
+) -> int:
     """Run some studies; returns the exit code."""
     require_known(options.tracking)
     store = Store(options.store)
     store.check_writable()
     with leases(store, [study.name for study in studies]):
-        return _launch(store, studies, scale, options, deadline)
+        return _launch(store, studies, scale, options, deadline, until_decided)
 
 
-def _launch(store: Store, studies: Sequence[Study], scale: str | None, options: Options, deadline: float | None) -> int:
+def _launch(
+    store: Store,
+    studies: Sequence[Study],
+    scale: str | None,
+    options: Options,
+    deadline: float | None,
+    until_decided: UntilDecided | None,
+) -> int:
     # What trains is looked at where it is: the machine that starts a cluster's run may have no GPU itself.
     cluster = None if options.address is None else cluster_device(options.address)
+    pairs = _with_own_datasets(studies, scale, options)
+
+    def prepared(study: Study, own: Options) -> Prepared:
+        return prepare(study, scale or default_scale(study, cluster), own, Ledger(store, study.name), cluster=cluster)
+
+    ready = [prepared(study, own) for study, own in pairs]
+    for each in ready:
+        _declare(each, until_decided)
+    at_look = [_at_look(each) for each in ready]
     ready = [
-        prepare(study, scale or default_scale(study, cluster), own, Ledger(store, study.name), cluster=cluster)
-        for study, own in _with_own_datasets(studies, scale, options)
+        each if study is None else prepared(study, own) for each, study, (_, own) in zip(ready, at_look, pairs, strict=True)
     ]
     outcomes = _train_or_sync(ready, options, deadline)
+    while until_decided and not any(outcome.interrupted or outcome.given_up for outcome in outcomes):
+        following = [study for each in ready if (study := _at_next_look(each)) is not None]
+        if not following:
+            break
+        own = {study.name: chosen for study, chosen in pairs}
+        further = [prepared(study, own[study.name]) for study in following]
+        outcomes = _train_or_sync(further, options, deadline)
+        names = [each.plan.study.name for each in further]
+        ready = [each for each in ready if each.plan.study.name not in names] + further
     left = _print_what_is_left(ready) if any(outcome.interrupted for outcome in outcomes) else False
     if left and deadline is None:
         return INTERRUPTED
@@ -53,6 +94,41 @@ def _launch(store: Store, studies: Sequence[Study], scale: str | None, options: 
         err.print(f"{given_up} trials were given up; their claims are invalid until they train", style="red")
         return FAILED
     return FINE
+
+
+def _declare(ready: Prepared, until_decided: UntilDecided | None) -> None:
+    """Write down what is fixed, before the first trial."""
+    plan, store = ready.plan, ready.ledger.store
+    study, looks = plan.study, None
+    if until_decided is not None:
+        if not study.scale(plan.scale).judged:
+            raise UserError(f"--until-decided: scale '{plan.scale}' is never judged; choose another --scale")
+        own = study.declared_seeds_at(plan.scale)
+        looks = planned_looks(own, DEFAULT_TIMES * own if until_decided.most_seeds is None else until_decided.most_seeds)
+        study.with_more_seeds(plan.scale, looks[-1] - own)  # refused here where seeds meet those of a search
+    declare(store, study, plan.scale, len(plan.digests & ready.ledger.digests()), looks)
+
+
+def _at_look(ready: Prepared) -> Study | None:
+    """The study with the seeds of the look it has come to; None where it is judged once."""
+    plan, ledger = ready.plan, ready.ledger
+    looks = looks_of(declarations(ledger.store, plan.study, plan.scale), plan.study)
+    return at_its_look(plan, ledger.trials(), looks).study if looks else None
+
+
+def _at_next_look(ready: Prepared) -> Study | None:
+    """The study with the seeds of the next look; None where there is none, or no claim that more seeds could decide."""
+    records = stored_set(ready.plan, ready.ledger)
+    open_claims = undecided(records.verdicts())
+    study, scale = records.study, records.scale
+    following = [look for look in records.looks or () if look > study.seeds_at(scale)]
+    if not open_claims or not following:
+        return None
+    out.print(
+        f"{study.name}: {len(open_claims)} claims are not decided by {study.seeds_at(scale)} seeds: {following[0]} are next",
+        highlight=False,
+    )
+    return study.with_more_seeds(scale, following[0] - study.declared_seeds_at(scale))
 
 
 def plan_facts(ready: Prepared) -> dict[str, Any]:
@@ -79,6 +155,22 @@ def plan_facts(ready: Prepared) -> dict[str, Any]:
         "time": duration(estimate.seconds),
         "time_from": estimate.source,
         "memory_gib": round(estimate.workers * estimate.pack_bytes / 2**30, 2),
+    }
+
+
+def power_facts(ready: Prepared) -> dict[str, Any] | None:
+    """What the plan's seeds can resolve, from the spread of stored or published trials; None where there are none."""
+    plan = ready.plan
+    from harness.pages import published_sets
+
+    pilot = pilot_of([*stored_sets(plan.study, ready.ledger), *published_sets(plan.study)], plan.scale)
+    if pilot is None or not plan.study.scale(plan.scale).judged:
+        return None
+    seeds = plan.study.seeds_at(plan.scale)
+    return {
+        "from": f"{len(whole_seeds(pilot))} seeds at scale {pilot.scale} ({pilot.device}, {pilot.source})",
+        "seeds": seeds,
+        "criteria": [asdict(each) for each in resolutions(pilot, plan.scale, seeds)],
     }
 
 
@@ -149,7 +241,6 @@ def _print_what_is_left(ready: Sequence[Prepared]) -> bool:
 def _show(ready: Sequence[Prepared], store: Store, options: Options) -> None:
     """Write the pages, and print the verdicts that are on them."""
     from harness.pages import write_pages
-    from harness.records import stored_set
 
     studies = [each.plan.study for each in ready]
     names = [study.name for study in studies]

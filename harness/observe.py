@@ -6,9 +6,7 @@ axis for ratios. For a mean this is Student's interval; a percentile interval wo
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from scipy import stats
@@ -16,6 +14,7 @@ from scipy import stats
 from harness.estimators import evaluate
 from harness.estimators.divergence import counts, divergence_edge
 from harness.estimators.range_tests import picks
+from harness.intervals import Observation, Sampled, bootstrap_error, student
 from harness.range_test import Suggestion
 from harness.spec import (
     LEVEL,
@@ -39,7 +38,6 @@ from harness.spec import (
     Optimum,
     Quotient,
     RankCorrelation,
-    Rule,
     Scaled,
     Share,
     Spec,
@@ -52,7 +50,7 @@ from harness.spec import (
     Unmeasured,
     leaves,
 )
-from harness.trial_table import RESAMPLES, Numbers, TrialTable, UndecidableError
+from harness.trial_table import RESAMPLES, TrialTable, UndecidableError
 
 # An estimate that exists in fewer resamples than this rests on single seeds.
 LEAST_DEFINED_SHARE = 0.9
@@ -82,35 +80,12 @@ BOUNDS: dict[type, tuple[float, float]] = {
     TrajectoryGap: (0.0, math.inf),
     HyperbolaError: (0.0, math.inf),
 }
-# A spread over fewer seeds than this is no spread.
-LEAST_SEEDS = 3
 
 
-@dataclass(frozen=True)
-class Observation:
-    """An estimate with its 95% interval over `seeds` seeds.
-
-    p_inside(low, high) is the two-sided p value against "the true value is not in [low, high]": it is at most 0.05
-    exactly where the 95% interval lies inside.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    seeds: int
-    p_inside: Callable[[float, float], float]
-    # standard error times sqrt(seeds) on the axis the interval is symmetric on, for planning further seeds; None: exact
-    spread: float | None = None
-    log_axis: bool = False
-
-    def p_in_rule(self, rule: Rule) -> float:
-        return min(self.p_inside(low, high) for low, high in rule.pieces)
-
-
-def observe(observable: Observable, table: TrialTable) -> Observation:
+def observe(observable: Observable, table: TrialTable, level: float = LEVEL) -> Observation:
     """Estimate and interval. Raises UndecidableError where there is no number."""
     if isinstance(observable, FailureRate | CureRate | SuggestionRate):
-        return _binomial(*counts(observable, table))
+        return _binomial(*counts(observable, table), level)
     if isinstance(observable, Unmeasured):
         raise UndecidableError("out of regime", observable.reason)
     if isinstance(observable, Exact):
@@ -124,31 +99,10 @@ def observe(observable: Observable, table: TrialTable) -> Observation:
         share = 1 - len(defined) / RESAMPLES
         raise UndecidableError("inconclusive", f"the estimate does not exist in {share:.0%} of the resamples; add seeds")
     seeds = _contributing_seeds(observable, table)
-    seen = student_interval(float(values[0]), defined, seeds, log_axis=_on_log_axis(observable))
+    sampled = Sampled(float(values[0]), defined, seeds, on_log_axis(observable))
+    seen = student(sampled, bootstrap_error(sampled), level)
     least, most = BOUNDS.get(type(observable), (-math.inf, math.inf))
     return replace(seen, low=max(seen.low, least), high=min(seen.high, most))
-
-
-def student_interval(estimate: float, resampled: Numbers, seeds: int, log_axis: bool) -> Observation:
-    """The interval of the module's docstring from an estimate and its resamples."""
-    if seeds < LEAST_SEEDS:
-        raise UndecidableError("inconclusive", f"rests on {seeds} seeds, and an interval needs {LEAST_SEEDS}; add seeds")
-    to_axis: Callable[[Any], Any] = np.log if log_axis else np.asarray
-    centre = float(to_axis(estimate))
-    error = float(np.std(to_axis(resampled)) * math.sqrt(seeds / (seeds - 1)))
-    half = float(stats.t.ppf(0.5 + LEVEL / 2, seeds - 1)) * error
-    low, high = centre - half, centre + half
-
-    def p_inside(lower: float, upper: float) -> float:
-        edges = [-math.inf if log_axis and edge <= 0 else float(to_axis(edge)) for edge in (lower, upper)]
-        distances = (centre - edges[0], edges[1] - centre)
-        if error == 0:
-            return 0.0 if min(distances) > 0 else 1.0  # on the edge itself nothing is decided
-        return float(min(1.0, 2 * max(stats.t.sf(distance / error, seeds - 1) for distance in distances)))
-
-    if log_axis:
-        low, high = math.exp(low), math.exp(high)
-    return Observation(estimate, low, high, seeds, p_inside, spread=error * math.sqrt(seeds), log_axis=log_axis)
 
 
 def _exact(value: float, seeds: int) -> Observation:
@@ -156,8 +110,8 @@ def _exact(value: float, seeds: int) -> Observation:
     return Observation(value, value, value, seeds, lambda low, high: 0.0 if low <= value <= high else 1.0)
 
 
-def _binomial(successes: int, runs: int) -> Observation:
-    interval = stats.binomtest(successes, runs).proportion_ci(LEVEL, method="exact")
+def _binomial(successes: int, runs: int, level: float) -> Observation:
+    interval = stats.binomtest(successes, runs).proportion_ci(level, method="exact")
 
     def p_inside(lower: float, upper: float) -> float:
         """Twice the larger tail; the inversion of the exact interval, so both agree."""
@@ -183,9 +137,9 @@ def _require_wholes(observable: Spec, table: TrialTable) -> None:
             _require_wholes(part, table)
 
 
-def _on_log_axis(observable: Observable) -> bool:
+def on_log_axis(observable: Observable) -> bool:
     if isinstance(observable, Scaled):
-        return _on_log_axis(observable.of)
+        return on_log_axis(observable.of)
     return isinstance(observable, RATIOS)
 
 

@@ -2,12 +2,14 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import Progress
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -24,6 +26,19 @@ def print_json(value: Any) -> None:
     sys.stdout.write("\n")
 
 
+def json_lines(rows: Sequence[dict[str, Any]]) -> str:
+    """A list with one row a line, so that differences read."""
+    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal, and nothing elsewhere."""
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, planned: bar.update(task, completed=done, total=planned)
+
+
 def print_rows(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         print_json(list(rows))
@@ -34,13 +49,51 @@ def print_rows(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     out.print(table)
 
 
-def print_facts(facts: dict[str, Any], as_json: bool) -> None:
+def print_plan(facts: dict[str, Any], power: dict[str, Any] | None, as_json: bool) -> None:
+    """power: what the seeds can resolve, where there is a pilot."""
     if as_json:
-        print_json(facts)
+        print_json({**facts, "power": power})
         return
     table = Table(show_header=False, box=None)
     for name, value in facts.items():
         table.add_row(name.replace("_", " "), str(value))
+    out.print(table)
+    if power is None:
+        out.print("no trials to take spreads from: what the seeds can resolve is not known yet", highlight=False)
+        return
+    out.print(
+        f"\nwhat {power['seeds']} seeds decide in four of five repetitions, by the spread of {power['from']}:", highlight=False
+    )
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("claim", "pilot", "decided if inside by", "seeds for one like it", "criterion"):
+        table.add_column(column)
+    for each in power["criteria"]:
+        table.add_row(each["claim"], *_resolved(each), escape(each["criterion"]))
+    out.print(table)
+
+
+def _resolved(each: dict[str, Any]) -> tuple[str, str, str]:
+    from harness.judge import spell
+
+    if each["pilot"] is None:
+        return "–", "–", escape(each["reason"])
+    reach = f"a factor of {each['resolves']:.3g}" if each["log_axis"] else spell(each["resolves"], each["unit"]).lstrip("+")
+    return spell(each["pilot"], each["unit"]), reach, "none would do" if each["seeds"] is None else str(each["seeds"])
+
+
+def print_calibration(rows: Sequence[dict[str, Any]]) -> None:
+    """A line for each kind of observation and number of seeds: the worst over its worlds."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("observable", "seeds", "coverage", "false supported", "false refuted", "power (plain)"):
+        table.add_column(column)
+    for (observable, seeds), group in groupby(
+        sorted(rows, key=lambda row: (row["observable"], row["seeds"])), key=lambda row: (row["observable"], row["seeds"])
+    ):
+        worlds = list(group)
+        covered = [row["coverage"] for row in worlds if row["coverage"] is not None]
+        coverage = f"{min(covered):.1%} to {max(covered):.1%}" if covered else "–"
+        wrong = [f"{max(row[name] for row in worlds):.1%}" for name in ("false_supported", "false_refuted")]
+        table.add_row(observable, str(seeds), coverage, *wrong, f"{worlds[0]['power']:.0%}")
     out.print(table)
 
 

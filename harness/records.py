@@ -3,15 +3,18 @@
 import itertools
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pandas as pd
 
+from harness.declaration import Declaration, declarations, looks_of
 from harness.judge import Verdict, judge
 from harness.ledger import Ledger
 from harness.plan import Plan, make_plan
+from harness.robustness import Robustness, robustness
+from harness.sequential import judge_in_looks, seeds_reached
 from harness.spec import Study
 from harness.table import HEAVY, SCHEMA
 from harness.trial_table import TrialTable
@@ -33,30 +36,52 @@ class RecordSet:
     trials: pd.DataFrame
     failures: Mapping[str, str] = field(default_factory=dict)
     complete: bool = False
+    declarations: tuple[Declaration, ...] = ()
 
     @cached_property
     def table(self) -> TrialTable:
         """The trials as arrays, for all that is observed and drawn of them."""
         return TrialTable(self.study, self.scale, self.trials, dict(self.failures))
 
+    @property
+    def looks(self) -> tuple[int, ...] | None:
+        """Where seeds are added until claims are decided: after how many of them it is judged."""
+        return looks_of(self.declarations, self.study)
+
     def verdicts(self) -> list[Verdict]:
+        if self.looks:
+            return judge_in_looks(self.study, self.scale, self.device, self.trials, self.looks, self.failures)
         return judge(self.study, self.scale, self.device, self.trials, self.failures, self.table)
 
+    def robustness(self, verdicts: Sequence[Verdict]) -> list[Robustness]:
+        """Whether the verdicts hold under other choices; of trials that were judged once."""
+        if self.looks or not self.study.scale(self.scale).judged:
+            return []
+        return robustness(self.study, self.scale, self.device, self.trials, verdicts)
 
-def record_sets(study: Study, trials: pd.DataFrame, source: str, failures: Mapping[str, str] | None = None) -> list[RecordSet]:
+
+def record_sets(
+    study: Study,
+    trials: pd.DataFrame,
+    source: str,
+    failures: Mapping[str, str] | None = None,
+    declared: Callable[[str], Sequence[Declaration]] = lambda scale: (),
+) -> list[RecordSet]:
     """A set for each scale and kind of device that this study, as it is declared now, has trials of.
 
     A trial belongs to a scale by its digest, whatever it was called when it ran. A scale that merely shares some trials with
     one that ran has no set. Trials on other data or by another engine version are never mixed: where there are several, the
-    set with the newest trial is taken.
+    set with the newest trial is taken. declared: what was fixed for a scale before it ran.
     """
     sets: dict[tuple[str, str], RecordSet] = {}
     for device, engine_version, data_hashes in _origins(trials):
         for scale in study.scales:
             if not _may_have_a_set(study, scale, device, trials) or not _datasets(study, scale) <= data_hashes.keys():
                 continue
+            fixed = tuple(declared(scale))
             plan = make_plan(study, scale, device, data_hashes, engine_version=engine_version)
-            found = planned_set(plan, trials, source, failures)
+            plan = at_its_look(plan, trials, looks_of(fixed, study))
+            found = replace(planned_set(plan, trials, source, failures), declarations=fixed)
             if not _is_of_scale(found, trials):
                 continue
             other = sets.get((scale, device))
@@ -74,13 +99,31 @@ def planned_set(plan: Plan, trials: pd.DataFrame, source: str = HERE, failures: 
     return RecordSet(plan.study, plan.scale, plan.device, source, selected, errors, len(selected) == len(plan.trials))
 
 
+def at_its_look(plan: Plan, trials: pd.DataFrame, looks: tuple[int, ...] | None) -> Plan:
+    """The plan with as many seeds as have been reached of those its looks come to."""
+    if not looks:
+        return plan
+    whole = with_seeds(plan, looks[-1])
+    seeds = seeds_reached(looks, plan.study.seed_numbers_at(plan.scale), searched_plan(whole, trials).select(trials))
+    return with_seeds(plan, seeds)
+
+
+def with_seeds(plan: Plan, seeds: int) -> Plan:
+    """The same plan with the study's first so many seeds, of which it declares fewer."""
+    study = plan.study.with_more_seeds(plan.scale, seeds - plan.study.declared_seeds_at(plan.scale))
+    return make_plan(study, plan.scale, plan.device, plan.data_hashes, plan.lanes, plan.engine_version)
+
+
 def stored_sets(study: Study, ledger: Ledger) -> list[RecordSet]:
-    return record_sets(study, ledger.trials(COLUMNS), HERE, ledger.failures())
+    return record_sets(
+        study, ledger.trials(COLUMNS), HERE, ledger.failures(), lambda scale: declarations(ledger.store, study, scale)
+    )
 
 
 def stored_set(plan: Plan, ledger: Ledger) -> RecordSet:
     """The set of one plan, empty where nothing is stored."""
-    return planned_set(plan, ledger.trials(COLUMNS), HERE, ledger.failures())
+    fixed = tuple(declarations(ledger.store, plan.study, plan.scale))
+    return replace(planned_set(plan, ledger.trials(COLUMNS), HERE, ledger.failures()), declarations=fixed)
 
 
 def _may_have_a_set(study: Study, scale: str, device: str, trials: pd.DataFrame) -> bool:

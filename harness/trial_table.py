@@ -1,6 +1,7 @@
 """The trials of one study at one scale as arrays, and the resamples of its seeds that all observations share."""
 
-from functools import cached_property
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -9,12 +10,22 @@ from numpy.typing import NDArray
 
 from harness.plan import points
 from harness.randomness import numpy_generator
+from harness.range_test import SMOOTHING
 from harness.spec import Spec, Study, canonical_json
 from harness.tuning import tunings
 
 Numbers = NDArray[np.float64]
 
 RESAMPLES = 2000
+
+
+@lru_cache(maxsize=16)
+def resamples(study: str, seeds: int) -> Numbers:
+    """Weights [1 + RESAMPLES, S], ones first; the same for all tables of a study with so many seeds. Not to be written to."""
+    drawn = numpy_generator(0, f"bootstrap:{study}", seeds).multinomial(seeds, np.full(seeds, 1 / seeds), size=RESAMPLES)
+    weights = np.vstack([np.ones(seeds), drawn])
+    weights.flags.writeable = False
+    return weights
 
 
 class UndecidableError(Exception):
@@ -28,9 +39,18 @@ class UndecidableError(Exception):
 class TrialTable:
     """The trials of one study at one scale as arrays: factor values [G] by seeds [S] for each arm."""
 
-    def __init__(self, study: Study, scale: str, trials: pd.DataFrame, failures: dict[str, str] | None = None):
+    def __init__(
+        self,
+        study: Study,
+        scale: str,
+        trials: pd.DataFrame,
+        failures: dict[str, str] | None = None,
+        seed_numbers: Sequence[int] | None = None,
+    ):
+        """seed_numbers: those that are looked at; default: all that are judged at the scale."""
         self.study, self.scale = study, scale
-        self.seeds = study.seeds_at(scale)
+        self.seed_numbers = tuple(study.seed_numbers_at(scale) if seed_numbers is None else seed_numbers)
+        self.seeds = len(self.seed_numbers)
         self.failures = failures or {}
         self.rows = {
             (arm, point, seed): index
@@ -38,15 +58,14 @@ class TrialTable:
         }
         self.columns = {name: trials[name].to_numpy() for name in trials.columns}
         self.tunings = tunings(study, scale, trials)
+        self.smoothing = SMOOTHING  # of range tests
         self.evaluated: dict[Spec, Numbers] = {}
         self._found: dict[tuple[str, str], NDArray[np.int64]] = {}
 
-    @cached_property
+    @property
     def resamples(self) -> Numbers:
         """Weights of the seeds, [1 + RESAMPLES, S]: ones first. The same for every observation of the study."""
-        generator = numpy_generator(0, f"bootstrap:{self.study.name}", self.seeds)
-        drawn = generator.multinomial(self.seeds, np.full(self.seeds, 1 / self.seeds), size=RESAMPLES)
-        return np.vstack([np.ones(self.seeds), drawn])
+        return resamples(self.study.name, self.seeds)
 
     def grid(self, arm: str, over: str) -> Numbers:
         """The arm's values of a factor; of a searched one, the value that was chosen."""
@@ -125,6 +144,4 @@ class TrialTable:
             wanted = [canonical_json({over: self._tuned(arm)})]
         if len(wanted) != len(self.grid(arm, over)):
             raise AssertionError(f"arm '{arm}' varies more than '{over}'; no observable here reads such a table")
-        return np.array(
-            [[self.rows.get((arm, point, seed), -1) for seed in self.study.seed_numbers_at(self.scale)] for point in wanted]
-        )
+        return np.array([[self.rows.get((arm, point, seed), -1) for seed in self.seed_numbers] for point in wanted])

@@ -19,8 +19,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from harness.estimators.common import tuned_index
+from harness.intervals import Observation
 from harness.lr_find import RangeTest
-from harness.observe import Observation, observe
+from harness.observe import observe
 from harness.range_test import Suggestion
 from harness.records import RecordSet
 from harness.spec import Slope

@@ -16,6 +16,7 @@ import harness
 from harness.judge import Finding, Verdict
 from harness.ledger import Ledger
 from harness.records import RecordSet
+from harness.robustness import Robustness
 from harness.spec import Study, fingerprint
 from harness.store import Store
 from reports import evidence
@@ -32,18 +33,25 @@ class Judged:
     scale: str
     device: str
     verdicts: list[Verdict]
+    robustness: list[Robustness]
 
     @classmethod
-    def of(cls, records: RecordSet) -> "Judged":
-        scale = records.study.scale(records.scale)
-        return cls(scale.judged, records.scale, records.device, records.verdicts())
+    def of(cls, records: RecordSet, known: "Sequence[Judged]" = ()) -> "Judged":
+        """known: what is remembered of the same trials, declaration and code: it is not worked out again."""
+        for each in known:
+            if (each.scale, each.device) == (records.scale, records.device):
+                return each
+        found = records.verdicts()
+        judged = records.study.scale(records.scale).judged
+        return cls(judged, records.scale, records.device, found, records.robustness(found))
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "Judged":
         verdicts = [
             Verdict(**{**each, "findings": tuple(Finding(**f) for f in each["findings"])}) for each in value["verdicts"]
         ]
-        return cls(**{**value, "verdicts": verdicts})
+        robust = [Robustness.from_dict(each) for each in value["robustness"]]
+        return cls(**{**value, "verdicts": verdicts, "robustness": robust})
 
 
 class Memory:

@@ -9,10 +9,11 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harness.catalog import Register
-from harness.judge import VERDICTS, Verdict, region, report, spell
+from harness.declaration import changed_since
+from harness.judge import VERDICTS, region, report, spell
 from harness.records import RecordSet
 from harness.spec import Study
-from reports import figures, procedures
+from reports import calibration, figures, procedures
 from reports.judged import Judged
 from reports.side_by_side import side_by_side
 from reports.strip import strip
@@ -47,15 +48,19 @@ def write(
     output.mkdir(parents=True, exist_ok=True)
     (output / "figures").mkdir(exist_ok=True)
     _save(output / "style.css", pages.get_template("style.css").render())
+    counted = calibration.rows()
+    if counted:
+        _save(output / "calibration.html", pages.get_template("calibration.html").render(calibration.content(counted)))
 
     def judge_and_write(study: Study) -> list[Judged]:
         write_page = only is None or study.name in only
         if not write_page and (remembered := known(study)) is not None:
             return remembered
         sets = sets_of(study)
-        judged = [Judged.of(records) for records in sets]
+        before = known(study) or []
+        judged = [Judged.of(records, before) for records in sets]
         if write_page:
-            own = [(records, each.verdicts) for records, each in zip(sets, judged, strict=True)]
+            own = list(zip(sets, judged, strict=True))
             text = pages.get_template("study.html").render(_study(study, register, own, output))
             _save(output / f"{study.name}.html", text)
         return judged
@@ -65,7 +70,10 @@ def write(
     found = dict(zip((study.name for study in in_turn), side_by_side(judge_and_write, in_turn), strict=True))
     judged = [each for study in studies for each in found[study.name]]
     there = {study.name for study in studies if (output / f"{study.name}.html").exists()}
-    _save(output / "index.html", pages.get_template("index.html").render(_index(studies, register, judged, there)))
+    _save(
+        output / "index.html",
+        pages.get_template("index.html").render(_index(studies, register, judged, there), calibrated=bool(counted)),
+    )
     return found
 
 
@@ -85,36 +93,38 @@ def _index(studies: Sequence[Study], register: Register, judged: Sequence[Judged
     )
     verdicts = {(v.claim, v.scale, v.device): v for each in judged for v in each.verdicts}
     groups: dict[str, list[dict[str, Any]]] = {study.name: [] for study in studies}
-    for claim in register.claims:
+    filed = [(claim.study, claim) for claim in register.claims]
+    filed += [(study.name, claim) for study in studies for claim in study.claims]
+    for group, claim in filed:
         cells = [verdicts.get((claim.id, *column)) for column in columns]
-        groups.setdefault(claim.study, []).append({"claim": claim, "cells": cells, "studied": any(cells)})
+        groups.setdefault(group, []).append({"claim": claim, "cells": cells, "studied": any(cells)})
     counts = {name: sum(v.verdict == name for v in verdicts.values() if (v.scale, v.device) in columns) for name in VERDICTS}
     return {
         "columns": columns,
         "groups": {name: rows for name, rows in groups.items() if rows},
         "written": there,
         "counts": counts,
-        "claims": len(register.claims),
+        "claims": len(filed),
         "studied": len({v.claim for v in verdicts.values()}),
         "documents": register.documents,
     }
 
 
-def _study(study: Study, register: Register, judged: Sequence[tuple[RecordSet, list[Verdict]]], output: Path) -> dict[str, Any]:
+def _study(study: Study, register: Register, judged: Sequence[tuple[RecordSet, Judged]], output: Path) -> dict[str, Any]:
     return {
         "study": study,
-        "claims": {judgement.claim: register.claim(judgement.claim) for judgement in study.judgements},
+        "claims": {judgement.claim: register.including(study).claim(judgement.claim) for judgement in study.judgements},
         "judgements": {judgement.claim: judgement for judgement in study.judgements},
         "documents": {document.key: document for document in register.documents},
-        "sections": [_section(records, verdicts, output) for records, verdicts in judged],
+        "sections": [_section(records, each, output) for records, each in judged],
         "strip": strip,
         "region": region,
     }
 
 
-def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[str, Any]:
+def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]:
     """Everything a study page shows of one scale on one kind of device."""
-    trials = records.trials
+    trials, verdicts = records.trials, judged.verdicts
     environment = json.loads(trials["environment"].iloc[-1])
     factors = sorted({factor for point in set(trials["point"]) for factor in json.loads(point)})
     name = f"{records.study.name}-{records.scale}-{records.device}"
@@ -140,6 +150,8 @@ def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[
         "records": records,
         "judged": records.study.scale(records.scale).judged,
         "verdicts": verdicts,
+        "robustness": {each.claim: each for each in judged.robustness},
+        "declared": _declared(records),
         "reported": _reported(records),
         "criteria": {judgement.claim: judgement.criteria_at(records.scale) for judgement in records.study.judgements},
         "figures": [(caption, file) for file, (caption, _) in files.items()],
@@ -151,10 +163,24 @@ def _section(records: RecordSet, verdicts: list[Verdict], output: Path) -> dict[
         "minutes": f"{trials['seconds'].sum() / 60:.1f}",
         "data_hash": trials["data_hash"].iloc[0],
         "engine_version": int(trials["engine_version"].iloc[0]),
-        "changed": sorted(set(trials["study_hash"]) - {records.study.hash}),
+        "hashes": sorted(set(trials["study_hash"]) - {records.study.hash}),
         "trials": [_trial(row, records.study, factors) for row in trials.to_dict("records")],
         "factors": factors,
         "command": f"make study-{records.study.name} SCALE={records.scale}",
+    }
+
+
+def _declared(records: RecordSet) -> dict[str, Any] | None:
+    """When the study was written down, how many trials were there by then, and what has changed; None: it was not."""
+    if not records.declarations:
+        return None
+    first = records.declarations[0]
+    return {
+        "at": first.declared_at[:16].replace("T", " "),
+        "hash": first.hash,
+        "trials_before": first.trials_before,
+        "changes": changed_since(records.declarations, records.study),
+        "looks": records.looks,
     }
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Split
 from harness.data.examples import digits
 from harness.data.images import read_images
+from harness.data.synthetic import LARGEST as SYNTHETIC
+from harness.data.synthetic import synthetic
 from harness.data.text import python_documentation, read_text, tokenize
 from harness.errors import UserError, unknown
 
@@ -23,8 +25,8 @@ def describe(name: str) -> DataFacts:
 def load(name: str) -> Dataset:
     """A dataset by its name. Raises UserError.
 
-    `digits`, `python-docs`, `text:PATH` (a file, also gzipped, or a folder of .txt files) or `images:PATH` (a folder or a
-    .zip with a sub-folder for each class).
+    `digits`, `python-docs`, a synthetic one (harness/data/synthetic.py), `text:PATH` (a file, also gzipped, or a folder of .txt
+    files) or `images:PATH` (a folder or a .zip with a sub-folder for each class).
     """
     if name == "python-docs":
         return tokenize(name, python_documentation())
@@ -37,7 +39,9 @@ def load(name: str) -> Dataset:
         return tokenize(name, read_text(Path(path)))
     if kind == "images" and path:
         return read_images(Path(path))
-    raise unknown("dataset", name, (*BUILT_IN, *BY_PATH, "text:PATH", "images:PATH"))
+    if kind in SYNTHETIC:
+        return synthetic(kind, path)
+    raise unknown("dataset", name, (*BUILT_IN, *BY_PATH, *(f"{kind}:SIZE" for kind in SYNTHETIC), "text:PATH", "images:PATH"))
 
 
 __all__ = ["STEPS_PER_DRAW", "DataFacts", "Dataset", "Split", "describe", "load", "tokenize"]

@@ -21,12 +21,14 @@ STEPS_PER_DRAW = 256
 class DataFacts:
     """What a plan and a model need to know of a dataset.
 
-    classes: symbols of a text, or labels. features: shape of one example; empty for a text.
+    classes: symbols of a text, or labels; 0 where targets are numbers. features: shape of one example; empty for a text.
+    targets: numbers a target has, where they are numbers.
     """
 
     hash: str
     classes: int
     features: tuple[int, ...] = ()
+    targets: int = 0
 
 
 class Dataset(ABC):
@@ -59,4 +61,4 @@ class Dataset(ABC):
 
     @abstractmethod
     def gather(self, arrays: tuple[Tensor, ...], index: Tensor, context: int) -> tuple[Tensor, Tensor]:
-        """Inputs and integer targets of the indexed examples; an index [...] gives [..., example]."""
+        """Inputs and targets of the indexed examples; an index [...] gives [..., example]."""

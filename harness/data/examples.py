@@ -1,4 +1,4 @@
-"""Labelled examples: vectors or images with a class each."""
+"""Examples: vectors or images, each with a class, or with numbers for its target."""
 
 import hashlib
 from dataclasses import dataclass
@@ -17,11 +17,12 @@ VALIDATION_SHARE = TEST_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Examples(Dataset):
-    """Features float32 [N, ...] and labels int64 [N] for each split; batches are drawn with replacement."""
+    """Features float32 [N, ...] and labels int64 [N], or targets float32 [N, O], for each split; batches are drawn with
+    replacement."""
 
     name: str
     facts: DataFacts
-    splits: dict[Split, tuple[NDArray[np.float32], NDArray[np.int64]]]
+    splits: dict[Split, tuple[NDArray[np.float32], NDArray[np.int64] | NDArray[np.float32]]]
 
     def check(self, context: int) -> None:
         for split, (_, labels) in self.splits.items():
@@ -44,6 +45,10 @@ class Examples(Dataset):
     def training_arrays(self, label_noise: float) -> tuple[Tensor, ...]:
         """The same labels are replaced for every seed, each by one of all classes with equal chances."""
         features, labels = self.arrays("train")
+        if label_noise and not self.facts.classes:
+            raise UserError(f"label_noise = {label_noise}: dataset '{self.name}' has no labels; leave it at 0")
+        if not label_noise:
+            return features, labels
         generator = numpy_generator(0, "label noise", 0)
         replaced = generator.random(len(labels)) < label_noise
         drawn = generator.integers(0, self.facts.classes, size=len(labels))

@@ -69,6 +69,7 @@ def evaluate(observable: Observable, table: TrialTable, weights: Numbers) -> Num
 
 
 def _quotient(observable: Quotient, table: TrialTable, weights: Numbers) -> Numbers:
+    """top / bottom, [R], under equal weights: seeds are paired."""
     return evaluate(observable.top, table, weights) / evaluate(observable.bottom, table, weights)
 
 
@@ -82,6 +83,8 @@ def _gap(observable: Gap, table: TrialTable, weights: Numbers) -> Numbers:
 
 
 def _slope(observable: Slope, table: TrialTable, weights: Numbers) -> Numbers:
+    """Least squares of log2 y on log2 x, [R]: sum (x - mean x) y / sum (x - mean x)^2. All points count alike, however well
+    their own y is known; the error is that of the seeds, which move all points at once."""
     points = present(observable.points, table)
     x = np.log2([value for value, _ in points])
     y = np.log2([evaluate(part, table, weights) for _, part in points])
@@ -108,6 +111,7 @@ def _share(observable: Share, table: TrialTable, weights: Numbers) -> Numbers:
 
 
 def _spread(observable: Spread, table: TrialTable, weights: Numbers) -> Numbers:
+    """max / min over the parts, [R]. At least one by definition: of equal parts noise makes it larger."""
     values = np.array([evaluate(part, table, weights) for part in observable.parts])
     return np.asarray(values.max(axis=0) / values.min(axis=0))
 
@@ -117,6 +121,7 @@ def _scaled(observable: Scaled, table: TrialTable, weights: Numbers) -> Numbers:
 
 
 def _form_gap(observable: FormGap, table: TrialTable, weights: Numbers) -> Numbers:
+    """AICc of the left form minus that of the right one, [R] (Hurvich and Tsai 1989), of fits to ln y by least squares."""
     points = present(observable.points, table)
     logs = np.log(np.stack([evaluate(part, table, weights) for _, part in points], axis=1))
     defined = np.isfinite(logs).all(axis=1)

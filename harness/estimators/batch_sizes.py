@@ -56,6 +56,7 @@ def _tuned_log_steps(observable: AnyTarget, arm: str, table: TrialTable, weights
 
 
 def steps_to_target(observable: StepsToTarget, table: TrialTable, weights: Numbers) -> Numbers:
+    """exp of the weighted mean of ln(steps), [R]. Undecidable where a run does not get there: nothing is made up for it."""
     steps, censored = _tuned_log_steps(observable, observable.arm, table, weights)
     if censored[0].any():
         raise UndecidableError(
@@ -76,12 +77,15 @@ def runs(
 
 
 def critical_batch(observable: CriticalBatch, table: TrialTable, weights: Numbers) -> Numbers:
+    """B_crit in examples, [R], of S = S_min (1 + B_crit / B) (McCandlish et al. 2018, equation 2.11) fitted to ln S by
+    Tobit EM: a run that does not reach the target is censored at its last step (harness/fits.py)."""
     return fits.fit_hyperbola(*runs(observable, table, weights)).critical_batch
 
 
 def hyperbola_error(observable: HyperbolaError, table: TrialTable, weights: Numbers) -> Numbers:
-    """Without the share that the seeds' noise has in it: a left-out residual of a true hyperbola has the variance of its mean
-    over seeds, times n / (n - 2) for a fit of two parameters to n batch sizes (the mean of 1 / (1 - leverage))."""
+    """Root mean square of the left-out residuals in ln S, [R]. Without the share that the seeds' noise has in it: a left-
+    out residual of a true hyperbola has the variance of its mean over seeds, times n / (n - 2) for a fit of two parameters
+    to n batch sizes (the mean of 1 / (1 - leverage))."""
     batch, steps, weight, censored = runs(observable, table, weights)
     square = fits.leave_one_batch_out_rms(batch, steps, weight, censored) ** 2
     sizes = len(np.unique(batch))
@@ -94,6 +98,8 @@ def hyperbola_error(observable: HyperbolaError, table: TrialTable, weights: Numb
 
 
 def doubling_gain(observable: DoublingGain, table: TrialTable, weights: Numbers) -> Numbers:
+    """exp of the mean over doublings of ln S(B) - ln S(2B), [R], without unit: 2 is perfect. Which batch sizes count is decided
+    once, by the knee of all seeds. Out of regime where none lies far enough below it."""
     knee = float(fits.fit_hyperbola(*runs(observable, table, weights[:1])).critical_batch[0])
     arms = dict(present(observable.points, table))
     pairs = [(size, 2 * size) for size in arms if 2 * size in arms and size <= observable.below * knee]

@@ -11,7 +11,8 @@ from harness.trial_table import Numbers, TrialTable, UndecidableError
 
 
 def activation_slope(observable: ActivationSlope, table: TrialTable, weights: Numbers) -> Numbers:
-    """All sizes as logs [W, S, T, A] (widths, seeds, steps, taps), then the worst of the slopes on log width."""
+    """max over steps t and taps a of |d ln size / d ln width| by least squares, [R], without unit: sizes are logs [W, S, T, A]
+    (widths, seeds, steps, taps), averaged over seeds. A maximum of absolute values is biased upwards by noise."""
     sizes = []
     points = present(observable.points, table)
     for _, arm in points:
@@ -29,6 +30,8 @@ def activation_slope(observable: ActivationSlope, table: TrialTable, weights: Nu
 
 
 def curve_ratio(observable: CurveRatio, table: TrialTable, weights: Numbers) -> Numbers:
+    """exp of the weighted mean over seeds of ln(mean over the first share of steps / mean over the last), at the tuned LR,
+    [R]."""
     arm, over = observable.arm, observable.over
     best = tuned(arm, over, table, weights)
     curves = table.values(arm, over, f"curve_probe_{observable.curve}")
@@ -55,6 +58,7 @@ def _training(arm: str, over: str, table: TrialTable) -> Training:
 
 
 def curve_median(observable: CurveMedian, table: TrialTable, weights: Numbers) -> Numbers:
+    """exp of the weighted mean over seeds of ln(median over probes), at the tuned LR, [R], in the curve's unit."""
     arm, over = observable.arm, observable.over
     best = tuned(arm, over, table, weights)
     curves = stacked(table.values(arm, over, f"curve_probe_{observable.curve}"))
@@ -66,6 +70,8 @@ def curve_median(observable: CurveMedian, table: TrialTable, weights: Numbers) -
 
 
 def curve_distance(observable: CurveDistance, table: TrialTable, weights: Numbers) -> Numbers:
+    """Weighted mean over seeds of median_t |A_t / B_t - 1|, [R], without unit. Undecidable where runs diverge or grids
+    differ."""
     over, column = observable.over, f"curve_probe_{observable.curve}"
     best = tuned(observable.reference, over, table, weights)
     grid, reference_grid = table.grid(observable.arm, over), table.grid(observable.reference, over)
@@ -80,6 +86,8 @@ def curve_distance(observable: CurveDistance, table: TrialTable, weights: Number
 
 
 def underflow_share(observable: UnderflowShare, table: TrialTable, weights: Numbers) -> Numbers:
+    """Weighted mean over seeds of the mean over probes of the share flushed to zero, in [0, 1], [R]. Invalid where
+    unmeasured."""
     arm, over = observable.arm, observable.over
     best = tuned(arm, over, table, weights)
     column = table.values(arm, over, f"curve_probe_layer_underflow_{observable.of}")
@@ -90,6 +98,8 @@ def underflow_share(observable: UnderflowShare, table: TrialTable, weights: Numb
 
 
 def noise_scale(observable: NoiseScale, table: TrialTable, weights: Numbers) -> Numbers:
+    """tr(Sigma) / |G|^2 in examples, [R] (McCandlish et al. 2018, equation 2.9): both parts are means over probes and weighted
+    means over seeds, then divided. Undecidable where the squared mean gradient comes out negative."""
     arm, over = observable.arm, observable.over
     best = tuned(arm, over, table, weights)
     share, *parts = _noise_parts(arm, over, table)

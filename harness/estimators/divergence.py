@@ -20,6 +20,7 @@ def divergence_edge(arm: str, over: str, table: TrialTable) -> int:
 
 
 def divergence_time(observable: DivergenceTime, table: TrialTable, weights: Numbers) -> Numbers:
+    """exp of the weighted mean of ln(step of divergence / last step of warmup) over the seeds that diverge at the edge, [R]."""
     arm, over = observable.arm, observable.over
     edge = divergence_edge(arm, over, table)
     step = table.values(arm, over, "divergence_step")[edge].astype(np.float64)
@@ -31,7 +32,7 @@ def divergence_time(observable: DivergenceTime, table: TrialTable, weights: Numb
 
 
 def counts(observable: FailureRate | CureRate | SuggestionRate, table: TrialTable) -> tuple[int, int]:
-    """Successes and runs."""
+    """Successes and runs: of seeds that diverge, of diverged ones that a remedy saves, or of range tests with a suggestion."""
     if isinstance(observable, SuggestionRate):
         picks = range_tests.picks(observable.arm, observable.rule, table)
         return sum(isinstance(pick, Suggestion) for pick in picks), len(picks)

@@ -18,18 +18,23 @@ from harness.trial_table import Numbers, TrialTable, UndecidableError
 
 
 def final_loss(observable: FinalLoss, table: TrialTable, weights: Numbers) -> Numbers:
+    """sum_s w_s L_s / sum_s w_s, nats [R], of an arm trained at one point; L_s is capped at the loss at initialization.
+    Undecidable (inconclusive) where the arm has several points."""
     (loss,) = table.losses(observable.arm, table.only_factor(observable.arm), "test_loss")
     return seed_mean(loss, weights)
 
 
 def tuned_loss(observable: TunedLoss, table: TrialTable, weights: Numbers) -> Numbers:
+    """Weighted mean test loss at argmin_g of the weighted mean validation loss, nats [R]; the minimum is looked for anew under
+    every weighting, so that the luck of the choice is in the interval. Undecidable at an edge of the grid."""
     best = tuned(observable.arm, observable.over, table, weights)
     return mean(table.losses(observable.arm, observable.over, "test_loss"), weights)[np.arange(len(weights)), best]
 
 
 def optimum(observable: Optimum, table: TrialTable, weights: Numbers) -> Numbers:
-    """Vertex of the parabola through the lowest point and its neighbours. A resample whose lowest point is an edge counts with
-    that edge: left out, it would narrow the interval on one side."""
+    """2^x at the vertex of the parabola in x = log2 of the factor through the lowest mean validation loss and its
+    neighbours, [R], in the factor's unit. Undecidable at an edge of the grid. A resample whose lowest point is an edge
+    counts with that edge: left out, it would narrow the interval on one side."""
     arm, over = observable.arm, observable.over
     best = tuned(arm, over, table, weights)
     loss = mean(table.losses(arm, over, "validation_loss"), weights)
@@ -61,6 +66,8 @@ def _transferred(
 
 
 def transfer_regret(observable: TransferRegret, table: TrialTable, weights: Numbers) -> Numbers:
+    """L(transferred value) / L(own tuned value) - 1 of mean test losses, [R], without unit. Undecidable where the arm's
+    grid has no such value, or either optimum lies at an edge."""
     own = tuned(observable.arm, observable.over, table, weights)
     _, target, there = _transferred(observable, table, weights)
     loss = mean(table.losses(observable.arm, observable.over, "test_loss"), weights)
@@ -69,6 +76,8 @@ def transfer_regret(observable: TransferRegret, table: TrialTable, weights: Numb
 
 
 def trajectory_gap(observable: TrajectoryGap, table: TrialTable, weights: Numbers) -> Numbers:
+    """max over the evaluations e after the first share of |mean_s A_e / mean_s B_e - 1|, [R], without unit; A is the arm, B
+    what it is compared with, losses in nats. A largest deviation is biased upwards by noise: it cannot come out negative."""
     chosen, target, there = _transferred(observable, table, weights)
     theirs, own = (evaluation_curves(arm, observable.over, table) for arm in (observable.arm, observable.tuned_for))
     count = own.shape[-1]
@@ -88,6 +97,8 @@ def evaluation_curves(arm: str, over: str, table: TrialTable) -> Numbers:
 
 
 def smallest_within(observable: SmallestWithin, table: TrialTable, weights: Numbers) -> Numbers:
+    """min{x on the grid: mean test loss(x) <= (1 + within) min over the grid}, [R], in the factor's unit. Undecidable where
+    only the largest value is good enough."""
     loss = mean(table.losses(observable.arm, observable.over, "test_loss"), weights)
     grid = table.grid(observable.arm, observable.over)
     good = loss <= (1 + observable.within) * loss.min(axis=1, keepdims=True)
@@ -99,6 +110,9 @@ def smallest_within(observable: SmallestWithin, table: TrialTable, weights: Numb
 
 
 def max_trainable(observable: MaxTrainable, table: TrialTable, weights: Numbers) -> Numbers:
+    """The largest value at which the mean test loss meets (1 + within) times the lowest of the arms compared, [R], in the
+    factor's unit: interpolated linearly in loss and log2 of the factor between the last grid point below the bar and the next.
+    Undecidable where the arm never meets the bar or still does at the top of its grid."""
     arms = observable.best_of or (observable.arm,)
     lowest = np.min([mean(table.losses(a, observable.over, "test_loss"), weights).min(axis=1) for a in arms], axis=0)
     bar = (1 + observable.within) * lowest
@@ -125,5 +139,6 @@ def max_trainable(observable: MaxTrainable, table: TrialTable, weights: Numbers)
 
 
 def lr_sensitivity(observable: LRSensitivity, table: TrialTable, weights: Numbers) -> Numbers:
+    """mean_g min(L_g, L_0) - min_g L_g of mean test losses over the log grid, nats [R] (Wortsman et al. 2023, section 2.3)."""
     loss = mean(table.losses(observable.arm, observable.over, "test_loss"), weights)
     return np.asarray(loss.mean(axis=1) - loss.min(axis=1))

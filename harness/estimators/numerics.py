@@ -12,7 +12,8 @@ from harness.trial_table import Numbers, TrialTable, UndecidableError
 
 
 def operation_error(observable: OperationError, table: TrialTable, weights: Numbers) -> Numbers:
-    seeds = table.study.seed_numbers_at(table.scale)
+    """exp of the weighted mean of ln(error step by step in 16 bits / error of FP32 rounded once), [R], without unit."""
+    seeds = table.seed_numbers
     ratios = [
         relative_error(observable.operation, observable.format, seed, True, observable.sums)
         / relative_error(observable.operation, observable.format, seed, False, observable.sums)
@@ -22,14 +23,17 @@ def operation_error(observable: OperationError, table: TrialTable, weights: Numb
 
 
 def exact(observable: Exact, table: TrialTable, weights: Numbers) -> Numbers:
+    """The check's number under every weighting: it has no error."""
     return np.full(len(weights), CHECKS[observable.check]())
 
 
 def speed_up(observable: SpeedUp, table: TrialTable, weights: Numbers) -> Numbers:
+    """exp of the weighted mean of ln(reference's median step time / the arm's), [R]; invalid across machines."""
     return 1.0 / _ratio(observable, "step_seconds", table, weights)
 
 
 def memory_ratio(observable: MemoryRatio, table: TrialTable, weights: Numbers) -> Numbers:
+    """exp of the weighted mean of ln(the arm's peak bytes / the reference's), [R]; invalid across machines."""
     return _ratio(observable, "peak_memory_bytes", table, weights)
 
 

@@ -18,8 +18,12 @@ def picks(arm: str, rule: str, table: TrialTable) -> tuple[Pick, ...]:
     found = []
     for lr, loss in zip(lrs, losses, strict=True):
         ramp, seen = np.asarray(lr, dtype=np.float64), np.asarray(loss, dtype=np.float64)
-        found.append(divergence(ramp, seen) if rule == "divergence" else suggest(rule, ramp, seen))
+        found.append(_pick(rule, ramp, seen, table.smoothing))
     return tuple(found)
+
+
+def _pick(rule: str, lr: Numbers, loss: Numbers, smoothing: float) -> Pick:
+    return divergence(lr, loss, beta=smoothing) if rule == "divergence" else suggest(rule, lr, loss, smoothing)
 
 
 def _log_picks(arm: str, rule: str, table: TrialTable) -> Numbers:
@@ -34,11 +38,13 @@ def _log_picks(arm: str, rule: str, table: TrialTable) -> Numbers:
 
 
 def finder_pick(observable: FinderPick, table: TrialTable, weights: Numbers) -> Numbers:
+    """2^(weighted mean of log2 of each seed's pick), an LR, [R]; undecidable where most seeds have none."""
     return np.asarray(np.exp2(seed_mean(_log_picks(observable.arm, observable.rule, table), weights)))
 
 
 def finder_regret(observable: FinderRegret, table: TrialTable, weights: Numbers) -> Numbers:
-    """Seeds without a suggestion count on neither side."""
+    """mean_s L_s(pick of s) / mean_s L_s(tuned LR) - 1, [R], without unit; L_s is interpolated linearly in log2 of the LR.
+    Seeds without a suggestion count on neither side."""
     own = tuned(observable.arm, observable.over, table, weights)
     log_pick = _log_picks(observable.range_test, observable.rule, table)
     grid = np.log2(table.grid(observable.arm, observable.over))

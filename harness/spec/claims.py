@@ -33,13 +33,14 @@ class Claim(Spec):
     id: str
     kinds: tuple[Kind, ...]
     paraphrase: str
-    sources: tuple[Source, ...]
+    sources: tuple[Source, ...] = ()
     measure: str
 
     @property
     def study(self) -> str:
-        """The study the register files this claim under, whether or not it is written yet."""
-        return STUDY_OF_PREFIX[self.id.partition(".")[0]]
+        """The study a claim is filed under, whether or not it is written yet."""
+        prefix = self.id.partition(".")[0]
+        return STUDY_OF_PREFIX.get(prefix, prefix)
 
 
 STUDY_OF_PREFIX = {

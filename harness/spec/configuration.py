@@ -17,7 +17,9 @@ class Workload(Spec):
     the others.
     """
 
-    model: Literal["gpt", "mlp", "cnn"] = "gpt"
+    model: Literal["gpt", "mlp", "cnn", "linear", "quadratic"] = Field(
+        default="gpt", description="linear and quadratic are known in closed form; the others have a width and a depth"
+    )
     dataset: str = "python-docs"
     width: int = Field(default=32, ge=1, le=1_000_000, strict=True)
     depth: int = Field(default=2, ge=1, le=1000, strict=True)

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from harness.errors import unknown
 from harness.spec.base import Spec, canonical_json, fingerprint
+from harness.spec.claims import Claim
 from harness.spec.configuration import LATER_FIELDS, Configuration, Measurement, Training, Workload
 from harness.spec.observables import FailureRate, Observable, arms_of, leaves
 from harness.spec.rules import LEVEL, Rule
@@ -17,7 +18,9 @@ Value = bool | int | float | str | None
 Factors = dict[str, tuple[Value, ...]]
 
 # Fields that explain and do not decide.
-WORDS = {"title", "question", "departures", "published", "reported", "label", "panel", "note", "description"}
+WORDS = {"title", "question", "departures", "published", "reported", "claims", "label", "panel", "note", "description"}
+# Set by a run, by a rule that is recorded for itself.
+UNDECLARED = {"more_seeds"}
 # Fewer paired seeds give a t quantile above 2.8 and no rule a chance; science asks for five.
 MINIMUM_JUDGED_SEEDS = 5
 # An optimum inside a grid needs a point on either side of it.
@@ -56,6 +59,13 @@ class Scale(Spec):
     )
     search: dict[str, int | float] | None = Field(default=None, description="overrides of the study's search")
     seeds: int | None = Field(default=None, ge=1, le=10_000, strict=True)
+    more_seeds: int = Field(
+        default=0,
+        ge=0,
+        le=10_000,
+        strict=True,
+        description="set by `run --until-decided`, and no part of a declaration: leave it at 0",
+    )
     judged: bool = True
     departures: tuple[str, ...] = Field(default=(), description="what else keeps this scale's verdicts from overclaiming")
 
@@ -164,6 +174,7 @@ class Study(Spec):
     search: Search | None = None
     scales: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")], Scale] = Field(min_length=1)
     departures: tuple[str, ...] = Field(default=(), description="what keeps the page from overclaiming")
+    claims: tuple[Claim, ...] = Field(default=(), description="claims of its own, beside those of the register")
     judgements: tuple[Judgement, ...] = ()
     published: tuple[Published, ...] = ()
 
@@ -180,7 +191,17 @@ class Study(Spec):
         return canonical_json(self.model_dump(mode="json"))
 
     def seeds_at(self, scale: str) -> int:
+        return self.declared_seeds_at(scale) + self.scale(scale).more_seeds
+
+    def declared_seeds_at(self, scale: str) -> int:
         return self.scale(scale).seeds or self.seeds
+
+    def with_more_seeds(self, scale: str, more: int) -> "Study":
+        """The same declaration with further seeds at a scale. Raises ValidationError where they cannot be had."""
+        if more == self.scale(scale).more_seeds:
+            return self
+        chosen = self.scale(scale).model_copy(update={"more_seeds": more})
+        return Study.model_validate({**self.model_dump(), "scales": {**self.scales, scale: chosen}})
 
     def seed_numbers_at(self, scale: str) -> range:
         return range(self.first_seed, self.first_seed + self.seeds_at(scale))
@@ -371,7 +392,7 @@ def _unused(study: Study) -> dict[str, set[str]]:
 
 def _without_words(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_words(each) for key, each in value.items() if key not in WORDS}
+        return {key: _without_words(each) for key, each in value.items() if key not in WORDS | UNDECLARED}
     return [_without_words(each) for each in value] if isinstance(value, list) else value
 
 

@@ -13,7 +13,7 @@ from harness.errors import UserError
 from harness.randomness import torch_generator
 from harness.spec import Training, Workload
 from harness.training.precision import FORMATS
-from models import CNN, GPT, MLP, Model, Parameter, Parametrization, Tap, View
+from models import CNN, GPT, MLP, LinearModel, Model, Parameter, Parametrization, Quadratic, Tap, View
 
 # Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
 EVALUATION_TARGETS = 4096
@@ -23,22 +23,31 @@ def build(workload: Workload, facts: DataFacts) -> Model:
     """The model of a workload for its data. Raises UserError where the two do not fit."""
     multiplier = workload.width / workload.base_width if workload.parametrization == "mup" else None
     scheme = Parametrization(multiplier, workload.zero_readout)
-    if (workload.model == "gpt") != (not facts.features):
-        kind = "text" if not facts.features else f"examples of shape {facts.features}"
-        raise UserError(
-            f"model '{workload.model}' cannot train on dataset '{workload.dataset}' ({kind}): gpt takes text,"
-            " mlp and cnn examples"
-        )
-    if workload.model == "cnn" and len(facts.features) not in (2, 3):
-        raise UserError(
-            f"model 'cnn' cannot train on dataset '{workload.dataset}' (examples of shape {facts.features}): it takes images;"
-            " choose mlp"
-        )
+    _check_fit(workload, facts)
+    features = math.prod(facts.features)
     if workload.model == "gpt":
         return GPT(facts.classes, workload.context, workload.width, workload.depth, workload.heads, scheme)
     if workload.model == "cnn":
         return CNN(facts.features, facts.classes, workload.width, workload.depth, scheme)
-    return MLP(math.prod(facts.features), facts.classes, workload.width, workload.depth, scheme)
+    if workload.model == "linear":
+        return LinearModel(features, facts.classes or facts.targets)
+    if workload.model == "quadratic":
+        return Quadratic(features)
+    return MLP(features, facts.classes, workload.width, workload.depth, scheme)
+
+
+def _check_fit(workload: Workload, facts: DataFacts) -> None:
+    """Raises UserError where a model cannot take the data."""
+    cannot = f"model '{workload.model}' cannot train on dataset '{workload.dataset}'"
+    if (workload.model == "gpt") != (not facts.features):
+        kind = "text" if not facts.features else f"examples of shape {facts.features}"
+        raise UserError(f"{cannot} ({kind}): gpt takes text, the others examples")
+    if workload.model == "cnn" and len(facts.features) not in (2, 3):
+        raise UserError(f"{cannot} (examples of shape {facts.features}): it takes images; choose mlp")
+    if not facts.classes and workload.model not in ("linear", "quadratic"):
+        raise UserError(f"{cannot} (its targets are numbers): linear and quadratic take such targets, the others classes")
+    if workload.model == "quadratic" and facts.targets != math.prod(facts.features):
+        raise UserError(f"{cannot}: it takes a dataset quadratic:D, whose targets are as many zeros as it has features")
 
 
 def lr_multipliers(workload: Workload, training: Training, model: Model) -> list[float]:
@@ -65,6 +74,7 @@ class PackedNetwork:
 
     def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
         self.model = build(workload, facts)
+        self.classifies = facts.classes > 0
         self.format = FORMATS[precision]()
         self.feature_scale = workload.feature_scale
         self.flat_KP = torch.stack([initial_values(self.model.parameters, seed) for seed in seeds]).to(device)
@@ -88,7 +98,9 @@ class PackedNetwork:
         return torch.cat(parts).to(self.flat_KP.device)
 
     def losses(self, inputs: Tensor, targets: Tensor, tap: Tap | None = None, views: dict[str, Tensor] | None = None) -> Tensor:
-        """Mean cross-entropy of each lane in nats, [K]; inputs and targets are [K, B, ...]. views: in place of its own."""
+        """Mean loss of each lane, [K]; inputs and targets are [K, B, ...]. Cross-entropy in nats, or half the squared error
+        where targets are numbers, summed over those of an example. views: in place of its own.
+        """
         view = View(self.views if views is None else views, self.format.product)
         if self.feature_scale != 1.0:
             inputs = inputs * self.feature_scale
@@ -96,6 +108,8 @@ class PackedNetwork:
             view = View({name: each.to(self.format.dtype) for name, each in view.items()}, self.format.product)
             inputs = inputs.to(self.format.dtype) if inputs.is_floating_point() else inputs
         logits = self.model(view, inputs, tap)
+        if not self.classifies:
+            return 0.5 * (logits.float() - targets).square().sum(dim=-1).mean(dim=1)
         losses = F.cross_entropy(logits.float().flatten(0, -2), targets.flatten(), reduction="none")
         return losses.view(targets.shape[0], -1).mean(dim=1)
 

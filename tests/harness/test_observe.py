@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.observe import Observation, observe, student_interval
+from harness.intervals import Observation, Sampled, bootstrap_error, student
+from harness.observe import observe
 from harness.plan import Trial
 from harness.spec import (
     ActivationSlope,
@@ -223,7 +224,8 @@ def test_p_values_agree_with_intervals() -> None:
     generator = np.random.default_rng(3)
     for log_axis in (False, True):
         resampled = np.exp(generator.normal(1.0, 0.1, 2000))
-        seen = student_interval(math.e, resampled, 6, log_axis)
+        sampled = Sampled(math.e, resampled, 6, log_axis)
+        seen = student(sampled, bootstrap_error(sampled))
         for low, high in ((seen.low, math.inf), (seen.low * 0.999, seen.high * 1.001), (-math.inf, seen.high)):
             assert seen.p_inside(low, high) <= 0.05 + 1e-9
         for low, high in ((seen.low * 1.001, math.inf), (seen.low, seen.high * 0.999), (seen.high, math.inf)):
@@ -245,7 +247,7 @@ def test_rules_of_two_pieces() -> None:
 
 def test_two_seeds_are_no_spread() -> None:
     with pytest.raises(UndecidableError, match=r"rests on 2 seeds"):
-        student_interval(1.0, np.ones(10), 2, log_axis=False)
+        Sampled(1.0, np.ones(10), 2, log_axis=False)
 
 
 def widths(study: Study, slope: float) -> Study:

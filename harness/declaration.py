@@ -1,0 +1,140 @@
+"""What was fixed before the first trial: a study as it was declared, written down before anything of it is trained.
+
+declared/STUDY/SCALE-vVERSION-HASH.json     never written again
+
+The hash covers thresholds, seeds and all that decides numbers, and no words. So a page can say when a study was declared, with
+how many trials already there, and what has changed since: a threshold that moved after the first run shows.
+"""
+
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from harness.errors import UserError, one_line
+from harness.spec import Study
+from harness.spec.study import UNDECLARED, WORDS
+from harness.store import Store
+
+log = logging.getLogger(__name__)
+
+SUFFIX = ".json"
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """declared_at: UTC. trials_before: of this version and scale, stored when it was declared. looks: numbers of seeds after
+    which it is judged, where seeds are added until claims are decided; None: once, with its own. declared: the whole study.
+    """
+
+    study: str
+    version: int
+    scale: str
+    hash: str
+    declared_at: str
+    trials_before: int
+    looks: tuple[int, ...] | None
+    declared: Mapping[str, Any]
+
+    @classmethod
+    def from_json(cls, content: bytes) -> "Declaration":
+        value = json.loads(content)
+        return cls(**{**value, "looks": tuple(value["looks"]) if value["looks"] else None})
+
+    def to_json(self) -> bytes:
+        return (json.dumps(asdict(self), indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
+
+
+def declarations(store: Store, study: Study, scale: str) -> list[Declaration]:
+    """All that were ever written of this version at a scale, the first one first."""
+    wanted = f"{scale}-v{study.version}-"
+    names = [name for name in store.names(f"declared/{study.name}", SUFFIX) if name.rsplit("/", 1)[-1].startswith(wanted)]
+    found = [each for name in names if (each := _read(store, name)) is not None]
+    return sorted(found, key=lambda each: (each.declared_at, each.trials_before, each.hash))
+
+
+def _read(store: Store, name: str) -> Declaration | None:
+    try:
+        return Declaration.from_json(store.read(name))
+    except (ValueError, TypeError, KeyError) as error:
+        log.warning("the declaration %s cannot be read (%s): left out", name, one_line(error))
+        return None
+
+
+def declare(store: Store, study: Study, scale: str, trials_before: int, looks: tuple[int, ...] | None = None) -> Declaration:
+    """Write the declaration down, unless it is; returns it. looks: see Declaration.
+
+    Raises UserError where looks are asked for and the study was judged without, or by others: what was looked at once has
+    spent its error rate.
+    """
+    before = declarations(store, study, scale)
+    same = [each for each in before if each.hash == study.hash]
+    if same and (looks is None or same[0].looks == looks):
+        return same[0]
+    if looks is not None and (same or trials_before):
+        planned = f"after {', '.join(map(str, same[0].looks))} seeds" if same and same[0].looks else "once"
+        raise UserError(
+            f"study '{study.name}' version {study.version} at scale '{scale}' is judged {planned} by its declaration in this"
+            " store, and its trials were seen: raise its version and move first_seed to fresh seeds, or use another --store"
+        )
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    content = declared_content(study)
+    found = Declaration(study.name, study.version, scale, study.hash, now, trials_before, looks, content)
+    store.write(f"declared/{study.name}/{scale}-v{study.version}-{study.hash}{SUFFIX}", found.to_json())
+    return found
+
+
+def declared_content(study: Study) -> dict[str, Any]:
+    return study.model_dump(mode="json")
+
+
+def looks_of(found: Sequence[Declaration], study: Study) -> tuple[int, ...] | None:
+    """The looks the study was declared with as it is now; None: it is judged once."""
+    return next((each.looks for each in found if each.hash == study.hash), None)
+
+
+def changed_since(found: Sequence[Declaration], study: Study) -> list[str]:
+    """What decides and has changed since the first declaration, a line each."""
+    if not found or found[0].hash == study.hash:
+        return []
+    return changes(found[0].declared, declared_content(study), frozenset(WORDS | UNDECLARED))
+
+
+def changes(old: Mapping[str, Any], new: Mapping[str, Any], words: frozenset[str]) -> list[str]:
+    """What differs between two declarations, a line each: where, what it was, what it is. words: fields that do not count."""
+    return [f"{path}: {_spelled(was)} before, {_spelled(now)} now" for path, was, now in _differences(old, new, words)]
+
+
+_ABSENT = object()
+
+
+def _differences(old: Any, new: Any, words: frozenset[str], path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in [*old, *(key for key in new if key not in old)]:
+            if key not in words:
+                yield from _differences(old.get(key, _ABSENT), new.get(key, _ABSENT), words, f"{path}.{key}".lstrip("."))
+    elif isinstance(old, list) and isinstance(new, list):
+        for index in range(max(len(old), len(new))):
+            pair = [side[index] if index < len(side) else _ABSENT for side in (old, new)]
+            yield from _differences(pair[0], pair[1], words, f"{path}[{_named(pair, index)}]")
+    elif old != new and not (old in (None, _ABSENT) and new in (None, _ABSENT)):
+        yield path, old, new
+
+
+def _named(pair: list[Any], index: int) -> str:
+    """A list's entry by its claim or name, where it has one."""
+    for side in pair:
+        if isinstance(side, Mapping):
+            for key in ("claim", "name"):
+                if isinstance(side.get(key), str):
+                    return str(side[key])
+    return str(index)
+
+
+def _spelled(value: Any) -> str:
+    if value is _ABSENT or value is None:
+        return "nothing"
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
+    return text if len(text) <= 120 else text[:117] + "…"

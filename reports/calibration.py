@@ -1,0 +1,58 @@
+"""The page that says how often the judge is right, from evidence/calibration.json."""
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from reports import evidence
+
+# What was asked for: coverage of a 95% interval, and false verdicts at the most.
+LEAST_COVERAGE, MOST_COVERAGE, MOST_FALSE = 0.93, 0.97, 0.05
+
+Row = Mapping[str, Any]
+
+
+def rows() -> list[dict[str, Any]]:
+    """As they were counted; none where that was never done."""
+    path = evidence.FOLDER / "calibration.json"
+    return list(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else []
+
+
+def content(found: Sequence[Row]) -> dict[str, Any]:
+    """What the page's template is given."""
+    ordered = sorted(found, key=lambda row: row["observable"])
+    kinds = [_kind(name, list(group)) for name, group in groupby(ordered, key=lambda row: row["observable"])]
+    covered = [row["coverage"] for row in found if row["coverage"] is not None]
+    wrong = [row[name] for row in found for name in ("false_supported", "false_refuted")]
+    return {
+        "kinds": kinds,
+        "worlds": sum(row["worlds"] for row in found),
+        "intervals": len(covered),
+        "inside": sum(LEAST_COVERAGE <= each <= MOST_COVERAGE for each in covered),
+        "below": sum(each < LEAST_COVERAGE for each in covered),
+        "above": sum(each > MOST_COVERAGE for each in covered),
+        "rates": len(wrong),
+        "too_often": sum(each > MOST_FALSE for each in wrong),
+        "least": LEAST_COVERAGE,
+        "most": MOST_COVERAGE,
+        "most_false": MOST_FALSE,
+    }
+
+
+def _kind(name: str, group: Sequence[Row]) -> dict[str, Any]:
+    seeds = sorted({row["seeds"] for row in group})
+    return {"name": name, "rows": group, "by_seeds": [_worst([r for r in group if r["seeds"] == count]) for count in seeds]}
+
+
+def _worst(group: Sequence[Row]) -> dict[str, Any]:
+    """Over the worlds of one kind and number of seeds."""
+    covered = [row["coverage"] for row in group if row["coverage"] is not None]
+    return {
+        "seeds": group[0]["seeds"],
+        "low": min(covered, default=None),
+        "high": max(covered, default=None),
+        "false_supported": max(row["false_supported"] for row in group),
+        "false_refuted": max(row["false_refuted"] for row in group),
+        "power": group[0]["power"],
+    }

@@ -1,0 +1,84 @@
+"""What is fixed before the first trial: written once, and every later change of what decides shows."""
+
+import pytest
+
+from harness.declaration import changed_since, declarations, declare, looks_of
+from harness.errors import UserError
+from harness.spec import AtLeast, Study
+from harness.store import Store
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(str(tmp_path))
+
+
+def _with_threshold(study: Study, value: float) -> Study:
+    (judgement,) = study.judgements
+    (criterion,) = judgement.criteria
+    moved = judgement.model_copy(update={"criteria": (criterion.model_copy(update={"supported": AtLeast(value=value)}),)})
+    return study.model_copy(update={"judgements": (moved,)})
+
+
+def test_it_is_written_once(study: Study, store: Store) -> None:
+    first = declare(store, study, "laptop", trials_before=0)
+    again = declare(store, study, "laptop", trials_before=40)
+    assert again == first
+    assert [each.trials_before for each in declarations(store, study, "laptop")] == [0]
+    assert declarations(store, study, "smoke") == []
+
+
+def test_a_threshold_that_moved_after_the_first_run_shows(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    moved = _with_threshold(study, 0.01)
+    declare(store, moved, "laptop", trials_before=50)
+    found = declarations(store, moved, "laptop")
+    assert [each.trials_before for each in found] == [0, 50]
+    (change,) = changed_since(found, moved)
+    assert change == (
+        "judgements[warmup.improves_best].criteria[tuned loss, none over half].supported.value: 0.0 before, 0.01 now"
+    )
+    assert changed_since(found, study) == []
+
+
+def test_words_are_no_change(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    reworded = study.model_copy(update={"title": "Another title", "departures": ("one text",)})
+    declare(store, reworded, "laptop", trials_before=7)
+    assert len(declarations(store, reworded, "laptop")) == 1
+    assert changed_since(declarations(store, reworded, "laptop"), reworded) == []
+
+
+def test_another_version_is_declared_for_itself(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    second = study.model_copy(update={"version": 2})
+    assert declarations(store, second, "laptop") == []
+
+
+def test_looks_cannot_be_chosen_afterwards(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    with pytest.raises(UserError, match=r"is judged once by its declaration in this store.*raise its version"):
+        declare(store, study, "laptop", trials_before=50, looks=(5, 8, 12))
+
+
+def test_looks_cannot_be_changed(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0, looks=(5, 8, 12))
+    assert looks_of(declarations(store, study, "laptop"), study) == (5, 8, 12)
+    assert declare(store, study, "laptop", trials_before=50, looks=(5, 8, 12)).looks == (5, 8, 12)
+    with pytest.raises(UserError, match=r"is judged after 5, 8, 12 seeds"):
+        declare(store, study, "laptop", trials_before=50, looks=(5, 8, 40))
+    extended = study.with_more_seeds("laptop", 3)
+    assert declare(store, extended, "laptop", trials_before=50).looks == (5, 8, 12)
+
+
+def test_trials_without_a_declaration_count_as_seen(study: Study, store: Store) -> None:
+    with pytest.raises(UserError, match=r"its trials were seen"):
+        declare(store, study, "laptop", trials_before=3, looks=(5, 8))
+
+
+def test_a_damaged_one_is_left_out(study: Study, store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    (name,) = store.names(f"declared/{study.name}", ".json")
+    store.write(name, b"{half")
+    assert declarations(store, study, "laptop") == []
+    assert "cannot be read" in caplog.text

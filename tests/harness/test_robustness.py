@@ -1,0 +1,111 @@
+"""Which seeds and which choices a verdict rests on."""
+
+import math
+
+import pytest
+
+from harness.judge import INCONCLUSIVE, REFUTED, SUPPORTED, judge
+from harness.plan import Trial
+from harness.robustness import Robustness, robustness
+from harness.spec import AtLeast, AtMost, Criterion, Judgement, MaxTrainable, Quotient, Study, Within
+from harness.training.result import LaneResult
+from tests.harness.helpers import bowl, frame, result
+
+
+@pytest.fixture
+def wide(study: Study) -> Study:
+    return Study.model_validate({**study.model_dump(), "factors": {"peak_lr": tuple(2.0**e for e in range(-12, 1))}})
+
+
+def _judged(study: Study, outcome) -> tuple[Robustness, ...]:
+    trials = frame(study, outcome)
+    return tuple(robustness(study, "laptop", "cpu", trials, judge(study, "laptop", "cpu", trials)))
+
+
+def _gap(by_seed: dict[int, float]):
+    def outcome(trial: Trial) -> LaneResult:
+        gap = by_seed[trial.seed] if trial.arm == "none" else 0.0
+        return result(min(4.9, bowl(trial, -7, 2.0) + gap))
+
+    return outcome
+
+
+def test_a_verdict_that_rests_on_no_seed(wide: Study) -> None:
+    (found,) = _judged(wide, _gap({seed: 0.1 + 0.001 * seed for seed in range(5)}))
+    assert found.verdict == SUPPORTED
+    assert found.without_seed == dict.fromkeys(range(5), SUPPORTED)
+    assert found.seeds_that_matter == []
+
+
+def test_the_one_seed_that_matters(wide: Study) -> None:
+    """Four seeds agree, and one spoils it: without that one the claim is supported."""
+    (found,) = _judged(wide, _gap({0: 0.1, 1: 0.101, 2: 0.102, 3: 0.103, 4: -0.3}))
+    assert found.verdict == INCONCLUSIVE
+    assert found.seeds_that_matter == [4]
+    assert found.without_seed[4] == SUPPORTED
+
+
+def _on_ratio(study: Study, supported, refuted) -> Study:
+    ratio = Quotient(top=MaxTrainable(arm="half", within=0.05), bottom=MaxTrainable(arm="none", within=0.05))
+    criterion = Criterion(name="ratio", observe=ratio, supported=supported, refuted=refuted, unit="x")
+    judgement = Judgement(claim="warmup.widens", criteria=(criterion,))
+    return Study.model_validate({**study.model_dump(), "judgements": (judgement,)})
+
+
+def _two_octaves(trial: Trial) -> LaneResult:
+    """half trains up to LRs four times as large."""
+    optimum = {"none": -7, "half": -5}[trial.arm]
+    return result(min(4.9, bowl(trial, optimum, 2.0) + 0.001 * trial.seed))
+
+
+def test_thresholds_move_on_the_axis_of_the_ratio(wide: Study) -> None:
+    """Four times is beyond 3.5 (and 3.5^0.75), and short of 3.5^1.25 = 4.8."""
+    (found,) = _judged(_on_ratio(wide, AtLeast(value=3.5), AtMost(value=1.2)), _two_octaves)
+    by_choice = {each.choice: each.verdict for each in found.alternatives}
+    assert found.verdict == SUPPORTED
+    assert by_choice["thresholds a quarter nearer"] == SUPPORTED
+    assert by_choice["thresholds a quarter further"] == INCONCLUSIVE
+    assert by_choice["half the margin"] == by_choice["twice the margin"] == SUPPORTED
+    assert [each.choice for each in found.choices_that_matter] == ["thresholds a quarter further"]
+
+
+def test_bands_are_narrowed_around_their_middle(wide: Study) -> None:
+    """4 lies in [3.9, 6], and not in the band of three quarters of its width around sqrt(3.9 * 6)."""
+    (found,) = _judged(_on_ratio(wide, Within(low=3.9, high=6.0), AtMost(value=1.0)), _two_octaves)
+    assert found.verdict == SUPPORTED
+    narrow = math.sqrt(3.9 * 6) / math.sqrt(6 / 3.9) ** 0.75
+    assert narrow > 4.0
+    assert {each.choice for each in found.choices_that_matter} >= {"thresholds a quarter nearer"}
+
+
+def test_what_a_diverged_run_counts_with(wide: Study) -> None:
+    """Arm none diverges in one seed at its best LR: how much that costs decides the claim."""
+
+    def outcome(trial: Trial) -> LaneResult:
+        if trial.arm == "none" and trial.seed == 0:
+            return result(float("nan"), divergence_step=3)
+        gap = 0.0 if trial.arm == "none" else 0.05
+        return result(min(4.9, bowl(trial, -7, 2.0) + gap + 0.001 * trial.seed))
+
+    (found,) = _judged(wide, outcome)
+    choices = {each.choice for each in found.alternatives}
+    assert {
+        "a diverged run counts with twice its initial loss",
+        "a diverged run counts with the worst finished one of its arm",
+        "a run that ends with a finite loss has not diverged",
+        "a run that ends above 90% of its initial loss has diverged",
+    } <= choices
+    assert 0 in found.seeds_that_matter
+    assert found.without_seed[0] == REFUTED
+
+
+def test_they_come_back_from_json(wide: Study) -> None:
+    import json
+
+    (found,) = _judged(wide, _gap(dict.fromkeys(range(5), 0.1)))
+    assert Robustness.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+
+
+def test_nothing_is_said_of_what_has_no_number(wide: Study) -> None:
+    trials = frame(wide, _gap(dict.fromkeys(range(5), 0.1))).iloc[:-3]
+    assert robustness(wide, "laptop", "cpu", trials, judge(wide, "laptop", "cpu", trials)) == []

@@ -1,0 +1,299 @@
+"""Studies whose answers are known beforehand: true claims, false ones, and some that nothing could decide.
+
+EXPECTED says what has to become of each. Thresholds lie around the truths of `truths.py`, which a test checks.
+"""
+
+from harness.spec import (
+    Arm,
+    AtLeast,
+    AtMost,
+    Claim,
+    Criterion,
+    CriticalBatch,
+    FinalLoss,
+    Judgement,
+    MaxTrainable,
+    Measurement,
+    NoiseScale,
+    Observable,
+    Optimum,
+    Outside,
+    Quotient,
+    RelativeGap,
+    Rule,
+    Scale,
+    Slope,
+    Study,
+    Training,
+    TunedLoss,
+    Within,
+    Workload,
+    log2_grid,
+)
+from tests.planted import truths
+
+SCALE = "laptop"
+EXPECTED: dict[str, str] = {}
+SUPPORTED, REFUTED, INCONCLUSIVE = "supported", "refuted", "inconclusive"
+
+
+class _Claims:
+    """Collects a study's claims and judgements, and what is expected of them."""
+
+    def __init__(self) -> None:
+        self.claims: list[Claim] = []
+        self.judgements: list[Judgement] = []
+
+    def add(self, name: str, says: str, observe: Observable, supported: Rule, refuted: Rule, expected: str) -> None:
+        self.claims.append(Claim(id=name, kinds=("empirical",), paraphrase=says, measure="known in closed form"))
+        criterion = Criterion(name=says, observe=observe, supported=supported, refuted=refuted)
+        self.judgements.append(Judgement(claim=name, criteria=(criterion,)))
+        EXPECTED[name] = expected
+
+
+SIZE = 16
+EDGE_BATCH, EDGE_STEPS, EDGE_GRID, EDGE_SHARE = 256, 60, log2_grid(-4, 3, 4), 0.5
+NOISE_BATCH, NOISE_STEPS, NOISE_WINDOW = 8, 60, 0.2
+SWEEP_STEPS, SWEEP_SHARE = 200, 0.95
+# Batch size -> where on the log2 axis its LR grid begins; it has seven points, two an octave.
+SWEEP = {2: -4.0, 4: -3.0, 8: -2.5, 16: -1.5, 32: -1.5, 64: -1.0}
+
+
+def _bowl_study() -> Study:
+    own = _Claims()
+
+    def edge(arm: str) -> MaxTrainable:
+        return MaxTrainable(arm=arm, within=EDGE_SHARE)
+
+    by_momentum = Quotient(top=edge("momentum"), bottom=edge("plain"))
+    own.add(
+        "bowl.momentum",
+        "Momentum 0.9 raises the largest stable LR",
+        by_momentum,
+        AtLeast(value=1.5),
+        AtMost(value=1.2),
+        SUPPORTED,
+    )
+    own.add(
+        "bowl.momentum_not",
+        "Momentum leaves the largest stable LR alone",
+        by_momentum,
+        Within(low=0.8, high=1.25),
+        Outside(low=0.66, high=1.5),
+        REFUTED,
+    )
+    own.add(
+        "bowl.warmup",
+        "Warmup raises the largest stable LR",
+        Quotient(top=edge("warmup"), bottom=edge("plain")),
+        AtLeast(value=1.5),
+        AtMost(value=1.25),
+        REFUTED,
+    )
+    noise = NoiseScale(arm="noisy", last=NOISE_WINDOW)
+    own.add(
+        "bowl.noise",
+        "The noise scale is that of the bowl",
+        noise,
+        Within(low=2.0, high=4.5),
+        Outside(low=1.0, high=9.0),
+        SUPPORTED,
+    )
+    own.add("bowl.noise_large", "The noise scale is at least 16", noise, AtLeast(value=16.0), AtMost(value=9.0), REFUTED)
+    sweep = CriticalBatch(points=tuple((batch, f"b{batch}") for batch in SWEEP), anchor="b8", share=SWEEP_SHARE)
+    own.add(
+        "bowl.critical",
+        "The critical batch size is that of the bowl",
+        sweep,
+        Within(low=18.0, high=75.0),
+        Outside(low=9.0, high=150.0),
+        SUPPORTED,
+    )
+    own.add(
+        "bowl.critical_large",
+        "The critical batch size is at least 300",
+        sweep,
+        AtLeast(value=300.0),
+        AtMost(value=150.0),
+        REFUTED,
+    )
+    one_more = RelativeGap(left=TunedLoss(arm="longer"), right=TunedLoss(arm="noisy"))
+    own.add("bowl.one_more_step", "One step more ends lower", one_more, AtMost(value=0.0), AtLeast(value=0.0), INCONCLUSIVE)
+    large = {"batch_size": EDGE_BATCH, "steps": EDGE_STEPS}
+    noisy = log2_grid(-6, 1)
+    return Study(
+        name="planted_bowl",
+        version=1,
+        title="A noisy bowl",
+        question="Is what is known of a quadratic found?",
+        workload=Workload(model="quadratic", dataset=f"quadratic:{SIZE}"),
+        training=Training(
+            optimizer="sgd",
+            momentum=0.0,
+            weight_decay=0.0,
+            schedule="constant",
+            warmup_fraction=0.0,
+            batch_size=NOISE_BATCH,
+            steps=NOISE_STEPS,
+        ),
+        measurement=Measurement(probes=20, evaluations=4, evaluation_examples=2048, final_examples=2048),
+        arms={
+            "plain": Arm(label="plain", settings=large),
+            "momentum": Arm(label="momentum 0.9", settings={**large, "momentum": 0.9}),
+            "warmup": Arm(label="a fifth of warmup", settings={**large, "warmup_fraction": 0.2}),
+            "noisy": Arm(label="batches of 8", settings={"probes": NOISE_STEPS}, factors={"peak_lr": noisy}),
+            "longer": Arm(label="batches of 8, one step more", settings={"steps": NOISE_STEPS + 1}, factors={"peak_lr": noisy}),
+            **{
+                f"b{batch}": Arm(
+                    label=f"batches of {batch}",
+                    settings={
+                        "batch_size": batch,
+                        "steps": SWEEP_STEPS,
+                        "evaluations": SWEEP_STEPS,
+                        "evaluation_examples": 512,
+                    },
+                    factors={"peak_lr": tuple(2.0 ** (first + index / 2) for index in range(7))},
+                )
+                for batch, first in SWEEP.items()
+            },
+        },
+        factors={"peak_lr": EDGE_GRID},
+        seeds=8,
+        scales={SCALE: Scale(description="planted")},
+        claims=tuple(own.claims),
+        judgements=tuple(own.judgements),
+    )
+
+
+BATCHES, FEATURES = (4, 8, 16, 32), 256
+WIDTHS, WIDTH_BATCH = (32, 64, 128, 256), 8
+# Steps are this over the best LR, so that every arm gets equally far.
+REACH = 4.0
+BATCH_SLOPE = truths.slope(BATCHES, [truths.best_regression_lr(FEATURES, batch) for batch in BATCHES])
+WIDTH_SLOPE = truths.slope(WIDTHS, [truths.best_regression_lr(features, WIDTH_BATCH) for features in WIDTHS])
+
+
+def _width_arm(features: int) -> str:
+    return f"b{WIDTH_BATCH}" if features == FEATURES else f"d{features}"
+
+
+def _regression_study() -> Study:
+    own = _Claims()
+    by_batch = Slope(points=tuple((batch, Optimum(arm=f"b{batch}")) for batch in BATCHES))
+    by_width = Slope(points=tuple((features, Optimum(arm=_width_arm(features))) for features in WIDTHS))
+    own.add(
+        "regression.linear",
+        "The best LR grows in proportion to the batch",
+        by_batch,
+        Within(low=0.85, high=1.05),
+        Outside(low=0.75, high=1.15),
+        SUPPORTED,
+    )
+    own.add(
+        "regression.root",
+        "The best LR grows as the root of the batch",
+        by_batch,
+        Within(low=0.4, high=0.6),
+        Outside(low=0.25, high=0.75),
+        REFUTED,
+    )
+    own.add(
+        "regression.width",
+        "The best LR falls as one over the width",
+        by_width,
+        Within(low=-1.05, high=-0.75),
+        Outside(low=-1.2, high=-0.6),
+        SUPPORTED,
+    )
+    own.add(
+        "regression.still",
+        "The best LR does not move with the width",
+        by_width,
+        Within(low=-0.1, high=0.1),
+        Outside(low=-0.25, high=0.25),
+        REFUTED,
+    )
+    own.add(
+        "regression.exactly",
+        "The exponent is above its true value",
+        by_batch,
+        AtLeast(value=BATCH_SLOPE),
+        AtMost(value=BATCH_SLOPE),
+        INCONCLUSIVE,
+    )
+
+    def arm(label: str, features: int, batch: int) -> Arm:
+        best = truths.best_regression_lr(features, batch)
+        return Arm(
+            label=label,
+            settings={"dataset": f"regression:{features}", "batch_size": batch, "steps": round(REACH / best)},
+            factors={"peak_lr": tuple(best * 2.0 ** (index / 2) for index in range(-3, 3))},
+        )
+
+    return Study(
+        name="planted_regression",
+        version=1,
+        title="Linear regression",
+        question="Is the best LR of least squares found?",
+        workload=Workload(model="linear", dataset=f"regression:{FEATURES}"),
+        training=Training(optimizer="sgd", momentum=0.0, weight_decay=0.0, schedule="constant", warmup_fraction=0.0),
+        measurement=Measurement(probes=2, evaluations=1, evaluation_examples=2048, final_examples=2048),
+        arms={
+            **{f"b{batch}": arm(f"batches of {batch}", FEATURES, batch) for batch in BATCHES},
+            **{
+                f"d{features}": arm(f"{features} features", features, WIDTH_BATCH)
+                for features in WIDTHS
+                if features != FEATURES
+            },
+        },
+        factors={"peak_lr": (0.01,)},
+        seeds=10,
+        scales={SCALE: Scale(description="planted")},
+        claims=tuple(own.claims),
+        judgements=tuple(own.judgements),
+    )
+
+
+SYMBOLS = 8
+
+
+def _markov_study() -> Study:
+    from harness.data.synthetic import entropy
+
+    least = entropy(SYMBOLS)
+    own = _Claims()
+    loss = FinalLoss(arm="gpt")
+    own.add(
+        "markov.reached",
+        "A GPT comes within 5% of the entropy",
+        loss,
+        AtMost(value=1.05 * least),
+        AtLeast(value=1.1 * least),
+        SUPPORTED,
+    )
+    own.add(
+        "markov.beaten",
+        "A GPT goes 5% below the entropy",
+        loss,
+        AtMost(value=0.95 * least),
+        AtLeast(value=0.97 * least),
+        REFUTED,
+    )
+    return Study(
+        name="planted_markov",
+        version=1,
+        title="A Markov chain",
+        question="Is the entropy reached, and not more?",
+        workload=Workload(model="gpt", dataset=f"markov:{SYMBOLS}", width=16, depth=1, context=16),
+        training=Training(steps=300, batch_size=16, weight_decay=0.0),
+        measurement=Measurement(probes=2, evaluations=1, final_examples=1024),
+        arms={"gpt": Arm(label="a small GPT")},
+        factors={"peak_lr": (2.0**-6,)},
+        seeds=5,
+        scales={SCALE: Scale(description="planted")},
+        claims=tuple(own.claims),
+        judgements=tuple(own.judgements),
+    )
+
+
+STUDIES = (_bowl_study(), _regression_study(), _markov_study())

@@ -1,0 +1,129 @@
+"""Studies with known answers through the real path: command line, Ray, packs, ledger, judge."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from harness.data import load
+from harness.data.synthetic import entropy, stationary, transitions
+from harness.spec import Study
+from harness.training.pack import Lane, Pack
+from tests.planted import studies, truths
+
+
+@pytest.mark.parametrize("study", studies.STUDIES, ids=lambda study: study.name)
+def test_known_answers_are_found(study: Study, tmp_path: Path) -> None:
+    """True claims are supported, false ones refuted, and what nothing could decide stays inconclusive."""
+    file, store = tmp_path / "study.json", tmp_path / "store"
+    file.write_text(study.canonical_json())
+    run = _folklore("run", file, "--scale", studies.SCALE, "--store", store)
+    assert run.returncode == 0, run.stderr[-2000:]
+    found = json.loads(_folklore("verdicts", file, "--store", store, "--json").stdout)
+    seen = {verdict["claim"]: verdict for verdict in found}
+    expected = {judgement.claim: studies.EXPECTED[judgement.claim] for judgement in study.judgements}
+    assert {claim: verdict["verdict"] for claim, verdict in seen.items()} == expected, [each["reason"] for each in found]
+    page = (store / "pages" / f"{study.name}.html").read_text()
+    assert all(claim.paraphrase in page for claim in study.claims)
+
+
+def _folklore(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "harness", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"})
+
+
+def test_a_bowl_is_trained_as_the_recursion_says() -> None:
+    """The mean loss of many seeds against the exact expectation, with momentum and a ramp; and torch.optim's single run."""
+    (bowl, *_) = studies.STUDIES
+    point = {"peak_lr": 2.0**-1}
+    for arm, momentum, warmup in (("plain", 0.0, 0), ("momentum", 0.9, 0), ("warmup", 0.0, 12)):
+        lanes = [Lane(bowl.configuration(studies.SCALE, arm, point), seed) for seed in range(64)]
+        pack = Pack(lanes, load(bowl.workload.dataset))
+        pack.advance()
+        losses = np.array([result.test_loss for result in pack.results()])
+        size, steps, batch = studies.SIZE, studies.EDGE_STEPS, studies.EDGE_BATCH
+        expected = truths.bowl_losses(size, 0.5, steps, batch, momentum, warmup)[-1]
+        floor = float(
+            (load(bowl.workload.dataset).arrays("test")[0].square().mean(0).numpy() * truths.curvatures(size)).sum() / 2
+        )
+        # The held-out examples have a floor of their own; what is above it is the bowl's.
+        above = expected - truths.curvatures(size).sum() / 2
+        assert losses.mean() - floor == pytest.approx(above, abs=5 * losses.std() / 8 + 0.02)
+
+
+def test_one_run_against_torch() -> None:
+    (bowl, *_) = studies.STUDIES
+    lane = Lane(bowl.configuration(studies.SCALE, "momentum", {"peak_lr": 0.25}), 3)
+    dataset = load(bowl.workload.dataset)
+    pack = Pack([lane], dataset)
+    pack.advance()
+    theta = torch.ones(studies.SIZE, requires_grad=True)
+    optimizer = torch.optim.SGD([theta], lr=0.25, momentum=0.9)
+    (examples, _), h = dataset.arrays("train"), torch.from_numpy(truths.curvatures(studies.SIZE)).float()
+    index = dataset.batch_index(3, 0, studies.EDGE_BATCH, 0)
+    for step in range(studies.EDGE_STEPS):
+        optimizer.zero_grad()
+        (0.5 * (h * (theta - examples[index[step]]) ** 2).sum(1).mean()).backward()
+        optimizer.step()
+    assert torch.allclose(pack.network.flat_KP[0], theta.detach(), atol=1e-5)
+
+
+def test_thresholds_lie_around_the_truth() -> None:
+    """What is planted as true is true by the recursion, and what is planted as false is not."""
+    size = studies.SIZE
+    edges = {
+        name: _edge(momentum, warmup) for name, momentum, warmup in (("plain", 0, 0), ("momentum", 0.9, 0), ("warmup", 0, 12))
+    }
+    assert edges["momentum"] / edges["plain"] > 1.55
+    assert edges["warmup"] / edges["plain"] < 1.2
+    lrs = [2.0 ** (exponent / 2) for exponent in range(-12, 3)]
+    best = min(lrs, key=lambda lr: truths.bowl_losses(size, lr, studies.NOISE_STEPS, studies.NOISE_BATCH)[-1])
+    around = [
+        truths.noise_scale(size, lr, studies.NOISE_STEPS, studies.NOISE_BATCH, studies.NOISE_WINDOW)
+        for lr in (best, best * 1.41)
+    ]
+    assert 2.0 < min(around) < max(around) < 4.5
+    batches = tuple(studies.SWEEP)
+    grid = tuple(2.0 ** (exponent / 2) for exponent in range(-10, 5))
+    end = min(truths.bowl_losses(size, lr, studies.SWEEP_STEPS, 8)[-1] for lr in grid)
+    start = truths.bowl_losses(size, 0.1, 1, 8)[0]
+    target = start - studies.SWEEP_SHARE * (start - end)
+    assert 18 * 1.3 < truths.critical_batch(size, batches, grid, studies.SWEEP_STEPS, target) < 75 / 1.3
+    assert 0.85 < studies.BATCH_SLOPE < 1.05
+    assert -1.05 < studies.WIDTH_SLOPE < -0.75
+
+
+def _edge(momentum: float, warmup: int) -> float:
+    """The largest LR of the grid whose expected loss stays within the share of the least."""
+    losses = [
+        truths.bowl_losses(studies.SIZE, lr, studies.EDGE_STEPS, studies.EDGE_BATCH, momentum, warmup)[-1]
+        for lr in studies.EDGE_GRID
+    ]
+    return max(lr for lr, loss in zip(studies.EDGE_GRID, losses, strict=True) if loss <= (1 + studies.EDGE_SHARE) * min(losses))
+
+
+def test_the_recursion_by_drawing() -> None:
+    """Ten thousand bowls drawn at random against the exact second moments."""
+    generator, size, lr, momentum = np.random.default_rng(1), 4, 0.6, 0.5
+    h, theta, velocity = truths.curvatures(size), np.ones((10_000, size)), np.zeros((10_000, size))
+    for _ in range(6):
+        velocity = momentum * velocity + h * (theta - generator.standard_normal((10_000, size)) / np.sqrt(2))
+        theta = theta - lr * velocity
+    assert (theta**2).mean(axis=0) == pytest.approx(truths.squares(size, np.full(6, lr), 2, momentum)[-1], rel=0.06)
+
+
+def test_the_entropy_of_a_chain_by_counting() -> None:
+    """Conditional entropy of the drawn text's own counts, and the stationary shares."""
+    text = load("markov:8")
+    tokens = np.concatenate([text.arrays(split)[0].numpy() for split in ("train", "validation", "test")]).astype(int)
+    pairs = np.zeros((8, 8))
+    np.add.at(pairs, (tokens[:-1], tokens[1:]), 1)
+    chain = pairs / pairs.sum(axis=1, keepdims=True)
+    counted = -(pairs / pairs.sum() * np.log(np.where(chain > 0, chain, 1))).sum()
+    assert counted == pytest.approx(entropy(8), rel=0.01)
+    assert pairs.sum(axis=1) / pairs.sum() == pytest.approx(stationary(transitions(8)), abs=0.01)
