@@ -16,9 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from harness.estimators import slope_scatter
 from harness.intervals import Observation
 from harness.observe import observe
-from harness.spec import Criterion, Judgement, Reported, Rule, Study
+from harness.spec import Criterion, Judgement, Reported, Rule, Slope, Study
 from harness.trial_table import TrialTable, UndecidableError
 
 ALPHA = 0.05
@@ -92,8 +93,25 @@ def judge(
 
 
 def report(judgement: Judgement, table: TrialTable) -> list[str]:
-    """What is shown beside a claim and decides nothing, a line each."""
-    return [_reported(reported, table) for reported in judgement.reported]
+    """What is shown beside a claim and decides nothing, a line each: what the study reports, and of slopes the other error."""
+    slopes = [each for each in judgement.criteria_at(table.scale) if isinstance(each.observe, Slope)]
+    scatter = [line for each in slopes if (line := _scatter(each, table)) is not None]
+    return [*(_reported(reported, table) for reported in judgement.reported), *scatter]
+
+
+def _scatter(criterion: Criterion, table: TrialTable) -> str | None:
+    """A slope has two errors: that of the seeds, which is in its interval, and that of points beside their line."""
+    assert isinstance(criterion.observe, Slope)
+    try:
+        seen = observe(criterion.observe, table)
+        error = slope_scatter(criterion.observe, table)
+    except UndecidableError:
+        return None
+    assert seen.spread is not None
+    by_seeds = seen.spread / math.sqrt(seen.seeds)
+    return (
+        f"{criterion.name}: standard error {by_seeds:.2g} by seeds (in the interval), {error:.2g} by its points beside the line"
+    )
 
 
 def _reported(reported: Reported, table: TrialTable) -> str:

@@ -50,7 +50,7 @@ from harness.spec import (
     Unmeasured,
     leaves,
 )
-from harness.trial_table import RESAMPLES, TrialTable, UndecidableError
+from harness.trial_table import TrialTable, UndecidableError
 
 # An estimate that exists in fewer resamples than this rests on single seeds.
 LEAST_DEFINED_SHARE = 0.9
@@ -95,8 +95,8 @@ def observe(observable: Observable, table: TrialTable, level: float = LEVEL) -> 
     if not math.isfinite(values[0]):
         raise UndecidableError("inconclusive", "the estimate does not exist on these trials")
     defined = values[1:][np.isfinite(values[1:])]
-    if len(defined) < LEAST_DEFINED_SHARE * RESAMPLES:
-        share = 1 - len(defined) / RESAMPLES
+    if len(defined) < LEAST_DEFINED_SHARE * table.resample_count:
+        share = 1 - len(defined) / table.resample_count
         raise UndecidableError("inconclusive", f"the estimate does not exist in {share:.0%} of the resamples; add seeds")
     seeds = _contributing_seeds(observable, table)
     sampled = Sampled(float(values[0]), defined, seeds, on_log_axis(observable))

@@ -18,6 +18,7 @@ from harness.spec import (
     AtLeast,
     AtMost,
     Criterion,
+    Exact,
     FinderPick,
     FinderRegret,
     Judgement,
@@ -39,6 +40,9 @@ THRESHOLDS = {"thresholds a quarter nearer": 0.75, "thresholds a quarter further
 # Weight of the past where range tests are smoothed.
 SMOOTHINGS = {"less smoothing": 0.95, "more smoothing": 0.99}
 SMOOTHED = (FinderPick, FinderRegret, SuggestionRate)
+
+# Fewer than a verdict rests on: their error is 3% of an interval's length, and there are many to work out.
+RESAMPLES = 500
 
 Change = Callable[[Judgement], Judgement | None]
 
@@ -82,8 +86,9 @@ class Robustness:
 
 
 def robustness(study: Study, scale: str, device: str, trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Robustness]:
-    """Of every claim that has a number; `verdicts` are what the declaration's choices come to."""
-    numbers = [each for each in verdicts if each.verdict not in (INVALID, OUT_OF_REGIME)]
+    """Of every claim that has a number with an error; `verdicts` are what the declaration's choices come to."""
+    exact = {each.claim for each in study.judgements if all(isinstance(c.observe, Exact) for c in each.criteria_at(scale))}
+    numbers = [each for each in verdicts if each.verdict not in (INVALID, OUT_OF_REGIME) and each.claim not in exact]
     if not numbers:
         return []
     claims = [each.claim for each in numbers]
@@ -91,7 +96,7 @@ def robustness(study: Study, scale: str, device: str, trials: pd.DataFrame, verd
     seeds = study.seed_numbers_at(scale)
     without: dict[str, dict[int, str]] = {claim: {} for claim in claims}
     for seed in seeds:
-        table = TrialTable(judged, scale, trials, seed_numbers=[each for each in seeds if each != seed])
+        table = _table(judged, scale, trials, [each for each in seeds if each != seed])
         for found in judge(study, scale, device, trials, table=table):
             if found.claim in without:
                 without[found.claim][seed] = found.verdict
@@ -101,6 +106,12 @@ def robustness(study: Study, scale: str, device: str, trials: pd.DataFrame, verd
             if found.claim in alternatives:
                 alternatives[found.claim].append(Alternative(choice, found.verdict))
     return [Robustness(each.claim, each.verdict, without[each.claim], tuple(alternatives[each.claim])) for each in numbers]
+
+
+def _table(study: Study, scale: str, trials: pd.DataFrame, seed_numbers: Sequence[int] | None = None) -> TrialTable:
+    table = TrialTable(study, scale, trials, seed_numbers=seed_numbers)
+    table.resample_count = RESAMPLES
+    return table
 
 
 def _universes(study: Study, scale: str, trials: pd.DataFrame) -> Iterator[tuple[str, Study, TrialTable]]:
@@ -113,15 +124,15 @@ def _universes(study: Study, scale: str, trials: pd.DataFrame) -> Iterator[tuple
     for choice, change in changes.items():
         other = _with_judgements(study, change)
         if other.judgements:
-            yield choice, other, TrialTable(other, scale, trials)
+            yield choice, other, _table(other, scale, trials)
     smoothed = _with_judgements(study, _if_smoothed)
     for choice, smoothing in SMOOTHINGS.items() if smoothed.judgements else ():
-        table = TrialTable(smoothed, scale, trials)
+        table = _table(smoothed, scale, trials)
         table.smoothing = smoothing
         yield choice, smoothed, table
     if bool((trials["outcome"] == "diverged").any()):
         for choice, changed in _other_divergences(trials):
-            yield choice, study, TrialTable(study, scale, changed)
+            yield choice, study, _table(study, scale, changed)
 
 
 def _other_divergences(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -20,9 +20,9 @@ RESAMPLES = 2000
 
 
 @lru_cache(maxsize=16)
-def resamples(study: str, seeds: int) -> Numbers:
-    """Weights [1 + RESAMPLES, S], ones first; the same for all tables of a study with so many seeds. Not to be written to."""
-    drawn = numpy_generator(0, f"bootstrap:{study}", seeds).multinomial(seeds, np.full(seeds, 1 / seeds), size=RESAMPLES)
+def resamples(study: str, seeds: int, count: int) -> Numbers:
+    """Weights [1 + count, S], ones first; the same for all tables of a study with so many seeds. Not to be written to."""
+    drawn = numpy_generator(0, f"bootstrap:{study}", seeds).multinomial(seeds, np.full(seeds, 1 / seeds), size=count)
     weights = np.vstack([np.ones(seeds), drawn])
     weights.flags.writeable = False
     return weights
@@ -59,13 +59,14 @@ class TrialTable:
         self.columns = {name: trials[name].to_numpy() for name in trials.columns}
         self.tunings = tunings(study, scale, trials)
         self.smoothing = SMOOTHING  # of range tests
+        self.resample_count = RESAMPLES
         self.evaluated: dict[Spec, Numbers] = {}
         self._found: dict[tuple[str, str], NDArray[np.int64]] = {}
 
     @property
     def resamples(self) -> Numbers:
-        """Weights of the seeds, [1 + RESAMPLES, S]: ones first. The same for every observation of the study."""
-        return resamples(self.study.name, self.seeds)
+        """Weights of the seeds, [1 + resample_count, S]: ones first. The same for every observation of the study."""
+        return resamples(self.study.name, self.seeds, self.resample_count)
 
     def grid(self, arm: str, over: str) -> Numbers:
         """The arm's values of a factor; of a searched one, the value that was chosen."""

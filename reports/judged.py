@@ -120,7 +120,8 @@ def _written(key: str, judged: list[Judged]) -> dict[str, Any]:
 
 
 def _read(kept: Mapping[str, Any], key: str) -> list[Judged] | None:
-    return [Judged.from_dict(each) for each in kept["judged"]] if kept["of"] == key else None
+    current = kept["of"] == key and all("robustness" in each for each in kept["judged"])
+    return [Judged.from_dict(each) for each in kept["judged"]] if current else None
 
 
 @cache

@@ -46,6 +46,7 @@ from harness.spec import (
     NoiseScale,
     Observable,
     Optimum,
+    Outside,
     Quotient,
     RankCorrelation,
     RelativeGap,
@@ -63,10 +64,12 @@ from harness.spec import (
     TransferRegret,
     TunedLoss,
     UnderflowShare,
+    Within,
 )
 from harness.spec.study import Value
 
 Effects = tuple[float, float, float]
+Regions = Callable[[float, float, float], tuple[Rule, Rule]]
 Arms = Callable[[float], Mapping[str, Bowl]]
 CURVES = (c.PLAIN, c.HEAVY_TAILS, c.SKEWED, c.UNEQUAL, c.DIVERGING, c.NEAR_EDGE, c.FLAT)
 INSIDE = tuple(each for each in CURVES if each is not c.NEAR_EDGE)
@@ -79,11 +82,12 @@ BOUNDED = (c.PLAIN, c.SKEWED, c.UNEQUAL)
 
 @dataclass(frozen=True)
 class Case:
-    """name: the kind of observation. declared: its study for so many seeds. effects: those planted where the claim's effect is
-    absent, where it is just short of the threshold, and beyond it; the true value is monotone in them. share: of the worlds
-    asked for, where one takes long. Each observable is a claim of one study. regions: supported and refuted, where the
-    observable has no true value but a side: an effect that is absent refutes, one beyond the threshold supports.
-    """
+    """name: the kind of observation. declared: its study for so many seeds. effects: those planted where the claim's effect
+    is absent, where it is just short of the threshold, and beyond it; the true value is monotone in them. share: of the
+    worlds asked for, where one takes long. Each observable is a claim of one study. regions: supported and refuted, from
+    the three true values, where the effects do not place them: false "supported" is then counted where the effect is
+    absent, false "refuted" where it is beyond the threshold. has_truth: whether the observable has a true value, and not
+    only a side."""
 
     name: str
     observables: tuple[Observable, ...]
@@ -92,7 +96,8 @@ class Case:
     conditions: tuple[Condition, ...]
     effects: Effects = (0.0, 1.0, 3.0)
     share: float = 1.0
-    regions: tuple[Rule, Rule] | None = None
+    regions: Regions | None = None
+    has_truth: bool = True
 
 
 def _of_bowls(
@@ -180,6 +185,8 @@ _FLOORS = tuple((float(2**index), TunedLoss(arm=f"w{2**index}")) for index in ra
 _SIZES = tuple((2**index, Optimum(arm=f"w{2**index}")) for index in range(6))
 _FORMS = FormGap(points=_SIZES, left="power", right="surge")
 _SWEEP = tuple((batch, arm) for arm, batch in BATCHES.items())
+# How far inside a margin a region ends: what lies on the margin is not in it.
+_JUST = 1e-6
 _A, _B = TunedLoss(arm="a"), TunedLoss(arm="b")
 
 
@@ -242,7 +249,16 @@ CASES: tuple[Case, ...] = (
             effects=(0.0, 0.0, 2.0),
             share=0.1,
         ),
-        regions=(AtMost(value=-2.0), AtLeast(value=2.0)),
+        regions=lambda *values: (AtMost(value=-2.0), AtLeast(value=2.0)),
+        has_truth=False,
+    ),
+    # Two one-sided tests: gaps of +2%, just short of equivalence within 2%, and of none.
+    replace(
+        _of_bowls("equivalence", RelativeGap(left=_A, right=_B), _floor, NUMBERS, effects=(2.0, 2.0, 0.0)),
+        regions=lambda margin, *values: (
+            Within(low=-margin + _JUST, high=margin - _JUST),
+            Outside(low=-3 * margin, high=3 * margin),
+        ),
     ),
     _of_bowls("failure_rate", FailureRate(arm="a", tuned_for="b"), _edges, NUMBERS, effects=(0.0, 1.0, 4.0)),
     _of_bowls("cure_rate", CureRate(arm="a", by_arm="b"), _remedy, NUMBERS),

@@ -154,7 +154,7 @@ def _judgements(case: Case, true: dict[str, list[float]]) -> Iterator[Judgement]
     """Claims whose regions begin just beyond the truth of the world with the threshold's effect, and of that without one."""
     for index, observable in enumerate(case.observables):
         absent, threshold, beyond = (true[effect][index] for effect in EFFECTS)
-        supported, refuted = case.regions or _regions(absent, threshold, beyond)
+        supported, refuted = (case.regions or _regions)(absent, threshold, beyond)
         criterion = Criterion(name="planted", observe=observable, supported=supported, refuted=refuted)
         yield Judgement(claim=f"planted.{index}", criteria=(criterion,))
 
@@ -238,7 +238,7 @@ def _row(task: Task, seeds: int, found: Mapping[str, Tally]) -> dict[str, Any]:
         "seeds": seeds,
         "worlds": worlds,
         "undecided": round(1 - decided / worlds / len(case.observables), 4),
-        "coverage": None if sided else _share(sum(tally.covered for tally in tallies), decided),
+        "coverage": None if not case.has_truth else _share(sum(tally.covered for tally in tallies), decided),
         "false_supported": _share(against.supported, against.worlds),
         "false_refuted": _share(for_it.refuted, for_it.worlds),
         "power": _share(found["beyond"].supported, found["beyond"].worlds),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from harness.range_test import SMOOTHING
 from harness.spec import Spec, Study
-from harness.trial_table import TrialTable
+from harness.trial_table import RESAMPLES, TrialTable
 
 SCALE = "laptop"
 # Loss at initialization, nats.
@@ -30,6 +30,7 @@ class PlantedTable(TrialTable):
         self.seed_numbers = tuple(study.seed_numbers_at(SCALE))
         self.failures = {}
         self.smoothing = SMOOTHING
+        self.resample_count = RESAMPLES
         self.tunings = {}
         self.evaluated: dict[Spec, NDArray[np.float64]] = {}
         self._planted = columns

@@ -92,6 +92,15 @@ def _slope(observable: Slope, table: TrialTable, weights: Numbers) -> Numbers:
     return np.asarray(centred @ y / (centred**2).sum())
 
 
+def slope_scatter(observable: Slope, table: TrialTable) -> float:
+    """Standard error of the slope from how its points lie beside their line: sqrt(RSS / (n - 2) / sum (x - mean x)^2). Zero for
+    what is a power law exactly; it does not fall with more seeds."""
+    points = present(observable.points, table)
+    x = np.log2([value for value, _ in points])
+    y = np.log2([evaluate(part, table, table.resamples)[0] for _, part in points])
+    return float(stats.linregress(x, y).stderr)
+
+
 def _rank_correlation(observable: RankCorrelation, table: TrialTable, weights: Numbers) -> Numbers:
     """Ties share their mean rank; where all observations are equal there is no correlation (nan)."""
     points = present(observable.points, table)

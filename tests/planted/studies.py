@@ -52,7 +52,7 @@ class _Claims:
 
 
 SIZE = 16
-EDGE_BATCH, EDGE_STEPS, EDGE_GRID, EDGE_SHARE = 256, 60, log2_grid(-4, 3, 4), 0.5
+EDGE_BATCH, EDGE_STEPS, EDGE_GRID, EDGE_SHARE = 256, 60, log2_grid(-2, 2, 4), 0.5
 NOISE_BATCH, NOISE_STEPS, NOISE_WINDOW = 8, 60, 0.2
 SWEEP_STEPS, SWEEP_SHARE = 200, 0.95
 # Batch size -> where on the log2 axis its LR grid begins; it has seven points, two an octave.
@@ -158,7 +158,7 @@ def _bowl_study() -> Study:
             },
         },
         factors={"peak_lr": EDGE_GRID},
-        seeds=8,
+        seeds=6,
         scales={SCALE: Scale(description="planted")},
         claims=tuple(own.claims),
         judgements=tuple(own.judgements),

@@ -1,3 +1,4 @@
+import json
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -6,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from harness.catalog import Register
+from harness.declaration import declarations, declare
 from harness.records import HERE, RecordSet, record_sets
 from harness.spec import Claim, Document, Source, Study
+from harness.store import Store
 from reports import evidence, site
 from tests.harness.helpers import bowl, frame, result
 
@@ -122,6 +125,47 @@ def test_a_changed_declaration_is_shown(study: Study, tmp_path: Path) -> None:
     later = Study.model_validate(dump)
     site.write(tmp_path, [later], REGISTER, of([RecordSet(later, "laptop", "cpu", HERE, whole.trials)]))
     assert "declaration of this study changed" in (tmp_path / "toy.html").read_text()
+
+
+def test_what_changed_since_the_first_declaration_is_listed(study: Study, tmp_path: Path) -> None:
+    whole, store = records(study), Store(str(tmp_path / "store"))
+    declare(store, study, "laptop", trials_before=0)
+    dump = study.model_dump()
+    dump["judgements"][0]["criteria"][0]["supported"]["value"] = 0.01
+    later = Study.model_validate(dump)
+    fixed = tuple(declarations(store, later, "laptop"))
+    site.write(tmp_path, [later], REGISTER, of([RecordSet(later, "laptop", "cpu", HERE, whole.trials, declarations=fixed)]))
+    page = (tmp_path / "toy.html").read_text()
+    assert "before its first trial" in page
+    assert "supported.value: 0.0 before, 0.01 now" in page
+    unchanged = RecordSet(study, "laptop", "cpu", HERE, whole.trials, declarations=fixed)
+    site.write(tmp_path, [study], REGISTER, of([unchanged]))
+    assert "Nothing that decides has changed since" in (tmp_path / "toy.html").read_text()
+
+
+def test_robustness_stands_beside_the_verdict(study: Study, tmp_path: Path) -> None:
+    site.write(tmp_path, [study], REGISTER, of([records(study)]))
+    page = " ".join((tmp_path / "toy.html").read_text().split())
+    assert "the same without any one of 5 seeds" in page
+    assert "other choices" in page
+
+
+def test_the_page_of_the_calibration(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What misses a goal is marked, and the index links to the page where there is one."""
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    site.write(tmp_path, [study], REGISTER, of([]))
+    assert "calibration.html" not in (tmp_path / "index.html").read_text()
+    row = {"observable": "gap", "world": "plain, 5 seeds", "condition": "plain", "seeds": 5, "worlds": 300, "undecided": 0.0}
+    good = {**row, "coverage": 0.951, "false_supported": 0.02, "false_refuted": 0.03, "power": 0.8}
+    bad = {**good, "world": "skewed, 5 seeds", "condition": "skewed", "coverage": 0.881, "false_supported": 0.09}
+    (tmp_path / "calibration.json").write_text(json.dumps([good, bad]))
+    site.write(tmp_path, [study], REGISTER, of([]))
+    page = " ".join((tmp_path / "calibration.html").read_text().split())
+    assert "Of 2 kinds of world, 1 have 95% intervals" in page
+    assert "88.1% *" in page
+    assert "9.0% *" in page
+    assert "3.0% *" not in page
+    assert "calibration.html" in (tmp_path / "index.html").read_text()
 
 
 def test_a_study_without_trials_has_a_page(study: Study, tmp_path: Path) -> None:

@@ -1,0 +1,106 @@
+"""One `folklore run`: what is written down before training, and seeds that are added until claims are decided."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from harness import launch as launching
+from harness.campaign import Outcome
+from harness.declaration import declarations
+from harness.errors import UserError
+from harness.launch import UntilDecided, launch
+from harness.ledger import Ledger
+from harness.options import Options
+from harness.plan import Trial
+from harness.records import stored_sets
+from harness.run import Prepared
+from harness.spec import Study
+from harness.store import Store
+from harness.training.result import LaneResult
+from tests.harness.helpers import bowl, result, rows
+
+
+@pytest.fixture
+def wide(study: Study) -> Study:
+    return Study.model_validate({**study.model_dump(), "factors": {"peak_lr": tuple(2.0**e for e in range(-9, -4))}})
+
+
+class Trainer:
+    """Stands in for training: each pack's results are what `outcome` says."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, outcome) -> None:
+        self.outcome, self.seeds = outcome, []
+        self.declared_before_training: list[int] = []
+        monkeypatch.setattr(launching, "_train_or_sync", self)
+        monkeypatch.setattr(launching, "_show", lambda *args: None)
+
+    def __call__(self, ready: Sequence[Prepared], options: Options, deadline: float | None) -> list[Outcome]:
+        for each in ready:
+            study = each.plan.study
+            self.seeds.append(study.seeds_at(each.plan.scale))
+            self.declared_before_training.append(len(declarations(each.ledger.store, study, each.plan.scale)))
+            for pack in each.left:
+                table = rows(study, pack.trials, self.outcome, pack.key)
+                # The data are the real ones' here.
+                hashes = [[pack.trials[0].data_hash] * len(table)]
+                table = table.set_column(table.column_names.index("data_hash"), "data_hash", hashes)
+                each.ledger.write(pack.key, table)
+        return [Outcome(0, 0, False, 0) for _ in ready]
+
+
+def _gap(size: float, noise: float):
+    def outcome(trial: Trial) -> LaneResult:
+        gap = (size if trial.arm == "none" else 0.0) + noise * ((trial.seed * 7919) % 11 - 5) * (trial.arm == "none")
+        return result(min(4.9, bowl(trial, -7, 2.0) + gap))
+
+    return outcome
+
+
+def test_it_is_declared_before_the_first_trial(wide: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = Trainer(monkeypatch, _gap(0.1, 0.0001))
+    assert launch([wide], "laptop", Options(str(tmp_path)), None) == 0
+    (found,) = declarations(Store(str(tmp_path)), wide, "laptop")
+    assert trainer.declared_before_training == [1]
+    assert (found.hash, found.trials_before, found.looks) == (wide.hash, 0, None)
+
+
+def test_seeds_are_added_until_the_claim_is_decided(wide: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = Trainer(monkeypatch, _gap(0.02, 0.005))
+    assert launch([wide], "laptop", Options(str(tmp_path)), None, UntilDecided(40)) == 0
+    (records,) = [each for each in stored_sets(wide, Ledger(Store(str(tmp_path)), wide.name)) if each.scale == "laptop"]
+    (verdict,) = records.verdicts()
+    assert trainer.seeds[0] == 5
+    assert len(trainer.seeds) > 1, "five seeds were not enough at the first look's level"
+    assert verdict.verdict == "supported"
+    assert verdict.seeds == trainer.seeds[-1] < 40, "and it ended where it was decided"
+
+
+def test_an_effect_that_is_not_there_takes_all_seeds(wide: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = Trainer(monkeypatch, _gap(0.0, 0.005))
+    assert launch([wide], "laptop", Options(str(tmp_path)), None, UntilDecided(12)) == 0
+    assert trainer.seeds == [5, 8, 12]
+
+
+def test_a_later_run_stays_at_its_look(wide: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the option it trains nothing more, and judges what is there by its looks."""
+    trainer = Trainer(monkeypatch, _gap(0.0, 0.005))
+    launch([wide], "laptop", Options(str(tmp_path)), None, UntilDecided(8))
+    launch([wide], "laptop", Options(str(tmp_path)), None)
+    assert trainer.seeds == [5, 8, 8]
+
+
+def test_what_was_judged_once_gets_no_looks(wide: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Trainer(monkeypatch, _gap(0.0, 0.005))
+    launch([wide], "laptop", Options(str(tmp_path)), None)
+    with pytest.raises(UserError, match=r"is judged once by its declaration"):
+        launch([wide], "laptop", Options(str(tmp_path)), None, UntilDecided(12))
+
+
+def test_looks_beyond_sense_are_refused(wide: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Trainer(monkeypatch, _gap(0.0, 0.005))
+    with pytest.raises(UserError, match=r"--most-seeds 3: must be more than the study's own 5"):
+        launch([wide], "laptop", Options(str(tmp_path)), None, UntilDecided(3))
+    with pytest.raises(UserError, match=r"scale 'smoke' is never judged"):
+        launch([wide], "smoke", Options(str(tmp_path)), None, UntilDecided(12))
+    assert declarations(Store(str(tmp_path)), wide, "laptop") == []
