@@ -115,6 +115,8 @@ def _binomial(successes: int, runs: int, level: float) -> Observation:
 
     def p_inside(lower: float, upper: float) -> float:
         """Twice the larger tail; the inversion of the exact interval, so both agree."""
+        if upper < 0 or lower > 1:  # a region without a share in it
+            return 1.0
         below = stats.binom.sf(successes - 1, runs, lower) if lower > 0 else 0.0
         above = stats.binom.cdf(successes, runs, upper) if upper < 1 else 0.0
         return float(min(1.0, 2 * max(below, above)))

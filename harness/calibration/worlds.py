@@ -143,7 +143,7 @@ def probe_curves(levels: Callable[[float], Mapping[str, float]]) -> Draw:
         paired = np.exp(0.1 * condition.noise(generator, 3, seeds, PROBES))  # what two arms of a seed share
         for index, (arm, level) in enumerate(levels(effect).items()):
             own = condition.own(index)
-            tall = level * np.exp(own * 0.2 * condition.noise(generator, 3, seeds))
+            tall = level * _positive(own * 0.2 * condition.noise(generator, 3, seeds))
             fall = tall[..., None] ** np.linspace(1.0, 0.0, PROBES)
             jitter = np.exp(0.05 * condition.noise(generator, 3, seeds, PROBES))
             losses = np.array([3.0, 2.0, 3.0])[:, None] + 0.05 * condition.noise(generator, 3, seeds)
@@ -167,7 +167,7 @@ def distant_curves(distance: Callable[[float], float]) -> Draw:
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
         seeds = planned.seeds_at(SCALE)
         base = probe_curves(lambda _: {"a": 2.0, "b": 2.0})(planned, 0.0, condition, generator)
-        apart = distance(effect) * np.exp(0.3 * condition.noise(generator, 3, seeds))
+        apart = distance(effect) * _positive(0.3 * condition.noise(generator, 3, seeds))
         left = base["curve_probe_gradient_norm"]["a"]
         moved = np.empty_like(left)
         for index in np.ndindex(left.shape):
@@ -184,7 +184,7 @@ def noisy_gradients(scale: Callable[[float], float]) -> Draw:
         seeds, batch = planned.seeds_at(SCALE), planned.training.batch_size
         base = probe_curves(lambda _: {"a": 2.0})(planned, 0.0, condition, generator)
         size = (3, seeds, PROBES)
-        trace = scale(effect) * np.exp(0.2 * condition.noise(generator, 3, seeds, 1))
+        trace = scale(effect) * _positive(0.2 * condition.noise(generator, 3, seeds, 1))
         # Sums of squares of ENTRIES entries of variance trace / ENTRIES / batch; only the one along the mean meets it.
         entry = np.sqrt(trace / ENTRIES / batch)
         along = entry * generator.standard_normal(size)
@@ -287,6 +287,11 @@ def both(*draws: Draw) -> Draw:
         return merged
 
     return draw
+
+
+def _positive(noise: Numbers) -> Numbers:
+    """Factors around one. Not exponentials: with heavy tails those have no mean."""
+    return np.asarray(np.maximum(0.05, 1.0 + noise))
 
 
 def _put(columns: dict[str, dict[str, Column]], name: str, arm: str, values: Column) -> None:
