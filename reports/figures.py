@@ -50,12 +50,15 @@ MOST_INSIDE = 4
 MOST_POINTS = 2000
 
 
-def lr_curves(records: RecordSet, over: str = "peak_lr") -> str:
-    """Test loss against the LR: a panel for each group of arms, means as lines, single seeds as faint points."""
+def lr_curves(records: RecordSet, over: str = "peak_lr") -> str | None:
+    """Test loss against the LR: a panel for each group of arms, means as lines, single seeds as faint points. None where every
+    arm is trained at one LR."""
     study = records.study
     table = records.table
     searched = {name: study.arms[name] for name in study.arms_at(records.scale) if _is_searched(table, name, over)}
     panels = list(dict.fromkeys(arm.panel for arm in searched.values()))
+    if not panels:
+        return None
     columns = min(len(panels), MOST_COLUMNS)
     rows = -(-len(panels) // columns)
     with mpl.rc_context(STYLE):

@@ -55,8 +55,9 @@ SIZE = 16
 EDGE_BATCH, EDGE_STEPS, EDGE_GRID, EDGE_SHARE = 256, 60, log2_grid(-2, 2, 4), 0.5
 NOISE_BATCH, NOISE_STEPS, NOISE_WINDOW = 8, 60, 0.2
 SWEEP_STEPS, SWEEP_SHARE = 200, 0.95
-# Batch size -> where on the log2 axis its LR grid begins; it has seven points, two an octave.
-SWEEP = {2: -4.0, 4: -3.0, 8: -2.5, 16: -1.5, 32: -1.5, 64: -1.0}
+# Batch size -> where on the log2 axis its LR grid begins; it has eleven points, two an octave. That of the anchor reaches down
+# to the LR that ends lowest, which is smaller than the one that gets to the target soonest.
+SWEEP = {2: -5.5, 4: -4.5, 8: -5.0, 16: -3.0, 32: -3.0, 64: -3.0}
 
 
 def _bowl_study() -> Study:
@@ -95,8 +96,8 @@ def _bowl_study() -> Study:
         "bowl.noise",
         "The noise scale is that of the bowl",
         noise,
-        Within(low=2.0, high=4.5),
-        Outside(low=1.0, high=9.0),
+        Within(low=1.5, high=6.0),
+        Outside(low=0.75, high=12.0),
         SUPPORTED,
     )
     own.add("bowl.noise_large", "The noise scale is at least 16", noise, AtLeast(value=16.0), AtMost(value=9.0), REFUTED)
@@ -152,13 +153,13 @@ def _bowl_study() -> Study:
                         "evaluations": SWEEP_STEPS,
                         "evaluation_examples": 512,
                     },
-                    factors={"peak_lr": tuple(2.0 ** (first + index / 2) for index in range(7))},
+                    factors={"peak_lr": tuple(2.0 ** (first + index / 2) for index in range(11))},
                 )
                 for batch, first in SWEEP.items()
             },
         },
         factors={"peak_lr": EDGE_GRID},
-        seeds=6,
+        seeds=8,
         scales={SCALE: Scale(description="planted")},
         claims=tuple(own.claims),
         judgements=tuple(own.judgements),
