@@ -55,7 +55,7 @@ SIZE = 16
 EDGE_BATCH, EDGE_STEPS, EDGE_GRID, EDGE_SHARE = 256, 60, log2_grid(-2, 2, 4), 0.5
 NOISE_BATCH, NOISE_STEPS, NOISE_WINDOW = 8, 60, 0.2
 SWEEP_STEPS, SWEEP_SHARE = 200, 0.95
-# Batch size -> where on the log2 axis its LR grid begins; it has eleven points, two an octave. That of the anchor reaches down
+# Batch size -> where on the log2 axis its LR grid begins; it has thirteen points, two an octave. That of the anchor reaches down
 # to the LR that ends lowest, which is smaller than the one that gets to the target soonest.
 SWEEP = {2: -5.5, 4: -4.5, 8: -5.0, 16: -3.0, 32: -3.0, 64: -3.0}
 
@@ -153,7 +153,7 @@ def _bowl_study() -> Study:
                         "evaluations": SWEEP_STEPS,
                         "evaluation_examples": 512,
                     },
-                    factors={"peak_lr": tuple(2.0 ** (first + index / 2) for index in range(11))},
+                    factors={"peak_lr": tuple(2.0 ** (first + index / 2) for index in range(13))},
                 )
                 for batch, first in SWEEP.items()
             },
