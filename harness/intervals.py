@@ -113,7 +113,7 @@ def student(sampled: Sampled, error: float, level: float = LEVEL, bias: float = 
         return float(min(1.0, 2 * max(stats.t.sf(distance / error, degrees) for distance in distances)))
 
     return Observation(
-        sampled.estimate,
+        sampled.off_axis(centre) if bias else sampled.estimate,
         sampled.off_axis(centre - half),
         sampled.off_axis(centre + half),
         sampled.seeds,

@@ -74,8 +74,8 @@ RATIOS = (
     MemoryRatio,
     Spread,
 )
-# Maxima of what is equal in truth: noise alone makes them larger. Their interval lies around the estimate less the bias that the
-# resamples show. For everything else calibration found no method that covers better at five to twenty seeds (LOG.md).
+# Maxima of what may be equal in truth: noise alone makes them larger. Estimate and interval are less the bias that resamples
+# show. For everything else calibration found no method that covers better at five to twenty seeds (LOG.md).
 BIASED = (ActivationSlope,)
 # What an observation cannot be beyond; an interval ends there.
 BOUNDS: dict[type, tuple[float, float]] = {

@@ -19,7 +19,30 @@ def rows() -> list[dict[str, Any]]:
     return list(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else []
 
 
-def content(found: Sequence[Row]) -> dict[str, Any]:
+def methods() -> list[dict[str, Any]]:
+    """Kind of observation -> lowest and mean coverage of each method over its worlds, and its width over the bootstrap t's."""
+    path = evidence.FOLDER / "calibration-methods.json"
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    ordered = sorted(
+        (row for row in found if "methods" in row and row["coverage"] is not None), key=lambda row: row["observable"]
+    )
+    return [_compared(name, list(group)) for name, group in groupby(ordered, key=lambda row: row["observable"])]
+
+
+def _compared(name: str, group: Sequence[Row]) -> dict[str, Any]:
+    cells = {}
+    for method in group[0]["methods"]:
+        seen = [row["methods"][method] for row in group]
+        widths = [each["width"] for each in seen if each["width"] is not None]
+        cells[method] = {
+            "low": min(each["coverage"] for each in seen),
+            "mean": sum(each["coverage"] for each in seen) / len(seen),
+            "width": sum(widths) / len(widths) if len(widths) == len(seen) else None,
+        }
+    return {"name": name, "cells": cells}
+
+
+def content(found: Sequence[Row], compared: Sequence[Row] = ()) -> dict[str, Any]:
     """What the page's template is given."""
     ordered = sorted(found, key=lambda row: row["observable"])
     kinds = [_kind(name, list(group)) for name, group in groupby(ordered, key=lambda row: row["observable"])]
@@ -27,6 +50,7 @@ def content(found: Sequence[Row]) -> dict[str, Any]:
     wrong = [row[name] for row in found for name in ("false_supported", "false_refuted")]
     return {
         "kinds": kinds,
+        "compared": compared,
         "worlds": sum(row["worlds"] for row in found),
         "intervals": len(covered),
         "inside": sum(LEAST_COVERAGE <= each <= MOST_COVERAGE for each in covered),
@@ -50,6 +74,7 @@ def _worst(group: Sequence[Row]) -> dict[str, Any]:
     covered = [row["coverage"] for row in group if row["coverage"] is not None]
     return {
         "seeds": group[0]["seeds"],
+        "plain": next((row["coverage"] for row in group if row["condition"] == "plain"), None),
         "low": min(covered, default=None),
         "high": max(covered, default=None),
         "false_supported": max(row["false_supported"] for row in group),

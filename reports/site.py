@@ -50,7 +50,10 @@ def write(
     _save(output / "style.css", pages.get_template("style.css").render())
     counted = calibration.rows()
     if counted:
-        _save(output / "calibration.html", pages.get_template("calibration.html").render(calibration.content(counted)))
+        _save(
+            output / "calibration.html",
+            pages.get_template("calibration.html").render(calibration.content(counted, calibration.methods())),
+        )
 
     def judge_and_write(study: Study) -> list[Judged]:
         write_page = only is None or study.name in only

@@ -55,8 +55,8 @@ SIZE = 16
 EDGE_BATCH, EDGE_STEPS, EDGE_GRID, EDGE_SHARE = 256, 60, log2_grid(-2, 2, 4), 0.5
 NOISE_BATCH, NOISE_STEPS, NOISE_WINDOW = 8, 60, 0.2
 SWEEP_STEPS, SWEEP_SHARE = 200, 0.95
-# Batch size -> where on the log2 axis its LR grid begins; it has thirteen points, two an octave. That of the anchor reaches down
-# to the LR that ends lowest, which is smaller than the one that gets to the target soonest.
+# Batch size -> where on the log2 axis its LR grid begins; it has thirteen points, two an octave. That of the anchor reaches
+# down to the LR that ends lowest, which is smaller than the one that gets to the target soonest.
 SWEEP = {2: -5.5, 4: -4.5, 8: -5.0, 16: -3.0, 32: -3.0, 64: -3.0}
 
 
