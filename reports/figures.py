@@ -86,12 +86,17 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> str | None:
         return as_svg(figure)
 
 
-def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], over: str = "peak_lr") -> str:
-    """Curves at each arm's tuned LR, mean over seeds: a panel for each (curve, its steps, axis label)."""
+def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], over: str = "peak_lr") -> str | None:
+    """Curves at each arm's tuned LR, mean over seeds: a panel for each (curve, its steps, axis label). Where no arm is
+    tuned, at the one LR that arms have; None where they have none."""
     study = records.study
     table = records.table
+    trained = study.arms_at(records.scale)
+    arms = [arm for arm in trained if _is_searched(table, arm, over)]
+    arms = arms or [arm for arm in trained if list(study.factors_at(records.scale, arm)) == [over]]
+    if not arms:
+        return None
     with mpl.rc_context(STYLE):
-        arms = [arm for arm in study.arms_at(records.scale) if _is_searched(table, arm, over)]
         figure, axes = panel_grid(1, len(curves), below=-(-len(arms) // 3), width=2 * PANEL_WIDTH / len(curves))
         several = len({arm.panel for arm in study.arms.values()}) > 1
         names = {name: f"{arm.panel}: {arm.label}" if several else arm.label for name, arm in study.arms.items()}

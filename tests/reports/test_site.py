@@ -84,6 +84,7 @@ def test_equal_data_gives_equal_bytes(study: Study, written: Path, tmp_path_fact
     site.write(again, [study], REGISTER, of([records(study)]))
     files = sorted(path.relative_to(written) for path in written.rglob("*") if path.is_file())
     assert [str(file) for file in files] == [
+        "calibration.html",
         "figures/toy-laptop-cpu-curves.svg",
         "figures/toy-laptop-cpu-lr.svg",
         "index.html",
