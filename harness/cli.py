@@ -269,7 +269,7 @@ def publish(
 @app.command()
 @one_line_errors
 def calibrate(
-    worlds: Annotated[int, typer.Option("--worlds", help="for each kind, condition, number of seeds and effect")] = 1000,
+    worlds: Annotated[int, typer.Option("--worlds", help="for each kind, condition, number of seeds and effect")] = 300,
     only: Annotated[list[str] | None, typer.Option("--only", help="kinds of observation; default: all")] = None,
     seed: Annotated[int, typer.Option("--seed", help="of the worlds")] = 0,
     methods: Annotated[bool, typer.Option("--methods", help="compare other methods for intervals, too; slow")] = False,

@@ -137,3 +137,14 @@ def test_a_laptop_scale_that_shares_trials_with_smoke_has_no_set(study: Study, t
     assert record_sets(study, shared, HERE) == []
     begun = shared.assign(scale=["laptop", *shared["scale"][1:]])
     assert [found.scale for found in record_sets(study, begun, HERE)] == ["laptop"]
+
+
+def test_versions_are_never_mixed(study: Study, trials: pd.DataFrame) -> None:
+    """Trials of one version are none of another's, even where nothing else differs; each is judged on its own."""
+    second = edited(study, version=2)
+    assert record_sets(second, trials, HERE) == []
+    newer = frame(second, lambda trial: result(bowl(trial, -7, 1.9 if trial.arm == "none" else 2.0, noise=0.001)))
+    both = pd.concat([trials, newer], ignore_index=True)
+    assert verdicts(study, both) == ["supported"]
+    assert verdicts(second, both) == ["refuted"]
+    assert set(record_sets(second, both, HERE)[0].trials["version"]) == {2}
