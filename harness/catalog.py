@@ -53,7 +53,7 @@ def study_names() -> list[str]:
 def load_study(name: str) -> Study:
     """A study by its name (hyphens count as underscores) or from a JSON or YAML file. Raises UserError."""
     if name.endswith((".json", ".yaml", ".yml")):
-        return _study_from_file(Path(name))
+        return _as_declared(_study_from_file(Path(name)), f"study file {name}")
     wanted = name.replace("-", "_")
     for known, module in _modules():
         if known == wanted:
@@ -62,8 +62,18 @@ def load_study(name: str) -> Study:
             except ValidationError as error:
                 raise invalid(f"study '{wanted}'", error) from None
             assert isinstance(study, Study), f"{module}.STUDY is not a Study"
-            return study
+            return _as_declared(study, f"study '{wanted}'")
     raise unknown("study", name, study_names())
+
+
+def _as_declared(study: Study, subject: str) -> Study:
+    """Further seeds are a run's to add, by looks that are written down: in a declaration they would let anyone look again."""
+    for name, scale in study.scales.items():
+        if scale.more_seeds:
+            raise UserError(
+                f"{subject}: scales.{name}.more_seeds = {scale.more_seeds}: must be 0; give seeds, or --until-decided"
+            )
+    return study
 
 
 @lru_cache(maxsize=1)

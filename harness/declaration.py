@@ -63,22 +63,51 @@ def _read(store: Store, name: str) -> Declaration | None:
         return None
 
 
-def declare(store: Store, study: Study, scale: str, trials_before: int, looks: tuple[int, ...] | None = None) -> Declaration:
-    """Write the declaration down, unless it is; returns it. looks: see Declaration.
+def require_declarable(
+    store: Store, study: Study, scale: str, trials_before: int, looks: tuple[int, ...] | None = None
+) -> Declaration | None:
+    """The declaration that is there already, or None where it may be written. looks: see Declaration.
 
-    Raises UserError where looks are asked for and the study was judged without, or by others: what was looked at once has
-    spent its error rate.
+    Raises UserError where that would judge trials which were looked at by other rules: once before looks, by other looks, or
+    anew at the full error rate after looks.
     """
     before = declarations(store, study, scale)
-    same = [each for each in before if each.hash == study.hash]
-    if same and (looks is None or same[0].looks == looks):
-        return same[0]
-    if looks is not None and (same or trials_before):
-        planned = f"after {', '.join(map(str, same[0].looks))} seeds" if same and same[0].looks else "once"
+    same = next((each for each in before if each.hash == study.hash), None)
+    fixed = next((each.looks for each in before if each.looks), None)
+    if same is not None and (looks is None or same.looks == looks):
+        return same
+    if trials_before and (looks is not None or fixed is not None):
+        planned = f"after {', '.join(map(str, fixed))} seeds" if fixed else "once"
         raise UserError(
             f"study '{study.name}' version {study.version} at scale '{scale}' is judged {planned} by its declaration in this"
             " store, and its trials were seen: raise its version and move first_seed to fresh seeds, or use another --store"
         )
+    if looks is not None:
+        _require_fresh_seeds(store, study, scale, looks)
+    return None
+
+
+def _require_fresh_seeds(store: Store, study: Study, scale: str, looks: tuple[int, ...]) -> None:
+    """Looks begin on seeds that no earlier version was judged on: what was seen of those may have led to the new version."""
+    wanted = range(study.first_seed, study.first_seed + looks[-1])
+    for name in store.names(f"declared/{study.name}", SUFFIX):
+        other = _read(store, name)
+        if other is None or other.scale != scale or other.version == study.version:
+            continue
+        first = int(other.declared.get("first_seed", 0))
+        count = other.looks[-1] if other.looks else Study.model_validate(other.declared).declared_seeds_at(scale)
+        if first < wanted.stop and wanted.start < first + count:
+            raise UserError(
+                f"study '{study.name}' version {study.version}: its seeds {wanted.start} to {wanted.stop - 1} meet those of"
+                f" version {other.version}, {first} to {first + count - 1}: move first_seed to {first + count} or beyond"
+            )
+
+
+def declare(store: Store, study: Study, scale: str, trials_before: int, looks: tuple[int, ...] | None = None) -> Declaration:
+    """Write the declaration down, unless it is; returns it. Raises UserError as `require_declarable` does."""
+    there = require_declarable(store, study, scale, trials_before, looks)
+    if there is not None:
+        return there
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     content = declared_content(study)
     found = Declaration(study.name, study.version, scale, study.hash, now, trials_before, looks, content)
@@ -91,8 +120,10 @@ def declared_content(study: Study) -> dict[str, Any]:
 
 
 def looks_of(found: Sequence[Declaration], study: Study) -> tuple[int, ...] | None:
-    """The looks the study was declared with as it is now; None: it is judged once."""
-    return next((each.looks for each in found if each.hash == study.hash), None)
+    """The looks by which the study is judged: those it was declared with as it is now, else those of an earlier declaration of
+    its version, which a change does not take away. None: it is judged once."""
+    same = next((each for each in found if each.hash == study.hash), None)
+    return same.looks if same is not None else next((each.looks for each in found if each.looks), None)
 
 
 def changed_since(found: Sequence[Declaration], study: Study) -> list[str]:

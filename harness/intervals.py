@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from harness.spec import LEVEL, Rule
-from harness.trial_table import UndecidableError
+from harness.trial_table import ADD_SEEDS, UndecidableError
 
 Numbers = NDArray[np.float64]
 Method = Literal["bootstrap_t", "jackknife_t", "corrected_t", "studentized", "percentile", "bca", "sign_flip"]
@@ -65,7 +65,7 @@ class Sampled:
     def __post_init__(self) -> None:
         if self.seeds < LEAST_SEEDS:
             raise UndecidableError(
-                "inconclusive", f"rests on {self.seeds} seeds, and an interval needs {LEAST_SEEDS}; add seeds"
+                "inconclusive", f"rests on {self.seeds} seeds, and an interval needs {LEAST_SEEDS}; {ADD_SEEDS}"
             )
 
     def on_axis(self, values: Any) -> Any:

@@ -136,7 +136,7 @@ def _finding(criterion: Criterion, table: TrialTable, alpha: float) -> Finding:
     elif p_refuted <= alpha:
         verdict, reason = REFUTED, f"{numbers}, wholly {region(criterion.refuted, criterion)}"
     else:
-        verdict, reason = INCONCLUSIVE, f"{numbers}; {_what_would_settle(seen, criterion)}"
+        verdict, reason = INCONCLUSIVE, f"{numbers}; {_what_would_settle(seen, criterion, alpha)}"
     return Finding(
         criterion.name, criterion.unit, verdict, seen.estimate, seen.low, seen.high, seen.seeds, p_supported, p_refuted, reason
     )
@@ -157,7 +157,7 @@ def _verdict(
     reason = deciding.reason
     if verdict in (SUPPORTED, REFUTED) and p_adjusted > alpha:
         reason += f"; but p = {p_adjusted:.2g} once corrected for its criteria and the study's {len(study.judgements)} claims"
-        reason += _what_would_outweigh(min(deciding.p_supported, deciding.p_refuted), p_adjusted, deciding.seeds)
+        reason += _what_would_outweigh(min(deciding.p_supported, deciding.p_refuted), p_adjusted, deciding.seeds, alpha)
         verdict = INCONCLUSIVE
     elif verdict == SUPPORTED and len(findings) > 1:
         reason = f"all {len(findings)} criteria hold; " + reason
@@ -227,31 +227,31 @@ def _unjudged(study: Study, judgement: Judgement, scale: str, device: str, trial
     )
 
 
-def _what_would_settle(seen: Observation, criterion: Criterion) -> str:
+def _what_would_settle(seen: Observation, criterion: Criterion, alpha: float) -> str:
     """How many more seeds would decide if estimate and spread stay as they are, or why none would."""
     if not any(low <= seen.estimate <= high for rule in (criterion.supported, criterion.refuted) for low, high in rule.pieces):
         supported, refuted = region(criterion.supported, criterion), region(criterion.refuted, criterion)
         return f"the estimate is in neither region ({supported}: supported; {refuted}: refuted)"
-    needed = seeds_needed(seen, criterion.supported) or seeds_needed(seen, criterion.refuted)
+    needed = seeds_needed(seen, criterion.supported, alpha) or seeds_needed(seen, criterion.refuted, alpha)
     if needed is None:
         return f"not even {MOST_ADVISED_SEEDS} seeds would settle it if estimate and spread stay as they are"
     more = needed - seen.seeds
     return f"about {more} more seed{'s' * (more != 1)} would settle it if estimate and spread stay as they are"
 
 
-def _what_would_outweigh(p: float, p_adjusted: float, seeds: int) -> str:
+def _what_would_outweigh(p: float, p_adjusted: float, seeds: int, alpha: float) -> str:
     """How many more seeds would carry a p value over its correction, if estimate and spread stay as they are."""
     distance = float(stats.t.isf(p / 2, seeds - 1))
     more = np.arange(1, MOST_ADVISED_SEEDS)
     grown = 2 * stats.t.sf(distance * np.sqrt((seeds + more) / seeds), seeds + more - 1)
-    enough = np.flatnonzero(grown * p_adjusted / p <= ALPHA)
+    enough = np.flatnonzero(grown * p_adjusted / p <= alpha)
     if not len(enough):
         return ""
     first = int(more[enough[0]])
     return f"; about {first} more seed{'s' * (first != 1)} would settle it"
 
 
-def seeds_needed(seen: Observation, rule: Rule) -> int | None:
+def seeds_needed(seen: Observation, rule: Rule, alpha: float = ALPHA) -> int | None:
     """The least number of seeds whose interval would lie inside the rule's region; None where none would.
 
     Assumes that the estimate and the spread between seeds stay as they are.
@@ -259,29 +259,29 @@ def seeds_needed(seen: Observation, rule: Rule) -> int | None:
     for low, high in rule.pieces:
         if low <= seen.estimate <= high and seen.seeds <= MOST_ADVISED_SEEDS:
             seeds = np.arange(seen.seeds, MOST_ADVISED_SEEDS + 1)
-            enough = np.flatnonzero(_would_decide(seen, low, high, seeds))
+            enough = np.flatnonzero(_would_decide(seen, low, high, seeds, alpha))
             if len(enough):
                 return int(seeds[enough[0]])
     return None
 
 
-def _would_decide(seen: Observation, low: float, high: float, seeds: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _would_decide(seen: Observation, low: float, high: float, seeds: NDArray[np.int64], alpha: float) -> NDArray[np.bool_]:
     if seen.spread is None:  # a share of runs: Clopper and Pearson's interval
         successes = np.rint(seen.estimate * seeds)
-        least = np.where(successes > 0, stats.beta.ppf(ALPHA / 2, np.maximum(successes, 1), seeds - successes + 1), 0.0)
+        least = np.where(successes > 0, stats.beta.ppf(alpha / 2, np.maximum(successes, 1), seeds - successes + 1), 0.0)
         failures = seeds - successes
-        most = np.where(failures > 0, stats.beta.ppf(1 - ALPHA / 2, successes + 1, np.maximum(failures, 1)), 1.0)
+        most = np.where(failures > 0, stats.beta.ppf(1 - alpha / 2, successes + 1, np.maximum(failures, 1)), 1.0)
         return np.asarray((low <= least) & (most <= high))
     axis = (lambda value: math.log(value) if value > 0 else -math.inf) if seen.log_axis else float
     centre = axis(seen.estimate)
-    half = _t_quantiles()[seeds - 2] * seen.spread / np.sqrt(seeds)
+    half = _t_quantiles(alpha)[seeds - 2] * seen.spread / np.sqrt(seeds)
     return np.asarray((axis(low) <= centre - half) & (centre + half <= axis(high)))
 
 
 @cache
-def _t_quantiles() -> NDArray[np.float64]:
+def _t_quantiles(alpha: float) -> NDArray[np.float64]:
     """Of 2, 3, … seeds."""
-    return np.asarray(stats.t.ppf(1 - ALPHA / 2, np.arange(1, MOST_ADVISED_SEEDS)))
+    return np.asarray(stats.t.ppf(1 - alpha / 2, np.arange(1, MOST_ADVISED_SEEDS)))
 
 
 def region(rule: Rule, criterion: Criterion) -> str:

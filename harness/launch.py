@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from harness import catalog
-from harness.declaration import declarations, declare, looks_of
+from harness.declaration import declarations, declare, looks_of, require_declarable
 from harness.errors import UserError, masked, unknown
 from harness.lease import leases
 from harness.ledger import Ledger
@@ -14,7 +14,7 @@ from harness.output import err, out, print_verdicts
 from harness.packing import shapes
 from harness.power import pilot_of, resolutions, whole_seeds
 from harness.ray_connection import cluster_device
-from harness.records import at_its_look, stored_set, stored_sets
+from harness.records import at_its_look, stored_set, stored_sets, with_seeds
 from harness.run import Prepared, datasets_named, default_scale, prepare, progress, sync
 from harness.sequential import DEFAULT_TIMES, planned_looks, undecided
 from harness.spec import Study
@@ -66,8 +66,7 @@ def _launch(
         return prepare(study, scale or default_scale(study, cluster), own, Ledger(store, study.name), cluster=cluster)
 
     ready = [prepared(study, own) for study, own in pairs]
-    for each in ready:
-        _declare(each, until_decided)
+    _declare_all(ready, until_decided)
     at_look = [_at_look(each) for each in ready]
     ready = [
         each if study is None else prepared(study, own) for each, study, (_, own) in zip(ready, at_look, pairs, strict=True)
@@ -96,17 +95,30 @@ def _launch(
     return FINE
 
 
-def _declare(ready: Prepared, until_decided: UntilDecided | None) -> None:
-    """Write down what is fixed, before the first trial."""
-    plan, store = ready.plan, ready.ledger.store
-    study, looks = plan.study, None
-    if until_decided is not None:
-        if not study.scale(plan.scale).judged:
-            raise UserError(f"--until-decided: scale '{plan.scale}' is never judged; choose another --scale")
-        own = study.declared_seeds_at(plan.scale)
-        looks = planned_looks(own, DEFAULT_TIMES * own if until_decided.most_seeds is None else until_decided.most_seeds)
-        study.with_more_seeds(plan.scale, looks[-1] - own)  # refused here where seeds meet those of a search
-    declare(store, study, plan.scale, len(plan.digests & ready.ledger.digests()), looks)
+def _declare_all(ready: Sequence[Prepared], until_decided: UntilDecided | None) -> None:
+    """Write down what is fixed, before the first trial: of all studies, or where one cannot be, of none."""
+    planned = [(each, _looks(each, until_decided)) for each in ready]
+    counted = [(each, looks, _stored(each, looks)) for each, looks in planned]
+    for each, looks, stored in counted:
+        require_declarable(each.ledger.store, each.plan.study, each.plan.scale, stored, looks)
+    for each, looks, stored in counted:
+        declare(each.ledger.store, each.plan.study, each.plan.scale, stored, looks)
+
+
+def _looks(ready: Prepared, until_decided: UntilDecided | None) -> tuple[int, ...] | None:
+    if until_decided is None:
+        return None
+    study, scale = ready.plan.study, ready.plan.scale
+    if not study.scale(scale).judged:
+        raise UserError(f"--until-decided: scale '{scale}' is never judged; choose another --scale")
+    own = study.declared_seeds_at(scale)
+    return planned_looks(own, DEFAULT_TIMES * own if until_decided.most_seeds is None else until_decided.most_seeds)
+
+
+def _stored(ready: Prepared, looks: tuple[int, ...] | None) -> int:
+    """Trials of the plan that are stored; with looks, of all seeds they come to. Raises UserError where those cannot be had."""
+    plan = with_seeds(ready.plan, looks[-1]) if looks else ready.plan
+    return len(plan.digests & ready.ledger.digests())
 
 
 def _at_look(ready: Prepared) -> Study | None:
@@ -170,6 +182,7 @@ def power_facts(ready: Prepared) -> dict[str, Any] | None:
     return {
         "from": f"{len(whole_seeds(pilot))} seeds at scale {pilot.scale} ({pilot.device}, {pilot.source})",
         "seeds": seeds,
+        "claims": len(plan.study.judgements),
         "criteria": [asdict(each) for each in resolutions(pilot, plan.scale, seeds)],
     }
 

@@ -52,7 +52,7 @@ from harness.spec import (
     Unmeasured,
     leaves,
 )
-from harness.trial_table import TrialTable, UndecidableError
+from harness.trial_table import ADD_SEEDS, TrialTable, UndecidableError
 
 # An estimate that exists in fewer resamples than this rests on single seeds.
 LEAST_DEFINED_SHARE = 0.9
@@ -102,7 +102,7 @@ def observe(observable: Observable, table: TrialTable, level: float = LEVEL) -> 
     defined = values[1:][np.isfinite(values[1:])]
     if len(defined) < LEAST_DEFINED_SHARE * table.resample_count:
         share = 1 - len(defined) / table.resample_count
-        raise UndecidableError("inconclusive", f"the estimate does not exist in {share:.0%} of the resamples; add seeds")
+        raise UndecidableError("inconclusive", f"the estimate does not exist in {share:.0%} of the resamples; {ADD_SEEDS}")
     seeds = _contributing_seeds(observable, table)
     sampled = Sampled(float(values[0]), defined, seeds, on_log_axis(observable))
     bias = bootstrap_bias(sampled) if isinstance(observable, BIASED) else 0.0

@@ -62,7 +62,9 @@ def print_plan(facts: dict[str, Any], power: dict[str, Any] | None, as_json: boo
         out.print("no trials to take spreads from: what the seeds can resolve is not known yet", highlight=False)
         return
     out.print(
-        f"\nwhat {power['seeds']} seeds decide in four of five repetitions, by the spread of {power['from']}:", highlight=False
+        f"\nwhat {power['seeds']} seeds decide in four of five repetitions, by the spread of {power['from']},"
+        f" once corrected for {power['claims']} claims:",
+        highlight=False,
     )
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("claim", "pilot", "decided if inside by", "seeds for one like it", "criterion"):
@@ -92,7 +94,8 @@ def print_calibration(rows: Sequence[dict[str, Any]]) -> None:
         worlds = list(group)
         covered = [row["coverage"] for row in worlds if row["coverage"] is not None]
         coverage = f"{min(covered):.1%} to {max(covered):.1%}" if covered else "–"
-        wrong = [f"{max(row[name] for row in worlds):.1%}" for name in ("false_supported", "false_refuted")]
+        rates = [[row[name] for row in worlds if row[name] is not None] for name in ("false_supported", "false_refuted")]
+        wrong = [f"{max(each):.1%}" if each else "–" for each in rates]
         table.add_row(observable, str(seeds), coverage, *wrong, f"{worlds[0]['power']:.0%}")
     out.print(table)
 

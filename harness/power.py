@@ -5,7 +5,8 @@ standard error times sqrt(S)) on the axis of the interval, n seeds decide a valu
 
     (t_0.975 + t_0.8) s / sqrt(n),    both quantiles with n - 1 degrees of freedom,
 
-in four of five repetitions. That is the usual approximation to the noncentral t (Chow et al. 2008, section 3.1).
+in four of five repetitions, with 1 - 0.025 / m in place of 0.975 for a study of m claims: the first step of Holm's correction,
+which a verdict has to pass in the worst case. It is the usual approximation to the noncentral t (Chow et al. 2008, 3.1).
 """
 
 import math
@@ -74,25 +75,26 @@ def _resolution(claim: str, criterion: Criterion, table: TrialTable, seeds: int)
         return without(str(error))
     if seen.spread is None:
         return without("a share of runs or an exact number: its interval does not come from a spread")
-    reach = decided_distance(seen.spread, seeds)
+    claims = len(table.study.judgements)
+    reach = decided_distance(seen.spread, seeds, claims)
     resolves = math.exp(reach) if seen.log_axis else reach
     return Resolution(
-        claim, criterion.name, criterion.unit, seen.estimate, resolves, seen.log_axis, seeds_for(seen, criterion), ""
+        claim, criterion.name, criterion.unit, seen.estimate, resolves, seen.log_axis, seeds_for(seen, criterion, claims), ""
     )
 
 
-def decided_distance(spread: float, seeds: int, power: float = POWER) -> float:
-    """How far inside a region a value must lie, on the axis of the interval, to be decided with that power."""
-    return _quantiles(seeds, power) * spread / math.sqrt(seeds)
+def decided_distance(spread: float, seeds: int, claims: int = 1, power: float = POWER) -> float:
+    """How far inside a region, on the axis of the interval, a value is decided with that power among so many claims."""
+    return _quantiles(seeds, claims, power) * spread / math.sqrt(seeds)
 
 
 @cache
-def _quantiles(seeds: int, power: float) -> float:
-    return float(stats.t.ppf(1 - ALPHA / 2, seeds - 1) + stats.t.ppf(power, seeds - 1))
+def _quantiles(seeds: int, claims: int, power: float) -> float:
+    return float(stats.t.ppf(1 - ALPHA / claims / 2, seeds - 1) + stats.t.ppf(power, seeds - 1))
 
 
-def seeds_for(seen: Observation, criterion: Criterion, power: float = POWER) -> int | None:
-    """The least number of seeds that decides a value like the pilot's with that power."""
+def seeds_for(seen: Observation, criterion: Criterion, claims: int = 1, power: float = POWER) -> int | None:
+    """The least number of seeds that decides a value like the pilot's with that power among so many claims."""
     assert seen.spread is not None
 
     def axis(value: float) -> float:
@@ -107,6 +109,6 @@ def seeds_for(seen: Observation, criterion: Criterion, power: float = POWER) -> 
     if not inside or max(inside) <= 0:
         return None
     for seeds in range(3, MOST_ADVISED_SEEDS + 1):
-        if decided_distance(seen.spread, seeds, power) <= max(inside):
+        if decided_distance(seen.spread, seeds, claims, power) <= max(inside):
             return seeds
     return None

@@ -92,18 +92,17 @@ def robustness(study: Study, scale: str, device: str, trials: pd.DataFrame, verd
     if not numbers:
         return []
     claims = [each.claim for each in numbers]
-    judged = study.model_copy(update={"judgements": tuple(each for each in study.judgements if each.claim in claims)})
     seeds = study.seed_numbers_at(scale)
     without: dict[str, dict[int, str]] = {claim: {} for claim in claims}
     for seed in seeds:
-        table = _table(judged, scale, trials, [each for each in seeds if each != seed])
+        table = _table(study, scale, trials, [each for each in seeds if each != seed])
         for found in judge(study, scale, device, trials, table=table):
             if found.claim in without:
                 without[found.claim][seed] = found.verdict
     alternatives: dict[str, list[Alternative]] = {claim: [] for claim in claims}
-    for choice, other, table in _universes(judged, scale, trials):
+    for choice, other, touched, table in _universes(study, scale, trials):
         for found in judge(other, scale, device, trials, table=table):
-            if found.claim in alternatives:
+            if found.claim in alternatives and found.claim in touched:
                 alternatives[found.claim].append(Alternative(choice, found.verdict))
     return [Robustness(each.claim, each.verdict, without[each.claim], tuple(alternatives[each.claim])) for each in numbers]
 
@@ -114,25 +113,26 @@ def _table(study: Study, scale: str, trials: pd.DataFrame, seed_numbers: Sequenc
     return table
 
 
-def _universes(study: Study, scale: str, trials: pd.DataFrame) -> Iterator[tuple[str, Study, TrialTable]]:
-    """Each with one choice made otherwise, and the claims it bears on."""
+def _universes(study: Study, scale: str, trials: pd.DataFrame) -> Iterator[tuple[str, Study, set[str], TrialTable]]:
+    """Each with one choice made otherwise, and the claims it bears on. The others stay: Holm's correction counts them."""
+    every = {each.claim for each in study.judgements}
     changes: dict[str, Change] = {
         **{choice: partial(_multiplied, fields=MARGIN_FIELDS, by=factor) for choice, factor in MARGINS.items()},
         **{choice: partial(_multiplied, fields=WINDOW_FIELDS, by=factor) for choice, factor in WINDOWS.items()},
         **{choice: partial(_moved, by=factor) for choice, factor in THRESHOLDS.items()},
     }
     for choice, change in changes.items():
-        other = _with_judgements(study, change)
-        if other.judgements:
-            yield choice, other, _table(other, scale, trials)
-    smoothed = _with_judgements(study, _if_smoothed)
-    for choice, smoothing in SMOOTHINGS.items() if smoothed.judgements else ():
-        table = _table(smoothed, scale, trials)
+        other, touched = _with_judgements(study, change)
+        if touched:
+            yield choice, other, touched, _table(other, scale, trials)
+    smoothed = {each.claim for each in study.judgements if _is_smoothed(each)}
+    for choice, smoothing in SMOOTHINGS.items() if smoothed else ():
+        table = _table(study, scale, trials)
         table.smoothing = smoothing
-        yield choice, smoothed, table
+        yield choice, study, smoothed, table
     if bool((trials["outcome"] == "diverged").any()):
         for choice, changed in _other_divergences(trials):
-            yield choice, study, _table(study, scale, changed)
+            yield choice, study, every, _table(study, scale, changed)
 
 
 def _other_divergences(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -155,14 +155,16 @@ def _other_divergences(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame
     )
 
 
-def _if_smoothed(judgement: Judgement) -> Judgement | None:
+def _is_smoothed(judgement: Judgement) -> bool:
     read = [leaf for criterion in judgement.criteria for leaf in leaves(criterion.observe)]
-    return judgement if any(isinstance(leaf, SMOOTHED) for leaf in read) else None
+    return any(isinstance(leaf, SMOOTHED) for leaf in read)
 
 
-def _with_judgements(study: Study, change: Change) -> Study:
-    changed = tuple(other for each in study.judgements if (other := change(each)) is not None)
-    return study.model_copy(update={"judgements": changed})
+def _with_judgements(study: Study, change: Change) -> tuple[Study, set[str]]:
+    """The study with the judgements that a choice changes, and the claims of those."""
+    changed = {each.claim: other for each in study.judgements if (other := change(each)) is not None}
+    judgements = tuple(changed.get(each.claim, each) for each in study.judgements)
+    return study.model_copy(update={"judgements": judgements}), set(changed)
 
 
 def _multiplied(judgement: Judgement, fields: Sequence[str], by: float) -> Judgement | None:

@@ -7,7 +7,9 @@ on either side by the spending function of O'Brien and Fleming's type for 2.5% (
 
 and the level of a look is what keeps the total at that, for a statistic that moves like Brownian motion: sqrt(t_k) Z_k
 (Armitage, McPherson and Rowe 1969, by numerical integration). The levels are used with the p values of the tests at each
-look, as Jennison and Turnbull (2000, section 4.4) advise for t tests. A claim keeps the first verdict it gets.
+look, as Jennison and Turnbull (2000, section 4.4) advise for t tests. Holm's correction divides the level of a look, which over
+all looks spends a little more than Holm's share of 5%: 5.2% for two claims, 5.5% for twelve. A claim keeps the first verdict it
+gets.
 """
 
 import itertools
@@ -22,9 +24,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from harness.errors import UserError
-from harness.judge import ALPHA, INCONCLUSIVE, REFUTED, SUPPORTED, Verdict, judge
+from harness.judge import ALPHA, INCONCLUSIVE, REFUTED, SUPPORTED, Finding, Verdict, judge
 from harness.spec import Study
-from harness.trial_table import TrialTable
+from harness.trial_table import ADD_SEEDS, TrialTable
 
 Numbers = NDArray[np.float64]
 
@@ -129,5 +131,9 @@ def judge_in_looks(
 
 
 def undecided(verdicts: Sequence[Verdict]) -> list[str]:
-    """Claims that more seeds could decide: there is a number, and it decides nothing yet."""
-    return [each.claim for each in verdicts if each.verdict == INCONCLUSIVE and each.low is not None]
+    """Claims that more seeds could decide: there is a number that decides nothing yet, or none for want of seeds."""
+    return [each.claim for each in verdicts if each.verdict == INCONCLUSIVE and any(map(_wants_seeds, each.findings))]
+
+
+def _wants_seeds(finding: Finding) -> bool:
+    return finding.verdict in (INCONCLUSIVE, SUPPORTED) and (finding.low is not None or ADD_SEEDS in finding.reason)

@@ -17,6 +17,8 @@ from harness.tuning import tunings
 Numbers = NDArray[np.float64]
 
 RESAMPLES = 2000
+# Ends the reason why there is no number, where further seeds would bring one.
+ADD_SEEDS = "add seeds"
 
 
 @lru_cache(maxsize=16)

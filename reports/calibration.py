@@ -47,7 +47,7 @@ def content(found: Sequence[Row], compared: Sequence[Row] = ()) -> dict[str, Any
     ordered = sorted(found, key=lambda row: row["observable"])
     kinds = [_kind(name, list(group)) for name, group in groupby(ordered, key=lambda row: row["observable"])]
     covered = [row["coverage"] for row in found if row["coverage"] is not None]
-    wrong = [row[name] for row in found for name in ("false_supported", "false_refuted")]
+    wrong = [row[name] for row in found for name in ("false_supported", "false_refuted") if row[name] is not None]
     return {
         "kinds": kinds,
         "compared": compared,
@@ -77,7 +77,9 @@ def _worst(group: Sequence[Row]) -> dict[str, Any]:
         "plain": next((row["coverage"] for row in group if row["condition"] == "plain"), None),
         "low": min(covered, default=None),
         "high": max(covered, default=None),
-        "false_supported": max(row["false_supported"] for row in group),
-        "false_refuted": max(row["false_refuted"] for row in group),
+        **{
+            name: max((row[name] for row in group if row[name] is not None), default=None)
+            for name in ("false_supported", "false_refuted")
+        },
         "power": group[0]["power"],
     }

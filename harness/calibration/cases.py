@@ -86,8 +86,8 @@ class Case:
     is absent, where it is just short of the threshold, and beyond it; the true value is monotone in them. share: of the
     worlds asked for, where one takes long. Each observable is a claim of one study. regions: supported and refuted, from
     the three true values, where the effects do not place them: false "supported" is then counted where the effect is
-    absent, false "refuted" where it is beyond the threshold. has_truth: whether the observable has a true value, and not
-    only a side."""
+    absent, false "refuted" at the threshold, or where there is no true value beyond it. has_truth: whether the observable
+    has a true value, and not only a side."""
 
     name: str
     observables: tuple[Observable, ...]
@@ -252,12 +252,12 @@ CASES: tuple[Case, ...] = (
         regions=lambda *values: (AtMost(value=-2.0), AtLeast(value=2.0)),
         has_truth=False,
     ),
-    # Two one-sided tests: gaps of +2%, just short of equivalence within 2%, and of none.
+    # Two one-sided tests: gaps of 2%, just short of equivalence within it; of 6%, just short of a difference; and of none.
     replace(
-        _of_bowls("equivalence", RelativeGap(left=_A, right=_B), _floor, NUMBERS, effects=(2.0, 2.0, 0.0)),
-        regions=lambda margin, *values: (
+        _of_bowls("equivalence", RelativeGap(left=_A, right=_B), _floor, NUMBERS, effects=(2.0, 6.0, 0.0)),
+        regions=lambda margin, difference, _: (
             Within(low=-margin + _JUST, high=margin - _JUST),
-            Outside(low=-3 * margin, high=3 * margin),
+            Outside(low=-difference - _JUST, high=difference + _JUST),
         ),
     ),
     _of_bowls("failure_rate", FailureRate(arm="a", tuned_for="b"), _edges, NUMBERS, effects=(0.0, 1.0, 4.0)),

@@ -3,7 +3,7 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -108,8 +108,14 @@ def run(task: Task) -> list[dict[str, Any]]:
     condition = next(each for each in case.conditions if each.name == task.condition)
     true = {effect: truths(case, condition, size) for effect, size in zip(EFFECTS, case.effects, strict=True)}
     claims = tuple(_judgements(case, true))
+    impossible = [effect for effect in EFFECTS if isinstance(case.observables[0], COUNTED) and true[effect][0] in (0.0, 1.0)]
     return [
-        _row(task, seeds, {effect: _tally(task, case, condition, seeds, effect, claims, true[effect]) for effect in EFFECTS})
+        _row(
+            task,
+            seeds,
+            {effect: _tally(task, case, condition, seeds, effect, claims, true[effect]) for effect in EFFECTS},
+            impossible,
+        )
         for seeds in task.seeds
     ]
 
@@ -223,14 +229,16 @@ def sample(observable: Observable, table: PlantedTable, log_axis: bool) -> Sampl
     return Sampled(plain.estimate, resampled, seeds, log_axis, left_out, statistic)
 
 
-def _row(task: Task, seeds: int, found: Mapping[str, Tally]) -> dict[str, Any]:
-    """What one kind, condition and number of seeds comes to, over the planted effects."""
+def _row(task: Task, seeds: int, found: Mapping[str, Tally], impossible: Collection[str]) -> dict[str, Any]:
+    """What one kind, condition and number of seeds comes to, over the planted effects. impossible: effects beside whose truth
+    there is no value, as below a share of zero, so that no verdict there can be false."""
     tallies = list(found.values())
     worlds, decided = sum(tally.worlds for tally in tallies), sum(tally.decided for tally in tallies)
     case = BY_NAME[task.case]
-    sided = case.regions is not None
-    # With regions of its own a world without the effect is one of the refuted, and one beyond it of the supported ones.
-    against, for_it = found["absent" if sided else "threshold"], found["beyond" if sided else "absent"]
+    # Where each false verdict is looked for: just outside the region; where there is but a side, in worlds of the other one.
+    own = case.regions is not None
+    against = "absent" if own else "threshold"
+    for_it = ("threshold" if case.has_truth else "beyond") if own else "absent"
     row: dict[str, Any] = {
         "observable": task.case,
         "world": f"{task.condition}, {seeds} seeds",
@@ -239,8 +247,8 @@ def _row(task: Task, seeds: int, found: Mapping[str, Tally]) -> dict[str, Any]:
         "worlds": worlds,
         "undecided": round(1 - decided / worlds / len(case.observables), 4),
         "coverage": None if not case.has_truth else _share(sum(tally.covered for tally in tallies), decided),
-        "false_supported": _share(against.supported, against.worlds),
-        "false_refuted": _share(for_it.refuted, for_it.worlds),
+        "false_supported": None if against in impossible else _share(found[against].supported, found[against].worlds),
+        "false_refuted": None if for_it in impossible else _share(found[for_it].refuted, found[for_it].worlds),
         "power": _share(found["beyond"].supported, found["beyond"].worlds),
     }
     compared = sum(tally.compared for tally in tallies)

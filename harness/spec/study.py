@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from harness.errors import unknown
+from harness.errors import invalid, unknown
 from harness.spec.base import Spec, canonical_json, fingerprint
 from harness.spec.claims import Claim
 from harness.spec.configuration import LATER_FIELDS, Configuration, Measurement, Training, Workload
@@ -197,11 +197,15 @@ class Study(Spec):
         return self.scale(scale).seeds or self.seeds
 
     def with_more_seeds(self, scale: str, more: int) -> "Study":
-        """The same declaration with further seeds at a scale. Raises ValidationError where they cannot be had."""
+        """The same declaration with further seeds at a scale. Raises UserError where they cannot be had."""
         if more == self.scale(scale).more_seeds:
             return self
-        chosen = self.scale(scale).model_copy(update={"more_seeds": more})
-        return Study.model_validate({**self.model_dump(), "scales": {**self.scales, scale: chosen}})
+        dump = self.model_dump()
+        dump["scales"][scale]["more_seeds"] = more
+        try:
+            return Study.model_validate(dump)
+        except ValidationError as error:
+            raise invalid(f"study '{self.name}' with {self.declared_seeds_at(scale) + more} seeds", error) from None
 
     def seed_numbers_at(self, scale: str) -> range:
         return range(self.first_seed, self.first_seed + self.seeds_at(scale))

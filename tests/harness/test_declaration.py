@@ -71,6 +71,29 @@ def test_looks_cannot_be_changed(study: Study, store: Store) -> None:
     assert declare(store, extended, "laptop", trials_before=50).looks == (5, 8, 12)
 
 
+def test_looks_cannot_be_dropped(study: Study, store: Store) -> None:
+    """Another threshold, or as many seeds as were reached, is another declaration of trials that were looked at."""
+    declare(store, study, "laptop", trials_before=0, looks=(5, 8, 12))
+    other = _with_threshold(study, 0.01)
+    with pytest.raises(UserError, match=r"is judged after 5, 8, 12 seeds"):
+        declare(store, other, "laptop", trials_before=50)
+    assert looks_of(declarations(store, other, "laptop"), other) == (5, 8, 12), "what is judged without a run keeps them, too"
+
+
+def test_looks_of_a_new_version_begin_on_fresh_seeds(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    second = study.model_copy(update={"version": 2})
+    with pytest.raises(UserError, match=r"its seeds 0 to 11 meet those of version 1, 0 to 4: move first_seed to 5 or beyond"):
+        declare(store, second, "laptop", trials_before=0, looks=(5, 8, 12))
+    fresh = second.model_copy(update={"first_seed": 5})
+    assert declare(store, fresh, "laptop", trials_before=0, looks=(5, 8, 12)).looks == (5, 8, 12)
+
+
+def test_looks_can_be_chosen_anew_before_the_first_trial(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0, looks=(5, 8, 12))
+    assert declare(store, study, "laptop", trials_before=0, looks=(5, 8, 20)).looks == (5, 8, 20)
+
+
 def test_trials_without_a_declaration_count_as_seen(study: Study, store: Store) -> None:
     with pytest.raises(UserError, match=r"its trials were seen"):
         declare(store, study, "laptop", trials_before=3, looks=(5, 8))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from harness.judge import (
+    ALPHA,
     INCONCLUSIVE,
     INVALID,
     OUT_OF_REGIME,
@@ -152,8 +153,8 @@ def test_seeds_needed_would_be_enough(study: Study) -> None:
     needed = seeds_needed(seen, rule)
     assert needed is not None
     assert needed > seen.seeds
-    assert _would_decide(seen, rule.value, float("inf"), needed)
-    assert not _would_decide(seen, rule.value, float("inf"), needed - 1)
+    assert _would_decide(seen, rule.value, float("inf"), needed, ALPHA)
+    assert not _would_decide(seen, rule.value, float("inf"), needed - 1, ALPHA)
     assert seeds_needed(seen, AtLeast(value=seen.estimate + 1)) is None
 
 

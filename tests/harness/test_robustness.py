@@ -99,6 +99,28 @@ def test_what_a_diverged_run_counts_with(wide: Study) -> None:
     assert found.without_seed[0] == REFUTED
 
 
+def test_other_choices_are_corrected_for_all_claims(wide: Study) -> None:
+    """A choice that bears on one claim of six leaves the correction for six: of p = 0.02 nothing is decided either way."""
+    gap, *_ = wide.judgements
+    ratio = Quotient(top=MaxTrainable(arm="half", within=0.05), bottom=MaxTrainable(arm="none", within=0.05))
+    wobbling = Criterion(name="ratio", observe=ratio, supported=AtLeast(value=1.0), refuted=AtMost(value=0.5), unit="x")
+    others = tuple(gap.model_copy(update={"claim": f"own.{index}"}) for index in range(5))
+    study = wide.model_copy(update={"judgements": (Judgement(claim="warmup.widens", criteria=(wobbling,)), *others)})
+
+    def outcome(trial: Trial) -> LaneResult:
+        optimum = -7 + (0.4 + 0.14 * (trial.seed - 2) if trial.arm == "half" else 0.0)
+        return result(min(4.9, bowl(trial, optimum, 2.0)))
+
+    trials = frame(study, outcome)
+    verdicts = judge(study, "laptop", "cpu", trials)
+    (alone,) = judge(study.model_copy(update={"judgements": study.judgements[:1]}), "laptop", "cpu", trials)
+    assert alone.verdict == SUPPORTED
+    assert verdicts[0].verdict == INCONCLUSIVE, "among six claims it is not enough"
+    found = next(each for each in robustness(study, "laptop", "cpu", trials, verdicts) if each.claim == "warmup.widens")
+    margins = {each.choice: each.verdict for each in found.alternatives if "margin" in each.choice}
+    assert set(margins.values()) == {INCONCLUSIVE}
+
+
 def test_they_come_back_from_json(wide: Study) -> None:
     import json
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from harness.errors import UserError
-from harness.judge import INCONCLUSIVE, SUPPORTED, judge
+from harness.judge import INCONCLUSIVE, SUPPORTED, Finding, Verdict, judge
 from harness.plan import Trial
 from harness.sequential import judge_in_looks, levels, planned_looks, seeds_reached, spent, undecided
 from harness.spec import AtLeast, AtMost, Study
@@ -93,7 +93,9 @@ def test_an_early_look_asks_for_more(study: Study) -> None:
     first = judge_in_looks(study, "laptop", "cpu", trials, (5, 10, 20))
     assert first[0].verdict == INCONCLUSIVE
     assert undecided(first) == ["warmup.improves_best"]
-    assert first[0].high - first[0].low > 0, "its interval is that of the look's level"
+    (once,) = judge(study, "laptop", "cpu", trials)
+    assert first[0].high - first[0].low > 2 * (once.high - once.low), "its interval is that of the look's level"
+    assert "about 0 more" not in first[0].reason
 
 
 def test_a_look_counts_when_all_its_seeds_are_whole() -> None:
@@ -103,6 +105,24 @@ def test_a_look_counts_when_all_its_seeds_are_whole() -> None:
     assert seeds_reached(looks, seeds, whole[:-4]) == 8
     assert seeds_reached(looks, seeds, whole[:30]) == 5
     assert seeds_reached(looks, seeds, whole[:0]) == 5
+
+
+def test_a_claim_without_a_number_for_want_of_seeds_is_open(study: Study) -> None:
+    def finding(reason: str, verdict: str = INCONCLUSIVE) -> Finding:
+        return Finding("x", "", verdict, None, None, None, 5, 1.0, 1.0, reason)
+
+    def verdict(*findings: Finding) -> Verdict:
+        return Verdict("toy", "c", "laptop", "cpu", INCONCLUSIVE, None, None, None, 5, 50, "", "", findings)
+
+    assert undecided([verdict(finding("the estimate does not exist in 12% of the resamples; add seeds"))]) == ["c"]
+    assert undecided([verdict(finding("the best peak_lr lies on the edge of its grid; widen the grid"))]) == []
+    assert undecided([verdict(finding("needs a GPU", "out of regime"))]) == []
+
+
+def test_more_seeds_that_meet_a_search_are_one_line(study: Study) -> None:
+    with pytest.raises(UserError, match=r"study 'toy' with 200005 seeds") as caught:
+        study.with_more_seeds("laptop", 200_000)
+    assert "\n" not in str(caught.value)
 
 
 def test_more_seeds_are_no_other_declaration(study: Study) -> None:

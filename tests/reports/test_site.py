@@ -1,17 +1,19 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from harness.calibration import CASES, SEEDS
 from harness.catalog import Register
 from harness.declaration import declarations, declare
 from harness.records import HERE, RecordSet, record_sets
 from harness.spec import Claim, Document, Source, Study
 from harness.store import Store
-from reports import evidence, site
+from reports import calibration, evidence, site
 from tests.harness.helpers import bowl, frame, result
 
 REGISTER = Register(
@@ -172,6 +174,27 @@ def test_the_page_of_the_calibration(study: Study, tmp_path: Path, monkeypatch: 
 def test_a_study_without_trials_has_a_page(study: Study, tmp_path: Path) -> None:
     site.write(tmp_path, [study], REGISTER, of([]))
     assert "No trials are stored or published yet" in (tmp_path / "toy.html").read_text()
+
+
+def test_the_published_calibration_is_of_todays_worlds() -> None:
+    """Every kind, condition and number of seeds that is counted now has its row, and no other has."""
+    expected = {(case.name, condition.name, count) for case in CASES for condition in case.conditions for count in SEEDS}
+    assert {(row["observable"], row["condition"], row["seeds"]) for row in calibration.rows()} == expected
+
+
+def test_a_declaration_is_published_with_its_trials(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judged by looks in the store, and by the same looks where it is published."""
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    store = Store(str(tmp_path / "store"))
+    declare(store, study, "laptop", trials_before=0, looks=(5, 8, 12))
+    whole = replace(records(study), declarations=tuple(declarations(store, study, "laptop")))
+    before = evidence.state(study.name)
+    evidence.publish(whole)
+    (back,) = evidence.published_sets(study)
+    assert back.looks == (5, 8, 12)
+    assert back.verdicts() == whole.verdicts()
+    assert "look 1 of 3" in back.verdicts()[0].reason
+    assert len(evidence.state(study.name)) == len(before) + 2
 
 
 def test_published_evidence_is_judged_like_the_trials_it_came_from(
