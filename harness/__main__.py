@@ -7,9 +7,13 @@ import logging
 import os
 import signal
 import sys
+import threading
+from types import FrameType
 from typing import NoReturn
 
 INTERRUPTED, TERMINATED = 130, 143
+# After so long an interrupt that met an import is tried again.
+IMPORT_SECONDS = 0.1
 
 _terminated = False
 
@@ -24,7 +28,7 @@ def main() -> None:
         os.environ.setdefault(name, "1")
     from harness.cli import app
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, _interrupt)
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
         code = app(standalone_mode=False)
@@ -40,6 +44,25 @@ def main() -> None:
         # Ray's threads may crash an interpreter that was interrupted as it shuts down; everything is closed by now.
         os._exit(_code())
     sys.exit(code)
+
+
+def _interrupt(_: int, frame: FrameType | None) -> None:
+    """As Python's own handler, but for imports: a compiled library that is interrupted while it is loaded may crash the process
+    (make chaos). The signal comes again until the import is done."""
+    if _is_importing(frame):
+        again = threading.Timer(IMPORT_SECONDS, os.kill, (os.getpid(), signal.SIGINT))
+        again.daemon = True
+        again.start()
+        return
+    raise KeyboardInterrupt
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _terminate(*_: object) -> None:

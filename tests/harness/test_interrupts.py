@@ -1,0 +1,38 @@
+"""An interrupt waits for an import that it meets: compiled libraries may crash where they are interrupted."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import signal, sys, time
+from harness import __main__ as entry
+signal.signal(signal.SIGINT, entry._interrupt)
+signal.signal(signal.SIGTERM, entry._terminate)
+print("ready", flush=True)
+try:
+    {body}
+except KeyboardInterrupt:
+    print("interrupted", sorted(set(sys.modules) & {{"slow_one"}}), flush=True)
+    sys.exit(entry._code())
+"""
+SLOW = "import time\ntime.sleep(1.0)\nDONE = True\n"
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("body", "loaded"), [("import slow_one; time.sleep(20)", True), ("time.sleep(20)", False)])
+def test_an_import_is_finished_first(tmp_path: Path, sent: signal.Signals, code: int, body: str, loaded: bool) -> None:
+    (tmp_path / "slow_one.py").write_text(SLOW)
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + PROGRAM.format(body=body)
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    process.send_signal(sent)
+    said = process.stdout.readline()
+    assert process.wait(timeout=15) == code
+    assert said == f"interrupted {['slow_one'] if loaded else []}\n"
