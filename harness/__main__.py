@@ -47,8 +47,8 @@ def main() -> None:
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """As Python's own handler, but for imports: a compiled library that is interrupted while it is loaded may crash the process
-    (make chaos). The signal comes again until the import is done."""
+    """As Python's own handler, but for imports: a compiled library that is interrupted while it is loaded may be left half
+    initialized. The signal comes again until the import is done."""
     if _is_importing(frame):
         again = threading.Timer(IMPORT_SECONDS, os.kill, (os.getpid(), signal.SIGINT))
         again.daemon = True
