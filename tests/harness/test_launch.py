@@ -21,11 +21,6 @@ from harness.training.result import LaneResult
 from tests.harness.helpers import bowl, result, rows
 
 
-@pytest.fixture
-def wide(study: Study) -> Study:
-    return Study.model_validate({**study.model_dump(), "factors": {"peak_lr": tuple(2.0**e for e in range(-9, -4))}})
-
-
 class Trainer:
     """Stands in for training: each pack's results are what `outcome` says."""
 
@@ -57,18 +52,18 @@ def _gap(size: float, noise: float):
     return outcome
 
 
-def test_it_is_declared_before_the_first_trial(wide: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_declared_before_the_first_trial(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(monkeypatch, _gap(0.1, 0.0001))
-    assert launch([wide], "laptop", Options(str(tmp_path)), None) == 0
-    (found,) = declarations(Store(str(tmp_path)), wide, "laptop")
+    assert launch([study], "laptop", Options(str(tmp_path)), None) == 0
+    (found,) = declarations(Store(str(tmp_path)), study, "laptop")
     assert trainer.declared_before_training == [1]
-    assert (found.hash, found.trials_before, found.looks) == (wide.hash, 0, None)
+    assert (found.hash, found.trials_before, found.looks) == (study.hash, 0, None)
 
 
-def test_seeds_are_added_until_the_claim_is_decided(wide: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seeds_are_added_until_the_claim_is_decided(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(monkeypatch, _gap(0.02, 0.005))
-    assert launch([wide], "laptop", Options(str(tmp_path)), None, UntilDecided(40)) == 0
-    (records,) = [each for each in stored_sets(wide, Ledger(Store(str(tmp_path)), wide.name)) if each.scale == "laptop"]
+    assert launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(40)) == 0
+    (records,) = [each for each in stored_sets(study, Ledger(Store(str(tmp_path)), study.name)) if each.scale == "laptop"]
     (verdict,) = records.verdicts()
     assert trainer.seeds[0] == 5
     assert len(trainer.seeds) > 1, "five seeds were not enough at the first look's level"
@@ -76,31 +71,31 @@ def test_seeds_are_added_until_the_claim_is_decided(wide: Study, tmp_path: Path,
     assert verdict.seeds == trainer.seeds[-1] < 40, "and it ended where it was decided"
 
 
-def test_an_effect_that_is_not_there_takes_all_seeds(wide: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_effect_that_is_not_there_takes_all_seeds(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(monkeypatch, _gap(0.0, 0.005))
-    assert launch([wide], "laptop", Options(str(tmp_path)), None, UntilDecided(12)) == 0
+    assert launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(12)) == 0
     assert trainer.seeds == [5, 8, 12]
 
 
-def test_a_later_run_stays_at_its_look(wide: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_later_run_stays_at_its_look(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the option it trains nothing more, and judges what is there by its looks."""
     trainer = Trainer(monkeypatch, _gap(0.0, 0.005))
-    launch([wide], "laptop", Options(str(tmp_path)), None, UntilDecided(8))
-    launch([wide], "laptop", Options(str(tmp_path)), None)
+    launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(8))
+    launch([study], "laptop", Options(str(tmp_path)), None)
     assert trainer.seeds == [5, 8, 8]
 
 
-def test_what_was_judged_once_gets_no_looks(wide: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_judged_once_gets_no_looks(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Trainer(monkeypatch, _gap(0.0, 0.005))
-    launch([wide], "laptop", Options(str(tmp_path)), None)
+    launch([study], "laptop", Options(str(tmp_path)), None)
     with pytest.raises(UserError, match=r"is judged once by its declaration"):
-        launch([wide], "laptop", Options(str(tmp_path)), None, UntilDecided(12))
+        launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(12))
 
 
-def test_looks_beyond_sense_are_refused(wide: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_looks_beyond_sense_are_refused(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Trainer(monkeypatch, _gap(0.0, 0.005))
     with pytest.raises(UserError, match=r"--most-seeds 3: must be more than the study's own 5"):
-        launch([wide], "laptop", Options(str(tmp_path)), None, UntilDecided(3))
+        launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(3))
     with pytest.raises(UserError, match=r"scale 'smoke' is never judged"):
-        launch([wide], "smoke", Options(str(tmp_path)), None, UntilDecided(12))
-    assert declarations(Store(str(tmp_path)), wide, "laptop") == []
+        launch([study], "smoke", Options(str(tmp_path)), None, UntilDecided(12))
+    assert declarations(Store(str(tmp_path)), study, "laptop") == []

@@ -98,8 +98,8 @@ def _bowl_study() -> Study:
         "bowl.noise",
         "The noise scale is that of the bowl",
         noise,
-        Within(low=1.5, high=6.0),
-        Outside(low=0.75, high=12.0),
+        Within(low=2.0, high=4.5),
+        Outside(low=1.0, high=9.0),
         SUPPORTED,
     )
     own.add("bowl.noise_large", "The noise scale is at least 16", noise, AtLeast(value=16.0), AtMost(value=9.0), REFUTED)

@@ -87,7 +87,7 @@ def test_thresholds_lie_around_the_truth() -> None:
         truths.noise_scale(size, lr, studies.NOISE_STEPS, studies.NOISE_BATCH, studies.NOISE_WINDOW)
         for lr in (best, best * 1.41)
     ]
-    assert 1.5 < min(around) < max(around) < 6.0
+    assert 2.0 < min(around) < max(around) < 4.5
     batches = tuple(studies.SWEEP)
     grid = tuple(2.0 ** (exponent / 2) for exponent in range(-10, 5))
     end = min(truths.bowl_losses(size, lr, studies.SWEEP_STEPS, 8)[-1] for lr in grid)
