@@ -5,7 +5,6 @@ fill the workers that a search leaves waiting. A deadline stops it cleanly: pack
 """
 
 import logging
-import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -53,8 +52,6 @@ def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadlin
             from harness import sweep  # Ray Tune takes seconds to import, in which Ray starts
 
             connection.wait()
-            # Ray has put a handler of its own before ours, which prints a stack.
-            signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
             with view:
                 sweep.run(queue, connection, _Listener(parts))
             projector.drain()

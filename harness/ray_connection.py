@@ -3,6 +3,7 @@
 import logging
 import os
 import secrets
+import signal
 import socket
 import threading
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
 
 CONNECT_SECONDS = 5.0
+# While Ray is shut down it takes SIGTERM's handler away; after so long it is back.
+HANDLER_SECONDS = 0.05
 # Until every node of a cluster has said what it is; the first time it is sent our code.
 LOOK_SECONDS = 120.0
 
@@ -58,11 +61,14 @@ class Connection:
 
     def __exit__(self, *exception: object) -> None:
         self._left.set()
-        self._thread.join()
+        while self._thread.is_alive():
+            self._thread.join(HANDLER_SECONDS)
+            _handle_termination_ourselves()
 
     def wait(self) -> None:
         """Raises UserError where Ray cannot be reached or started."""
         self._settled.wait()
+        _handle_termination_ourselves()
         if self.error is not None:
             raise self.error
 
@@ -77,6 +83,12 @@ class Connection:
             self._settled.set()
         self._left.wait()
         ray.shutdown()
+
+
+def _handle_termination_ourselves() -> None:
+    """Ray puts a handler of its own before ours when it starts, which prints a stack, and none at all when it is shut down."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
 
 
 def cluster_device(address: str) -> Device:

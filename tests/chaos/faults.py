@@ -58,8 +58,15 @@ def some_moment(scene: Scene, run: Run, draw: random.Random) -> str:
 
 def driver_killed(scene: Scene, run: Run, draw: random.Random) -> str:
     phase = some_moment(scene, run, draw)
-    run.kill()
+    _killed(run)
     return phase
+
+
+def _killed(run: Run) -> None:
+    """A run that is over before must have ended well."""
+    if run.over:
+        ends_well(run)
+    run.kill()
 
 
 def driver_terminated(scene: Scene, run: Run, draw: random.Random) -> str:
@@ -92,7 +99,7 @@ def ledger_damaged(scene: Scene, run: Run, draw: random.Random) -> str:
     """The driver is killed, and a file of the ledger loses its end or a bit; the next start sets it aside."""
     packs = draw.randint(1, 4)
     wait_for(run, lambda: len(scene.ledger.packs()) >= packs)
-    run.kill()
+    _killed(run)
     files = sorted((scene.store_path / "ledger/chaos").glob("*.parquet"))
     for file in draw.sample(files, min(1, len(files))):
         _damage(file, draw)
@@ -124,7 +131,7 @@ def store_read_only(scene: Scene, run: Run, draw: random.Random) -> str:
 
 def clock_moved_back(scene: Scene, run: Run, draw: random.Random) -> str:
     """The next run goes by a clock of yesterday."""
-    run.kill()
+    _killed(run)
     scene.next_environment = {"FOLKLORE_CHAOS_CLOCK": str(-24 * 3600)}
     return "the next run is of yesterday"
 
@@ -179,7 +186,7 @@ def memory_used_up(scene: Scene, run: Run, draw: random.Random) -> str:
 
 def _unwritable(scene: Scene, run: Run, draw: random.Random, strike: Callable[[Path], Callable[[], object]]) -> str:
     """The run so far is killed: its store goes to a small disk, where another one is struck."""
-    run.kill()
+    _killed(run)
     with _small_disk(scene.store_path):
         run = scene.start()
         before = trained(scene)

@@ -14,25 +14,29 @@ import time
 # Where the file that FOLKLORE_CHAOS_MEMORY names is there.
 LANES_IN_MEMORY = 2
 WATCHED = "harness.training.pack"
+# Seconds by which the clock is moved.
+CLOCK = "FOLKLORE_CHAOS_CLOCK"
 
 
 class _Watch(importlib.abc.MetaPathFinder):
-    """Wraps Pack.advance when its module is imported."""
+    """Changes modules of the harness when they are imported."""
 
     def find_spec(self, name, path=None, target=None):  # type: ignore[no-untyped-def]
-        if name != WATCHED:
+        if not name.startswith("harness."):
             return None
-        sys.meta_path.remove(self)
         found = importlib.machinery.PathFinder.find_spec(name, path)
-        assert found is not None
-        assert found.loader is not None
+        if found is None or found.loader is None:
+            return found
         execute = found.loader.exec_module
 
-        def exec_and_wrap(module):  # type: ignore[no-untyped-def]
+        def exec_and_change(module):  # type: ignore[no-untyped-def]
             execute(module)
-            _wrap(module.Pack)
+            if name == WATCHED:
+                _wrap(module.Pack)
+            if CLOCK in os.environ and getattr(module, "datetime", None) is datetime.datetime:
+                module.datetime = _moved(float(os.environ[CLOCK]))
 
-        found.loader.exec_module = exec_and_wrap  # type: ignore[method-assign]
+        found.loader.exec_module = exec_and_change  # type: ignore[method-assign]
         return found
 
 
@@ -55,23 +59,23 @@ def _wrap(pack):  # type: ignore[no-untyped-def]
 
 
 def _move_clock(seconds):  # type: ignore[no-untyped-def]
-    """By so many seconds, for all of Python that asks what time it is."""
+    """By so many seconds, for all of Python that asks the time module."""
     now, now_ns = time.time, time.time_ns
     time.time, time.time_ns = lambda: now() + seconds, lambda: now_ns() + int(seconds * 1e9)
+
+
+def _moved(seconds):  # type: ignore[no-untyped-def]
+    """A datetime by that clock, for the harness' own modules alone: compiled libraries crash on a subclass in its place."""
 
     class Moved(datetime.datetime):
         @classmethod
         def now(cls, tz=None):  # type: ignore[no-untyped-def]
             return cls.fromtimestamp(time.time(), tz)
 
-        @classmethod
-        def utcnow(cls):  # type: ignore[no-untyped-def]
-            return cls.fromtimestamp(time.time(), datetime.UTC).replace(tzinfo=None)
-
-    datetime.datetime = Moved
+    return Moved
 
 
-if "FOLKLORE_CHAOS_CLOCK" in os.environ:
-    _move_clock(float(os.environ["FOLKLORE_CHAOS_CLOCK"]))
+if CLOCK in os.environ:
+    _move_clock(float(os.environ[CLOCK]))
 if "FOLKLORE_CHAOS_TRACE" in os.environ:
     sys.meta_path.insert(0, _Watch())
