@@ -63,8 +63,9 @@ lint: $(READY) ## style and types
 
 check: lint test ## lint and test
 
-reports: $(READY) ## write all pages again from stored and published trials, without training
+reports: $(READY) ## write all pages again from stored and published trials, and the matrix in reports/README.md, without training
 	@$(BIN)/folklore report
+	@$(BIN)/python -m reports.matrix
 
 mlflow: $(READY) ## browse the runs on http://127.0.0.1:5000
 	@$(BIN)/folklore mlflow --port $(PORT)

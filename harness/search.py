@@ -8,8 +8,10 @@ from collections.abc import Mapping
 
 import optuna
 import pandas as pd
-from optuna.distributions import BaseDistribution, FloatDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
+from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
+from optuna.trial import create_trial
 
 from harness.plan import Plan
 from harness.randomness import key
@@ -17,6 +19,9 @@ from harness.spec import Search
 from harness.tuning import Tuning, chosen_values, tunings
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+# What counts as the best of all proposals, and from how many on that can be told.
+BEST_SHARE, LEAST_PROPOSALS = 0.1, 20
 
 
 def next_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
@@ -55,6 +60,23 @@ def propose(search: Search, seed: int, losses: Mapping[float, float]) -> list[fl
         for trial, value in zip(asked, values, strict=True):
             study.tell(trial, losses[value])
     return proposed
+
+
+def importances(search: Search, found: Mapping[str, Tuning]) -> dict[str, float]:
+    """How much the choice of the arm and of its searched factor tells the best tenth of all proposals from the others (shares
+    of one), by PED-ANOVA (Watanabe et al. 2023). Empty where there are too few proposals to tell.
+    """
+    arms = CategoricalDistribution(sorted(found))
+    values = FloatDistribution(search.low, search.high, log=True)
+    study = optuna.create_study(direction="minimize")
+    for arm, tuning in found.items():
+        for value, loss in zip(tuning.values, tuning.losses, strict=True):
+            distributions: dict[str, BaseDistribution] = {"arm": arms, search.factor: values}
+            study.add_trial(create_trial(params={"arm": arm, search.factor: value}, distributions=distributions, value=loss))
+    if len(study.trials) < LEAST_PROPOSALS or len(found) < 2:
+        return {}
+    evaluator = PedAnovaImportanceEvaluator(target_quantile=BEST_SHARE, region_quantile=1.0, evaluate_on_local=True)
+    return {str(name): float(share) for name, share in get_param_importances(study, evaluator=evaluator).items()}
 
 
 def _sampler(search: Search, seed: int) -> BaseSampler:

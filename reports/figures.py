@@ -1,6 +1,7 @@
 """Figures as SVG text, byte-stable for equal data, readable without colour (markers and line styles differ)."""
 
 import io
+import re
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,7 +51,7 @@ MOST_INSIDE = 4
 MOST_POINTS = 2000
 
 
-def lr_curves(records: RecordSet, over: str = "peak_lr") -> str | None:
+def lr_curves(records: RecordSet, over: str = "peak_lr") -> Figure | None:
     """Test loss against the LR: a panel for each group of arms, means as lines, single seeds as faint points. None where every
     arm is trained at one LR."""
     study = records.study
@@ -83,10 +84,10 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> str | None:
             axis.set(xlabel="peak learning rate", ylabel=ylabel, title=panel)
             below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 2} if len(arms) > MOST_INSIDE else {}
             axis.legend(title=None, fontsize=8, frameon=False, **below)
-        return as_svg(figure)
+        return figure
 
 
-def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], over: str = "peak_lr") -> str | None:
+def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], over: str = "peak_lr") -> Figure | None:
     """Curves at each arm's tuned LR, mean over seeds: a panel for each (curve, its steps, axis label). Where no arm is
     tuned, at the one LR that arms have; None where they have none."""
     study = records.study
@@ -114,10 +115,10 @@ def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], 
             if curve != "train_loss":
                 log_axis(axis.yaxis)
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", ncols=3, fontsize=8, frameon=False)
-        return as_svg(figure)
+        return figure
 
 
-def exponents(records: RecordSet) -> str | None:
+def exponents(records: RecordSet) -> Figure | None:
     """What each slope criterion is fitted to: observations with their intervals, and the line. None where there is none."""
     study = records.study
     table = records.table
@@ -138,7 +139,7 @@ def exponents(records: RecordSet) -> str | None:
             log_axis(axis.yaxis, 2)
             axis.set_title(textwrap.fill(name, 48), fontsize=10)
             axis.legend(frameon=False)
-        return as_svg(figure)
+        return figure
 
 
 def draw_range_test(found: RangeTest, path: Path) -> None:
@@ -212,8 +213,13 @@ def _tidy(table: TrialTable, arm: str, over: str) -> pd.DataFrame:
 
 
 def as_svg(figure: Figure) -> str:
+    """The figure's text, and its end. Coordinates keep two decimals of a point: more would only fill pages."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    with mpl.rc_context(STYLE):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
     plt.close(figure)
     text = buffer.getvalue()
-    return text[text.index("<svg") :]
+    return _TAG.sub(lambda tag: _DECIMALS.sub(r"\1", tag[0]), text[text.index("<svg") :])
+
+
+_TAG, _DECIMALS = re.compile(r"<[^>]*>"), re.compile(r"(\d\.\d\d)\d+")

@@ -20,14 +20,27 @@ from harness.estimators.range_tests import picks
 from harness.observe import observe
 from harness.range_test import Suggestion, smoothed
 from harness.records import RecordSet
-from harness.spec import CriticalBatch, FinderPick, NoiseScale, Optimum, Quotient, Spec, UnderflowShare
+from harness.spec import (
+    CriticalBatch,
+    CureRate,
+    DivergenceTime,
+    FailureRate,
+    FinderPick,
+    MaxTrainable,
+    NoiseScale,
+    Optimum,
+    Quotient,
+    Spec,
+    UnderflowShare,
+    arms_of,
+)
 from harness.training.probes import LOSS_SCALES
 from harness.trial_table import TrialTable, UndecidableError
-from reports.figures import MARKERS, STYLE, as_svg, log_axis, panel_grid
+from reports.figures import MARKERS, STYLE, log_axis, panel_grid
 from reports.words import power
 
 
-def range_tests(records: RecordSet) -> str | None:
+def range_tests(records: RecordSet) -> Figure | None:
     """Smoothed loss against the LR for every range test that is compared with a best LR, which a line marks."""
     table = records.table
     pairs = {
@@ -42,7 +55,7 @@ def range_tests(records: RecordSet) -> str | None:
         _range_test(axis, arm, optimum, table)
     handles = {text: handle for axis in axes for handle, text in zip(*axis.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=4, fontsize=8, frameon=False)
-    return as_svg(figure)
+    return figure
 
 
 def _range_test(axis: Axes, arm: str, optimum: Optimum, table: TrialTable) -> None:
@@ -64,7 +77,7 @@ def _range_test(axis: Axes, arm: str, optimum: Optimum, table: TrialTable) -> No
     axis.set_ylim(low - 0.45 * (high - low), high + 0.4 * (high - low))
 
 
-def batch_sweeps(records: RecordSet) -> str | None:
+def batch_sweeps(records: RecordSet) -> Figure | None:
     """Steps to the target against the batch size, every seed, and the fitted hyperbola."""
     table = records.table
     sweeps = list(dict.fromkeys(_observed(records, CriticalBatch)))
@@ -89,10 +102,10 @@ def batch_sweeps(records: RecordSet) -> str | None:
         log_axis(axis.xaxis, 2)
         log_axis(axis.yaxis)
         axis.legend(fontsize=8, frameon=False)
-    return as_svg(figure)
+    return figure
 
 
-def noise_scales(records: RecordSet) -> str | None:
+def noise_scales(records: RecordSet) -> Figure | None:
     """The noise scale over training, seeds averaged and neighbouring probes smoothed, of every arm it is observed in."""
     table = records.table
     arms = dict.fromkeys((found.arm, found.over) for found in _observed(records, NoiseScale))
@@ -109,10 +122,33 @@ def noise_scales(records: RecordSet) -> str | None:
     axes[0].set(xlabel="share of the run", ylabel="gradient noise scale (examples)")
     log_axis(axes[0].yaxis)
     axes[0].legend(fontsize=8, frameon=False)
-    return as_svg(figure)
+    return figure
 
 
-def underflow(records: RecordSet) -> str | None:
+def survival(records: RecordSet) -> Figure | None:
+    """Share of seeds that finish against the peak LR, of every arm whose divergence is observed."""
+    table, over = records.table, "peak_lr"
+    kinds = (FailureRate, CureRate, DivergenceTime, MaxTrainable)
+    arms = list(dict.fromkeys(arm for kind in kinds for found in _observed(records, kind) for arm in arms_of(found)))
+    arms = [arm for arm in arms if arm in table.study.arms_at(records.scale) and not table.study.arms[arm].searched]
+    arms = [arm for arm in arms if len(table.study.factors_at(records.scale, arm).get(over, ())) > 1]
+    if not arms:
+        return None
+    panels = list(dict.fromkeys(table.study.arms[arm].panel for arm in arms))
+    figure, axes = _panels(len(panels))
+    for axis, panel in zip(axes, panels, strict=True):
+        own = [arm for arm in arms if table.study.arms[arm].panel == panel]
+        for index, arm in enumerate(own):
+            finished = 1 - table.diverged(arm, over).mean(axis=1)
+            style: dict[str, Any] = {"linestyle": ("-", "--", "-.", ":")[index % 4], "marker": MARKERS[index % len(MARKERS)]}
+            axis.plot(table.grid(arm, over), finished, markersize=5, linewidth=1.2, label=table.study.arms[arm].label, **style)
+        log_axis(axis.xaxis, 2)
+        axis.set(xlabel="peak learning rate", ylabel="share of seeds that finish", title=panel, ylim=(-0.05, 1.05))
+        axis.legend(fontsize=8, frameon=False, loc="lower left")
+    return figure
+
+
+def underflow(records: RecordSet) -> Figure | None:
     """Share of gradients that FP16 flushes to zero against the loss scale."""
     table = records.table
     arms = dict.fromkeys((found.arm, found.of) for found in _observed(records, UnderflowShare))
@@ -133,7 +169,7 @@ def underflow(records: RecordSet) -> str | None:
     axes[0].yaxis.set_major_formatter(FuncFormatter(lambda value, _: power(value) if value else "0"))
     axes[0].set(xlabel="loss scale", ylabel="share flushed to zero in FP16", ylim=(0, 1))
     figure.legend(loc="lower center", ncols=2, fontsize=8, frameon=False)
-    return as_svg(figure)
+    return figure
 
 
 def _observed(records: RecordSet, kind: type) -> Iterator[Any]:
@@ -141,17 +177,18 @@ def _observed(records: RecordSet, kind: type) -> Iterator[Any]:
     for judgement in records.study.judgements:
         judged = [each.observe for each in judgement.criteria_at(records.scale)]
         for observable in [*judged, *(each.observe for each in judgement.reported)]:
-            yield from (part for part in _parts(observable) if isinstance(part, kind))
+            yield from (part for part in parts(observable) if isinstance(part, kind))
 
 
-def _parts(observable: Spec) -> Iterator[Spec]:
+def parts(observable: Spec) -> Iterator[Spec]:
+    """The observable and every other in it, however deep."""
     yield observable
     for _, value in observable:
         for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, Spec):
-                yield from _parts(part)
+                yield from parts(part)
             elif isinstance(part, tuple):
-                yield from (each for item in part if isinstance(item, Spec) for each in _parts(item))
+                yield from (each for item in part if isinstance(item, Spec) for each in parts(item))
 
 
 def _panels(count: int, below: int = 0) -> tuple[Figure, list[Axes]]:

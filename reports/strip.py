@@ -9,38 +9,51 @@ from harness.judge import Finding, spell
 from harness.spec import Criterion
 
 WIDTH, HEIGHT, MARGIN = 640, 74, 24
-BAND_TOP, BAND_HEIGHT = 26, 18
+BAND_TOP, BAND_HEIGHT, ROW_HEIGHT = 26, 18, 18
 
 
-def strip(criterion: Criterion, finding: Finding) -> Markup:
-    """An SVG with a text alternative; empty where nothing was observed."""
-    if finding.estimate is None or finding.low is None or finding.high is None:
+def strip(criterion: Criterion, finding: Finding, published: Finding | None = None) -> Markup:
+    """An SVG with a text alternative; empty where nothing was observed. published: drawn below, dashed, to compare with."""
+    seen = [each for each in (finding, published) if each is not None and _ends(each) is not None]
+    if not seen:
         return Markup("")
     edges = sorted({edge for rule in (criterion.supported, criterion.refuted) for piece in rule.pieces for edge in piece})
     edges = [edge for edge in edges if math.isfinite(edge)]
-    position = _axis([*edges, finding.low, finding.high, finding.estimate], criterion.unit == "x")
+    position = _axis([*edges, *(end for each in seen for end in _ends(each) or ())], criterion.unit == "x")
+    deep = BAND_HEIGHT + ROW_HEIGHT * (len(seen) - 1)
     parts = []
     for name, rule in (("supported", criterion.supported), ("refuted", criterion.refuted)):
         for low, high in rule.pieces:
             left, right = position(low), position(high)
-            size = f'width="{max(0.0, right - left):.1f}" height="{BAND_HEIGHT}"'
+            size = f'width="{max(0.0, right - left):.1f}" height="{deep}"'
             parts.append(
                 f'<rect class="{name}" x="{left:.1f}" y="{BAND_TOP}" {size}/>'
                 f'<text x="{(left + right) / 2:.1f}" y="{BAND_TOP - 8}" text-anchor="middle">{name}</text>'
             )
     for edge in edges:
         parts.append(
-            f'<text x="{position(edge):.1f}" y="{BAND_TOP + BAND_HEIGHT + 16}" text-anchor="middle">'
+            f'<text x="{position(edge):.1f}" y="{BAND_TOP + deep + 16}" text-anchor="middle">'
             f"{escape(spell(edge, criterion.unit))}</text>"
         )
-    middle = BAND_TOP + BAND_HEIGHT / 2
-    low, high, estimate = position(finding.low), position(finding.high), position(finding.estimate)
-    parts.append(f'<line class="interval" x1="{low:.1f}" x2="{high:.1f}" y1="{middle}" y2="{middle}"/>')
-    for end in (low, high):
-        parts.append(f'<line class="interval" x1="{end:.1f}" x2="{end:.1f}" y1="{middle - 6}" y2="{middle + 6}"/>')
-    parts.append(f'<circle class="estimate" cx="{estimate:.1f}" cy="{middle}" r="5"/>')
-    described = f'role="img" aria-label="{escape(finding.reason)}"'
-    return Markup(f'<svg class="strip" viewBox="0 0 {WIDTH} {HEIGHT}" {described}>{"".join(parts)}</svg>')
+    for row, each in enumerate(seen):
+        height = BAND_TOP + BAND_HEIGHT / 2 + row * ROW_HEIGHT
+        parts.append(_interval(each, position, height, "published" if each is published else "yours"))
+    described = "; ".join(f"{'published: ' if each is published else ''}{each.reason}" for each in seen)
+    box = f'viewBox="0 0 {WIDTH} {HEIGHT + deep - BAND_HEIGHT}" role="img" aria-label="{escape(described)}"'
+    return Markup(f'<svg class="strip" {box}>{"".join(parts)}</svg>')
+
+
+def _ends(finding: Finding) -> tuple[float, float, float] | None:
+    if finding.estimate is None or finding.low is None or finding.high is None:
+        return None
+    return finding.low, finding.estimate, finding.high
+
+
+def _interval(finding: Finding, position: Callable[[float], float], height: float, name: str) -> str:
+    low, estimate, high = (position(end) for end in _ends(finding) or ())
+    ends = [f'<line x1="{end:.1f}" x2="{end:.1f}" y1="{height - 6}" y2="{height + 6}"/>' for end in (low, high)]
+    whole = f'<line class="whole" x1="{low:.1f}" x2="{high:.1f}" y1="{height}" y2="{height}"/>'
+    return f'<g class="interval {name}">{whole}{"".join(ends)}<circle cx="{estimate:.1f}" cy="{height}" r="5"/></g>'
 
 
 def _axis(values: list[float], log_axis: bool) -> Callable[[float], float]:

@@ -1,4 +1,5 @@
 import json
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +14,8 @@ from harness.declaration import declarations, declare
 from harness.records import HERE, RecordSet, record_sets
 from harness.spec import Claim, Document, Source, Study
 from harness.store import Store
-from reports import calibration, evidence, site
+from reports import calibration, evidence, matrix, site
+from reports.judged import Judged
 from tests.harness.helpers import bowl, frame, result
 
 REGISTER = Register(
@@ -43,6 +45,9 @@ def records(study: Study, floor: float = 2.1) -> RecordSet:
 
     (found,) = record_sets(study, frame(study, outcome), HERE)
     return found
+
+
+GOLDEN = Path(__file__).parent / "golden"
 
 
 class Links(HTMLParser):
@@ -75,7 +80,7 @@ def test_the_verdict_is_on_both_pages(written: Path) -> None:
 def test_everything_is_escaped(written: Path) -> None:
     for page in written.glob("*.html"):
         text = page.read_text()
-        assert "<script>" not in text
+        assert "<script>" not in text.replace('<script src="site.js" defer></script>', "")
         assert "<machine>" not in text
         assert "<b>it</b>" not in text
     assert "&lt;script&gt;" in (written / "toy.html").read_text()
@@ -87,9 +92,16 @@ def test_equal_data_gives_equal_bytes(study: Study, written: Path, tmp_path_fact
     files = sorted(path.relative_to(written) for path in written.rglob("*") if path.is_file())
     assert [str(file) for file in files] == [
         "calibration.html",
+        "curves/toy-laptop-cpu-0.js",
+        "curves/toy-laptop-cpu-1.js",
+        "document-TB.html",
+        "figures/toy-laptop-cpu-curves.js",
         "figures/toy-laptop-cpu-curves.svg",
+        "figures/toy-laptop-cpu-lr.js",
         "figures/toy-laptop-cpu-lr.svg",
         "index.html",
+        "plotly.min.js",
+        "site.js",
         "style.css",
         "toy.html",
     ]
@@ -229,3 +241,70 @@ def test_a_single_page_and_an_index_that_links_to_what_is_there(study: Study, tm
     assert 'href="other.html"' not in (tmp_path / "index.html").read_text()
     site.write(tmp_path, [other, study], REGISTER, of([records(study)]), only=["other"])
     assert (tmp_path / "other.html").exists()
+
+
+def test_pages_are_as_they_were_looked_at(written: Path) -> None:
+    """Golden pages: a change of theirs is looked at, and written anew by FOLKLORE_GOLDEN=write."""
+    for name in ("index.html", "toy.html", "document-TB.html"):
+        text = re.sub(r"(?<=<dt>study</dt><dd>)[^<]*|[0-9a-f]{16}", "…", (written / name).read_text())
+        text = re.sub(r"20\d\d-\d\d-\d\d[ T][0-9:]+", "…", text)
+        if os.environ.get("FOLKLORE_GOLDEN") == "write":
+            (GOLDEN / name).write_text(text)
+        assert text == (GOLDEN / name).read_text(), f"{name} is not as it was: look at it, then FOLKLORE_GOLDEN=write pytest …"
+
+
+def test_a_figure_answers_with_what_it_shows(study: Study, written: Path) -> None:
+    """The interactive figure holds the means that the static one is drawn from."""
+    told = json.loads((written / "figures/toy-laptop-cpu-lr.js").read_text().partition(", ")[2].rstrip().removesuffix(");"))
+    lines = {trace["name"]: trace for trace in told["data"] if "lines" in trace["mode"]}
+    assert set(lines) == {"no &lt;warmup>", "half warmup"}
+    found = lines["half warmup"]
+    whole = records(study).trials
+    own = whole[whole["arm"] == "half"].groupby("point")["test_loss"].mean()
+    by_lr = {json.loads(str(point))["peak_lr"]: loss for point, loss in own.items()}
+    assert found["x"] == pytest.approx(sorted(by_lr), rel=1e-4)
+    assert found["y"] == pytest.approx([by_lr[lr] for lr in sorted(by_lr)], rel=1e-4)
+    assert told["layout"]["xaxis"]["type"] == "log"
+
+
+def test_every_trial_has_its_curves(study: Study, written: Path) -> None:
+    whole = records(study).trials
+    told = {}
+    for file in (written / "curves").glob("*.js"):
+        content = json.loads(file.read_text().partition(", ")[2].rstrip().removesuffix(");"))
+        for digest, curves in content["trials"].items():
+            steps, values = curves["training loss (nats)"]
+            told[digest] = (content["steps"][steps], values)
+    assert told == {digest: ([1], [1.0]) for digest in whole["digest"]}
+
+
+def test_the_matrix_of_the_repository_is_up_to_date() -> None:
+    assert matrix.PATH.read_text(encoding="utf-8") == matrix.published(), "make reports writes it again"
+
+
+def test_ones_own_run_stands_beside_the_published_one(study: Study, tmp_path: Path) -> None:
+    published = [Judged.of(records(study, floor=1.99))]
+    site.write(tmp_path, [study], REGISTER, of([records(study)]), published=lambda _: published)
+    page = (tmp_path / "toy-beside.html").read_text()
+    assert "another verdict" in page
+    assert page.count('class="interval published"') == page.count('class="interval yours"') > 0
+    index = (tmp_path / "index.html").read_text()
+    assert "Changed since the published evidence" in index
+    assert 'href="toy-beside.html"' in index
+    assert 'href="toy-beside.html"' in (tmp_path / "toy.html").read_text()
+    site.write(tmp_path, [study], REGISTER, of([records(study)]), published=lambda _: [Judged.of(records(study))])
+    assert "Changed since" not in (tmp_path / "index.html").read_text()
+    assert "same verdict, intervals overlap" in (tmp_path / "toy-beside.html").read_text()
+
+
+def test_a_document_is_graded_in_its_own_order(study: Study, tmp_path: Path) -> None:
+    sections = ("Warmup", "11", "2", "Q3", "advanced Q1", "Decay")
+    claims = tuple(
+        Claim(id=f"wd.c{i}", kinds=("exact",), paraphrase="p", sources=(Source(document="TB", section=section),), measure="m")
+        for i, section in enumerate(sections)
+    )
+    site.write(tmp_path, [study], replace(REGISTER, claims=(*REGISTER.claims, *claims)), of([records(study)]))
+    heads = re.findall(r"<h2>(.*?)</h2>", (tmp_path / "document-TB.html").read_text())
+    assert heads == [
+        "Section 2", "Question 3", "Section 5", "Section 11", "Second quiz, question 1", "Warmup", "Decay",
+    ]  # fmt: skip

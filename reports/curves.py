@@ -1,0 +1,65 @@
+"""The curves of every trial, a file an arm, which a page loads when somebody asks for one."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from harness.table import CURVE_PREFIX
+
+# What is drawn -> (curve, its steps)
+DRAWN = {
+    "training loss (nats)": ("train_loss", "step"),
+    "validation loss (nats)": ("evaluation_loss", "evaluation_step"),
+    "gradient norm": ("probe_gradient_norm", "probe_step"),
+    "update-to-weight ratio": ("probe_update_ratio", "probe_step"),
+}
+
+
+def files(name: str, trials: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Arm -> (file name, its text): a script that hands over {"steps": [...], "trials": {digest: {quantity: [number of the
+    steps, values]}}}, for a page that is opened from disk may load nothing else."""
+    found = {}
+    for index, (arm, rows) in enumerate(trials.groupby("arm", sort=True)):
+        file = f"{name}-{index}.js"
+        found[str(arm)] = (file, script(file, _content(rows)))
+    return found
+
+
+def script(name: str, content: str) -> str:
+    """What a page gets when it loads the file of this name. content: JSON."""
+    # A text inside a script must not end it.
+    return f"folklore.give({json.dumps(name)}, {content.replace('</', '<' + chr(92) + '/')});\n"
+
+
+def _content(rows: pd.DataFrame) -> str:
+    """Joined as text: a library's way through a million numbers took half of the time of a site."""
+    known: dict[bytes, int] = {}
+    shared: list[str] = []
+    columns = {name: rows[CURVE_PREFIX + name].to_numpy() for pair in DRAWN.values() for name in pair}
+    trials = [
+        f"{json.dumps(digest)}:{{{','.join(_quantities(index, columns, known, shared))}}}"
+        for index, digest in enumerate(rows["digest"])
+    ]
+    return f'{{"steps":[{",".join(shared)}],"trials":{{{",".join(trials)}}}}}'
+
+
+def _quantities(index: int, columns: dict[str, Any], known: dict[bytes, int], shared: list[str]) -> Iterator[str]:
+    for quantity, (curve, at) in DRAWN.items():
+        steps, values = columns[at][index], columns[curve][index]
+        if steps is None or values is None or not len(steps):
+            continue
+        key = np.asarray(steps).tobytes()
+        if key not in known:
+            known[key] = len(shared)
+            shared.append(_array(steps, "%d"))
+        yield f"{json.dumps(quantity)}:[{known[key]},{_array(values, '%.4g')}]"
+
+
+def _array(values: Any, spelling: str) -> str:
+    numbers = np.asarray(values, dtype=np.float64)
+    text = ",".join(map(spelling.__mod__, numbers.tolist()))
+    return f"[{text if np.isfinite(numbers).all() else re.sub('-?(nan|inf)', 'null', text)}]"

@@ -1,0 +1,240 @@
+"""What a study's page shows: its claims with the figures that show them, every trial, and how to get them again."""
+
+import json
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from harness.catalog import Register
+from harness.declaration import changed_since
+from harness.judge import region, report
+from harness.records import RecordSet
+from harness.spec import (
+    CriticalBatch,
+    CureRate,
+    CurveDistance,
+    CurveMedian,
+    CurveRatio,
+    DivergenceTime,
+    DoublingGain,
+    FailureRate,
+    FinalLoss,
+    FinderPick,
+    FinderRegret,
+    HyperbolaError,
+    Judgement,
+    LRSensitivity,
+    MaxTrainable,
+    NoiseScale,
+    Optimum,
+    Slope,
+    SmallestWithin,
+    StepsToTarget,
+    Study,
+    SuggestionRate,
+    TrajectoryGap,
+    TransferRegret,
+    TunedLoss,
+    UnderflowShare,
+)
+from reports import curves, figures, interactive, procedures, searches
+from reports.judged import Judged
+from reports.strip import strip
+from reports.words import power_of_two, share
+
+CURVES = (
+    ("train_loss", "step", "training loss (nats)"),
+    ("probe_gradient_norm", "probe_step", "gradient norm"),
+    ("probe_gradient_variance", "probe_step", "variance of the batch gradient"),
+)
+# What a page says about the machine, in this order; the rest of the environment follows.
+MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch", "git_commit")
+
+# (name of the figure, caption, what draws it, the observables it shows), the most telling first.
+FIGURES: tuple[tuple[str, str, Callable[[RecordSet], Figure | None], tuple[type, ...]], ...] = (
+    (
+        "range-tests",
+        "Range tests, and what each rule picks from every seed's.",
+        procedures.range_tests,
+        (FinderPick, FinderRegret, SuggestionRate),
+    ),
+    ("exponents", "What the exponents are fitted to, with 95% intervals.", figures.exponents, (Slope,)),
+    (
+        "batch",
+        "Steps to the target against the batch size, at the tuned LR.",
+        procedures.batch_sweeps,
+        (CriticalBatch, HyperbolaError, DoublingGain, StepsToTarget),
+    ),
+    ("noise", "The gradient noise scale over training.", procedures.noise_scales, (NoiseScale,)),
+    ("underflow", "What FP16 would flush to zero, by loss scale.", procedures.underflow, (UnderflowShare,)),
+    (
+        "survival",
+        "Which share of the seeds finishes, by peak learning rate.",
+        procedures.survival,
+        (FailureRate, CureRate, DivergenceTime, MaxTrainable),
+    ),
+    (
+        "lr",
+        "Test loss against the peak learning rate: means over seeds; points, where there are, are single runs.",
+        figures.lr_curves,
+        (TunedLoss, Optimum, TransferRegret, SmallestWithin, FinalLoss, LRSensitivity),
+    ),
+    (
+        "curves",
+        "At each arm's tuned learning rate, means over seeds.",
+        lambda records: figures.training_curves(records, CURVES),
+        (CurveMedian, CurveDistance, CurveRatio, TrajectoryGap),
+    ),
+    ("search", "What the search tried: a line a proposal.", searches.proposals, ()),
+)
+
+
+def content(study: Study, register: Register, judged: Sequence[tuple[RecordSet, Judged]], output: Path) -> dict[str, Any]:
+    """Writes figures and curves into `output` on the way."""
+    return {
+        "study": study,
+        "claims": {judgement.claim: register.including(study).claim(judgement.claim) for judgement in study.judgements},
+        "judgements": {judgement.claim: judgement for judgement in study.judgements},
+        "documents": {document.key: document for document in register.documents},
+        "sections": [_section(records, each, output) for records, each in judged],
+        "strip": strip,
+        "region": region,
+    }
+
+
+def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]:
+    """Everything a study page shows of one scale on one kind of device."""
+    trials, verdicts = records.trials, judged.verdicts
+    environment = json.loads(trials["environment"].iloc[-1])
+    factors = sorted({factor for point in set(trials["point"]) for factor in json.loads(point)})
+    name = f"{records.study.name}-{records.scale}-{records.device}"
+    drawn = {}
+    if records.study.scale(records.scale).judged and not any(verdict.verdict == "invalid" for verdict in verdicts):
+        drawn = _draw(records, name, output)
+    by_claim, elsewhere, rest = _placed(records, drawn)
+    files = _write_curves(name, trials, output)
+    return {
+        "records": records,
+        "name": name,
+        "judged": records.study.scale(records.scale).judged,
+        "verdicts": verdicts,
+        "robustness": {each.claim: each for each in judged.robustness},
+        "declared": _declared(records),
+        "reported": _reported(records),
+        "criteria": {judgement.claim: judgement.criteria_at(records.scale) for judgement in records.study.judgements},
+        "figures": drawn,
+        "figures_of": by_claim,
+        "figures_elsewhere": elsewhere,
+        "other_figures": rest,
+        "importances": searches.importances(records) if drawn else {},
+        "machine": {key: environment[key] for key in MACHINE if key in environment},
+        "versions": {key: value for key, value in environment.items() if key not in MACHINE},
+        "seeds": records.study.seeds_at(records.scale),
+        "packing": _packing(trials),
+        "diverged": share(int((trials["outcome"] == "diverged").sum()), len(trials)),
+        "minutes": f"{trials['seconds'].sum() / 60:.1f}",
+        "data_hash": trials["data_hash"].iloc[0],
+        "engine_version": int(trials["engine_version"].iloc[0]),
+        "hashes": sorted(set(trials["study_hash"]) - {records.study.hash}),
+        "trials": [_trial(row, records.study, factors, list(files)) for row in trials.to_dict("records")],
+        "curve_files": list(files.values()),
+        "factors": factors,
+        "command": f"make study-{records.study.name} SCALE={records.scale}",
+    }
+
+
+def _draw(records: RecordSet, name: str, output: Path) -> dict[str, dict[str, str]]:
+    """Name of each figure there is -> its caption, image and data, which are written."""
+    found = {}
+    for kind, caption, draw, _ in FIGURES:
+        figure = draw(records)
+        if figure is None:
+            continue
+        file = f"figures/{name}-{kind}"
+        data = json.dumps(interactive.specification(figure), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        (output / f"{file}.js").write_text(curves.script(f"{name}-{kind}.js", data), "utf-8")
+        (output / f"{file}.svg").write_text(figures.as_svg(figure), "utf-8")
+        found[kind] = {"caption": caption, "image": f"{file}.svg", "data": f"{file}.js", "id": f"{name}-{kind}"}
+    return found
+
+
+def _placed(records: RecordSet, drawn: Mapping[str, Any]) -> tuple[dict[str, list[str]], dict[str, list[str]], list[str]]:
+    """Each figure stands with the first claim it shows; later claims point to it, and what shows none of them stands apart.
+
+    Returns claim -> figures with it, claim -> figures it points to, and the others.
+    """
+    by_claim: dict[str, list[str]] = {}
+    elsewhere: dict[str, list[str]] = {}
+    placed: set[str] = set()
+    for judgement in records.study.judgements:
+        there = [(kind, observables) for kind, _, _, observables in FIGURES if kind in drawn]
+        shown = [kind for kind, observables in there if _observes(judgement, records.scale, observables)]
+        by_claim[judgement.claim] = [kind for kind in shown if kind not in placed]
+        elsewhere[judgement.claim] = [kind for kind in shown if kind in placed]
+        placed.update(shown)
+    return by_claim, elsewhere, [kind for kind in drawn if kind not in placed]
+
+
+def _observes(judgement: Judgement, scale: str, observables: tuple[type, ...]) -> bool:
+    seen = [criterion.observe for criterion in judgement.criteria_at(scale)]
+    return any(isinstance(part, observables) for each in seen for part in procedures.parts(each))
+
+
+def _write_curves(name: str, trials: pd.DataFrame, output: Path) -> dict[str, str]:
+    """Arm -> its file."""
+    found = {}
+    for arm, (file, text) in curves.files(name, trials).items():
+        (output / "curves" / file).write_text(text, "utf-8")
+        found[arm] = f"curves/{file}"
+    return found
+
+
+def _declared(records: RecordSet) -> dict[str, Any] | None:
+    """When the study was written down, how many trials were there by then, and what has changed; None: it was not."""
+    if not records.declarations:
+        return None
+    first = records.declarations[0]
+    return {
+        "at": first.declared_at[:16].replace("T", " "),
+        "hash": first.hash,
+        "trials_before": first.trials_before,
+        "changes": changed_since(records.declarations, records.study),
+        "looks": records.looks,
+    }
+
+
+def _packing(trials: pd.DataFrame) -> str:
+    """How wide the packs were, and what they ran as; trials of before that was recorded do not say."""
+    programs = sorted(set(trials["program"].dropna())) if "program" in trials else []
+    few, many = int(trials["lanes"].min()), int(trials["lanes"].max())
+    return f"{few} to {many} lanes" + (f", {', '.join(programs)}" if programs else "")
+
+
+def _reported(records: RecordSet) -> dict[str, list[str]]:
+    """Claim -> what is shown beside its criteria."""
+    if not records.study.scale(records.scale).judged:
+        return {}
+    table = records.table
+    return {judgement.claim: report(judgement, table) for judgement in records.study.judgements}
+
+
+def _trial(row: Mapping[Hashable, Any], study: Study, factors: Sequence[str], arms: Sequence[str]) -> dict[str, Any]:
+    point = json.loads(row["point"])
+    return {
+        "digest": row["digest"],
+        "arm": study.arms[row["arm"]].label if row["arm"] in study.arms else row["arm"],
+        "curves": arms.index(row["arm"]),
+        "point": [_spelled(point.get(factor, "")) for factor in factors],
+        "seed": row["seed"],
+        "outcome": row["outcome"] + ("" if pd.isna(row["divergence_step"]) else f" at step {int(row['divergence_step'])}"),
+        "losses": [
+            "–" if pd.isna(row[name]) else f"{row[name]:.4f}" for name in ("train_loss", "validation_loss", "test_loss")
+        ],
+    }
+
+
+def _spelled(value: Any) -> str:
+    return power_of_two(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,256 @@
+// What pages can do beyond being read: filters, sorting, themes, figures that answer. Without scripts all of them still read.
+"use strict";
+
+(() => {
+  // ---- files that a page opened from disk can load: scripts that hand over their content
+
+  const awaited = new Map();
+
+  window.folklore = {
+    give(name, content) {
+      awaited.get(name)?.(content);
+    },
+  };
+
+  const loaded = new Map();
+
+  function load(file, name) {
+    if (!loaded.has(file)) {
+      loaded.set(file, new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        if (name) awaited.set(name, resolve);
+        else script.onload = resolve;
+        script.onerror = () => reject(new Error(`${file} is not there`));
+        script.src = file;
+        document.head.append(script);
+      }));
+    }
+    return loaded.get(file);
+  }
+
+  const content = (file) => load(file, file.split("/").pop());
+
+  // ---- themes: automatic, light, dark
+
+  const themes = ["automatic", "light", "dark"];
+
+  function remembered() {
+    try { return localStorage.getItem("folklore-theme"); } catch { return null; }
+  }
+
+  function useTheme(theme) {
+    const root = document.documentElement;
+    if (theme === "automatic") delete root.dataset.theme;
+    else root.dataset.theme = theme;
+    document.getElementById("theme").textContent = `Theme: ${theme}`;
+    try { localStorage.setItem("folklore-theme", theme); } catch { /* a page from disk may not remember */ }
+    document.querySelectorAll(".chart").forEach((chart) => window.Plotly?.relayout(chart, colours()));
+  }
+
+  function setUpThemes() {
+    const button = document.getElementById("theme");
+    let theme = themes.includes(remembered()) ? remembered() : "automatic";
+    useTheme(theme);
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      theme = themes[(themes.indexOf(theme) + 1) % themes.length];
+      useTheme(theme);
+    });
+  }
+
+  // ---- charts
+
+  function colours() {
+    const style = getComputedStyle(document.documentElement);
+    const [ink, line] = ["--ink", "--line"].map((name) => style.getPropertyValue(name).trim());
+    const found = { "font.color": ink, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
+    for (const axis of ["xaxis", "yaxis"]) {
+      for (let index = 1; index <= 8; index++) {
+        const name = axis + (index === 1 ? "" : index);
+        if (index === 1 || document.querySelector(`.chart[data-panels]`)?.dataset.panels >= index) found[`${name}.gridcolor`] = line;
+      }
+    }
+    return found;
+  }
+
+  async function draw(place, data, layout) {
+    await load("plotly.min.js");
+    place.classList.add("chart");
+    const panels = Object.keys(layout).filter((name) => name.startsWith("xaxis")).length;
+    place.dataset.panels = panels;
+    const narrow = place.clientWidth < 600;
+    const legend = { orientation: "h", y: -0.2, yanchor: "top", font: { size: narrow ? 10 : 12 } };
+    await window.Plotly.react(
+      place, data,
+      { margin: { l: 60, r: 15, t: 40, b: 60 }, legend, hovermode: "closest", font: { size: 12 }, ...layout },
+      { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] },
+    );
+    await window.Plotly.relayout(place, colours());
+  }
+
+  function setUpFigures() {
+    document.querySelectorAll("figure[data-chart]").forEach((figure) => {
+      const image = figure.querySelector("img");
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "explore";
+      button.textContent = "Explore: values, zoom, arms";
+      button.setAttribute("aria-pressed", "false");
+      figure.append(button);
+      let chart = null;
+      button.addEventListener("click", async () => {
+        const showing = button.getAttribute("aria-pressed") === "true";
+        if (!chart) {
+          chart = document.createElement("div");
+          chart.setAttribute("role", "figure");
+          chart.setAttribute("aria-label", image.alt);
+          image.after(chart);
+          const found = await content(figure.dataset.chart);
+          await draw(chart, found.data, found.layout);
+        }
+        image.hidden = !showing;
+        chart.hidden = showing;
+        button.setAttribute("aria-pressed", String(!showing));
+        button.textContent = showing ? "Explore: values, zoom, arms" : "Back to the picture";
+      });
+    });
+  }
+
+  // ---- tables that sort
+
+  function number(text) {
+    const power = text.match(/^2\^(-?[\d.]+)$/);
+    return power ? 2 ** Number(power[1]) : text === "" || isNaN(text) ? null : Number(text);
+  }
+
+  function compare(a, b) {
+    const [x, y] = [number(a), number(b)];
+    if (x !== null && y !== null) return x - y;
+    if (x !== null || y !== null) return x !== null ? -1 : 1;
+    return a.localeCompare(b, "en");
+  }
+
+  function setUpSorting(table) {
+    table.querySelectorAll("thead th").forEach((head) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const column = [...head.parentNode.children].indexOf(head);
+        const ascending = head.getAttribute("aria-sort") !== "ascending";
+        table.querySelectorAll("th[aria-sort]").forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
+        const keyed = [...table.tBodies[0].rows].map((row) => [row.cells[column].textContent.trim(), row]);
+        keyed.sort((a, b) => (ascending ? 1 : -1) * compare(a[0], b[0]));
+        table.tBodies[0].append(...keyed.map((pair) => pair[1]));
+      });
+    });
+  }
+
+  // ---- curves of chosen trials
+
+  function setUpTrials(details) {
+    const table = details.querySelector("table");
+    const files = table.dataset.curves.split("|");
+    const chosen = new Map();
+    const panel = document.createElement("div");
+    panel.className = "chosen";
+    panel.innerHTML = '<label>Curve <select></select></label> <button type="button">Clear</button><div></div>';
+    panel.hidden = true;
+    const [select, clear, place] = [panel.querySelector("select"), panel.querySelector("button"), panel.querySelector("div")];
+    table.parentNode.before(panel);
+
+    const head = document.createElement("th");
+    head.scope = "col";
+    head.textContent = "Curves";
+    table.tHead.rows[0].prepend(head);
+    for (const row of table.tBodies[0].rows) {
+      const box = document.createElement("input");
+      box.type = "checkbox";
+      box.setAttribute("aria-label", `Curves of ${row.cells[row.cells.length - 1].textContent.trim()}`);
+      row.insertCell(0).append(box);
+    }
+
+    async function show() {
+      panel.hidden = chosen.size === 0;
+      if (!chosen.size) return;
+      const wanted = select.value;
+      const quantities = [...new Set([...chosen.values()].flatMap((each) => Object.keys(each.curves)))];
+      select.replaceChildren(...quantities.map((name) => new Option(name, name)));
+      select.value = quantities.includes(wanted) ? wanted : quantities[0];
+      const data = [];
+      for (const each of chosen.values()) {
+        const curve = each.curves[select.value];
+        if (curve) data.push({ type: "scatter", mode: "lines", name: each.name, x: each.steps[curve[0]], y: curve[1] });
+      }
+      const layout = { height: 420, xaxis: { title: { text: "step" } }, yaxis: { title: { text: select.value } } };
+      await draw(place, data, layout);
+    }
+
+    table.addEventListener("change", async (event) => {
+      const row = event.target.closest("tr");
+      const cells = [...row.cells].map((cell) => cell.textContent.trim());
+      const digest = cells[cells.length - 1];
+      if (event.target.checked) {
+        const found = await content(files[row.dataset.c]);
+        // The library takes some HTML in names.
+        const name = cells.slice(1, -5).join(" · ").replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+        chosen.set(digest, { name: `${name} (${digest.slice(0, 6)})`, steps: found.steps, curves: found.trials[digest] });
+      } else chosen.delete(digest);
+      await show();
+    });
+    select.addEventListener("change", show);
+    clear.addEventListener("click", async () => {
+      chosen.clear();
+      table.querySelectorAll("input:checked").forEach((box) => { box.checked = false; });
+      await show();
+    });
+    setUpSorting(table);
+  }
+
+  // ---- filters of the index
+
+  function setUpFilters(form) {
+    const rows = [...document.querySelectorAll("tr[data-study]")];
+    const fields = ["document", "study", "verdict", "kind"];
+
+    function filter() {
+      const words = form.elements.text.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let shown = 0;
+      for (const row of rows) {
+        const fits = fields.every((field) => {
+          const wanted = form.elements[field].value;
+          return !wanted || row.dataset[field].split("|").includes(wanted);
+        });
+        const text = row.textContent.toLowerCase();
+        row.hidden = !(fits && words.every((word) => text.includes(word)));
+        shown += !row.hidden;
+      }
+      for (const group of document.querySelectorAll(".group")) group.hidden = !group.querySelector("tr[data-study]:not([hidden])");
+      document.getElementById("count").textContent = `${shown} of ${rows.length} claims`;
+      const asked = new URLSearchParams([...new FormData(form)].filter((pair) => pair[1]));
+      // What is asked for is in the address, so that it can be sent to others.
+      try { history.replaceState(null, "", asked.size ? `?${asked}` : location.pathname); } catch { /* not from disk */ }
+    }
+
+    const asked = new URLSearchParams(location.search);
+    for (const name of ["text", ...fields]) if (asked.has(name)) form.elements[name].value = asked.get(name);
+    form.addEventListener("input", filter);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("reset", () => setTimeout(filter));
+    form.hidden = false;
+    if (asked.size) filter();
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    setUpThemes();
+    setUpFigures();
+    const form = document.getElementById("filters");
+    if (form) setUpFilters(form);
+    // A table of thousands of trials is set up when somebody opens it.
+    document.querySelectorAll("details.trials").forEach((details) => {
+      details.addEventListener("toggle", () => setUpTrials(details), { once: true });
+    });
+  });
+})();

@@ -1,0 +1,178 @@
+"""The pages in a real browser: nothing is fetched from outside, nothing complains, what can be pressed does what it says."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from harness.spec import Study
+from reports import site
+from reports.judged import Judged
+from tests.reports.test_site import REGISTER, of, records
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)")
+PAGES = ("index.html", "toy.html", "toy-beside.html", "document-TB.html", "calibration.html")
+# Of its checks those of WCAG 2.1, levels A and AA, and good practice; preloading needs a server.
+AXE = {"preload": False}
+# A machine that is busy with other tests answers late.
+expect.set_options(timeout=60_000)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as running:
+        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+class Visit:
+    """A page, what it complained of, and what it asked for."""
+
+    def __init__(self, browser: Browser, folder: Path, theme: str = "light", width: int = 1200):
+        self.folder = folder
+        self.page: Page = browser.new_page(color_scheme=theme, viewport={"width": width, "height": 900})
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda told: self.complaints.append(told.text) if told.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def open(self, name: str) -> Page:
+        self.page.goto(f"file://{self.folder}/{name}")
+        return self.page
+
+    def close(self) -> None:
+        self.page.close()
+        assert self.complaints == []
+        assert [url for url in self.requests if not url.startswith(f"file://{self.folder}/")] == []
+
+
+@pytest.fixture
+def folder(study: Study, tmp_path: Path) -> Path:
+    other = [Judged.of(records(study, floor=1.99))]
+    site.write(tmp_path, [study], REGISTER, of([records(study)]), published=lambda _: other)
+    return tmp_path
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 360])
+def test_everybody_can_read_them(browser: Browser, folder: Path, theme: str, width: int) -> None:
+    """axe finds nothing, nothing is wider than the screen, and every link resolves."""
+    for name in PAGES:
+        visit = Visit(browser, folder, theme, width)
+        page = visit.open(name)
+        found = Axe().run(page, options=AXE).response["violations"]
+        assert [(each["id"], [node["html"][:100] for node in each["nodes"]]) for each in found] == [], name
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than a screen of {width}"
+        for target in page.eval_on_selector_all("a[href]", "all => all.map(a => a.getAttribute('href'))"):
+            file, _, anchor = target.partition("#")
+            assert (folder / (file or name)).exists(), f"{name}: {target}"
+            if not file:
+                assert page.locator(f'[id="{anchor}"]').count() == 1, f"{name}: {target}"
+        visit.close()
+
+
+def test_the_index_filters(browser: Browser, folder: Path) -> None:
+    visit = Visit(browser, folder)
+    page = visit.open("index.html")
+    rows = page.locator("tr[data-study]:visible")
+    expect(rows).to_have_count(2)
+    page.get_by_label("Verdict").select_option("supported")
+    expect(rows).to_have_count(1)
+    expect(page.locator("#count")).to_have_text("1 of 2 claims")
+    page.get_by_role("button", name="Show all").click()
+    expect(rows).to_have_count(2)
+    page.get_by_label("Search").fill("wd.growth")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("not yet studied")
+    page.get_by_label("Search").fill("nothing like it")
+    expect(rows).to_have_count(0)
+    expect(page.locator(".group:visible")).to_have_count(0)
+    visit.close()
+
+
+def test_themes_take_turns_and_are_remembered(browser: Browser, folder: Path) -> None:
+    visit = Visit(browser, folder)
+    page = visit.open("index.html")
+    background = "getComputedStyle(document.body).backgroundColor"
+    light, button = page.evaluate(background), page.locator("#theme")
+    for theme in ("light", "dark"):
+        button.click()
+        expect(button).to_have_text(f"Theme: {theme}")
+    assert page.evaluate(background) != light
+    visit.open("toy.html")
+    expect(button).to_have_text("Theme: dark")
+    visit.close()
+
+
+def test_a_figure_can_be_explored(browser: Browser, folder: Path) -> None:
+    visit = Visit(browser, folder)
+    page = visit.open("toy.html")
+    figure = page.locator("figure").first
+    explore = figure.locator("button.explore")
+    assert not any(url.endswith("plotly.min.js") for url in visit.requests), "loaded before anybody asked"
+    explore.focus()
+    page.keyboard.press("Enter")
+    expect(figure.locator(".chart .legend")).to_contain_text("half warmup")
+    expect(figure.locator("img")).to_be_hidden()
+    assert (figure.locator(".chart .legend").text_content() or "").count("no <warmup>") == 1, "names are shown as they are"
+    before = figure.locator(".chart .scatterlayer .trace").count()
+    figure.locator(".chart .legendtoggle").first.click()
+    page.wait_for_function(f"document.querySelectorAll('.chart .scatterlayer .trace').length < {before}")
+    explore.click()
+    expect(figure.locator("img")).to_be_visible()
+    expect(figure.locator(".chart")).to_be_hidden()
+    visit.close()
+
+
+def test_trials_sort_and_show_their_curves(browser: Browser, folder: Path) -> None:
+    visit = Visit(browser, folder)
+    page = visit.open("toy.html")
+    page.locator("details.trials summary").click()
+    table = page.locator("table.trials")
+    losses = table.locator("tbody tr td:nth-child(7)")
+
+    def shown() -> list[float]:
+        return [float(text) for text in losses.all_inner_texts() if text.strip() != "–"]
+
+    head = table.get_by_role("button", name="Test loss")
+    head.click()
+    assert len(shown()) > 10
+    assert shown() == sorted(shown())
+    head.click()
+    assert shown() == sorted(shown(), reverse=True)
+    expect(table.locator("th[aria-sort=descending]")).to_contain_text("Test loss")
+    for row in (0, 20):
+        table.locator("tbody input").nth(row).check()
+    expect(page.locator(".chosen .chart .scatterlayer .trace")).to_have_count(2)
+    page.locator(".chosen select").select_option("gradient norm")
+    expect(page.locator(".chosen .chart")).to_contain_text("gradient norm")
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator(".chosen")).to_be_hidden()
+    expect(table.locator("tbody input:checked")).to_have_count(0)
+    visit.close()
+
+
+def test_they_read_without_scripts(browser: Browser, folder: Path) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(f"file://{folder}/toy.html")
+    expect(page.locator("figure img").first).to_be_visible()
+    page.goto(f"file://{folder}/index.html")
+    expect(page.locator("#filters")).to_be_hidden()
+    expect(page.locator("tr[data-study]")).to_have_count(2)
+    page.context.close()
+
+
+def test_printed_they_have_no_buttons(browser: Browser, folder: Path) -> None:
+    visit = Visit(browser, folder)
+    page = visit.open("toy.html")
+    page.emulate_media(media="print")
+    for hidden in ("header", "button.explore >> nth=0", "details.trials"):
+        expect(page.locator(hidden)).to_be_hidden()
+    expect(page.locator("article.claim").first).to_be_visible()
+    visit.close()
