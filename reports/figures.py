@@ -73,7 +73,9 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> Figure | None:
             data = pd.concat([_tidy(table, arm, over) for arm in arms], ignore_index=True)
             names = [study.arms[arm].label for arm in arms]
             if len(records.trials) <= MOST_POINTS:
-                sns.scatterplot(data, x="value", y="loss", hue="arm", hue_order=names, s=8, alpha=0.35, legend=False, ax=axis)
+                sns.scatterplot(
+                    data, x="value", y="loss", hue="arm", hue_order=names, s=8, alpha=0.35, linewidth=0, legend=False, ax=axis
+                )
             sns.lineplot(
                 data, x="value", y="loss", hue="arm", style="arm", hue_order=names, style_order=names, errorbar=None,
                 markers=list(MARKERS[: len(names)]), markersize=5, ax=axis,

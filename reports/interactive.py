@@ -14,6 +14,7 @@ from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.transforms import Bbox
 
 DASHES = {"-": "solid", "--": "dash", "-.": "dashdot", ":": "dot"}
 MARKERS = {
@@ -22,21 +23,26 @@ MARKERS = {
 }  # fmt: skip
 # Inches to pixels of a page.
 PIXELS_AN_INCH = 88
+# In place of black, which a dark page would swallow.
+GRAY = "#7f7f7f"
 # More numbers than a screen can tell apart.
-DIGITS = 5
+DIGITS = 4
 
 
 def specification(figure: Figure) -> dict[str, Any]:
     """Traces and layout in the library's words: one set of axes a panel, logarithms and tick labels as drawn."""
     panels = [axes for axes in figure.axes if axes.get_visible()]
+    whole = Bbox.union([axes.get_position() for axes in panels])  # the library adds margins of its own
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {"annotations": [], "shapes": []}
     shared = [name for legend in figure.legends for name in zip(legend.legend_handles, legend.get_texts(), strict=True)]
     for index, axes in enumerate(panels):
         number = "" if index == 0 else str(index + 1)
         place = axes.get_position()
-        layout[f"xaxis{number}"] = {**_axis(axes.xaxis), "domain": _rounded([place.x0, place.x1]), "anchor": f"y{number}"}
-        layout[f"yaxis{number}"] = {**_axis(axes.yaxis), "domain": _rounded([place.y0, place.y1]), "anchor": f"x{number}"}
+        across = [(x - whole.x0) / whole.width for x in (place.x0, place.x1)]
+        up = [(y - whole.y0) / whole.height for y in (place.y0, place.y1)]
+        layout[f"xaxis{number}"] = {**_axis(axes.xaxis), "domain": _rounded(across), "anchor": f"y{number}"}
+        layout[f"yaxis{number}"] = {**_axis(axes.yaxis), "domain": _rounded(up), "anchor": f"x{number}"}
         where = {"xref": f"x{number} domain", "yref": f"y{number} domain"}
         if axes.get_title():
             title = {"text": _escaped(axes.get_title()), "x": 0.5, "y": 1.0, "yanchor": "bottom", "showarrow": False}
@@ -70,7 +76,7 @@ def _traces(axes: Axes, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
 def _line(line: Line2D, names: Mapping[str, str]) -> dict[str, Any]:
     marker, dash = str(line.get_marker()), str(line.get_linestyle())
     drawn = [part for part, there in (("lines", dash in DASHES), ("markers", marker in MARKERS)) if there]
-    colour = to_hex(line.get_color())
+    colour = _hex(line.get_color())
     return {
         "type": "scatter",
         "mode": "+".join(drawn) or "lines",
@@ -85,7 +91,7 @@ def _line(line: Line2D, names: Mapping[str, str]) -> dict[str, Any]:
 def _points(collection: PathCollection, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Single runs: a trace for each colour."""
     at = np.asarray(collection.get_offsets(), dtype=float)
-    colours = [to_hex(tuple(each)) for each in np.asarray(collection.get_facecolor())]
+    colours = [_hex(tuple(each)) for each in np.asarray(collection.get_facecolor())]
     of = np.array(colours * len(at) if len(colours) == 1 else colours)
     for colour in dict.fromkeys(colours):
         own = at[of == colour]
@@ -113,7 +119,7 @@ def _marks(axes: Axes) -> Iterator[dict[str, Any]]:
     for line in axes.lines:
         if len(np.atleast_1d(line.get_xdata())) == 2 and line.get_transform() != axes.transData:
             x = float(np.atleast_1d(line.get_xdata())[0])
-            yield {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "line": {"dash": "dash", "width": 1}}
+            yield {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "line": {"dash": "dash", "width": 1, "color": GRAY}}
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
@@ -123,7 +129,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
     ticks = [value for value in axis.get_majorticklocs() if low <= value <= high and (value > 0 or not log)]
     formatter = axis.get_major_formatter()
     shown: dict[str, Any] = {
-        "title": {"text": _escaped(axis.get_label_text())},
+        "title": {"text": _escaped(axis.get_label_text()), "standoff": 6},
         "type": "log" if log else "linear",
         "zeroline": False,
         "range": _rounded(np.log10([low, high]) if log and low > 0 else [low, high]),
@@ -139,7 +145,7 @@ def _names(axes: Axes, shared: Sequence[tuple[Any, Any]]) -> dict[str, str]:
     """Colour -> name, by the legends."""
     legend = axes.get_legend()
     own = [] if legend is None else list(zip(legend.legend_handles, legend.get_texts(), strict=True))
-    return {to_hex(handle.get_color()): text.get_text() for handle, text in [*own, *shared] if hasattr(handle, "get_color")}
+    return {_hex(handle.get_color()): text.get_text() for handle, text in [*own, *shared] if hasattr(handle, "get_color")}
 
 
 def _name(label: object, colour: str, names: Mapping[str, str]) -> str:
@@ -156,6 +162,11 @@ def _show_each_name_once(traces: Sequence[dict[str, Any]]) -> None:
         trace["showlegend"] = listed
         if listed:
             seen.add(trace["name"])
+
+
+def _hex(colour: Any) -> str:
+    found = to_hex(colour)
+    return GRAY if found == "#000000" else found
 
 
 def _escaped(text: str) -> str:

@@ -53,6 +53,9 @@ CURVES = (
 # What a page says about the machine, in this order; the rest of the environment follows.
 MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch", "git_commit")
 
+# As browsers take it.
+PIXELS_AN_INCH = 96
+
 # (name of the figure, caption, what draws it, the observables it shows), the most telling first.
 FIGURES: tuple[tuple[str, str, Callable[[RecordSet], Figure | None], tuple[type, ...]], ...] = (
     (
@@ -156,8 +159,12 @@ def _draw(records: RecordSet, name: str, output: Path) -> dict[str, dict[str, st
         file = f"figures/{name}-{kind}"
         data = json.dumps(interactive.specification(figure), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         (output / f"{file}.js").write_text(curves.script(f"{name}-{kind}.js", data), "utf-8")
+        width, height = (round(PIXELS_AN_INCH * inches) for inches in figure.get_size_inches())
         (output / f"{file}.svg").write_text(figures.as_svg(figure), "utf-8")
-        found[kind] = {"caption": caption, "image": f"{file}.svg", "data": f"{file}.js", "id": f"{name}-{kind}"}
+        found[kind] = {"caption": caption, "image": f"{file}.svg", "data": f"{file}.js", "id": f"{name}-{kind}"} | {
+            "width": str(width),
+            "height": str(height),
+        }
     return found
 
 

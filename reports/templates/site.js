@@ -79,10 +79,10 @@
     const panels = Object.keys(layout).filter((name) => name.startsWith("xaxis")).length;
     place.dataset.panels = panels;
     const narrow = place.clientWidth < 600;
-    const legend = { orientation: "h", y: -0.2, yanchor: "top", font: { size: narrow ? 10 : 12 } };
+    const legend = { orientation: "h", yref: "container", y: 0, yanchor: "bottom", font: { size: narrow ? 10 : 12 } };
     await window.Plotly.react(
       place, data,
-      { margin: { l: 60, r: 15, t: 40, b: 60 }, legend, hovermode: "closest", font: { size: 12 }, ...layout },
+      { margin: { l: 60, r: 15, t: 40, b: 60 + 20 * Math.min(6, Math.ceil(data.filter((each) => each.showlegend !== false).length / 3)) }, legend, hovermode: "closest", font: { size: 12 }, ...layout },
       { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] },
     );
     await window.Plotly.relayout(place, colours());
