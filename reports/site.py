@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from harness.catalog import Register
 from harness.declaration import changed_since
 from harness.judge import VERDICTS, region, report, spell
+from harness.own.finding import address_of
 from harness.records import RecordSet
 from harness.spec import Study
 from reports import calibration, figures, procedures
@@ -71,6 +72,8 @@ def write(
     # The longest first, so that none is left for the end.
     in_turn = sorted(studies, key=_observations, reverse=True)
     found = dict(zip((study.name for study in in_turn), side_by_side(judge_and_write, in_turn), strict=True))
+    # A variation's verdicts are of something else than the claims' study: they stand on its own page alone.
+    studies = [study for study in studies if study.variation_of is None]
     judged = [each for study in studies for each in found[study.name]]
     there = {study.name for study in studies if (output / f"{study.name}.html").exists()}
     _save(
@@ -169,8 +172,15 @@ def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]
         "hashes": sorted(set(trials["study_hash"]) - {records.study.hash}),
         "trials": [_trial(row, records.study, factors) for row in trials.to_dict("records")],
         "factors": factors,
-        "command": f"make study-{records.study.name} SCALE={records.scale}",
+        "command": _command(records.study, records.scale),
     }
+
+
+def _command(study: Study, scale: str) -> str:
+    """What trains the same again."""
+    if study.workload.model == "own":
+        return f"folklore run {study.variation_of} --scale {scale} --workload {address_of(study.workload.dataset)}"
+    return f"make study-{study.name} SCALE={scale}"
 
 
 def _declared(records: RecordSet) -> dict[str, Any] | None:
