@@ -440,11 +440,9 @@ def _on_own_workload(study: "Study", address: str | None, options: Options) -> "
     """The study, or its variation on a user's workload."""
     if address is None:
         return study
-    from harness.own.study import note, own_study
+    from harness.own.study import own_study
 
-    varied = own_study(study, address, options)
-    err.print(note(varied), highlight=False, markup=False, soft_wrap=True)
-    return varied
+    return own_study(study, address, options)
 
 
 def _all_studies() -> "list[Study]":

@@ -40,6 +40,10 @@ LONGEST_SHARE = 1 / 3
 SECONDS_WORTH_COMPILING = 900.0
 
 
+# What the source of a width begins with where lanes cannot share a program; the reason follows.
+APART = "alone: "
+
+
 @dataclass(frozen=True)
 class Choice:
     """source: given by the user, measured on this kind of device, nominal (from the size of the model), or alone, for trials
@@ -48,6 +52,11 @@ class Choice:
     lanes: int
     program: str
     source: str
+
+
+def reasons_apart(choices: Iterable[Choice]) -> list[str]:
+    """Why lanes cannot share programs, each reason once."""
+    return sorted({each.source.removeprefix(APART) for each in choices if each.source.startswith(APART)})
 
 
 @dataclass(frozen=True)
@@ -148,7 +157,7 @@ class Packing:
     def _choice(self, shape: Shape, timings: list[Timing]) -> Choice:
         fallback = self.program or self._default
         if reason := self._apart(shape):
-            return Choice(1, EAGER.name, f"alone: {reason}")
+            return Choice(1, EAGER.name, f"{APART}{reason}")
         if self.given is not None:
             return Choice(min(self.given, self._fitting(shape)), fallback, "given")
         usable = [each for each in timings if self.program in (None, each.program)]

@@ -115,8 +115,11 @@ class OwnModule:
 
     @contextmanager
     def _keyed(self, key: int) -> Iterator[None]:
+        """Not torch.manual_seed, which formats and keeps a stack for every kind of device that is not used."""
         with torch.random.fork_rng(devices=[self.device] if self.device != "cpu" else []):
-            torch.manual_seed(key)
+            torch.default_generator.manual_seed(key)
+            if self.device != "cpu":
+                torch.cuda.manual_seed(key)
             yield
 
     def _mean_loss(self, outputs_B: Tensor, targets_B: Tensor) -> Tensor:
@@ -139,19 +142,28 @@ class OwnModule:
         view = self._view([0])
         try:
             losses = self._tried(view, packed=False)
-            gradients = self._gradients(losses, view)
+            gradients = self._gradients(losses, view) if losses.requires_grad else []
         except ValueError:
             raise
         except Exception as error:  # whatever a user's code raises
             raise ValueError(f"it fails on {len(self.inputs)} training examples ({_reason(error)})") from None
         if not bool(losses.isfinite().all()):
-            raise ValueError(f"the loss at its start is {float(losses[0])}: must be finite")
+            raise ValueError(f"the loss at its start is {losses[0].item()}: must be finite")
         if not any(bool(each.any()) for each in gradients):
             raise ValueError("its loss has no gradient at its start: must depend on the parameters, and not be detached")
 
     @cached_property
     def alone(self) -> str:
-        """Why its lanes cannot share a program; '' where they can."""
+        """Why its lanes cannot share a program; '' where they can. Found once, whatever it is that is first asked of it."""
+        training = self.module.training
+        try:
+            with torch.enable_grad():
+                self.module.train()
+                return self._found_apart()
+        finally:
+            self.module.train(training)
+
+    def _found_apart(self) -> str:
         if changing := self._changing_state():
             shown = ", ".join(changing[:3]) + (" …" if len(changing) > 3 else "")
             return f"it changes {shown} as it trains"

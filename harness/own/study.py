@@ -48,13 +48,6 @@ def own_study(study: Study, address: str, options: Options) -> Study:
         raise invalid(f"study '{study.name}' on own workload '{found.workload.name}'", error) from None
 
 
-def note(study: Study) -> str:
-    """How the lanes of an own workload are trained, in a line."""
-    reason = own_module(study.workload.dataset).alone
-    how = f"its trials are trained one by one: {reason}" if reason else "its trials are packed"
-    return f"{study.name}: a variation of {study.variation_of}; {how}"
-
-
 def _workload_fields(study: Study) -> Iterator[tuple[str, str]]:
     """Whatever sets a field of the workload for a part of the trials, and the field: those comparisons would be lost."""
     fields = Workload.model_fields.keys()

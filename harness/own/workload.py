@@ -39,7 +39,7 @@ class OwnWorkload:
     def made(self, seed: int) -> nn.Module:
         """The module as a trial of this seed starts. Raises UserError where there is none."""
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(key(seed, "initialization"))
+            torch.default_generator.manual_seed(key(seed, "initialization"))
             try:
                 module = self.module()
             except Exception as error:  # whatever a user's code raises
