@@ -61,6 +61,10 @@ ProgramName = Annotated[
 Datasets = Annotated[
     list[str] | None, typer.Option("--data", metavar="NAME=DATASET", help="use DATASET where a study names NAME")
 ]
+OwnWorkload = Annotated[
+    str | None,
+    typer.Option("--workload", metavar="MODULE:ATTRIBUTE", help="your own model, loss and data in place of the study's"),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON instead of a table")]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -122,11 +126,12 @@ def plan(
     lanes: Lanes = None,
     program: ProgramName = None,
     data: Datasets = None,
+    workload: OwnWorkload = None,
     as_json: AsJson = False,
 ) -> None:
     """Trials, packs, an estimate of time and memory, and which effects its seeds can resolve. Trains nothing."""
-    chosen = _study(study)
     options = Options(store, None, None, _count("--workers", workers), _count("--lanes", lanes), program, _datasets(data))
+    chosen = _on_own_workload(_study(study), workload, options)
     from harness.launch import plan_facts, power_facts
     from harness.ledger import Ledger
     from harness.run import default_scale, prepare
@@ -158,6 +163,7 @@ def run(
     lanes: Lanes = None,
     program: ProgramName = None,
     data: Datasets = None,
+    workload: OwnWorkload = None,
 ) -> None:
     """Train what is missing, judge, and write the page. Finished packs are never trained again."""
     if (study is None) != every:
@@ -167,7 +173,9 @@ def run(
     options = Options(
         store, tracking, address, _count("--workers", workers), _count("--lanes", lanes), program, _datasets(data)
     )
-    chosen = [_study(study)] if study else _all_studies()
+    if workload is not None and study is None:
+        raise UserError("--workload takes the place of one study's: name it")
+    chosen = [_on_own_workload(_study(study), workload, options)] if study else _all_studies()
     if most_seeds is not None and not until_decided:
         raise UserError("--most-seeds says where --until-decided ends: give both, or neither")
     from harness.launch import UntilDecided, launch
@@ -426,6 +434,15 @@ def _study(name: str) -> "Study":
     for judgement in chosen.judgements:
         known.claim(judgement.claim)
     return chosen
+
+
+def _on_own_workload(study: "Study", address: str | None, options: Options) -> "Study":
+    """The study, or its variation on a user's workload."""
+    if address is None:
+        return study
+    from harness.own.study import own_study
+
+    return own_study(study, address, options)
 
 
 def _all_studies() -> "list[Study]":

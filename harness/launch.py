@@ -11,7 +11,7 @@ from harness.lease import leases
 from harness.ledger import Ledger
 from harness.options import Options
 from harness.output import err, out, print_verdicts
-from harness.packing import shapes
+from harness.packing import reasons_apart, shapes
 from harness.power import pilot_of, resolutions, whole_seeds
 from harness.ray_connection import cluster_device
 from harness.records import at_its_look, stored_set, stored_sets, with_seeds
@@ -225,6 +225,8 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
             f" about {facts['time']} ({facts['time_from']})",
             highlight=False,
         )
+        for reason in reasons_apart(each.packing.choices(shapes(each.plan.trials, each.datasets)).values()):
+            out.print(f"one trial a pack: {reason}", highlight=False, markup=False, soft_wrap=True)
     left = [each for each in ready if each.left]
     if not left:
         return []

@@ -10,7 +10,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 import torch
 
@@ -21,10 +20,10 @@ from harness.plan import Trial
 from harness.spec import Configuration, Workload, canonical_json, fingerprint
 from harness.store import Store
 from harness.training.memory import too_large_where_memory_ends
-from harness.training.programs import Program, default_program, program_named
+from harness.training.programs import EAGER, Program, default_program, program_named
 from harness.training.throughput import NEAR, Timing, WidthSearch, measure
 from harness.work import Progress
-from models import Model
+from models import Model, OwnModule
 
 log = logging.getLogger(__name__)
 
@@ -41,14 +40,23 @@ LONGEST_SHARE = 1 / 3
 SECONDS_WORTH_COMPILING = 900.0
 
 
+# What the source of a width begins with where lanes cannot share a program; the reason follows.
+APART = "alone: "
+
+
 @dataclass(frozen=True)
 class Choice:
     """source: given by the user, measured on this kind of device, nominal (from the size of the model), or alone, for trials
-    whose time and memory are measured."""
+    whose time and memory are measured; 'alone: REASON' for an own module whose lanes cannot share a program."""
 
     lanes: int
     program: str
-    source: Literal["given", "measured", "nominal", "alone"]
+    source: str
+
+
+def reasons_apart(choices: Iterable[Choice]) -> list[str]:
+    """Why lanes cannot share programs, each reason once."""
+    return sorted({each.source.removeprefix(APART) for each in choices if each.source.startswith(APART)})
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,9 @@ class Packing:
         return {
             key: shape
             for key, shape in found.items()
-            if shape.lane_steps >= STEPS_WORTH_MEASURING * self.nominal(shape) and not self.remembered(key)
+            if not self._apart(shape)
+            and shape.lane_steps >= STEPS_WORTH_MEASURING * self.nominal(shape)
+            and not self.remembered(key)
         }
 
     def nominal(self, shape: Shape) -> int:
@@ -146,6 +156,8 @@ class Packing:
 
     def _choice(self, shape: Shape, timings: list[Timing]) -> Choice:
         fallback = self.program or self._default
+        if reason := self._apart(shape):
+            return Choice(1, EAGER.name, f"{APART}{reason}")
         if self.given is not None:
             return Choice(min(self.given, self._fitting(shape)), fallback, "given")
         usable = [each for each in timings if self.program in (None, each.program)]
@@ -163,6 +175,11 @@ class Packing:
         free = available_memory_bytes(self.device)
         model = self.model_of(shape.configuration.workload)
         return max(1, cost.lanes_that_fit(shape.configuration, model, self.device, free))
+
+    def _apart(self, shape: Shape) -> str:
+        """Why the lanes of an own module cannot share a program; '' where they can, as all models here can."""
+        model = self.model_of(shape.configuration.workload)
+        return model.alone if isinstance(model, OwnModule) else ""
 
     def _lane_seconds(self, shape: Shape, timings: list[Timing]) -> float:
         if timings:

@@ -22,6 +22,7 @@ from harness.plan import Plan, PlannedPack, make_plan, points
 from harness.spec import Configuration, Study
 from harness.store import Store
 from harness.training.network import build
+from harness.training.own_module import require_trainable
 from harness.training.programs import program_named
 from harness.tuning import searched_plan
 
@@ -64,6 +65,8 @@ def prepare(
     on, where these are not this machine's.
     """
     configurations = list({each.pack_key: each for each in _configurations(study, scale)}.values())
+    for configuration in configurations:
+        require_trainable(configuration)
     datasets = _datasets(study, scale, configurations, options)
     facts = {name: data.describe(used) for name, used in datasets.items()}
     model_of = cache(lambda workload: build(workload, facts[workload.dataset]))

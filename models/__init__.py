@@ -5,8 +5,22 @@ from models.cnn import CNN
 from models.gpt import GPT
 from models.layers import Parameter, Product, Tap, View
 from models.mlp import MLP
+from models.own_module import OwnModule
 from models.parametrization import Parametrization
 
-Model = CNN | GPT | MLP | LinearModel | Quadratic
+Model = CNN | GPT | MLP | LinearModel | OwnModule | Quadratic
 
-__all__ = ["CNN", "GPT", "MLP", "LinearModel", "Model", "Parameter", "Parametrization", "Product", "Quadratic", "Tap", "View"]
+__all__ = [
+    "CNN",
+    "GPT",
+    "MLP",
+    "LinearModel",
+    "Model",
+    "OwnModule",
+    "Parameter",
+    "Parametrization",
+    "Product",
+    "Quadratic",
+    "Tap",
+    "View",
+]

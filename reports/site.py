@@ -62,6 +62,8 @@ def write(
     # The longest first, so that none is left for the end.
     in_turn = sorted(studies, key=_observations, reverse=True)
     found = dict(zip((study.name for study in in_turn), side_by_side(judge_and_write, in_turn), strict=True))
+    # A variation's verdicts are of something else than the claims' study: they stand on its own page alone.
+    studies = [study for study in studies if study.variation_of is None]
     judged = [each for study in studies for each in found[study.name]]
     there = {study.name for study in studies if (output / f"{study.name}.html").exists()}
     changes = [

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from harness.catalog import Register
 from harness.declaration import changed_since
 from harness.judge import region, report
+from harness.own.finding import address_of
 from harness.records import RecordSet
 from harness.spec import (
     CriticalBatch,
@@ -145,8 +146,15 @@ def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]
         "trials": [_trial(row, records.study, factors, list(files)) for row in trials.to_dict("records")],
         "curve_files": list(files.values()),
         "factors": factors,
-        "command": f"make study-{records.study.name} SCALE={records.scale}",
+        "command": _command(records.study, records.scale),
     }
+
+
+def _command(study: Study, scale: str) -> str:
+    """What trains the same again."""
+    if study.workload.model == "own":
+        return f"folklore run {study.variation_of} --scale {scale} --workload {address_of(study.workload.dataset)}"
+    return f"make study-{study.name} SCALE={scale}"
 
 
 def _draw(records: RecordSet, name: str, output: Path) -> dict[str, dict[str, str]]:

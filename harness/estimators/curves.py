@@ -17,6 +17,8 @@ def activation_slope(observable: ActivationSlope, table: TrialTable, weights: Nu
     points = present(observable.points, table)
     for _, arm in points:
         (curves,) = table.values(arm, table.only_factor(arm), "curve_probe_layer_activation")
+        if not len(curves[0][0]):
+            raise UndecidableError("out of regime", f"arm '{arm}' trains an own workload, which shows no activations")
         sizes.append([np.stack([np.asarray(step, dtype=np.float64) for step in curve[: observable.steps]]) for curve in curves])
     with np.errstate(divide="ignore"):
         logs = np.log(np.array(sizes))

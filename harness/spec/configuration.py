@@ -17,8 +17,10 @@ class Workload(Spec):
     the others.
     """
 
-    model: Literal["gpt", "mlp", "cnn", "linear", "quadratic"] = Field(
-        default="gpt", description="linear and quadratic are known in closed form; the others have a width and a depth"
+    model: Literal["gpt", "mlp", "cnn", "linear", "quadratic", "own"] = Field(
+        default="gpt",
+        description="linear and quadratic are known in closed form, own is a user's (folklore run --workload); the others have"
+        " a width and a depth",
     )
     dataset: str = "python-docs"
     width: int = Field(default=32, ge=1, le=1_000_000, strict=True)

@@ -177,6 +177,9 @@ class Study(Spec):
     claims: tuple[Claim, ...] = Field(default=(), description="claims of its own, beside those of the register")
     judgements: tuple[Judgement, ...] = ()
     published: tuple[Published, ...] = ()
+    variation_of: str | None = Field(
+        default=None, description="set by a run that changes a named study: the study; it has no place in the index"
+    )
 
     @property
     def hash(self) -> str:

@@ -1,7 +1,8 @@
 """A pack's parameters in one flat buffer, and the losses and gradients of all lanes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 
 import torch
@@ -12,6 +13,7 @@ from harness.data import DataFacts
 from harness.errors import UserError
 from harness.randomness import torch_generator
 from harness.spec import Training, Workload
+from harness.training.own_module import own_module
 from harness.training.precision import FORMATS
 from models import CNN, GPT, MLP, LinearModel, Model, Parameter, Parametrization, Quadratic, Tap, View
 
@@ -19,8 +21,10 @@ from models import CNN, GPT, MLP, LinearModel, Model, Parameter, Parametrization
 EVALUATION_TARGETS = 4096
 
 
-def build(workload: Workload, facts: DataFacts) -> Model:
-    """The model of a workload for its data. Raises UserError where the two do not fit."""
+def build(workload: Workload, facts: DataFacts, device: str = "cpu") -> Model:
+    """The model of a workload for its data. Raises UserError where the two do not fit. device: where an own module is tried."""
+    if workload.model == "own":
+        return own_module(workload.dataset, device)
     multiplier = workload.width / workload.base_width if workload.parametrization == "mup" else None
     scheme = Parametrization(multiplier, workload.zero_readout)
     _check_fit(workload, facts)
@@ -70,14 +74,22 @@ def _drawn(parameter: Parameter, generator: torch.Generator) -> Tensor:
 
 
 class PackedNetwork:
-    """K copies of one model, one per seed in `seeds`, with parameters [K, P] that an optimizer may change in place."""
+    """K copies of one model, one per seed in `seeds`, with parameters [K, P] that an optimizer may change in place.
+
+    shows: whether it shows its activations to a tap. step: the one that is being trained; the pack sets it.
+    """
+
+    shows = True
 
     def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
-        self.model = build(workload, facts)
+        self.model = build(workload, facts, device.type)
         self.classifies = facts.classes > 0
         self.format = FORMATS[precision]()
         self.feature_scale = workload.feature_scale
-        self.flat_KP = torch.stack([initial_values(self.model.parameters, seed) for seed in seeds]).to(device)
+        self.step = 0
+        # What a module keeps beside its parameters, name -> [K, ...]: none of the models here keeps anything.
+        self.buffers: dict[str, Tensor] = {}
+        self.flat_KP = self.starts(seeds).to(device)
         self.sizes = [math.prod(p.shape) for p in self.model.parameters]
         self.views = {name: view.requires_grad_() for name, view in self.views_of(self.flat_KP).items()}
         self.decays_P = self.spread([float(p.decays) for p in self.model.parameters])
@@ -86,6 +98,18 @@ class PackedNetwork:
         slices = [(layer, sum(size for _, size in pairs)) for layer, pairs in grouped]
         self.layers, self.layer_sizes = tuple(layer for layer, _ in slices), [size for _, size in slices]
         assert len(set(self.layers)) == len(self.layers), "a layer's parameters are apart"
+
+    def starts(self, seeds: Sequence[int]) -> Tensor:
+        """Where each lane starts, [K, P]."""
+        return torch.stack([initial_values(self.model.parameters, seed) for seed in seeds])
+
+    @contextmanager
+    def buffers_kept(self) -> Iterator[None]:
+        """What happens inside leaves the buffers as they were: looking must not change a training."""
+        before = {name: each.clone() for name, each in self.buffers.items()}
+        yield
+        for name, each in before.items():
+            self.buffers[name].copy_(each)
 
     def views_of(self, flat_KP: Tensor) -> dict[str, Tensor]:
         """The buffer as parameters, name -> [K, *shape]."""
@@ -131,7 +155,8 @@ class PackedNetwork:
         else:
             losses_K = self.losses(inputs, targets, tap)
             scaled_K = losses_K if scale_K is None else losses_K * scale_K
-            gradients = torch.autograd.grad(scaled_K.sum(), list(self.views.values()))
+            # A parameter of an own module may take no part in the loss: its gradient is zero.
+            gradients = torch.autograd.grad(scaled_K.sum(), list(self.views.values()), materialize_grads=not self.shows)
             gradient_KP = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1, out=out_KP)
         return losses_K.detach(), gradient_KP if scale_K is None else gradient_KP.div_(scale_K.unsqueeze(1))
 

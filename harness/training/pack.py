@@ -18,8 +18,9 @@ from torch import Tensor
 from harness.data import STEPS_PER_DRAW, Dataset, Split
 from harness.errors import UserError
 from harness.spec import Configuration
-from harness.training.network import PackedNetwork, lr_multipliers
+from harness.training.network import lr_multipliers
 from harness.training.optimizers import clip_factor, clip_limits, make_optimizer
+from harness.training.own_network import make_network
 from harness.training.plateau import PlateauRule
 from harness.training.precision import LossScaler
 from harness.training.probes import (
@@ -67,7 +68,8 @@ class Pack:
         self.trainings = [lane.configuration.training for lane in lanes]
         self.seeds = [lane.seed for lane in lanes]
         torch.backends.cuda.matmul.allow_tf32 = self.training.precision == "tf32"
-        self.network = PackedNetwork(self.workload, dataset.facts, self.seeds, self.device, self.training.precision)
+        torch.backends.cudnn.allow_tf32 = self.training.precision == "tf32"  # an own module's convolutions
+        self.network = make_network(self.workload, dataset.facts, self.seeds, self.device, self.training.precision)
         self.optimizer = make_optimizer(self.trainings, self.network.flat_KP, self.network.decays_P)
         self.scaler = LossScaler(self.trainings, self.device)
         self.lr_SK = torch.from_numpy(learning_rate_table(self.trainings)).float().to(self.device)
@@ -89,7 +91,8 @@ class Pack:
         self.records = self._empty_records()
         self._drawn: int | None = None
         self._draws = torch.zeros((STEPS_PER_DRAW, len(lanes), self.training.batch_size), dtype=torch.int64, device=self.device)
-        self.runner = StepRunner(self._plain_step, program, self.device)
+        # What an own module does in a step is not known to be safe to compile or capture.
+        self.runner = StepRunner(self._plain_step, program if self.network.shows else EAGER, self.device)
 
     @property
     def done(self) -> bool:
@@ -143,6 +146,7 @@ class Pack:
 
     def _train_step(self) -> None:
         self._draw()
+        self.network.step = self.step
         if self.step in self._probe_index:
             self._probed_step(self._probe_index[self.step])
         else:
@@ -168,14 +172,16 @@ class Pack:
         inputs, targets = self._batch()
         scale_K, sizes = self.scaler.scale, ActivationSizes()
         losses_K, gradient_KP = self.network.gradient(inputs, targets, scale_K=scale_K)
-        variance_K = gradient_variance(self.network, inputs, targets, gradient_KP, sizes, scale_K)
+        with self.network.buffers_kept():
+            variance_K = gradient_variance(self.network, inputs, targets, gradient_KP, sizes, scale_K)
         underflows = underflow_shares(self.network, inputs, targets, scale_K) if self.measurement.underflow else {}
         before_KP = self.network.flat_KP.clone()
         self._learn(losses_K, gradient_KP)
         found = {f"layer_{name}": value for name, value in underflows.items()}
         found |= update_statistics(self.network, before_KP, gradient_KP)
         found |= {"gradient_norm": gradient_KP.norm(dim=1), "gradient_variance": variance_K}
-        found["layer_activation"] = sizes.stacked(self.taps)
+        if self.taps:
+            found["layer_activation"] = sizes.stacked(self.taps)
         for name, value in found.items():
             self.records[f"probe_{name}"][row] = value
 
@@ -234,6 +240,8 @@ class Pack:
     @torch.no_grad()
     def _tap_names(self) -> tuple[str, ...]:
         """What the model notes of its activations, in order; asked of one example."""
+        if not self.network.shows:
+            return ()
         sizes = ActivationSizes()
         inputs, targets = self._sample("validation", 1)
         lanes = len(self.lanes)
@@ -274,6 +282,7 @@ class Pack:
             "weights": self.network.flat_KP,
             "progress": torch.tensor([self.step, self.seconds], dtype=torch.float64),
             "lr": self.lr_SK,
+            **{f"buffer.{name}": value for name, value in self.network.buffers.items()},
             **{f"optimizer.{name}": value for name, value in self.optimizer.state.items()},
             **{f"scaler.{name}": value for name, value in self.scaler.state.items()},
             **{f"plateau.{name}": value for name, value in self.plateau.state.items()},

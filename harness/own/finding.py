@@ -1,0 +1,91 @@
+"""An own workload by its address MODULE:ATTRIBUTE, on the driver and on every worker."""
+
+import importlib
+import os
+import re
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
+
+from harness.errors import UserError, one_line, unknown
+from harness.own.identity import identity
+from harness.own.workload import OwnWorkload
+
+KIND = "own"
+ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+
+
+@dataclass(frozen=True)
+class Found:
+    """address: MODULE:ATTRIBUTE. identity: of all that decides the workload's numbers, 16 hexadecimal digits."""
+
+    address: str
+    identity: str
+    workload: OwnWorkload
+
+    @property
+    def dataset(self) -> str:
+        """What a configuration calls it: own:MODULE:ATTRIBUTE@IDENTITY. The identity is in the name, so that it enters the
+        digests of trials, the shapes whose widths are remembered, and what a worker holds its own copy against."""
+        return f"{KIND}:{self.address}@{self.identity}"
+
+
+@lru_cache(maxsize=4)
+def find(address: str) -> Found:
+    """Imports the module, from the current directory too. Raises UserError."""
+    if not ADDRESS.fullmatch(address):
+        raise UserError(f"workload '{address}': write it as MODULE:ATTRIBUTE, for example my_package.my_module:workload")
+    name, _, attribute = address.partition(":")
+    module = _imported(address, name)
+    if not hasattr(module, attribute):
+        raise unknown(
+            f"workload in module {name} ({module.__file__})",
+            attribute,
+            [each for each, value in vars(module).items() if isinstance(value, OwnWorkload)],
+        )
+    workload = getattr(module, attribute)
+    if not isinstance(workload, OwnWorkload):
+        raise UserError(
+            f"workload '{address}' is a {type(workload).__name__}: must be a harness.OwnWorkload; README.md has an example"
+        )
+    return Found(address, identity(address, workload), workload)
+
+
+def find_again(dataset: str) -> Found:
+    """The workload of a dataset's name, as it was when a run was planned. Raises UserError where it has changed."""
+    address, _, planned = dataset.removeprefix(f"{KIND}:").partition("@")
+    found = find(address)
+    if found.identity != planned:
+        raise UserError(
+            f"workload '{address}' has identity {found.identity} here and {planned or 'none'} in the plan: it was changed, or"
+            " this node has another copy; start the run again, with the same files on every node"
+        )
+    return found
+
+
+def address_of(dataset: str) -> str:
+    """own:MODULE:ATTRIBUTE@IDENTITY -> MODULE:ATTRIBUTE."""
+    return dataset.removeprefix(f"{KIND}:").partition("@")[0]
+
+
+def _imported(address: str, name: str) -> ModuleType:
+    # Last, so that a file of the user's never stands in for a library of the same name. Ray's workers start in the driver's
+    # directory, and come here, too.
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        return importlib.import_module(name)
+    except UserError as error:
+        raise UserError(f"workload '{address}': {error}") from None
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            raise UserError(
+                f"workload '{address}': there is no module '{error.name}': start folklore in the folder that holds it, or"
+                " install it"
+            ) from None
+        raise UserError(f"workload '{address}': importing {name} needs '{error.name}', which is not installed") from None
+    except Exception as error:  # whatever a user's code raises
+        raise UserError(
+            f"workload '{address}': importing {name} raises {type(error).__name__} ({one_line(error)[:300]}); mend it"
+        ) from None

@@ -1,0 +1,40 @@
+"""A user's own module as a model of the engine: found by its dataset's name, made and tried once a process."""
+
+from functools import lru_cache
+
+from harness.errors import UserError
+from harness.own.finding import find_again
+from harness.spec import Configuration
+from models import OwnModule
+
+# Examples a module is tried on: half a batch of them still has a variance.
+EXAMPLES = 4
+PRECISIONS = ("fp32", "tf32")
+
+
+@lru_cache(maxsize=4)
+def own_module(dataset: str, device: str = "cpu") -> OwnModule:
+    """The module of the own workload that a configuration's dataset names. Raises UserError where it cannot be trained."""
+    found = find_again(dataset)
+    workload = found.workload
+    inputs, targets = (each.detach()[:EXAMPLES] for each in workload.training)
+    try:
+        return OwnModule(workload.made, workload.loss, inputs, targets, device)
+    except UserError:
+        raise
+    except ValueError as error:
+        raise UserError(f"workload '{found.address}': {error}") from None
+
+
+def require_trainable(configuration: Configuration) -> None:
+    """Raises UserError where a configuration asks something of an own module that it does not have."""
+    if configuration.workload.model != "own":
+        return
+    precision = configuration.training.precision
+    if precision not in PRECISIONS:
+        raise UserError(
+            f"precision {precision}: an own workload trains in {' or '.join(PRECISIONS)}, for its products are not known;"
+            " choose a scale or a study of that precision"
+        )
+    if configuration.measurement.underflow:
+        raise UserError("measurement underflow: needs activations, which an own workload does not show; choose another study")

@@ -1,0 +1,253 @@
+"""Anyone's nn.Module with a lane axis, through torch.func: the module stays as it is, and is called with the lanes' values.
+
+Lanes share one program, by torch.func.vmap over the forward pass alone, where a trial shows that they come out as each alone
+does. Else they are called one after another. Gradients are ordinary autograd's, outside of vmap: torch.func.grad inside it has
+no rules for some attention kernels.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cached_property
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
+from torch.func import functional_call, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from models.layers import Parameter, Tap, View
+
+Make = Callable[[int], nn.Module]  # seed -> the module as its trial starts
+Loss = Callable[[Tensor, Tensor], Tensor]  # outputs, targets -> a loss an example, or their mean
+# What two orders of the same sums in FP32 may differ by, relative to the largest value.
+ROUNDING = 1e-4
+LONGEST_REASON = 200
+# What torch's errors about vmap begin to say -> what that means to somebody who wrote a module.
+WORDS = {
+    "called random operation": "it draws random numbers as it trains (dropout and its like)",
+    "calling .item()": "it calls .item(), or turns a tensor into a number in another way",
+    "data-dependent control flow": "its control flow depends on its data",
+}
+
+
+class OwnModule:
+    """Maps examples [K, B, ...] to outputs [K, B, ...]. The view holds its trainable parameters and its `state`.
+
+    state: names of buffers, and of parameters that are not trained. Weight decay acts on parameters of two or more dimensions,
+    as for all models here. Raises ValueError for a module that cannot be trained at all.
+    """
+
+    def __init__(self, make: Make, loss: Loss, inputs: Tensor, targets: Tensor, device: str = "cpu"):
+        """inputs, targets: a few examples, [B, ...], by which the module is tried on the device it is to train on."""
+        self.make, self.loss, self.device = make, loss, device
+        self.inputs, self.targets = inputs.to(device), targets.to(device)
+        # Holds the structure; its own values are never looked at.
+        self.module = make(0).to(device)
+        named = list(self.module.named_parameters())
+        self.parameters = tuple(Parameter(name, tuple(each.shape)) for name, each in named if each.requires_grad)
+        self.state = tuple(name for name, each in named if not each.requires_grad) + tuple(dict(self.module.named_buffers()))
+        for name, each in named:
+            if each.dtype != torch.float32:
+                raise ValueError(f"parameter {name} is {each.dtype}: must be float32; call .float() in the module's factory")
+        if not self.parameters:
+            raise ValueError("the module has no trainable parameters: there is nothing to train")
+        self._require_seeded()
+        self._require_trainable()
+
+    def start(self, seed: int) -> tuple[Tensor, dict[str, Tensor]]:
+        """Where a lane starts: its parameters, flat [P], and its state. Both depend on the seed alone."""
+        module = self.make(seed)
+        held = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+        flat = torch.cat([held[each.name].detach().flatten() for each in self.parameters])
+        return flat, {name: held[name].detach().clone() for name in self.state}
+
+    def __call__(
+        self, view: View, x_KB: Tensor, tap: Tap | None = None, keys: Sequence[int] | None = None, packed: bool | None = None
+    ) -> Tensor:
+        """Outputs of all lanes; no activation is shown to a tap. Whatever the module changes of its state is changed in `view`.
+
+        keys: what each lane's random numbers are keyed on, which a lane draws that is called by itself. packed: whether lanes
+        share a program; default: where there are several and they can.
+        """
+        if (len(x_KB) > 1 and not self.alone) if packed is None else packed:
+            with sdpa_kernel(SDPBackend.MATH):  # the one kernel of attention that vmap has rules for
+                return vmap(self._outputs, randomness="error")(dict(view), x_KB)
+        return torch.stack([self._lane(view, lane, x_B, keys) for lane, x_B in enumerate(x_KB)])
+
+    def losses(self, outputs_KB: Tensor, targets_KB: Tensor, packed: bool | None = None) -> Tensor:
+        """Each lane's mean loss, [K]."""
+        if (len(outputs_KB) > 1 and not self.alone) if packed is None else packed:
+            return vmap(self._mean_loss, randomness="error")(outputs_KB, targets_KB)
+        return torch.stack([self._mean_loss(*pair) for pair in zip(outputs_KB, targets_KB, strict=True)])
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """The module's eval mode: no dropout, running statistics as they are, and no fused layers that vmap does not know."""
+        fused = torch.backends.mha.get_fastpath_enabled()
+        torch.backends.mha.set_fastpath_enabled(False)
+        self.module.eval()
+        try:
+            yield
+        finally:
+            self.module.train()
+            torch.backends.mha.set_fastpath_enabled(fused)
+
+    def _outputs(self, values: dict[str, Tensor], x_B: Tensor) -> Tensor:
+        outputs = functional_call(self.module, values, (x_B,))
+        if not isinstance(outputs, Tensor):
+            raise ValueError(
+                f"the module gives a {type(outputs).__name__}: must give one tensor; wrap it in a module that does"
+            )
+        return outputs
+
+    def _lane(self, view: View, lane: int, x_B: Tensor, keys: Sequence[int] | None) -> Tensor:
+        """One lane without vmap. What is changed in place changes the view; a tensor put in place of a buffer is copied."""
+        values = {name: each[lane] for name, each in view.items()}
+        before = dict(values)
+        with nullcontext() if keys is None else self._keyed(keys[lane]):
+            outputs = self._outputs(values, x_B)
+        for name in self.state:
+            if values[name] is not before[name]:
+                view[name][lane].copy_(values[name].detach())
+        return outputs
+
+    @contextmanager
+    def _keyed(self, key: int) -> Iterator[None]:
+        """Not torch.manual_seed, which formats and keeps a stack for every kind of device that is not used."""
+        with torch.random.fork_rng(devices=[self.device] if self.device != "cpu" else []):
+            torch.default_generator.manual_seed(key)
+            if self.device != "cpu":
+                torch.cuda.manual_seed(key)
+            yield
+
+    def _mean_loss(self, outputs_B: Tensor, targets_B: Tensor) -> Tensor:
+        loss = self.loss(outputs_B, targets_B)
+        if not isinstance(loss, Tensor) or loss.shape not in ((), targets_B.shape[:1]):
+            given = f"tensor {list(loss.shape)}" if isinstance(loss, Tensor) else type(loss).__name__
+            raise ValueError(f"the loss is a {given}: must be one number, or one for each of the {len(targets_B)} examples")
+        return loss.float().mean()
+
+    def _require_seeded(self) -> None:
+        first, again = (
+            {**dict(each.named_parameters()), **dict(each.named_buffers())} for each in (self.make(0), self.make(0))
+        )
+        for name, value in first.items():
+            if not torch.equal(value, again[name]):
+                raise ValueError(f"{name} starts differently for the same seed: draw it by torch's own generator")
+
+    def _require_trainable(self) -> None:
+        """One forward and backward pass over the examples."""
+        view = self._view([0])
+        try:
+            losses = self._tried(view, packed=False)
+            gradients = self._gradients(losses, view) if losses.requires_grad else []
+        except ValueError:
+            raise
+        except Exception as error:  # whatever a user's code raises
+            raise ValueError(f"it fails on {len(self.inputs)} training examples ({_reason(error)})") from None
+        if not bool(losses.isfinite().all()):
+            raise ValueError(f"the loss at its start is {losses[0].item()}: must be finite")
+        if not any(bool(each.any()) for each in gradients):
+            raise ValueError("its loss has no gradient at its start: must depend on the parameters, and not be detached")
+
+    @cached_property
+    def alone(self) -> str:
+        """Why its lanes cannot share a program; '' where they can. Found once, whatever it is that is first asked of it."""
+        training = self.module.training
+        try:
+            with torch.enable_grad():
+                self.module.train()
+                return self._found_apart()
+        finally:
+            self.module.train(training)
+
+    def _found_apart(self) -> str:
+        if changing := self._changing_state():
+            shown = ", ".join(changing[:3]) + (" …" if len(changing) > 3 else "")
+            return f"it changes {shown} as it trains"
+        try:
+            # Other seeds and other examples a lane, so that lanes that mix show.
+            for mode in (nullcontext, self.evaluating):
+                with mode():
+                    self._require_equal()
+        except Exception as error:  # whatever vmap and a user's code raise
+            return _cannot_share(error)
+        return ""
+
+    def _changing_state(self) -> list[str]:
+        """Torch has vmap rules for batch norm's running statistics. That holds for no other module that keeps a state, and
+        only what was compared is packed: so each that does trains alone."""
+        view = self._view([0])
+        before = {name: view[name].clone() for name in self.state}
+        self._tried(view, packed=False)
+        return [name for name, value in before.items() if not torch.equal(view[name], value)]
+
+    def _require_equal(self) -> None:
+        """Raises RuntimeError where two lanes together do not come out as they do alone, losses and gradients."""
+        together, apart = self._view([0, 1]), self._view([0, 1])
+        losses, expected = self._tried(together, packed=True), self._tried(apart, packed=False)
+        pairs = [(losses, expected)]
+        pairs += zip(self._gradients(losses, together), self._gradients(expected, apart), strict=True)
+        for ours, theirs in pairs:
+            if float((ours - theirs).detach().abs().max()) > ROUNDING * float(theirs.detach().abs().max()) + 1e-6:
+                raise RuntimeError("two lanes together do not come out as they do alone")
+
+    def _tried(self, view: View, packed: bool) -> Tensor:
+        """Losses of the examples, each lane seeing them in another order."""
+        lanes = range(len(next(iter(view.values()))))
+        inputs = torch.stack([self.inputs.roll(lane, 0) for lane in lanes])
+        targets = torch.stack([self.targets.roll(lane, 0) for lane in lanes])
+        keys = None if packed else [0] * len(lanes)
+        return self.losses(self(view, inputs, keys=keys, packed=packed), targets, packed=packed)
+
+    def _gradients(self, losses: Tensor, view: View) -> list[Tensor]:
+        trained = [view[each.name] for each in self.parameters]
+        return list(torch.autograd.grad(losses.sum(), trained, materialize_grads=True))
+
+    def _view(self, seeds: Sequence[int]) -> View:
+        starts = [self.make(seed).to(self.device) for seed in seeds]
+        held = [{**dict(each.named_parameters()), **dict(each.named_buffers())} for each in starts]
+        trained = {each.name for each in self.parameters}
+        stacked = {name: torch.stack([each[name].detach() for each in held]) for name in held[0]}
+        return View({name: value.requires_grad_(name in trained) for name, value in stacked.items()})
+
+    @cached_property
+    def flops_per_example(self) -> float:
+        """Of a forward pass, as torch counts matrix products, convolutions and attention; at least two for each parameter."""
+        with self.evaluating(), torch.no_grad(), FlopCounterMode(display=False) as counter:
+            self._tried(self._view([0]), packed=False)
+        least = 2.0 * sum(each.numel() for each in self.module.parameters())
+        return max(float(counter.get_total_flops()) / len(self.inputs), least)
+
+    @cached_property
+    def activations_per_example(self) -> int:
+        """Numbers that a forward pass keeps for the backward pass."""
+        view, kept = self._view([0]), 0
+        own = {value.untyped_storage().data_ptr() for value in view.values()}
+
+        def count(tensor: Tensor) -> Tensor:
+            nonlocal kept
+            if tensor.untyped_storage().data_ptr() not in own:
+                kept += tensor.numel()
+            return tensor
+
+        with saved_tensors_hooks(count, lambda tensor: tensor):
+            self._tried(view, packed=False)
+        return max(1, kept // len(self.inputs))
+
+
+def _cannot_share(error: Exception) -> str:
+    """Why vmap refused a module."""
+    text = str(error)
+    rule = re.search(r"Batching rule not implemented for (\S+?)\.? ", text)
+    if rule:
+        return f"torch's vmap has no rule for {rule[1]}"
+    return next((words for sign, words in WORDS.items() if sign in text), _reason(error))
+
+
+def _reason(error: Exception) -> str:
+    """What an error says, short and on one line."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"

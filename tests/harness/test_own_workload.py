@@ -1,0 +1,281 @@
+"""`--workload MODULE:ATTRIBUTE`: the example of the README from end to end, and everything else refused in one line."""
+
+import importlib
+import json
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from harness import OwnWorkload, catalog
+from harness.cli import app
+from harness.errors import UserError
+from harness.ledger import Ledger
+from harness.options import Options
+from harness.own import finding
+from harness.own.finding import find, find_again
+from harness.own.study import own_study
+from harness.plan import make_plan
+from harness.spec import Study
+from harness.store import Store
+
+README = Path(__file__).parents[2] / "README.md"
+CLI = CliRunner()
+# A module that is fine, whose parts the cases below replace.
+PLAIN = """
+    import torch
+    from torch import nn
+    from harness import OwnWorkload
+
+    def data(examples):
+        x = torch.randn(examples, 4, generator=torch.Generator().manual_seed(examples))
+        return x, (x[:, 0] > 0).long()
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.layer(x)
+
+    module, loss, training, validation, test = Net, nn.functional.cross_entropy, data(50), data(20), data(21)
+    #MORE
+    workload = OwnWorkload("a name", module, loss, training, validation, test)
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Writes my_module.py, with further lines, where the command is run; it is imported anew."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def written(more: str = "", text: str = PLAIN) -> None:
+        (tmp_path / "my_module.py").write_text(textwrap.dedent(text).replace("#MORE", textwrap.dedent(more)))
+        forget()
+
+    def forget() -> None:
+        sys.modules.pop("my_module", None)
+        importlib.invalidate_caches()
+        find.cache_clear()
+
+    yield written
+    forget()
+
+
+def refused(message: str, *arguments: str, study: str = "warmup") -> None:
+    found = CLI.invoke(app, ["plan", study, "--scale", "smoke", *arguments])
+    assert found.exit_code == 2, found.output
+    assert message in " ".join(found.stderr.split())
+    assert "Traceback" not in found.output
+    assert len(found.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("my_module", "write it as MODULE:ATTRIBUTE"),
+        ("my_module:", "write it as MODULE:ATTRIBUTE"),
+        ("../x:workload", "write it as MODULE:ATTRIBUTE"),
+        ("no_such_module:workload", "there is no module 'no_such_module'"),
+        ("my_module.further:workload", "raises ModuleNotFoundError"),
+        ("my_module:workloda", "did you mean 'workload'?"),
+        ("my_module:Net", "must be a harness.OwnWorkload"),
+    ],
+)
+def test_a_wrong_address(address: str, message: str, write: Callable[..., None]) -> None:
+    write()
+    if "further" in address:
+        message = "there is no module 'my_module.further'"
+    refused(message, "--workload", address)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("import no_such_library", "needs 'no_such_library', which is not installed"),
+        ("1 / 0", "importing my_module raises ZeroDivisionError (division by zero)"),
+        ("module = Net()", "module is a Net: give a function that makes the module"),
+        ("module = 3", "module is a int: give a function"),
+        ("loss = None", "loss is a NoneType: give a function of outputs and targets"),
+        ("training = training[0]", "training must be two tensors, (inputs, targets)"),
+        ("test = (test[0].double(), test[1])", "test inputs are torch.float64: must be float32 or integers"),
+        ("training[0][3, 1] = torch.nan", "training inputs hold values that are not finite"),
+        ("validation = (validation[0], validation[1][:-1])", "validation has 20 inputs and 19 targets: must be as many"),
+        (
+            "validation = (validation[0][:, :3], validation[1])",
+            "validation inputs are torch.float32 [3] an example and training",
+        ),
+        ("test = (test[0], test[1].float())", "test targets are torch.float32 [] an example"),
+        ("test = (test[0][:0], test[1][:0])", "test inputs hold no example"),
+        ("module = nn.ReLU", "the module has no trainable parameters"),
+        ("module = lambda: Net().double()", "parameter layer.weight is torch.float64: must be float32"),
+        ("module = lambda: 3", "module() gives a int: must give an nn.Module"),
+        ("module = lambda: nn.Linear()", "module() raises TypeError"),
+        ("module = lambda: nn.Linear(5, 2)", "it fails on 4 training examples"),
+        ("module = lambda: nn.RNN(4, 2)", "gives a tuple: must give one tensor"),
+        ("count = iter(range(99)); module = lambda: nn.Linear(4, next(count) % 2 + 2)", "starts differently for the same seed"),
+        ("loss = lambda outputs, targets: outputs", "the loss is a tensor [4, 2]: must be one number, or one for each"),
+        ("loss = lambda outputs, targets: 0.0", "the loss is a float: must be one number"),
+        ("loss = lambda outputs, targets: outputs.sum().detach()", "its loss has no gradient"),
+        ("loss = lambda outputs, targets: outputs.sum() / 0", "the loss at its start is"),
+    ],
+)
+def test_a_wrong_workload(more: str, message: str, write: Callable[..., None]) -> None:
+    write(more)
+    refused(message, "--workload", "my_module:workload")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "study", "message"),
+    [
+        (("--data", "python-docs=digits"), "warmup", "an own workload brings its data along"),
+        (("--program", "compiled"), "warmup", "own workloads run eagerly"),
+        ((), "mup_transfer", "cannot take an own workload: arm 'sp_16' sets parametrization"),
+        ((), "lr_finder", "sets model, which only the models here have"),
+        (("--scale", "cluster"), "warmup", "precision bf16: an own workload trains in fp32 or tf32"),
+    ],
+)
+def test_a_wish_it_cannot_fulfil(arguments: tuple[str, ...], study: str, message: str, write: Callable[..., None]) -> None:
+    write()
+    refused(message, *arguments, "--workload", "my_module:workload", study=study)
+
+
+def test_it_takes_the_place_of_one_study(write: Callable[..., None]) -> None:
+    write()
+    found = CLI.invoke(app, ["run", "--all", "--workload", "my_module:workload"])
+    assert found.exit_code == 2
+    assert "name it" in found.stderr
+
+
+def varied(study: Study) -> Study:
+    return own_study(study, "my_module:workload", Options())
+
+
+def digests(study: Study) -> frozenset[str]:
+    return make_plan(study, "smoke", "cpu", "data").digests
+
+
+def test_a_variation_is_a_study_of_its_own(study: Study, write: Callable[..., None]) -> None:
+    write()
+    other = varied(study)
+    assert re.fullmatch(r"toy_own_[0-9a-f]{8}", other.name)
+    assert other.variation_of == "toy"
+    assert "(my_module:workload) in place of gpt on python-docs, width 8, depth 1, context 8" in other.departures[0]
+    assert other.judgements == study.judgements
+    assert other.hash != study.hash
+    assert not digests(other) & digests(study)
+
+
+@pytest.mark.parametrize(
+    ("more", "same"),
+    [
+        ("# a comment", True),
+        ("unused = 1", False),
+        ("module = lambda: nn.Sequential(Net(), nn.Dropout(0.1))", False),
+        ("training = data(51)", False),
+        ("training[0][0, 0] += 1e-3", False),
+    ],
+)
+def test_a_change_makes_other_trials(more: str, same: bool, study: Study, write: Callable[..., None]) -> None:
+    write()
+    before, planned = varied(study), find("my_module:workload")
+    write(more)
+    assert (digests(varied(study)) == digests(before)) == same
+    if same:
+        find_again(planned.dataset)
+    else:
+        with pytest.raises(UserError, match="it was changed, or this node has another copy"):
+            find_again(planned.dataset)
+
+
+def test_weights_that_are_loaded_count(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    """No source and no shape tells of them."""
+    found = []
+    for scale in (1.0, 1.1):
+        torch.save({"weight": scale * torch.eye(2, 4), "bias": torch.zeros(2)}, tmp_path / "weights.pt")
+        write("""
+            def module():
+                net = nn.Linear(4, 2)
+                net.load_state_dict(torch.load("weights.pt"))
+                return net
+        """)
+        found.append(varied(study).name)
+    assert found[0] != found[1]
+
+
+def test_a_file_of_the_users_never_stands_in_for_a_library(write: Callable[..., None], tmp_path: Path) -> None:
+    write()
+    (tmp_path / "reports.py").write_text("workload = 1")
+    refused("reports/__init__.py) named 'workload': known: none", "--workload", "reports:workload")
+
+
+def test_its_name_leads_back_to_it() -> None:
+    assert finding.address_of("own:a.b:c@0123456789abcdef") == "a.b:c"
+
+
+def test_the_workload_is_checked_when_it_is_made() -> None:
+    pair = (torch.zeros(3, 2), torch.zeros(3))
+    with pytest.raises(UserError, match="name = ''"):
+        OwnWorkload("", torch.nn.Flatten, torch.nn.functional.mse_loss, pair, pair, pair)
+
+
+def example() -> str:
+    """The code of the README's section."""
+    section = README.read_text().partition("## Bring your own model")[2].partition("\n## ")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)
+    assert "folklore run warmup --workload my_module:workload" in section
+    return str(code)
+
+
+def folklore(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = (sys.executable, "-m", "harness", *arguments)
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=folder, check=True)
+
+
+def test_the_example_of_the_readme(tmp_path: Path) -> None:
+    """Through Ray and MLflow to a page, in a folder of the user's; and again, which trains nothing."""
+    assert len(example().splitlines()) <= 40
+    (tmp_path / "my_module.py").write_text(example())
+    run = ("run", "warmup", "--workload", "my_module:workload", "--scale", "smoke", "--store", "results")
+    done = folklore(*run, folder=tmp_path)
+    assert "54 of 54 trials" in done.stderr
+    assert "one trial a pack" not in done.stdout
+    (page,) = (tmp_path / "results/pages").glob("warmup_own_*.html")
+    name = page.stem
+    trials = Ledger(Store(str(tmp_path / "results")), name).trials()
+    assert len(trials) == 54
+    assert (trials["lanes"] > 1).all()
+    assert (trials["test_loss"] < trials["initial_loss"]).mean() > 0.5, "most of them learn in their twenty steps"
+    assert json.loads(trials["configuration"][0])["workload"]["dataset"].startswith("own:my_module:workload@")
+    assert "this is a variation of study" in page.read_text()
+    assert "--workload my_module:workload" in page.read_text()
+    index = (tmp_path / "results/pages/index.html").read_text()
+    assert name not in index
+    assert "nothing to train" in folklore(*run, folder=tmp_path).stdout
+    assert Ledger(Store(str(tmp_path / "results")), "warmup").packs() == []
+
+
+def test_a_module_that_cannot_be_packed_trains_and_says_why(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    write("module = lambda: nn.Sequential(nn.BatchNorm1d(4), Net())")
+    (tmp_path / "toy.json").write_text(study.canonical_json())
+    run = ("run", "toy.json", "--workload", "my_module:workload", "--scale", "smoke", "--lanes", "8", "--store", "s")
+    done = folklore(*run, folder=tmp_path)
+    reason = "it changes 0.running_mean, 0.running_var, 0.num_batches_tracked as it trains"
+    assert f"one trial a pack: {reason}" in " ".join(done.stdout.split())
+    (page,) = (tmp_path / "s/pages").glob("toy_own_*.html")
+    trials = Ledger(Store(str(tmp_path / "s")), page.stem).trials()
+    assert set(trials["width_source"]) == {f"alone: {reason}"}
+    assert set(trials["lanes"]) == {1}
+
+
+def test_all_studies_know_of_no_variation() -> None:
+    assert {catalog.load_study(name).variation_of for name in catalog.study_names()} == {None}

@@ -1,0 +1,217 @@
+"""A user's module in the engine: each lane must be what torch.nn and torch.optim make of it alone.
+
+Stated rounding: over 40 steps they agree to 2e-4 nats, as lanes of different packs do.
+"""
+
+import numpy as np
+import pytest
+import torch
+
+from harness.data import load
+from harness.errors import UserError
+from harness.machine import Device
+from harness.own.finding import find
+from harness.packing import Choice, Packing, Shape
+from harness.randomness import key
+from harness.spec import ActivationSlope, Configuration, Measurement, Training, Workload
+from harness.store import Store
+from harness.training.network import build
+from harness.training.own_module import own_module, require_trainable
+from harness.training.pack import Lane, Pack
+from harness.training.result import LaneResult
+from harness.training.schedules import learning_rates
+from tests.harness.training import own_workloads
+
+TOLERANCE_NATS = 2e-4
+MEASUREMENT = Measurement(probes=4, evaluations=2, evaluation_examples=40, final_examples=80)
+PACKED = ("perceptron", "convolutional", "multihead", "scaled_dot_product", "tied", "partial")
+APART = {
+    "batch_norm": "it changes 1.running_mean, 1.running_var, 1.num_batches_tracked as it trains",
+    "remembers": "it changes mean as it trains",
+    "dropout": "it draws random numbers as it trains (dropout and its like)",
+    "recurrent": "torch's vmap has no rule for aten::lstm",
+    "calls_item": "it calls .item()",
+    "branches": "its control flow depends on its data",
+}
+
+
+def address(name: str) -> str:
+    return f"{own_workloads.__name__}:{name}"
+
+
+def configuration(name: str, **training: object) -> Configuration:
+    settings = {"steps": 40, "batch_size": 8, "peak_lr": 2.0**-5, **training}
+    workload = Workload(model="own", dataset=find(address(name)).dataset)
+    return Configuration(workload=workload, training=Training(**settings), measurement=MEASUREMENT)
+
+
+def pack(name: str, seeds: list[int], **training: object) -> Pack:
+    chosen = configuration(name, **training)
+    return Pack([Lane(chosen, seed) for seed in seeds], load(chosen.workload.dataset))
+
+
+def trained(made: Pack) -> list[LaneResult]:
+    made.advance()
+    return made.results()
+
+
+def by_torch_alone(name: str, seed: int, **settings: object) -> tuple[list[float], float]:
+    """Training losses and test loss of the module itself, with torch.optim's optimizers and a plain loop."""
+    training, workload = configuration(name, **settings).training, getattr(own_workloads, name)
+    module = workload.made(seed)
+    groups = [
+        {"params": [each for each in module.parameters() if (each.dim() >= 2) == decays], "weight_decay": decay}
+        for decays, decay in ((True, training.weight_decay), (False, 0.0))
+    ]
+    optimizer = torch.optim.SGD(groups, momentum=0.9) if training.optimizer == "sgd" else torch.optim.AdamW(groups)
+    (inputs, targets), losses = workload.training, []
+    index = load(find(address(name)).dataset).batch_index(seed, 0, training.batch_size, 0)
+    for step, lr in enumerate(learning_rates(training)):
+        torch.manual_seed(key(seed, f"forward:{step}"))
+        loss = workload.loss(module(inputs[index[step]]), targets[index[step]]).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        for group in optimizer.param_groups:
+            group["lr"] = lr
+        optimizer.step()
+        losses.append(loss.item())
+    module.eval()
+    with torch.no_grad():
+        return losses, workload.loss(module(workload.test[0]), workload.test[1]).mean().item()
+
+
+def assert_as_alone(result: LaneResult, alone: tuple[list[float], float]) -> None:
+    assert np.allclose(result.curves["train_loss"], alone[0], rtol=0, atol=TOLERANCE_NATS)
+    assert abs(result.test_loss - alone[1]) <= TOLERANCE_NATS
+    assert result.test_loss < result.initial_loss, "a module that does not learn would show nothing"
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_a_packed_lane_is_what_torch_makes_of_it_alone(name: str) -> None:
+    results = trained(pack(name, [1, 3, 2]))
+    assert own_module(find(address(name)).dataset).alone == ""
+    assert_as_alone(results[1], by_torch_alone(name, 3))
+
+
+def test_lanes_share_a_program_whatever_is_asked_first() -> None:
+    """A pack's first call is an evaluation, without gradients and in eval mode."""
+    own_module.cache_clear()
+    made, calls = pack("perceptron", list(range(8))), 0
+
+    def count(*arguments: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    with torch.no_grad(), made.network.model.evaluating():  # type: ignore[union-attr]
+        assert made.network.model.alone == ""  # type: ignore[union-attr]
+        assert not made.network.model.module.training  # type: ignore[union-attr]
+    assert made.network.model.module.training  # type: ignore[union-attr]
+    made.network.model.module.register_forward_hook(count)  # type: ignore[union-attr]
+    made.time_steps(1)
+    assert calls == 1
+
+
+@pytest.mark.parametrize("settings", [{"optimizer": "sgd"}, {"weight_decay": 0.3, "schedule": "linear"}], ids=["sgd", "decay"])
+def test_other_optimizers(settings: dict[str, object]) -> None:
+    assert_as_alone(trained(pack("perceptron", [1, 3], **settings))[1], by_torch_alone("perceptron", 3, **settings))
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_cannot_be_packed_says_why_and_is_what_torch_makes_of_it(name: str) -> None:
+    assert own_module(find(address(name)).dataset).alone.startswith(APART[name])
+    (result,) = trained(pack(name, [3]))
+    assert result.lanes == 1
+    assert_as_alone(result, by_torch_alone(name, 3))
+
+
+@pytest.mark.parametrize("name", ["batch_norm", "dropout"])
+def test_lanes_that_cannot_share_a_program_can_share_a_pack(name: str) -> None:
+    """Where the device of a worker finds what the planner's did not."""
+    assert_as_alone(trained(pack(name, [1, 3]))[1], by_torch_alone(name, 3))
+
+
+@pytest.mark.parametrize("name", ["perceptron", "batch_norm", "dropout", "remembers"])
+def test_stopping_and_going_on_changes_nothing(name: str) -> None:
+    seeds = [3, 4] if name == "perceptron" else [3]
+    whole, stopped, resumed = pack(name, seeds), pack(name, seeds), pack(name, seeds)
+    while stopped.step < 17:
+        stopped.advance(seconds=1e-9)
+    assert resumed.load({name: value.clone() for name, value in stopped.state().items()})
+    for one, other in zip(trained(whole), trained(resumed), strict=True):
+        assert one.curves == other.curves
+        assert one.test_loss == other.test_loss
+
+
+def test_a_diverged_neighbour_changes_nothing() -> None:
+    healthy, doomed = (configuration("convolutional", optimizer="sgd", peak_lr=lr) for lr in (2.0**-5, 1e6))
+    made = Pack([Lane(doomed, 1), Lane(healthy, 3), Lane(doomed, 2)], load(healthy.workload.dataset))
+    results = trained(made)
+    assert results[0].outcome == "diverged"
+    assert_as_alone(results[1], by_torch_alone("convolutional", 3, optimizer="sgd"))
+
+
+def test_the_start_depends_on_the_seed_alone() -> None:
+    torch.manual_seed(0)
+    first = pack("perceptron", [5, 6]).network.flat_KP.clone()
+    torch.manual_seed(1)
+    again = pack("perceptron", [6, 5]).network.flat_KP
+    assert torch.equal(first.flip(0), again)
+    assert not torch.equal(first[0], first[1])
+
+
+def test_probes_see_layers_and_no_activations() -> None:
+    (result,) = trained(pack("perceptron", [0]))
+    assert result.layers == ("0", "2")
+    assert result.taps == ()
+    probed = len(result.curves["probe_step"])
+    for name in ("gradient_norm", "gradient_variance", "update_ratio", "weight_norm", "median_update_ratio"):
+        assert np.isfinite(result.curves[f"probe_{name}"]).all(), name
+    assert np.shape(result.layer_curves["probe_layer_gradient_norm"]) == (probed, 2)
+    assert result.layer_curves["probe_layer_activation"] == [[]] * probed
+
+
+def test_a_claim_about_activations_is_out_of_regime() -> None:
+    from types import SimpleNamespace
+
+    from harness.estimators.curves import activation_slope
+    from harness.trial_table import UndecidableError
+
+    empty = np.empty(1, dtype=object)
+    empty[0] = [[], []]
+    table = SimpleNamespace(
+        only_factor=lambda arm: "peak_lr", values=lambda *names: (empty,), study=SimpleNamespace(arms={}), scale="laptop"
+    )
+    observable = ActivationSlope(points=((8.0, "a"), (16.0, "b"), (32.0, "c")))
+    table.study.arms_at = lambda scale: ["a", "b", "c"]
+    with pytest.raises(UndecidableError, match="shows no activations"):
+        activation_slope(observable, table, np.ones((1, 1)))  # type: ignore[arg-type]
+
+
+def test_the_plan_packs_what_can_be_packed(tmp_path: object) -> None:
+    packing = Packing(
+        Store(str(tmp_path)), Device("cpu", "c", 2, 8 << 30), lambda each: build(each, load(each.dataset).facts), given=8
+    )
+
+    def choice(name: str) -> Choice:
+        chosen = configuration(name)
+        shape = Shape(chosen, chosen.workload.dataset, 20, 40, 1 << 30)
+        assert packing.worth_measuring({"x": shape}) == {}
+        return packing.choices({"x": shape})["x"]
+
+    assert choice("perceptron") == Choice(8, "eager", "given")
+    assert (found := choice("recurrent")).source.startswith("alone: torch's vmap has no rule")
+    assert found.lanes == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "fields", "message"),
+    [
+        ("training", {"precision": "bf16"}, "precision bf16: an own workload trains in fp32 or tf32"),
+        ("measurement", {"underflow": True}, "does not show"),
+    ],
+)
+def test_what_an_own_module_does_not_have_is_refused(part: str, fields: dict[str, object], message: str) -> None:
+    plain = configuration("perceptron")
+    require_trainable(plain)
+    with pytest.raises(UserError, match=message):
+        require_trainable(plain.model_copy(update={part: getattr(plain, part).model_copy(update=fields)}))
