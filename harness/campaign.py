@@ -14,9 +14,9 @@ from harness.options import Options
 from harness.pack_queue import InTurn, MeasuredFirst, PackQueue, Until
 from harness.packing import shapes
 from harness.plan import Plan, PlannedPack
+from harness.prepare import Prepared, open_tracker
 from harness.projector import Launch, Projector, Sink
 from harness.ray_connection import Connection, Resources, require_reachable
-from harness.run import Prepared, open_tracker
 from harness.view import RunView
 from harness.work import Job, JobQueue, Progress
 

@@ -13,13 +13,14 @@ from harness.options import Options
 from harness.output import err, out, print_verdicts
 from harness.packing import shapes
 from harness.power import pilot_of, resolutions, whole_seeds
+from harness.prepare import Prepared, datasets_named, default_scale, prepare, progress, sync
 from harness.ray_connection import cluster_device
 from harness.records import at_its_look, stored_set, stored_sets, with_seeds
-from harness.run import Prepared, datasets_named, default_scale, prepare, progress, sync
 from harness.sequential import DEFAULT_TIMES, planned_looks, undecided
 from harness.spec import Study
 from harness.store import Store
 from harness.tracking_uri import require_known
+from harness.variation import Changes, vary
 from harness.view import RunView, duration
 
 if TYPE_CHECKING:
@@ -48,6 +49,16 @@ def launch(
     store.check_writable()
     with leases(store, [study.name for study in studies]):
         return _launch(store, studies, scale, options, deadline, until_decided)
+
+
+def varied(study: Study, scale: str | None, changes: Changes, options: Options) -> tuple[Study, str]:
+    """A variation of a study, which says what it is, and the scale it is at. Raises UserError."""
+    if scale is None:
+        scale = default_scale(study, None if options.address is None else cluster_device(options.address))
+    found = vary(study, scale, changes)
+    for line in found.departures[: len(found.departures) - len(study.departures)]:
+        err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+    return found, scale
 
 
 def _launch(

@@ -13,8 +13,8 @@ from harness.launch import UntilDecided, launch
 from harness.ledger import Ledger
 from harness.options import Options
 from harness.plan import Trial
+from harness.prepare import Prepared
 from harness.records import stored_sets
-from harness.run import Prepared
 from harness.spec import Study
 from harness.store import Store
 from harness.training.result import LaneResult

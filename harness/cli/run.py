@@ -1,0 +1,167 @@
+"""Commands that come before training, and the one that trains."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from harness.cli import choices, completion
+from harness.cli.base import (
+    AsJson,
+    Datasets,
+    Lanes,
+    ProgramName,
+    ScaleName,
+    StoreUri,
+    StudyName,
+    TrackingUri,
+    Workers,
+    command,
+)
+from harness.errors import UserError
+from harness.options import Options
+from harness.output import out, print_plan, print_rows
+
+
+@command("list", "folklore list", "folklore list --json   # for scripts")
+def list_studies(as_json: AsJson = False) -> None:
+    """The studies, their scales, and how many claims of the register each judges."""
+    from harness import catalog
+
+    claims = catalog.register().claims
+    rows = []
+    for name in catalog.study_names():
+        study = catalog.load_study(name)
+        filed = sum(claim.study == name for claim in claims)
+        rows.append(
+            {
+                "study": name,
+                "judges": len(study.judgements),
+                "registered": filed,
+                "scales": list(study.scales),
+                "question": study.question,
+            }
+        )
+    studied = {row["study"] for row in rows}
+    unstudied = [claim for claim in claims if claim.study not in studied]
+    print_rows(rows, as_json)
+    if not as_json:
+        out.print(
+            f"{len(claims)} claims registered; {len(unstudied)} of them belong to studies not written yet", highlight=False
+        )
+
+
+@command(
+    "plan",
+    "folklore plan warmup   # at the scale that fits this machine",
+    "folklore plan warmup --scale gpu --json   # a GPU's plan, for scripts",
+    "folklore plan my-study.yaml --scale cluster --data web-text=text:/data/web",
+)
+def plan(
+    study: StudyName,
+    scale: ScaleName = None,
+    store: StoreUri = "results",
+    workers: Workers = None,
+    lanes: Lanes = None,
+    program: ProgramName = None,
+    data: Datasets = None,
+    as_json: AsJson = False,
+) -> None:
+    """Trials, packs, an estimate of time and memory, and which effects its seeds can resolve. Trains nothing."""
+    chosen = choices.judgeable_study(study, store)
+    options = Options(
+        store, None, None, choices.count("--workers", workers), choices.count("--lanes", lanes), program, choices.datasets(data)
+    )
+    from harness.launch import plan_facts, power_facts
+    from harness.ledger import Ledger
+    from harness.prepare import default_scale, prepare
+    from harness.store import Store
+
+    ready = prepare(chosen, scale or default_scale(chosen), options, Ledger(Store(store), chosen.name), only_plan=True)
+    print_plan(plan_facts(ready), power_facts(ready), as_json)
+
+
+@command(
+    "run",
+    "folklore run warmup   # at the scale that fits this machine",
+    "folklore run --all --budget 9m   # all studies; stops in time and goes on later",
+    "folklore run warmup --scale smoke --set peak_lr=0.004,0.016 --seeds 1 --only none   # a quick variation",
+    "folklore run warmup --until-decided --most-seeds 28",
+    "folklore run warmup --scale cluster --address head:6379 --store s3://bucket/folklore",
+    "folklore run warmup --json | jq -r .event   # one JSON object a line; see folklore schema events",
+)
+def run(
+    study: Annotated[
+        str | None,
+        typer.Argument(metavar="[STUDY]", help="a study's name or a .json or .yaml file", autocompletion=completion.studies),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="all studies, most claims for the time first")] = False,
+    budget: Annotated[
+        str | None, typer.Option("--budget", metavar="TIME", help="stop training after 90s, 9m or 2h; the same command goes on")
+    ] = None,
+    until_decided: Annotated[
+        bool, typer.Option("--until-decided", help="add seeds, by looks fixed beforehand, until claims are decided")
+    ] = False,
+    most_seeds: Annotated[
+        int | None, typer.Option("--most-seeds", help="where --until-decided ends; default: four times the study's own")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE[,VALUE…]",
+            help="a variation: the values of a factor, or another field for all arms",
+            autocompletion=completion.settings,
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", help="a variation: so many seeds; fewer than 5 are not judged")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="ARM", help="a variation: keep this arm (repeat)", autocompletion=completion.arms),
+    ] = None,
+    scale: ScaleName = None,
+    store: StoreUri = "results",
+    tracking: TrackingUri = None,
+    address: Annotated[str | None, typer.Option("--address", help="a Ray cluster; default: this machine")] = None,
+    workers: Workers = None,
+    lanes: Lanes = None,
+    program: ProgramName = None,
+    data: Datasets = None,
+) -> None:
+    """Train what is missing, judge, and write the page. Finished packs are never trained again.
+
+    With --set, --seeds or --only it runs a variation: a study of its own name and ledger, which says what differs from the
+    declared one and never counts as it.
+    """
+    if (study is None) != every:
+        raise UserError("name one study, or give --all")
+    seconds = choices.duration("--budget", budget)
+    deadline = None if seconds is None else time.time() + seconds
+    options = Options(
+        store,
+        tracking,
+        address,
+        choices.count("--workers", workers),
+        choices.count("--lanes", lanes),
+        program,
+        choices.datasets(data),
+    )
+    chosen = [choices.judgeable_study(study, store)] if study else choices.all_studies()
+    if most_seeds is not None and not until_decided:
+        raise UserError("--most-seeds says where --until-decided ends: give both, or neither")
+    from harness.launch import UntilDecided, launch, varied
+    from harness.variation import Changes
+
+    changes = Changes.parse(settings or (), choices.count("--seeds", seeds), only or ())
+    if changes:
+        if every or until_decided:
+            raise UserError("--set, --seeds and --only vary one study that is judged once: leave --all and --until-decided out")
+        varied_study, scale = varied(chosen[0], scale, changes, options)
+        chosen = [varied_study]
+    code = launch(
+        chosen, scale, options, deadline, UntilDecided(choices.count("--most-seeds", most_seeds)) if until_decided else None
+    )
+    if code:
+        raise typer.Exit(code)
