@@ -36,11 +36,10 @@ def datasets(pairs: Sequence[str] | None) -> dict[str, str]:
 
 def study_named(name: str, store: str) -> "Study":
     """A study of the catalogue, from a file, or a variation that the store declares."""
-    from harness import catalog
+    from harness.references import named_study
     from harness.store import Store
-    from harness.variation import is_variation, stored_variation
 
-    return stored_variation(Store(store), name) if is_variation(name) else catalog.load_study(name)
+    return named_study(Store(store), name)
 
 
 def judgeable_study(name: str, store: str) -> "Study":
