@@ -4,7 +4,6 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
-from traitlets.config import Config
 
 NOTEBOOK = Path(__file__).parents[2] / "reports" / "example.ipynb"
 SECONDS_A_CELL = 280
@@ -20,8 +19,6 @@ def executed(folder: Path) -> nbformat.NotebookNode:
     client = NotebookClient(
         book,
         timeout=SECONDS_A_CELL,
-        # Sockets of this machine's files: nobody else hears them.
-        config=Config({"KernelManager": {"transport": "ipc"}}),
         kernel_name="python3",
         record_timing=False,
         resources={"metadata": {"path": str(folder)}},
