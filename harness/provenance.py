@@ -162,7 +162,9 @@ def by_seed(criterion: Criterion, table: TrialTable) -> dict[int, float | None]:
             values = evaluate(criterion.observe, table, np.eye(table.seeds))
     except UndecidableError:
         return {}
-    found = {seed: float(value) if math.isfinite(value) else None for seed, value in zip(table.seed_numbers, values, strict=True)}
+    found = {
+        seed: float(value) if math.isfinite(value) else None for seed, value in zip(table.seed_numbers, values, strict=True)
+    }
     return found if any(value is not None for value in found.values()) else {}
 
 
@@ -211,7 +213,9 @@ def find_trial(store: Store, prefix: str) -> dict[str, Any]:
         raise UserError(f"no trial in this store or the published evidence has a digest that begins with '{prefix}'")
     if len(found) > 1:
         shown = ", ".join(sorted(found)[:5])
-        raise UserError(f"'{prefix}' begins the digests of {len(found)} trials ({shown}{', …' * (len(found) > 5)}): give more of it")
+        raise UserError(
+            f"'{prefix}' begins the digests of {len(found)} trials ({shown}{', …' * (len(found) > 5)}): give more of it"
+        )
     return next(iter(found.values()))
 
 
