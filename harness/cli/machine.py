@@ -1,8 +1,9 @@
 """Commands around the machine and the installation."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,12 +55,27 @@ def bundle(
     )
 
 
-@command("schema", "folklore schema > study.schema.json   # for an editor")
-def schema() -> None:
-    """The JSON Schema of a study, for editors and for studies written as JSON or YAML."""
+@command(
+    "schema",
+    "folklore schema > study.schema.json   # for an editor",
+    "folklore schema events   # what folklore run --json says",
+    "folklore schema trials   # columns and units of the trials table",
+)
+def schema(
+    what: Annotated[str, typer.Argument(metavar="[WHAT]", help="study, events or trials")] = "study",
+) -> None:
+    """The JSON Schema of a study, for editors and for studies in JSON or YAML; or what events and trials hold, with units."""
+    from harness import events, table
     from harness.spec import Study
 
-    print_json(Study.model_json_schema())
+    schemas: dict[str, Callable[[], Any]] = {
+        "study": Study.model_json_schema,
+        "events": lambda: {kind: dict(fields) for kind, fields in events.EVENTS.items()},
+        "trials": lambda: [{"column": c.name, "unit": c.unit, "description": c.description} for c in table.COLUMNS],
+    }
+    if what not in schemas:
+        raise unknown("schema", what, schemas)
+    print_json(schemas[what]())
 
 
 @command("doctor", "folklore doctor", "folklore doctor --store s3://bucket/folklore --tracking http://mlflow:5000")

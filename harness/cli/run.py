@@ -1,7 +1,10 @@
 """Commands that come before training, and the one that trains."""
 
+import sys
 import time
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,9 +21,14 @@ from harness.cli.base import (
     Workers,
     command,
 )
-from harness.errors import UserError
+from harness.errors import UserError, one_line
 from harness.options import Options
 from harness.output import out, print_plan, print_rows
+
+if TYPE_CHECKING:
+    from harness.events import Events
+    from harness.launch import UntilDecided
+    from harness.spec import Study
 
 
 @command("list", "folklore list", "folklore list --json   # for scripts")
@@ -129,39 +137,61 @@ def run(
     lanes: Lanes = None,
     program: ProgramName = None,
     data: Datasets = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="events, one JSON object a line (folklore schema events); all else to stderr")
+    ] = False,
 ) -> None:
     """Train what is missing, judge, and write the page. Finished packs are never trained again.
 
     With --set, --seeds or --only it runs a variation: a study of its own name and ledger, which says what differs from the
     declared one and never counts as it.
     """
-    if (study is None) != every:
-        raise UserError("name one study, or give --all")
-    seconds = choices.duration("--budget", budget)
-    deadline = None if seconds is None else time.time() + seconds
-    options = Options(
-        store,
-        tracking,
-        address,
-        choices.count("--workers", workers),
-        choices.count("--lanes", lanes),
-        program,
-        choices.datasets(data),
-    )
-    chosen = [choices.judgeable_study(study, store)] if study else choices.all_studies()
-    if most_seeds is not None and not until_decided:
-        raise UserError("--most-seeds says where --until-decided ends: give both, or neither")
-    from harness.launch import UntilDecided, launch, varied
-    from harness.variation import Changes
+    with _events(as_json) as events:
+        chosen, until_decided_at = _chosen(study, every, store), _until_decided(until_decided, most_seeds)
+        seconds = choices.duration("--budget", budget)
+        deadline = None if seconds is None else time.time() + seconds
+        widths = choices.count("--workers", workers), choices.count("--lanes", lanes)
+        options = Options(store, tracking, address, *widths, program, choices.datasets(data))
+        from harness.launch import launch, varied
+        from harness.variation import Changes
 
-    changes = Changes.parse(settings or (), choices.count("--seeds", seeds), only or ())
-    if changes:
-        if every or until_decided:
-            raise UserError("--set, --seeds and --only vary one study that is judged once: leave --all and --until-decided out")
-        varied_study, scale = varied(chosen[0], scale, changes, options)
-        chosen = [varied_study]
-    code = launch(
-        chosen, scale, options, deadline, UntilDecided(choices.count("--most-seeds", most_seeds)) if until_decided else None
-    )
+        changes = Changes.parse(settings or (), choices.count("--seeds", seeds), only or ())
+        if changes and (every or until_decided):
+            raise UserError("--set, --seeds and --only vary one study, judged once: leave --all and --until-decided out")
+        if changes:
+            variation, scale = varied(chosen[0], scale, changes, options)
+            chosen = [variation]
+        code = launch(chosen, scale, options, deadline, until_decided_at, events)
     if code:
         raise typer.Exit(code)
+
+
+def _chosen(study: str | None, every: bool, store: str) -> "list[Study]":
+    if (study is None) != every:
+        raise UserError("name one study, or give --all")
+    return [choices.judgeable_study(study, store)] if study else choices.all_studies()
+
+
+def _until_decided(wanted: bool, most_seeds: int | None) -> "UntilDecided | None":
+    if most_seeds is not None and not wanted:
+        raise UserError("--most-seeds says where --until-decided ends: give both, or neither")
+    from harness.launch import UntilDecided
+
+    return UntilDecided(choices.count("--most-seeds", most_seeds)) if wanted else None
+
+
+@contextmanager
+def _events(as_json: bool) -> "Iterator[Events]":
+    """Where events go: with --json standard output is theirs alone, and an error is one of them."""
+    from harness.events import JsonLines, Silent
+
+    if not as_json:
+        yield Silent()
+        return
+    events = JsonLines(sys.stdout)
+    with redirect_stdout(sys.stderr):
+        try:
+            yield events
+        except (UserError, OSError) as error:
+            events.emit("failed", error=one_line(error))
+            raise

@@ -9,6 +9,7 @@ from harness import launch as launching
 from harness.campaign import Outcome
 from harness.declaration import declarations
 from harness.errors import UserError
+from harness.events import Events
 from harness.launch import UntilDecided, launch
 from harness.ledger import Ledger
 from harness.options import Options
@@ -30,7 +31,7 @@ class Trainer:
         monkeypatch.setattr(launching, "_train_or_sync", self)
         monkeypatch.setattr(launching, "_show", lambda *args: None)
 
-    def __call__(self, ready: Sequence[Prepared], options: Options, deadline: float | None) -> list[Outcome]:
+    def __call__(self, ready: Sequence[Prepared], options: Options, deadline: float | None, events: Events) -> list[Outcome]:
         for each in ready:
             study = each.plan.study
             self.seeds.append(study.seeds_at(each.plan.scale))
