@@ -25,12 +25,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one study's part came to. interrupted: something is left to train, for want of time or by the user's wish."""
+    """What one study's part came to. interrupted: something is left to train, for want of time or by the user's wish.
+    run_id: the launch's run in MLflow, where it has one."""
 
     trained: int
     given_up: int
     interrupted: bool
     not_in_mlflow: int
+    study: str = ""
+    run_id: str | None = None
 
 
 def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadline: float | None = None) -> list[Outcome]:
@@ -152,6 +155,8 @@ class StudyRun:
             given_up=sum(len(self.packs[key].trials) for key in self.failed_packs),
             interrupted=not complete,
             not_in_mlflow=len(self.sink.missing),
+            study=self.prepared.plan.study.name,
+            run_id=self.sink.run_id,
         )
 
 

@@ -115,7 +115,7 @@ def compare(left: RecordSet, right: RecordSet) -> Comparison:
     pairs = []
     for claim in [*verdicts[0], *(claim for claim in verdicts[1] if claim not in verdicts[0])]:
         sides = [found.get(claim) for found in verdicts]
-        first, second = (side and side.verdict for side in sides)
+        first, second = (None if side is None else side.verdict for side in sides)
         pairs.append(ClaimPair(claim, first, second, tuple(_criteria(sides[0], sides[1], units))))
     return Comparison(Compared.of(left), Compared.of(right), tuple(pairs))
 

@@ -3,11 +3,12 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import catalog
 from harness.declaration import declarations, declare, looks_of, require_declarable
-from harness.errors import UserError, masked, unknown
+from harness.errors import UserError, masked, one_line, unknown
 from harness.events import EVENTS, Events, Silent
 from harness.lease import leases
 from harness.ledger import Ledger
@@ -15,7 +16,7 @@ from harness.options import Options
 from harness.output import err, out, print_verdicts
 from harness.packing import shapes
 from harness.power import pilot_of, resolutions, whole_seeds
-from harness.prepare import Prepared, datasets_named, default_scale, prepare, progress, sync
+from harness.prepare import Prepared, datasets_named, default_scale, open_tracker, prepare, progress, sync
 from harness.ray_connection import cluster_device
 from harness.records import at_its_look, stored_set, stored_sets, with_seeds
 from harness.sequential import DEFAULT_TIMES, planned_looks, undecided
@@ -102,7 +103,8 @@ def _launch(
     left = _print_what_is_left(ready) if any(outcome.interrupted for outcome in outcomes) else False
     stopped = left and deadline is None
     if not stopped:
-        _show(ready, store, options, events)
+        pages = _show(ready, store, options, events)
+        _attach_pages(ready, every, pages, options)
     missed, given_up = (sum(getattr(each, name) for each in outcomes) for name in ("not_in_mlflow", "given_up"))
     if missed and not stopped:
         err.print(f"{missed} packs are not in MLflow yet: `folklore sync` brings them", highlight=False)
@@ -284,8 +286,23 @@ def _print_what_is_left(ready: Sequence[Prepared]) -> bool:
     return bool(left)
 
 
-def _show(ready: Sequence[Prepared], store: Store, options: Options, events: Events) -> None:
-    """Write the pages, and print the verdicts that are on them."""
+def _attach_pages(ready: Sequence[Prepared], outcomes: "Sequence[Outcome]", pages: Path, options: Options) -> None:
+    """To the launches in MLflow; where it does not take them they lie in their folder all the same."""
+    from harness.pages import belonging
+
+    for outcome in outcomes:
+        if outcome.run_id is None:
+            continue
+        own = next(each for each in ready if each.plan.study.name == outcome.study)
+        try:
+            tracker = open_tracker(own.plan.study, options, own.ledger.store)
+            tracker.attach(outcome.run_id, pages.resolve(), belonging(pages / f"{outcome.study}.html"))
+        except Exception as error:  # whatever MLflow's backend raises
+            err.print(f"MLflow did not take the page ({one_line(error)[:200]})", highlight=False, markup=False, soft_wrap=True)
+
+
+def _show(ready: Sequence[Prepared], store: Store, options: Options, events: Events) -> Path:
+    """Write the pages, and print the verdicts that are on them; returns the pages' folder."""
     from harness.pages import write_pages
 
     studies = [each.plan.study for each in ready]
@@ -304,6 +321,7 @@ def _show(ready: Sequence[Prepared], store: Store, options: Options, events: Eve
     for name in names:
         events.emit("page", path=f"{pages / name}.html")
     out.print(f"MLflow: {_browse(options, store)}", highlight=False, soft_wrap=True)
+    return pages
 
 
 def _browse(options: Options, store: Store) -> str:

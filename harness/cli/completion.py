@@ -1,5 +1,6 @@
 """What the shell offers when a user presses the tab key. A name that is not found offers nothing, and never an error."""
 
+import os
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -63,9 +64,12 @@ def deployments() -> dict[str, Traversable]:
 
 
 def _study(context: typer.Context) -> "Study | None":
+    """The study on the line. Where an option waits for its value click has not read the arguments: the words themselves are
+    looked through, as the shell hands them over."""
     from harness import catalog
 
-    name = context.params.get("study")
+    words = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()
+    name = context.params.get("study") or next((word for word in words if word in catalog.study_names()), None)
     try:
         return catalog.load_study(name) if name else None
     except UserError:
