@@ -16,7 +16,7 @@ READY := $(VENV)/.ready
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true
 
-.PHONY: help setup studies calibrate bench chaos test lint check reports mlflow doctor clean
+.PHONY: help setup studies calibrate bench chaos test lint check reports notebook mlflow doctor clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -66,6 +66,9 @@ check: lint test ## lint and test
 reports: $(READY) ## write all pages again from stored and published trials, and the matrix in reports/README.md, without training
 	@$(BIN)/folklore report
 	@$(BIN)/python -m reports.matrix
+
+notebook: $(READY) ## execute reports/example.ipynb again and keep what it shows
+	@$(BIN)/python -m tests.reports.example_notebook
 
 mlflow: $(READY) ## browse the runs on http://127.0.0.1:5000
 	@$(BIN)/folklore mlflow --port $(PORT)

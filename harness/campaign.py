@@ -13,9 +13,9 @@ from harness.options import Options
 from harness.pack_queue import InTurn, MeasuredFirst, PackQueue, Until
 from harness.packing import shapes
 from harness.plan import Plan, PlannedPack
+from harness.prepare import Prepared, open_tracker
 from harness.projector import Launch, Projector, Sink
 from harness.ray_connection import Connection, Resources, require_reachable
-from harness.run import Prepared, open_tracker
 from harness.view import RunView
 from harness.work import Job, JobQueue, Progress
 
@@ -24,12 +24,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one study's part came to. interrupted: something is left to train, for want of time or by the user's wish."""
+    """What one study's part came to. interrupted: something is left to train, for want of time or by the user's wish.
+    run_id: the launch's run in MLflow, where it has one."""
 
     trained: int
     given_up: int
     interrupted: bool
     not_in_mlflow: int
+    study: str = ""
+    run_id: str | None = None
 
 
 def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadline: float | None = None) -> list[Outcome]:
@@ -149,6 +152,8 @@ class StudyRun:
             given_up=sum(len(self.packs[key].trials) for key in self.failed_packs),
             interrupted=not complete,
             not_in_mlflow=len(self.sink.missing),
+            study=self.prepared.plan.study.name,
+            run_id=self.sink.run_id,
         )
 
 

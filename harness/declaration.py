@@ -49,9 +49,13 @@ class Declaration:
 
 def declarations(store: Store, study: Study, scale: str) -> list[Declaration]:
     """All that were ever written of this version at a scale, the first one first."""
-    wanted = f"{scale}-v{study.version}-"
-    names = [name for name in store.names(f"declared/{study.name}", SUFFIX) if name.rsplit("/", 1)[-1].startswith(wanted)]
-    found = [each for name in names if (each := _read(store, name)) is not None]
+    found = stored_declarations(store, study.name)
+    return [each for each in found if (each.scale, each.version) == (scale, study.version)]
+
+
+def stored_declarations(store: Store, study: str) -> list[Declaration]:
+    """All that were ever written of a study, of any version and scale, the first one first."""
+    found = [each for name in store.names(f"declared/{study}", SUFFIX) if (each := _read(store, name)) is not None]
     return sorted(found, key=lambda each: (each.declared_at, each.trials_before, each.hash))
 
 

@@ -13,7 +13,7 @@ from harness.catalog import load_study, register, study_names
 from harness.errors import one_line
 from harness.machine import available_memory_bytes, local_device, versions
 from harness.options import Options
-from harness.run import open_tracker
+from harness.prepare import open_tracker
 from harness.store import Store
 from harness.training.programs import missing_compiler
 

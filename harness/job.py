@@ -88,6 +88,8 @@ class TrainingWork:
             lanes=len(trials),
             best_loss=None if best is None else best[1],
             best_arm=None if best is None else trials[best[0]].arm,
+            diverged=self.training.diverged_lanes(),
+            gpu_memory_bytes=self.training.gpu_memory_bytes(),
             stopped=stopped,
         )
 

@@ -209,7 +209,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _unjudged(study: Study, judgement: Judgement, scale: str, device: str, trials: int) -> Verdict:
-    reason = f"scale '{scale}' checks the plumbing and is never judged"
+    reason = f"scale '{scale}' is not judged: {study.scale(scale).description}"
     return Verdict(
         study.name,
         judgement.claim,

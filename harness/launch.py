@@ -1,25 +1,29 @@
 """One `folklore run`: plan, train what is missing, judge, write pages. What training needs is imported when it is needed."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import catalog
 from harness.declaration import declarations, declare, looks_of, require_declarable
-from harness.errors import UserError, masked, unknown
+from harness.errors import UserError, masked, one_line, unknown
+from harness.events import EVENTS, Events, Silent
 from harness.lease import leases
 from harness.ledger import Ledger
 from harness.options import Options
 from harness.output import err, out, print_verdicts
 from harness.packing import reasons_apart, shapes
 from harness.power import pilot_of, resolutions, whole_seeds
+from harness.prepare import Prepared, datasets_named, default_scale, open_tracker, prepare, progress, sync
 from harness.ray_connection import cluster_device
 from harness.records import at_its_look, stored_set, stored_sets, with_seeds
-from harness.run import Prepared, datasets_named, default_scale, prepare, progress, sync
 from harness.sequential import DEFAULT_TIMES, planned_looks, undecided
 from harness.spec import Study
 from harness.store import Store
 from harness.tracking_uri import require_known
+from harness.variation import Changes, is_variation, vary
 from harness.view import RunView, duration
 
 if TYPE_CHECKING:
@@ -41,13 +45,24 @@ def launch(
     options: Options,
     deadline: float | None,
     until_decided: UntilDecided | None = None,
+    events: Events | None = None,
 ) -> int:
-    """Run some studies; returns the exit code."""
+    """Run some studies; returns the exit code. events: what machines hear of it."""
     require_known(options.tracking)
     store = Store(options.store)
     store.check_writable()
     with leases(store, [study.name for study in studies]):
-        return _launch(store, studies, scale, options, deadline, until_decided)
+        return _launch(store, studies, scale, options, deadline, until_decided, events or Silent())
+
+
+def varied(study: Study, scale: str | None, changes: Changes, options: Options) -> tuple[Study, str]:
+    """A variation of a study, which says what it is, and the scale it is at. Raises UserError."""
+    if scale is None:
+        scale = default_scale(study, None if options.address is None else cluster_device(options.address))
+    found = vary(study, scale, changes)
+    for line in found.departures[: len(found.departures) - len(study.departures)]:
+        err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+    return found, scale
 
 
 def _launch(
@@ -57,7 +72,9 @@ def _launch(
     options: Options,
     deadline: float | None,
     until_decided: UntilDecided | None,
+    events: Events,
 ) -> int:
+    started = time.monotonic()
     # What trains is looked at where it is: the machine that starts a cluster's run may have no GPU itself.
     cluster = None if options.address is None else cluster_device(options.address)
     pairs = _with_own_datasets(studies, scale, options)
@@ -71,28 +88,39 @@ def _launch(
     ready = [
         each if study is None else prepared(study, own) for each, study, (_, own) in zip(ready, at_look, pairs, strict=True)
     ]
-    outcomes = _train_or_sync(ready, options, deadline)
+    outcomes = _train_or_sync(ready, options, deadline, events)
+    every = list(outcomes)
     while until_decided and not any(outcome.interrupted or outcome.given_up for outcome in outcomes):
         following = [study for each in ready if (study := _at_next_look(each)) is not None]
         if not following:
             break
         own = {study.name: chosen for study, chosen in pairs}
         further = [prepared(study, own[study.name]) for study in following]
-        outcomes = _train_or_sync(further, options, deadline)
+        outcomes = _train_or_sync(further, options, deadline, events)
+        every += outcomes
         names = [each.plan.study.name for each in further]
         ready = [each for each in ready if each.plan.study.name not in names] + further
     left = _print_what_is_left(ready) if any(outcome.interrupted for outcome in outcomes) else False
-    if left and deadline is None:
-        return INTERRUPTED
-    _show(ready, store, options)
-    missed = sum(outcome.not_in_mlflow for outcome in outcomes)
-    if missed:
+    stopped = left and deadline is None
+    if not stopped:
+        pages = _show(ready, store, options, events)
+        _attach_pages(ready, every, pages, options)
+    missed, given_up = (sum(getattr(each, name) for each in outcomes) for name in ("not_in_mlflow", "given_up"))
+    if missed and not stopped:
         err.print(f"{missed} packs are not in MLflow yet: `folklore sync` brings them", highlight=False)
-    given_up = sum(outcome.given_up for outcome in outcomes)
-    if given_up:
+    if given_up and not stopped:
         err.print(f"{given_up} trials were given up; their claims are invalid until they train", style="red")
-        return FAILED
-    return FINE
+    code = INTERRUPTED if stopped else FAILED if given_up else FINE
+    events.emit(
+        "finished",
+        exit_code=code,
+        trained=sum(each.trained for each in every),
+        given_up=given_up,
+        interrupted=left,
+        not_in_mlflow=missed,
+        seconds=round(time.monotonic() - started, 1),
+    )
+    return code
 
 
 def _declare_all(ready: Sequence[Prepared], until_decided: UntilDecided | None) -> None:
@@ -211,10 +239,11 @@ def _with_own_datasets(studies: Sequence[Study], scale: str | None, options: Opt
     ]
 
 
-def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float | None) -> "list[Outcome]":
+def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float | None, events: Events) -> "list[Outcome]":
     """Train what is left; where nothing is, only bring MLflow up to date."""
     for each in ready:
         facts = plan_facts(each)
+        events.emit("planned", **_planned(each, facts))
         out.print(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials", highlight=False)
         if not each.left:
             out.print("nothing to train: all trials are in the ledger")
@@ -232,7 +261,13 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
         return []
     from harness.campaign import most_valuable_first, train
 
-    return train(most_valuable_first(left), options, RunView({}), deadline)
+    return train(most_valuable_first(left), options, RunView({}, events=events), deadline)
+
+
+def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:
+    study = ready.plan.study
+    departures = list(study.departures) if is_variation(study.name) else []
+    return {name: facts[name] for name in EVENTS["planned"] if name in facts} | {"departures": departures}
 
 
 def _sync_if_it_can(ready: Prepared, options: Options) -> None:
@@ -253,8 +288,23 @@ def _print_what_is_left(ready: Sequence[Prepared]) -> bool:
     return bool(left)
 
 
-def _show(ready: Sequence[Prepared], store: Store, options: Options) -> None:
-    """Write the pages, and print the verdicts that are on them."""
+def _attach_pages(ready: Sequence[Prepared], outcomes: "Sequence[Outcome]", pages: Path, options: Options) -> None:
+    """To the launches in MLflow; where it does not take them they lie in their folder all the same."""
+    from harness.pages import belonging
+
+    for outcome in outcomes:
+        if outcome.run_id is None:
+            continue
+        own = next(each for each in ready if each.plan.study.name == outcome.study)
+        try:
+            tracker = open_tracker(own.plan.study, options, own.ledger.store)
+            tracker.attach(outcome.run_id, pages.resolve(), belonging(pages / f"{outcome.study}.html"))
+        except Exception as error:  # whatever MLflow's backend raises
+            err.print(f"MLflow did not take the page ({one_line(error)[:200]})", highlight=False, markup=False, soft_wrap=True)
+
+
+def _show(ready: Sequence[Prepared], store: Store, options: Options, events: Events) -> Path:
+    """Write the pages, and print the verdicts that are on them; returns the pages' folder."""
     from harness.pages import write_pages
 
     studies = [each.plan.study for each in ready]
@@ -263,10 +313,17 @@ def _show(ready: Sequence[Prepared], store: Store, options: Options) -> None:
     pages, found = write_pages(store, [*others, *studies], only=names)
     for each in ready:
         own = [v for v in found[each.plan.study.name] if (v.scale, v.device) == (each.plan.scale, each.plan.device)]
-        print_verdicts(own or stored_set(each.plan, each.ledger).verdicts(), as_json=False)
+        own = own or stored_set(each.plan, each.ledger).verdicts()
+        print_verdicts(own, as_json=False)
+        for verdict in own:
+            said = {**verdict.row(), "unit": verdict.unit, "variation": is_variation(verdict.study)}
+            events.emit("verdict", **said)
     page = names[0] if len(names) == 1 else "index"
     out.print(f"page: {pages / page}.html", highlight=False, soft_wrap=True)
+    for name in names:
+        events.emit("page", path=f"{pages / name}.html")
     out.print(f"MLflow: {_browse(options, store)}", highlight=False, soft_wrap=True)
+    return pages
 
 
 def _browse(options: Options, store: Store) -> str:

@@ -104,9 +104,13 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool) -> None:
     if as_json:
         print_json([verdict.row() for verdict in found])
         return
+    from harness.variation import is_variation
+
     for place, group in groupby(found, key=lambda verdict: (verdict.study, verdict.scale, verdict.device)):
         verdicts_here = list(group)
         out.print(f"\n[bold]{place[0]}[/] · {place[1]} scale · {place[2]} · {verdicts_here[0].trials} trials", highlight=False)
+        if is_variation(place[0]):
+            out.print("  a variation: these are not verdicts of the study as it is declared", style="yellow", highlight=False)
         if all(not verdict.findings for verdict in verdicts_here):
             out.print(f"  {verdicts_here[0].reason}", highlight=False)
             continue

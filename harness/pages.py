@@ -1,6 +1,7 @@
 """Pages from what a store has, and from the published evidence where it has nothing."""
 
 from collections.abc import Mapping, Sequence
+from html.parser import HTMLParser
 from pathlib import Path
 
 from harness import catalog
@@ -15,10 +16,34 @@ def published_sets(study: Study) -> list[RecordSet]:
     return list(catalog.extension("evidence").published_sets(study))
 
 
+def belonging(page: Path) -> list[Path]:
+    """A page and the files beside it that it links to or shows, other pages left out."""
+    links = _Links()
+    links.feed(page.read_text(encoding="utf-8"))
+    folder = page.parent.resolve()
+    files = {(folder / target.partition("#")[0]).resolve() for target in links.targets if "://" not in target}
+    shown = sorted(file for file in files if file.is_file() and file.suffix != ".html" and file.is_relative_to(folder))
+    return [folder / page.name, *shown]
+
+
+class _Links(HTMLParser):
+    """Gathers the targets of links, images and style sheets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.targets += [value for name, value in attrs if name in ("href", "src") and value]
+
+
 def write_pages(
     store: Store, studies: Sequence[Study], output: Path | None = None, only: Sequence[str] | None = None
 ) -> tuple[Path, Mapping[str, list[Verdict]]]:
-    """The index and all pages, or those of some studies; returns the folder, and each study's verdicts."""
+    """The index and all pages, or those of some studies; returns the folder, and each study's verdicts.
+
+    A variation has a page of its own and no place in the index.
+    """
     if output is None:
         output = Path(store.root if store.is_local else "results").absolute() / "pages"
     ordered = sorted(studies, key=lambda study: study.name)

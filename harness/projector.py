@@ -7,9 +7,12 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import psutil
 
 from harness import table
 from harness.errors import one_line
@@ -23,6 +26,8 @@ log = logging.getLogger(__name__)
 
 # How long an MLflow that failed is left alone.
 PAUSE_SECONDS = 20.0
+# Between two samples of what the machine does.
+SAMPLE_SECONDS = 10.0
 # How long an interrupted run waits for MLflow.
 LEAVE_SECONDS = 5.0
 
@@ -77,10 +82,25 @@ class Sink:
             self._there.add(pack)
         self.missing.discard(pack)
 
+    def measure(self, values: Mapping[str, float], step: int) -> None:
+        """Note what the machine does, in the launch's run where there is one."""
+        if self.tracker is not None and self.run_id is not None:
+            self.tracker.measure(self.run_id, values, step)
+
     def finish(self, status: str) -> None:
         """End the launch: FINISHED, FAILED or KILLED, in MLflow's words."""
         if self.tracker is not None and self.run_id is not None:
             self.tracker.finish(self.run_id, status)
+
+
+def system_load() -> dict[str, float]:
+    """What this machine does, by MLflow's names: CPU use since the last call and memory in percent, memory in megabytes."""
+    memory = psutil.virtual_memory()
+    return {
+        "cpu_utilization_percentage": psutil.cpu_percent(),
+        "system_memory_usage_percentage": memory.percent,
+        "system_memory_usage_megabytes": memory.used / 1e6,
+    }
 
 
 class Projector(threading.Thread):
@@ -93,6 +113,8 @@ class Projector(threading.Thread):
         self._told: queue.SimpleQueue[tuple[Sink, str | None] | None] = queue.SimpleQueue()
         self._sinks = list[Sink]()
         self._paused_until = 0.0
+        self._sampled_at = time.monotonic()
+        self._samples = 0
         self._left = False
 
     def serve(self, sink: Sink) -> None:
@@ -115,7 +137,8 @@ class Projector(threading.Thread):
             self.join(LEAVE_SECONDS)
 
     def run(self) -> None:
-        while (told := self._told.get()) is not None and not self._left:
+        system_load()  # the first reading has nothing to compare with
+        while (told := self._next()) is not None and not self._left:
             sink, pack = told
             if pack is None:
                 self._sinks.append(sink)
@@ -124,6 +147,27 @@ class Projector(threading.Thread):
             if self.clock() >= self._paused_until:
                 self._project_missing()
         self._project_missing()
+
+    def _next(self) -> tuple[Sink, str | None] | None:
+        """What is told next; while it is waited for, the machine is sampled: this thread is MLflow's only writer."""
+        while True:
+            with suppress(queue.Empty):
+                told = self._told.get(timeout=max(0.0, self._sampled_at + SAMPLE_SECONDS - time.monotonic()))
+                return told
+            self._sample()
+
+    def _sample(self) -> None:
+        self._sampled_at = time.monotonic()
+        if self._left or self.clock() < self._paused_until:
+            return
+        values = system_load()
+        try:
+            for sink in self._sinks:
+                sink.measure(values, self._samples)
+            self._samples += 1
+        except Exception as error:  # the next pack tells; a sample is not worth a line
+            self._paused_until = self.clock() + PAUSE_SECONDS
+            log.debug("MLflow does not take a sample of the machine (%s)", one_line(error))
 
     def _project_missing(self) -> None:
         try:

@@ -5,6 +5,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,6 +173,13 @@ def _lock() -> None:
     given = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys()
     if os.environ["RAY_AUTH_MODE"] == "token" and not given:
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+
+
+def require_no_other() -> None:
+    """Refuses where this process has a Ray that is not ours: ours would be it, or end it. Raises UserError."""
+    loaded = sys.modules.get("ray")
+    if loaded is not None and loaded.is_initialized():
+        raise UserError("this process has a Ray running already: call ray.shutdown() first, or use `folklore run --address`")
 
 
 def require_reachable(address: str | None) -> None:

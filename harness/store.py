@@ -93,6 +93,14 @@ class Store:
     def remove(self, name: str) -> None:
         self.files.rm_file(self.path(name))
 
+    def folders(self, folder: str) -> list[str]:
+        """Names of the folders inside a folder, sorted; empty where it is not there."""
+        try:
+            found = self.files.ls(self.path(folder), detail=True)
+        except FileNotFoundError:
+            return []
+        return sorted(each["name"].rstrip("/").rsplit("/", 1)[-1] for each in found if each["type"] == "directory")
+
     def names(self, folder: str, suffix: str) -> list[str]:
         """Names inside a folder that end so, sorted; empty where the folder is not there."""
         try:

@@ -8,8 +8,9 @@ import json
 import logging
 import math
 import os
+import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from harness.errors import UserError, masked, one_line
 from harness.spec import Study, fingerprint
 from harness.table import CURVE_PREFIX
 from harness.tracking_uri import DATABASES, SQLITE, require_reachable
+from harness.variation import is_variation
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "ERROR")
@@ -63,7 +65,7 @@ FINALS = {
     "examples_per_second": "cost/pack_examples_per_second",
     "peak_memory_bytes": "cost/pack_peak_memory_bytes",
 }
-PARENT, LAUNCHER = "mlflow.parentRunId", "folklore.launcher"
+PARENT, LAUNCHER, NOTE = "mlflow.parentRunId", "folklore.launcher", "mlflow.note.content"
 
 
 class Tracker:
@@ -79,6 +81,7 @@ class Tracker:
             experiment = self.client.get_experiment_by_name(study.name)
             location = str(artifacts / study.name) if artifacts else None
             self.experiment = experiment.experiment_id if experiment else self.client.create_experiment(study.name, location)
+            self._describe(experiment.tags if experiment else {})
             self.tables = self._tables()
             self._digests: set[str] | None = None
         except Exception as error:  # MLflow lets the errors of its databases and of HTTP through
@@ -99,6 +102,8 @@ class Tracker:
             "folklore.scale": scale,
             LAUNCHER: _launcher(),
             "folklore.study_hash": self.study.hash,
+            "folklore.variation": str(is_variation(self.study.name)).lower(),
+            NOTE: _launch_note(self.study, scale, trials),
         }
         run_id = str(self.client.create_run(self.experiment, run_name=f"{self.study.name} · {scale}", tags=tags).info.run_id)
         params = {"scale": scale, "study_version": self.study.version, "study_hash": self.study.hash, "trials_to_train": trials}
@@ -106,8 +111,22 @@ class Tracker:
         self.client.log_text(run_id, self.study.canonical_json(), "study.json")
         return run_id
 
-    def attach(self, run_id: str, page: Path) -> None:
-        self.client.log_artifact(run_id, str(page))
+    def attach(self, run_id: str, folder: Path, files: Sequence[Path]) -> None:
+        """Files of a folder as the run's artifact `report`, each where it lies in the folder: links between them hold."""
+        for file in files:
+            inside = file.relative_to(folder).parent.as_posix()
+            self.client.log_artifact(run_id, str(file), "report" if inside == "." else f"report/{inside}")
+
+    def measure(self, run_id: str, values: Mapping[str, float], step: int) -> None:
+        """A sample of what the machine does, under the names by which MLflow shows system metrics."""
+        now = int(time.time() * 1000)
+        self.client.log_batch(run_id, metrics=[Metric(f"system/{name}", value, now, step) for name, value in values.items()])
+
+    def _describe(self, tags: Mapping[str, str]) -> None:
+        """What MLflow shows above the experiment's runs."""
+        note = _study_note(self.study)
+        if tags.get(NOTE) != note:
+            self.client.set_experiment_tag(self.experiment, NOTE, note)
 
     def finish(self, run_id: str, status: str) -> None:
         """status: FINISHED, FAILED or KILLED, in MLflow's words."""
@@ -196,6 +215,31 @@ class Tracker:
             token = page.token
             if not token:
                 return
+
+
+def _study_note(study: Study) -> str:
+    """Markdown."""
+    claims = [f"- `{each.claim}`: {'; '.join(criterion.name for criterion in each.criteria)}" for each in study.judgements]
+    varied = [f"- {each}" for each in study.departures] if is_variation(study.name) else []
+    return "\n".join(
+        [
+            f"**{study.title}.** {study.question}",
+            "",
+            *varied,
+            "One parent run a launch, whose artifact `report` is the page; below it a run a trial. Compare trials by"
+            " `final/test_loss` over the parameter `training.peak_lr`, and filter them by the tags `folklore.arm`,"
+            " `folklore.scale`, `folklore.device` and `folklore.outcome`.",
+            "",
+            *claims,
+        ]
+    )
+
+
+def _launch_note(study: Study, scale: str, trials: int) -> str:
+    return (
+        f"A launch of `{study.name}` version {study.version} at scale `{scale}`, with {trials} trials to train. Its artifact"
+        " `report` is the study's page as this launch left it; system metrics are those of the machine that started it."
+    )
 
 
 def _run(trial: pd.Series, parent: str | None) -> TrialRun:

@@ -1,17 +1,22 @@
-"""What a person sees while packs are trained: a live line on a terminal, plain lines elsewhere."""
+"""What a person sees while packs are trained: a live line on a terminal, plain lines elsewhere; and what a machine hears."""
 
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from harness.events import Events, Silent
 from harness.work import Progress
 
-# Seconds between two lines where there is no terminal to redraw.
+# Seconds between two lines where there is no terminal to redraw, and between two events.
 PLAIN_SECONDS = 15.0
+EVENT_SECONDS = 1.0
+# A rate over less time than this says nothing.
+LEAST_RATE_SECONDS = 1.0
 
 
 def duration(seconds: float) -> str:
@@ -24,22 +29,32 @@ def duration(seconds: float) -> str:
 class RunView:
     """Counts trials by the lanes of their packs; the time left is the work left at the rate seen so far."""
 
-    def __init__(self, packs: dict[str, int], console: Console | None = None, clock: Callable[[], float] = time.monotonic):
-        self.lanes, self.clock = dict(packs), clock
+    def __init__(
+        self,
+        packs: dict[str, int],
+        console: Console | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        events: Events | None = None,
+    ):
+        self.lanes, self.clock, self.events = dict(packs), clock, events or Silent()
         self.console = console or Console(file=sys.stderr)
         self.share = dict.fromkeys(packs, 0.0)
+        self.diverged = dict[str, int]()
         self.done: set[str] = set()
         self.given_up: set[str] = set()
         self.told: set[str] = set()
         self.best: tuple[float, str] | None = None
+        self.gpu_memory_bytes: int | None = None
         # The rate counts from the first report: what passed before was Ray starting.
         self.first_report: tuple[float, float] | None = None
         self.last_line = -PLAIN_SECONDS
+        self.last_event = -EVENT_SECONDS
         self.live = Live(console=self.console, auto_refresh=False, transient=True) if self.console.is_terminal else None
 
     def __enter__(self) -> "RunView":
         if self.live:
             self.live.start()
+        self.events.emit("started", trials=sum(self.lanes.values()), packs=len(self.lanes))
         self._show(force=True)
         return self
 
@@ -48,6 +63,7 @@ class RunView:
             self.live.stop()
         if self.first_report is not None:
             self.console.print(self.line(), highlight=False, soft_wrap=True)
+            self.events.emit("progress", **self.state())
 
     def add(self, pack: str, lanes: int) -> None:
         """A pack that a search asks for comes to those known beforehand."""
@@ -56,15 +72,18 @@ class RunView:
 
     def remove(self, pack: str) -> None:
         """A pack that was split into others."""
-        self.lanes.pop(pack, None)
-        self.share.pop(pack, None)
+        for of_packs in (self.lanes, self.share, self.diverged):
+            of_packs.pop(pack, None)
 
     def progress(self, pack: str, progress: Progress) -> None:
         for note in progress.notes:
             if note not in self.told:
                 self.told.add(note)
                 self.console.print(note, highlight=False, markup=False, soft_wrap=True)
-        self.share[pack] = progress.share
+                self.events.emit("message", text=" ".join(note.split()))
+        self.share[pack], self.diverged[pack] = progress.share, progress.diverged
+        if progress.gpu_memory_bytes is not None:
+            self.gpu_memory_bytes = max(self.gpu_memory_bytes or 0, progress.gpu_memory_bytes)
         if self.first_report is None:
             self.first_report = (self.clock(), self.trials_done)
         if progress.best_loss is not None and progress.done and (self.best is None or progress.best_loss < self.best[0]):
@@ -74,40 +93,72 @@ class RunView:
     def finished(self, pack: str) -> None:
         self.share[pack] = 1.0
         self.done.add(pack)
+        self.events.emit("pack_finished", pack=pack, trials=self.lanes.get(pack, 0), diverged=self.diverged.get(pack, 0))
         self._show()
 
     def failed(self, pack: str, error: str) -> None:
         self.given_up.add(pack)
         self.console.print(f"pack {pack} given up: {error}", style="red", highlight=False)
+        self.events.emit("pack_failed", pack=pack, trials=self.lanes.get(pack, 0), error=" ".join(error.split()))
 
     @property
     def trials_done(self) -> float:
         """In trials, counting the share done of packs in flight."""
         return sum(self.share[pack] * lanes for pack, lanes in self.lanes.items())
 
-    def seconds_left(self) -> float | None:
+    def trials_a_minute(self) -> float | None:
+        """Since the first report; None where there is nothing to go by yet."""
         if self.first_report is None:
             return None
         started, before = self.first_report
         elapsed, trained = self.clock() - started, self.trials_done - before
+        return None if trained <= 0 or elapsed < LEAST_RATE_SECONDS else 60 * trained / elapsed
+
+    def seconds_left(self) -> float | None:
+        rate = self.trials_a_minute()
         left = sum(lanes for pack, lanes in self.lanes.items() if pack not in self.given_up) - self.trials_done
-        return None if trained <= 0 or elapsed <= 0 else left * elapsed / trained
+        return None if rate is None else 60 * left / rate
+
+    def state(self) -> dict[str, Any]:
+        """The fields of a progress event."""
+        return {
+            "trials": sum(self.lanes.values()),
+            "trials_done": round(self.trials_done, 2),
+            "packs": len(self.lanes),
+            "packs_done": len(self.done),
+            "packs_given_up": len(self.given_up),
+            "trials_a_minute": self.trials_a_minute(),
+            "seconds_left": self.seconds_left(),
+            "diverged": sum(self.diverged.values()),
+            "best_loss": self.best and self.best[0],
+            "best_arm": self.best and self.best[1],
+            "gpu_memory_bytes": self.gpu_memory_bytes,
+        }
 
     def line(self) -> str:
         if not self.lanes:
             return "starting Ray, and measuring how wide packs should be where that is not known"
-        total = sum(self.lanes.values())
+        total, diverged = sum(self.lanes.values()), sum(self.diverged.values())
         parts = [f"{round(self.trials_done)} of {total} trials", f"{len(self.done)} of {len(self.lanes)} packs"]
-        left = self.seconds_left()
+        rate, left = self.trials_a_minute(), self.seconds_left()
+        if rate is not None:
+            parts.append(f"{rate:.0f} trials a minute" if rate >= 10 else f"{rate:.1f} trials a minute")
         if len(self.done) < len(self.lanes):
             parts.append("starting Ray" if self.first_report is None else "" if left is None else f"{duration(left)} left")
         if self.given_up:
             parts.append(f"{len(self.given_up)} packs given up")
+        if diverged:
+            parts.append(f"{diverged} diverged")
         if self.best:
             parts.append(f"best so far {self.best[0]:.3f} nats ({self.best[1]})")
+        if self.gpu_memory_bytes is not None:
+            parts.append(f"{self.gpu_memory_bytes / 2**30:.1f} GiB GPU memory at most")
         return " · ".join(part for part in parts if part)
 
     def _show(self, force: bool = False) -> None:
+        if self.first_report is not None and self.clock() - self.last_event >= EVENT_SECONDS:
+            self.last_event = self.clock()
+            self.events.emit("progress", **self.state())
         if self.live:
             self.live.update(Text(self.line()), refresh=True)
         elif force or self.clock() - self.last_line >= PLAIN_SECONDS:

@@ -154,6 +154,8 @@ def _command(study: Study, scale: str) -> str:
     """What trains the same again."""
     if study.workload.model == "own":
         return f"folklore run {study.variation_of} --scale {scale} --workload {address_of(study.workload.dataset)}"
+    if study.variation_of is not None:
+        return f"folklore run {study.name} --scale {scale}"
     return f"make study-{study.name} SCALE={scale}"
 
 

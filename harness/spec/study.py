@@ -10,6 +10,7 @@ from harness.errors import invalid, unknown
 from harness.spec.base import Spec, canonical_json, fingerprint
 from harness.spec.claims import Claim
 from harness.spec.configuration import LATER_FIELDS, Configuration, Measurement, Training, Workload
+from harness.spec.markdown import study_markdown
 from harness.spec.observables import FailureRate, Observable, arms_of, leaves
 from harness.spec.rules import LEVEL, Rule
 
@@ -192,6 +193,10 @@ class Study(Spec):
 
     def canonical_json(self) -> str:
         return canonical_json(self.model_dump(mode="json"))
+
+    def _repr_markdown_(self) -> str:
+        """How a notebook shows it: question, arms, scales and what decides."""
+        return study_markdown(self)
 
     def seeds_at(self, scale: str) -> int:
         return self.declared_seeds_at(scale) + self.scale(scale).more_seeds

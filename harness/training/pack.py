@@ -276,6 +276,19 @@ class Pack:
         lane = int(finite.argmin())
         return lane, float(finite[lane])
 
+    def diverged_lanes(self) -> int:
+        """Lanes whose training loss is not finite any more; once the pack is done, also those that ended above their start."""
+        if not self.step:
+            return 0
+        lost_K = ~self.records["train_loss"][: self.step].isfinite().all(0)
+        if self.done:
+            lost_K |= ~(self.records["test_loss"] < self.records["initial_loss"])
+        return int(lost_K.sum())
+
+    def gpu_memory_bytes(self) -> int | None:
+        """The most the pack has held on a GPU so far; None on a CPU."""
+        return self._peak_memory_bytes() if self.device.type == "cuda" else None
+
     def state(self) -> dict[str, Tensor]:
         """All that is needed to go on from here, as tensors."""
         return {

@@ -18,7 +18,7 @@ from harness.ledger import Ledger
 from harness.machine import environment, local_device
 from harness.options import Options
 from harness.plan import PlannedPack, make_plan
-from harness.run import prepare
+from harness.prepare import prepare
 from harness.spec import Study
 from harness.store import Store
 from harness.training.pack import Lane, Pack

@@ -1,10 +1,16 @@
 """Bad input ends in one line and exit code 2, before anything is trained or written."""
 
 import json
+import os
+import re
+import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import typer
 import yaml
 from typer.testing import CliRunner, Result
 
@@ -77,6 +83,17 @@ def edited(study: Study, tmp_path: Path, **fields: object) -> str:
         (("verdicts", "--store", "/etc/passwd"), "is a file"),
         (("report", "--output", "/etc/passwd"), "/etc/passwd"),
         (("verdicts", "warmup", "--scale", "labtop"), "did you mean 'laptop'?"),
+        (
+            ("run", "warmup", "--set", "peek_lr=1"),
+            "no factor or field of study 'warmup' named 'peek_lr': did you mean 'peak_lr'?",
+        ),
+        (("run", "warmup", "--scale", "smoke", "--only", "nun"), "named 'nun': did you mean 'none'?"),
+        (("run", "warmup", "--seeds", "0"), "--seeds 0: must be at least 1"),
+        (("run", "--all", "--seeds", "3"), "leave --all and --until-decided out"),
+        (("run", "warmup", "--until-decided", "--set", "steps=9"), "leave --all and --until-decided out"),
+        (("run", "warmup_varied_01234567"), "no variation in this store named"),
+        (("publish", "warmup_varied_01234567"), "is a variation, and evidence is of declared studies"),
+        (("schema", "evnts"), "did you mean 'events'?"),
         (("publish", "warmup", "--scale", "cluster", "--store", "/tmp/folklore-nothing-here"), "has no stored trials"),
     ],
 )
@@ -94,7 +111,7 @@ def test_an_unreachable_ray_stops_a_run_at_once(study_file: Path, tmp_path: Path
 
 
 def test_too_little_memory(study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.run.available_memory_bytes", lambda _: 1000)
+    monkeypatch.setattr("harness.prepare.available_memory_bytes", lambda _: 1000)
     assert_refused(call("run", str(study_file), "--store", str(tmp_path / "s")), "GiB free for")
 
 
@@ -171,13 +188,57 @@ def test_list_and_schema() -> None:
     listed = json.loads(call("list", "--json").stdout)
     assert {"study", "judges", "registered", "scales", "question"} == set(listed[0])
     assert json.loads(call("schema").stdout)["title"] == "Study"
+    assert json.loads(call("schema", "events").stdout)["finished"]["seconds"]
+    assert {"column", "unit", "description"} == set(json.loads(call("schema", "trials").stdout)[0])
 
 
-@pytest.mark.parametrize("command", ["list", "plan", "run", "verdicts", "report", "sync", "doctor", "publish", "schema"])
-def test_every_command_has_help(command: str) -> None:
+COMMANDS = typer.main.get_command(app).commands
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_examples_that_can_be_typed(command: str) -> None:
     found = call(command, "--help")
     assert found.exit_code == 0
     assert "Usage" in found.output
+    assert "Examples" in found.output
+    lines = re.findall(r"\$ (.+)", COMMANDS[command].epilog.replace("\\[", "["))
+    assert lines
+    for line in lines:
+        words = shlex.split(re.split(r" {3}# | [|>] ", line)[0])
+        assert words[:2] == ["folklore", command], line
+        COMMANDS[command].make_context(command, words[2:])  # raises for what it does not know
+
+
+def completed(line: str) -> list[str]:
+    """What the shell is offered after the line."""
+    variables = {"_FOLKLORE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+    return CLI.invoke(app, [], prog_name="folklore", env=variables).stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("folklore ve", {"verdicts"}),
+        ("folklore run wa", {"warmup"}),
+        ("folklore run warmup --scale ", {"smoke", "laptop", "gpu", "cluster"}),
+        ("folklore run warmup --only sgd_", {"sgd_warmup_5%", "sgd_warmup_20%"}),
+        ("folklore run warmup --set peak", {"peak_lr="}),
+        ("folklore why warmup.wid", {"warmup.widens"}),
+        ("folklore deploy s", {"slurm"}),
+        ("folklore verdicts --scale lap", {"laptop"}),
+        ("folklore run no-such-study --only ", set()),
+    ],
+)
+def test_the_shell_completes_names(line: str, offered: set[str]) -> None:
+    assert set(completed(line)) == offered
+
+
+def test_completion_can_be_installed() -> None:
+    """Through the program's own entrance, as a user's shell asks for it."""
+    code = "import sys; sys.argv = ['folklore', '--show-completion', 'bash']; from harness.__main__ import main; main()"
+    variables = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    shown = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, timeout=60, env=variables)
+    assert "_FOLKLORE_COMPLETE=complete_bash" in shown.stdout, shown.stderr
 
 
 def test_the_doctor_finds_a_broken_store(tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ from harness import launch as launching
 from harness.campaign import Outcome
 from harness.declaration import declarations
 from harness.errors import UserError
+from harness.events import Events
 from harness.launch import UntilDecided, launch
 from harness.ledger import Ledger
 from harness.options import Options
 from harness.plan import Trial
+from harness.prepare import Prepared
 from harness.records import stored_sets
-from harness.run import Prepared
 from harness.spec import Study
 from harness.store import Store
 from harness.training.result import LaneResult
@@ -28,9 +29,9 @@ class Trainer:
         self.outcome, self.seeds = outcome, []
         self.declared_before_training: list[int] = []
         monkeypatch.setattr(launching, "_train_or_sync", self)
-        monkeypatch.setattr(launching, "_show", lambda *args: None)
+        monkeypatch.setattr(launching, "_show", lambda *args: Path())
 
-    def __call__(self, ready: Sequence[Prepared], options: Options, deadline: float | None) -> list[Outcome]:
+    def __call__(self, ready: Sequence[Prepared], options: Options, deadline: float | None, events: Events) -> list[Outcome]:
         for each in ready:
             study = each.plan.study
             self.seeds.append(study.seeds_at(each.plan.scale))

@@ -1,6 +1,8 @@
 """MLflow is kept up with the ledger, whenever it is there; training never notices that it is not."""
 
 import logging
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -92,6 +94,45 @@ def test_mlflow_that_comes_back(ledger: Ledger) -> None:
     tracker, sink = projected(ledger, lambda: next(calls, True), lambda: float(next(seconds)))
     assert sorted(pack for pack, _ in tracker.packs) == ["pack0", "pack1", "pack2", "pack3"]
     assert not sink.missing
+
+
+def test_the_machine_is_sampled_while_packs_are_waited_for(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the thread that writes everything else, and no more once the run is over."""
+    monkeypatch.setattr("harness.projector.SAMPLE_SECONDS", 0.02)
+    tracker = FakeTracker(lambda: True)
+    samples: list[tuple[str, int, str]] = []
+
+    def measure(run_id: str, values: dict[str, float], step: int) -> None:
+        assert 0 <= values["cpu_utilization_percentage"] <= 100
+        assert 0 < values["system_memory_usage_percentage"] <= 100
+        samples.append((run_id, step, threading.current_thread().name))
+
+    tracker.measure = measure  # type: ignore[attr-defined]
+    projector = Projector()
+    projector.start()
+    projector.serve(Sink(ledger, lambda: tracker, Launch("laptop", 3)))  # type: ignore[arg-type, return-value]
+    deadline = time.monotonic() + 20
+    while len(samples) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    projector.drain()
+    assert samples[:3] == [("launch of 3", step, "mlflow-projector") for step in range(3)]
+    count = len(samples)
+    time.sleep(0.1)
+    assert len(samples) == count
+
+
+def test_samples_that_mlflow_refuses_stop_nothing(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.projector.SAMPLE_SECONDS", 0.01)
+    monkeypatch.setattr("harness.projector.PAUSE_SECONDS", 0.01)
+    tracker = FakeTracker(lambda: True)  # which has no `measure`
+    projector = Projector()
+    projector.start()
+    sink = Sink(ledger, lambda: tracker, Launch("laptop", 3))  # type: ignore[arg-type, return-value]
+    projector.serve(sink)
+    time.sleep(0.2)
+    projector.add(sink, "pack1")
+    projector.drain()
+    assert len(tracker.packs) == 4
 
 
 def test_a_run_that_is_interrupted_leaves_the_rest(ledger: Ledger) -> None:

@@ -7,7 +7,7 @@ import pytest
 from harness import table
 from harness.pack_queue import PackQueue
 from harness.plan import Plan, PlannedPack, Trial, make_plan
-from harness.run import outline
+from harness.prepare import outline
 from harness.search import next_plan, propose
 from harness.spec import Arm, Criterion, Search, Study, TunedLoss, Within
 from harness.trial_table import TrialTable, UndecidableError

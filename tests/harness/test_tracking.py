@@ -8,6 +8,7 @@ from sqlalchemy.exc import ProgrammingError
 
 from harness import table
 from harness.errors import UserError
+from harness.pages import belonging
 from harness.spec import Study
 from harness.tracking import LAUNCHER, PARENT, Tracker
 from harness.tracking_uri import default_uri
@@ -51,6 +52,40 @@ def test_a_launch_and_its_trials(tracker: Tracker, uri: str, trials: pd.DataFram
     launch = next(run for run in runs(uri) if run.info.run_id == parent)
     assert launch.data.tags["folklore.git_commit"] == "abc"
     assert MlflowClient(tracking_uri=uri).list_artifacts(parent)[0].path == "study.json"
+
+
+def test_a_page_and_what_it_shows_lie_together_on_their_launch(tracker: Tracker, uri: str, tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    (pages / "figures").mkdir(parents=True)
+    links = (
+        '<link href="style.css"><img src="figures/toy-a.svg"><a href="index.html#x">i</a><a href="https://x.org/y.css">y</a>'
+    )
+    for name, text in (("toy.html", links), ("style.css", ""), ("index.html", ""), ("figures/toy-a.svg", "<svg/>")):
+        (pages / name).write_text(text)
+    (pages / "figures/other.svg").write_text("")
+    (tmp_path / "secret.txt").write_text("")
+    (pages / "toy.html").write_text(links + '<a href="../secret.txt">s</a><img src="figures/gone.svg">')
+    parent = tracker.launch("laptop", {}, 3)
+    tracker.attach(parent, pages, belonging(pages / "toy.html"))
+    client = MlflowClient(tracking_uri=uri)
+    assert {each.path for each in client.list_artifacts(parent, "report")} == {
+        *("report/toy.html", "report/style.css", "report/figures")
+    }
+    assert [each.path for each in client.list_artifacts(parent, "report/figures")] == ["report/figures/toy-a.svg"]
+
+
+def test_what_people_read_first(tracker: Tracker, uri: str, study: Study) -> None:
+    parent = tracker.launch("laptop", {}, 3)
+    tracker.measure(parent, {"cpu_utilization_percentage": 12.5}, 0)
+    tracker.measure(parent, {"cpu_utilization_percentage": 13.5}, 1)
+    client = MlflowClient(tracking_uri=uri)
+    run = client.get_run(parent)
+    assert "trials to train" in run.data.tags["mlflow.note.content"]
+    history = client.get_metric_history(parent, "system/cpu_utilization_percentage")
+    assert [(each.step, each.value) for each in history] == [(0, 12.5), (1, 13.5)]
+    note = client.get_experiment_by_name("toy").tags["mlflow.note.content"]
+    assert study.question in note
+    assert "warmup.improves_best" in note
 
 
 def test_curves_have_their_steps_and_leave_out_what_is_not_finite(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:

@@ -1,0 +1,94 @@
+"""What all commands share: the application, its options, and errors as one line.
+
+Exit codes: 0 fine · 1 a run failed (packs given up, a check failed) · 2 bad input or an unusable environment ·
+130 interrupted, with everything finished kept. What takes long to import is imported where a command needs it.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.markup import escape
+
+from harness.cli import completion
+from harness.errors import UserError, one_line
+from harness.output import err
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Put claims about training neural networks to the test.\n\n"
+    "Exit codes: 0 fine, 1 a run failed, 2 bad input, 130 interrupted.",
+)
+
+StudyName = Annotated[
+    str,
+    typer.Argument(
+        metavar="STUDY",
+        help="a study's name (see `folklore list`) or a .json or .yaml file",
+        autocompletion=completion.studies,
+    ),
+]
+SomeStudy = Annotated[
+    str | None,
+    typer.Argument(metavar="[STUDY]", help="default: all studies", autocompletion=completion.studies),
+]
+ScaleName = Annotated[
+    str | None,
+    typer.Option(
+        "--scale", help="smoke, laptop, gpu or cluster; default: what fits this machine", autocompletion=completion.scales
+    ),
+]
+StoreUri = Annotated[str, typer.Option("--store", envvar="FOLKLORE_STORE", help="where results lie: a folder, s3://…, gs://…")]
+TrackingUri = Annotated[
+    str | None, typer.Option("--tracking", envvar="FOLKLORE_TRACKING", help="MLflow; default: STORE/mlflow.db")
+]
+Workers = Annotated[int | None, typer.Option("--workers", help="packs side by side; default: one a core, or one a GPU")]
+Lanes = Annotated[int | None, typer.Option("--lanes", help="most trials a pack; default: measured, or by the model's size")]
+ProgramName = Annotated[
+    str | None,
+    typer.Option("--program", help="eager, compiled, captured or 'compiled and captured'; default: measured"),
+]
+Datasets = Annotated[
+    list[str] | None, typer.Option("--data", metavar="NAME=DATASET", help="use DATASET where a study names NAME")
+]
+OwnWorkload = Annotated[
+    str | None,
+    typer.Option("--workload", metavar="MODULE:ATTRIBUTE", help="your own model, loss and data in place of the study's"),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON instead of a table")]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def command(name: str, *examples: str) -> Callable[[Command], Command]:
+    """Registers a command whose help ends with examples, each a command line and, after '#', what it does."""
+    lines = "\n\n".join(escape(f"$ {each}") for each in examples)
+
+    def register(function: Command) -> Command:
+        app.command(name, epilog=f"[bold]Examples[/bold]\n\n{lines}")(one_line_errors(function))
+        return function
+
+    return register
+
+
+def one_line_errors(command: Command) -> Command:
+    """Bad input ends in one line and exit code 2, never in a traceback."""
+
+    @wraps(command)
+    def guarded(*args: Any, **options: Any) -> Any:
+        try:
+            return command(*args, **options)
+        except (UserError, OSError) as error:  # a path or a disk that cannot be used is the user's to mend, too
+            err.print(f"error: {one_line(error)}", style="red", highlight=False, markup=False, soft_wrap=True)
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            err.print("interrupted: what is finished is kept; the same command goes on", highlight=False)
+            raise typer.Exit(INTERRUPTED) from None
+
+    return guarded  # type: ignore[return-value]

@@ -1,0 +1,78 @@
+"""From what is typed to what is meant: studies, counts, durations, datasets."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from harness.errors import UserError
+
+if TYPE_CHECKING:
+    from harness.options import Options
+    from harness.spec import Study
+
+
+def duration(option: str, text: str | None) -> float | None:
+    """'90s', '9m', '1.5h' in seconds."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
+    if found is None or not float(found[1]):
+        raise UserError(f"{option} {text}: give a time such as 90s, 9m or 2h")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def count(option: str, value: int | None) -> int | None:
+    if value is not None and value < 1:
+        raise UserError(f"{option} {value}: must be at least 1; leave it out for the default")
+    return value
+
+
+def datasets(pairs: Sequence[str] | None) -> dict[str, str]:
+    chosen = dict(pair.partition("=")[::2] for pair in pairs or ())
+    for name, dataset in chosen.items():
+        if not name or not dataset:
+            raise UserError(f"--data {name}: write it as NAME=DATASET, for example web-text=text:/data/web.txt")
+    return chosen
+
+
+def study_named(name: str, store: str) -> "Study":
+    """A study of the catalogue, from a file, or a variation that the store declares."""
+    from harness.references import named_study
+    from harness.store import Store
+
+    return named_study(Store(store), name)
+
+
+def judgeable_study(name: str, store: str) -> "Study":
+    """A study whose claims are all known: a page cannot be written of others."""
+    from harness import catalog
+
+    chosen = study_named(name, store)
+    known = catalog.register().including(chosen)
+    for judgement in chosen.judgements:
+        known.claim(judgement.claim)
+    return chosen
+
+
+def on_own_workload(study: "Study", address: str | None, options: "Options") -> "Study":
+    """The study, or its variation on a user's workload."""
+    if address is None:
+        return study
+    from harness.own.study import own_study
+
+    return own_study(study, address, options)
+
+
+def all_studies() -> "list[Study]":
+    from harness import catalog
+
+    return [catalog.load_study(name) for name in catalog.study_names()]
+
+
+def some_studies(name: str | None, store: str, scale: str | None = None) -> "list[Study]":
+    """One study, or all. scale: one that each of them must have."""
+    chosen = [study_named(name, store)] if name else all_studies()
+    if scale is not None:
+        for study in chosen:
+            study.scale(scale)
+    return chosen

@@ -1,0 +1,126 @@
+"""Commands that read what was found: verdicts, and the way back from them to the trials."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import choices, completion
+from harness.cli.base import AsJson, ScaleName, SomeStudy, StoreUri, command
+from harness.output import err, print_json, print_verdicts
+
+if TYPE_CHECKING:
+    from harness.judge import Verdict
+
+FromPublished = Annotated[bool, typer.Option("--published", help="from the published evidence, not the store")]
+
+
+@command(
+    "verdicts",
+    "folklore verdicts   # of all studies, from this store",
+    "folklore verdicts warmup --published",
+    "folklore verdicts warmup --scale laptop --json | jq '.[].verdict'",
+)
+def verdicts(
+    study: SomeStudy = None,
+    scale: ScaleName = None,
+    store: StoreUri = "results",
+    published: FromPublished = False,
+    as_json: AsJson = False,
+) -> None:
+    """Judge stored trials anew, and say in one sentence why."""
+    chosen_studies = choices.some_studies(study, store, scale)
+    from harness.ledger import Ledger
+    from harness.pages import published_sets
+    from harness.records import stored_sets
+    from harness.store import Store
+
+    found: list[Verdict] = []
+    for chosen in chosen_studies:
+        sets = published_sets(chosen) if published else stored_sets(chosen, Ledger(Store(store), chosen.name))
+        found += [verdict for each in sets if scale in (None, each.scale) for verdict in each.verdicts()]
+    print_verdicts(found, as_json)
+    if not found and not as_json:
+        err.print("no stored trials to judge: run a study first, or judge the published evidence with --published")
+
+
+@command(
+    "compare",
+    "folklore compare warmup@laptop:published warmup@laptop:stored   # did it come out again?",
+    "folklore compare warmup@laptop warmup@gpu-cuda   # two scales, on two devices",
+    "folklore compare warmup@laptop#1 warmup@laptop#2   # two versions, where the store has both",
+    "folklore compare warmup warmup_varied_0123abcd --json   # a study and a variation of it",
+)
+def compare(
+    left: Annotated[str, typer.Argument(metavar="A", help="STUDY[@SCALE[-DEVICE]][#VERSION][:stored|:published]")],
+    right: Annotated[str, typer.Argument(metavar="B", help="the same")],
+    store: StoreUri = "results",
+    as_json: AsJson = False,
+) -> None:
+    """Two sets of trials claim by claim: verdicts, estimates, 95% intervals, and whether these overlap.
+
+    A reference without a scale means the first that is judged; without a source, the store's trials, else published ones.
+    """
+    from harness.compare import compare as set_side_by_side
+    from harness.references import Reference
+    from harness.store import Store
+
+    sides = [Reference.parse(each).resolve(Store(store)) for each in (left, right)]
+    found = set_side_by_side(*sides)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    from harness.output_evidence import print_comparison
+
+    print_comparison(found)
+
+
+@command(
+    "why",
+    "folklore why warmup.widens",
+    "folklore why warmup.widens --published --trials   # every digest it rests on",
+    "folklore why my.claim --study my-study.yaml --scale laptop --json",
+)
+def why(
+    claim: Annotated[str, typer.Argument(metavar="CLAIM", help="a claim's id", autocompletion=completion.claims)],
+    study: Annotated[
+        str | None,
+        typer.Option("--study", help="judged by this study alone; default: by any", autocompletion=completion.studies),
+    ] = None,
+    scale: ScaleName = None,
+    store: StoreUri = "results",
+    published: FromPublished = False,
+    every_trial: Annotated[bool, typer.Option("--trials", help="print every trial's digest")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """From a verdict back to its trials: the claim, its criteria, estimates, single seeds, how firm it is, and digests."""
+    studies = choices.some_studies(study, store)
+    from harness.provenance import explain
+    from harness.references import PUBLISHED
+    from harness.store import Store
+
+    found = explain(Store(store), claim, studies, scale, source=PUBLISHED if published else None)
+    if as_json:
+        print_json([each.to_dict() for each in found])
+        return
+    from harness.output_evidence import print_explanations
+
+    print_explanations(found, every_trial)
+
+
+@command("show", "folklore show 3f9a0c   # the beginning of a digest is enough", "folklore show 3f9a0c --json | jq .curves")
+def show(
+    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="a trial's digest, or as much of it as is its own")],
+    store: StoreUri = "results",
+    as_json: AsJson = False,
+) -> None:
+    """One trial: configuration, outcome, losses, curves, machine. From this store, else from the published evidence."""
+    from harness.provenance import find_trial, trial_facts
+    from harness.store import Store
+
+    facts = trial_facts(find_trial(Store(store), trial.strip().lower()))
+    if as_json:
+        print_json(facts)
+        return
+    from harness.output_evidence import print_trial
+
+    print_trial(facts)

@@ -1,0 +1,92 @@
+"""Commands around the machine and the installation."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from harness.cli import completion
+from harness.cli.base import FAILED, AsJson, StoreUri, TrackingUri, command
+from harness.errors import unknown
+from harness.options import Options
+from harness.output import out, print_json, print_rows
+
+
+@command(
+    "mlflow",
+    "folklore mlflow   # then open http://127.0.0.1:5000",
+    "folklore mlflow --host 0.0.0.0 --auth   # for others, with accounts",
+)
+def browse(
+    store: StoreUri = "results",
+    tracking: TrackingUri = None,
+    host: Annotated[str, typer.Option("--host", help="where others reach it only with --auth")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=1, max=65535)] = 5000,
+    auth: Annotated[bool, typer.Option("--auth", help="ask for accounts (MLflow's basic-auth)")] = False,
+) -> None:
+    """Browse the runs in MLflow, on this machine only unless it asks for accounts."""
+    from harness.mlflow_server import serve
+
+    serve(Options(store, tracking), host, port, auth)
+
+
+@command("deploy", "folklore deploy slurm > slurm.sh", "folklore deploy kuberay > folklore.yaml")
+def deploy(where: Annotated[str, typer.Argument(help="kuberay, slurm or ray-up", autocompletion=completion.places)]) -> None:
+    """Print a ready file that starts a study on a cluster: folklore deploy slurm > slurm.sh."""
+    known = completion.deployments()
+    if where not in known:
+        raise unknown("place to deploy to", where, known)
+    sys.stdout.write(known[where].read_text(encoding="utf-8"))
+
+
+@command("bundle", "folklore bundle   # into folklore-bundle", "folklore bundle /media/stick/folklore --extras s3")
+def bundle(
+    folder: Annotated[str, typer.Argument(help="where to put it; a new or empty folder")] = "folklore-bundle",
+    extras: Annotated[str, typer.Option("--extras", help="s3, postgresql, dev")] = "s3,postgresql",
+) -> None:
+    """Gather everything an installation without internet needs: wheels of this project and of all it depends on."""
+    from harness.bundle import make_bundle
+
+    count, size = make_bundle(Path(folder), extras)
+    out.print(
+        f"{count} files, {size / 2**20:.0f} MiB in {folder}; there: sh {folder}/install.sh", highlight=False, soft_wrap=True
+    )
+
+
+@command(
+    "schema",
+    "folklore schema > study.schema.json   # for an editor",
+    "folklore schema events   # what folklore run --json says",
+    "folklore schema trials   # columns and units of the trials table",
+)
+def schema(
+    what: Annotated[str, typer.Argument(metavar="[WHAT]", help="study, events or trials")] = "study",
+) -> None:
+    """The JSON Schema of a study, for editors and for studies in JSON or YAML; or what events and trials hold, with units."""
+    from harness import events, table
+    from harness.spec import Study
+
+    schemas: dict[str, Callable[[], Any]] = {
+        "study": Study.model_json_schema,
+        "events": lambda: {kind: dict(fields) for kind, fields in events.EVENTS.items()},
+        "trials": lambda: [{"column": c.name, "unit": c.unit, "description": c.description} for c in table.COLUMNS],
+    }
+    if what not in schemas:
+        raise unknown("schema", what, schemas)
+    print_json(schemas[what]())
+
+
+@command("doctor", "folklore doctor", "folklore doctor --store s3://bucket/folklore --tracking http://mlflow:5000")
+def doctor(store: StoreUri = "results", tracking: TrackingUri = None, as_json: AsJson = False) -> None:
+    """Check versions, devices, memory, store and MLflow, and say how to mend what is wrong."""
+    from harness.doctor import examine
+
+    checks = list(examine(Options(store, tracking)))
+    print_rows(
+        [{"check": c.name, "ok": "yes" if c.ok else "NO", "found": c.found, "mend": "" if c.ok else c.mend} for c in checks],
+        as_json,
+    )
+    if not all(check.ok for check in checks):
+        raise typer.Exit(FAILED)

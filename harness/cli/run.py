@@ -1,0 +1,205 @@
+"""Commands that come before training, and the one that trains."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import choices, completion
+from harness.cli.base import (
+    AsJson,
+    Datasets,
+    Lanes,
+    OwnWorkload,
+    ProgramName,
+    ScaleName,
+    StoreUri,
+    StudyName,
+    TrackingUri,
+    Workers,
+    command,
+)
+from harness.errors import UserError, one_line
+from harness.options import Options
+from harness.output import out, print_plan, print_rows
+
+if TYPE_CHECKING:
+    from harness.events import Events
+    from harness.launch import UntilDecided
+    from harness.spec import Study
+
+
+@command("list", "folklore list", "folklore list --json   # for scripts")
+def list_studies(as_json: AsJson = False) -> None:
+    """The studies, their scales, and how many claims of the register each judges."""
+    from harness import catalog
+
+    claims = catalog.register().claims
+    rows = []
+    for name in catalog.study_names():
+        study = catalog.load_study(name)
+        filed = sum(claim.study == name for claim in claims)
+        rows.append(
+            {
+                "study": name,
+                "judges": len(study.judgements),
+                "registered": filed,
+                "scales": list(study.scales),
+                "question": study.question,
+            }
+        )
+    studied = {row["study"] for row in rows}
+    unstudied = [claim for claim in claims if claim.study not in studied]
+    print_rows(rows, as_json)
+    if not as_json:
+        out.print(
+            f"{len(claims)} claims registered; {len(unstudied)} of them belong to studies not written yet", highlight=False
+        )
+
+
+@command(
+    "plan",
+    "folklore plan warmup   # at the scale that fits this machine",
+    "folklore plan warmup --scale gpu --json   # a GPU's plan, for scripts",
+    "folklore plan my-study.yaml --scale cluster --data web-text=text:/data/web",
+)
+def plan(
+    study: StudyName,
+    scale: ScaleName = None,
+    store: StoreUri = "results",
+    workers: Workers = None,
+    lanes: Lanes = None,
+    program: ProgramName = None,
+    data: Datasets = None,
+    workload: OwnWorkload = None,
+    as_json: AsJson = False,
+) -> None:
+    """Trials, packs, an estimate of time and memory, and which effects its seeds can resolve. Trains nothing."""
+    options = Options(
+        store, None, None, choices.count("--workers", workers), choices.count("--lanes", lanes), program, choices.datasets(data)
+    )
+    chosen = choices.on_own_workload(choices.judgeable_study(study, store), workload, options)
+    from harness.launch import plan_facts, power_facts
+    from harness.ledger import Ledger
+    from harness.prepare import default_scale, prepare
+    from harness.store import Store
+
+    ready = prepare(chosen, scale or default_scale(chosen), options, Ledger(Store(store), chosen.name), only_plan=True)
+    print_plan(plan_facts(ready), power_facts(ready), as_json)
+
+
+@command(
+    "run",
+    "folklore run warmup   # at the scale that fits this machine",
+    "folklore run --all --budget 9m   # all studies; stops in time and goes on later",
+    "folklore run warmup --scale smoke --set peak_lr=0.004,0.016 --seeds 1 --only none   # a quick variation",
+    "folklore run warmup --workload my_module:workload   # your own model, loss and data",
+    "folklore run warmup --until-decided --most-seeds 28",
+    "folklore run warmup --scale cluster --address head:6379 --store s3://bucket/folklore",
+    "folklore run warmup --json | jq -r .event   # one JSON object a line; see folklore schema events",
+)
+def run(
+    study: Annotated[
+        str | None,
+        typer.Argument(metavar="[STUDY]", help="a study's name or a .json or .yaml file", autocompletion=completion.studies),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="all studies, most claims for the time first")] = False,
+    budget: Annotated[
+        str | None, typer.Option("--budget", metavar="TIME", help="stop training after 90s, 9m or 2h; the same command goes on")
+    ] = None,
+    until_decided: Annotated[
+        bool, typer.Option("--until-decided", help="add seeds, by looks fixed beforehand, until claims are decided")
+    ] = False,
+    most_seeds: Annotated[
+        int | None, typer.Option("--most-seeds", help="where --until-decided ends; default: four times the study's own")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE[,VALUE…]",
+            help="a variation: the values of a factor, or another field for all arms",
+            autocompletion=completion.settings,
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", help="a variation: so many seeds; fewer than 5 are not judged")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="ARM", help="a variation: keep this arm (repeat)", autocompletion=completion.arms),
+    ] = None,
+    scale: ScaleName = None,
+    store: StoreUri = "results",
+    tracking: TrackingUri = None,
+    address: Annotated[str | None, typer.Option("--address", help="a Ray cluster; default: this machine")] = None,
+    workers: Workers = None,
+    lanes: Lanes = None,
+    program: ProgramName = None,
+    data: Datasets = None,
+    workload: OwnWorkload = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="events, one JSON object a line (folklore schema events); all else to stderr")
+    ] = False,
+) -> None:
+    """Train what is missing, judge, and write the page. Finished packs are never trained again.
+
+    With --set, --seeds, --only or --workload it runs a variation: a study of its own name and ledger, which says what differs
+    from the declared one and never counts as it.
+    """
+    with _events(as_json) as events:
+        chosen, until_decided_at = _chosen(study, every, store), _until_decided(until_decided, most_seeds)
+        seconds = choices.duration("--budget", budget)
+        deadline = None if seconds is None else time.time() + seconds
+        widths = choices.count("--workers", workers), choices.count("--lanes", lanes)
+        options = Options(store, tracking, address, *widths, program, choices.datasets(data))
+        from harness.launch import launch, varied
+        from harness.variation import Changes
+
+        changes = Changes.parse(settings or (), choices.count("--seeds", seeds), only or ())
+        if changes and (every or until_decided):
+            raise UserError("--set, --seeds and --only vary one study, judged once: leave --all and --until-decided out")
+        if workload is not None:
+            if changes or study is None:
+                raise UserError("--workload takes the place of one study's: name it, and leave --set, --seeds and --only out")
+            chosen = [choices.on_own_workload(chosen[0], workload, options)]
+        if changes:
+            variation, scale = varied(chosen[0], scale, changes, options)
+            chosen = [variation]
+        code = launch(chosen, scale, options, deadline, until_decided_at, events)
+    if code:
+        raise typer.Exit(code)
+
+
+def _chosen(study: str | None, every: bool, store: str) -> "list[Study]":
+    if (study is None) != every:
+        raise UserError("name one study, or give --all")
+    return [choices.judgeable_study(study, store)] if study else choices.all_studies()
+
+
+def _until_decided(wanted: bool, most_seeds: int | None) -> "UntilDecided | None":
+    if most_seeds is not None and not wanted:
+        raise UserError("--most-seeds says where --until-decided ends: give both, or neither")
+    from harness.launch import UntilDecided
+
+    return UntilDecided(choices.count("--most-seeds", most_seeds)) if wanted else None
+
+
+@contextmanager
+def _events(as_json: bool) -> "Iterator[Events]":
+    """Where events go: with --json standard output is theirs alone, and an error is one of them."""
+    from harness.events import JsonLines, Silent
+
+    if not as_json:
+        yield Silent()
+        return
+    events = JsonLines(sys.stdout)
+    with redirect_stdout(sys.stderr):
+        try:
+            yield events
+        except (UserError, OSError) as error:
+            events.emit("failed", error=one_line(error))
+            raise

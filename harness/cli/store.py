@@ -1,0 +1,76 @@
+"""Commands that bring pages, MLflow and the published evidence up to what is stored."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli import choices
+from harness.cli.base import ScaleName, SomeStudy, StoreUri, TrackingUri, command
+from harness.errors import UserError
+from harness.options import Options
+from harness.output import out
+
+
+@command("report", "folklore report", "folklore report --store s3://bucket/folklore --output public   # a folder to serve")
+def report(
+    store: StoreUri = "results", output: Annotated[str | None, typer.Option("--output", help="default: STORE/pages")] = None
+) -> None:
+    """Write all pages again from stored and published trials. Trains nothing."""
+    from harness.pages import write_pages
+    from harness.store import Store
+    from harness.variation import stored_variations
+
+    files = Store(store)
+    folder, _ = write_pages(files, [*choices.all_studies(), *stored_variations(files)], Path(output) if output else None)
+    out.print(f"pages: {folder / 'index.html'}", highlight=False, soft_wrap=True)
+
+
+@command("sync", "folklore sync   # all studies", "folklore sync warmup --tracking http://mlflow:5000 --all")
+def sync_mlflow(
+    study: SomeStudy = None,
+    store: StoreUri = "results",
+    tracking: TrackingUri = None,
+    everything: Annotated[bool, typer.Option("--all", help="look at every pack, also those marked as there")] = False,
+) -> None:
+    """Bring MLflow up to the ledger: whatever it lacks is written, what it has is left alone."""
+    chosen_studies = choices.some_studies(study, store)
+    from harness.lease import leases
+    from harness.ledger import Ledger
+    from harness.prepare import sync
+    from harness.store import Store
+
+    files = Store(store)
+    for chosen in chosen_studies:
+        with leases(files, [chosen.name]):
+            count = sync(chosen, Options(store, tracking), Ledger(files, chosen.name), everything)
+        out.print(f"{chosen.name}: {count} packs brought to MLflow", highlight=False)
+
+
+@command("publish", "folklore publish warmup --scale laptop", "folklore publish   # judge what is published anew")
+def publish(study: SomeStudy = None, scale: ScaleName = None, store: StoreUri = "results") -> None:
+    """Copy a scale's trials into the published evidence, from which the pages are built without training.
+
+    Without a study what is published is judged anew.
+    """
+    from harness import catalog
+    from harness.ledger import Ledger
+    from harness.prepare import default_scale
+    from harness.records import stored_sets
+    from harness.store import Store
+    from harness.variation import is_variation
+
+    evidence, judged = catalog.extension("evidence"), catalog.extension("judged")
+    if study is None:
+        out.print(f"published: {judged.publish_verdicts(choices.all_studies())}", highlight=False, soft_wrap=True)
+        return
+    if is_variation(study):
+        raise UserError(f"'{study}' is a variation, and evidence is of declared studies: declare one of its own in a file")
+    chosen = catalog.load_study(study)
+    wanted = scale or default_scale(chosen)
+    sets = [each for each in stored_sets(chosen, Ledger(Store(store), chosen.name)) if each.scale == wanted]
+    if not sets:
+        raise UserError(f"study '{chosen.name}' has no stored trials at scale '{wanted}': run it first")
+    for each in sets:
+        out.print(f"published: {evidence.publish(each)}", highlight=False, soft_wrap=True)
+    judged.publish_verdicts([chosen])

@@ -1,0 +1,100 @@
+"""What a run tells machines: with --json one object a line on standard output, everything for people on standard error.
+
+Every event has `event`, its kind, and `time`, in seconds since 1970. EVENTS documents the other fields and their units; what
+is not documented cannot be emitted. None stands for what is not known.
+"""
+
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TextIO
+
+# kind -> field -> what it is, with its unit
+EVENTS: Mapping[str, Mapping[str, str]] = {
+    "planned": {
+        "study": "name",
+        "version": "of the study",
+        "study_hash": "of its declaration",
+        "scale": "name",
+        "device": "number and name of what it trains on",
+        "seeds": "number",
+        "trials": "all of the plan",
+        "trials_left": "not in the ledger yet",
+        "packs_left": "about so many",
+        "workers": "packs side by side",
+        "seconds": "expected time of training, s",
+        "departures": "of a variation: what differs from the declared study, in words; else an empty list",
+    },
+    "started": {"trials": "known to be trained", "packs": "known to be trained"},
+    "progress": {
+        "trials": "known to be trained; a search adds to them",
+        "trials_done": "counting the share done of packs in flight",
+        "packs": "known to be trained",
+        "packs_done": "finished",
+        "packs_given_up": "after their last failure",
+        "trials_a_minute": "1/min, since the first report",
+        "seconds_left": "s, at the rate so far",
+        "diverged": "trials, as far as known",
+        "best_loss": "lowest recent training loss of a finished pack, nats; of one study alone",
+        "best_arm": "the arm it belongs to",
+        "gpu_memory_bytes": "peak of any pack on a GPU, bytes",
+    },
+    "pack_finished": {"pack": "key", "trials": "in it", "diverged": "trials of it"},
+    "pack_failed": {"pack": "key", "trials": "in it", "error": "one line"},
+    "message": {"text": "what a worker or the run would tell a person, one line"},
+    "verdict": {
+        "study": "name",
+        "claim": "id",
+        "scale": "name",
+        "device": "cpu or cuda",
+        "verdict": "supported, refuted, inconclusive, out of regime or invalid",
+        "estimate": "of the deciding criterion, in `unit`",
+        "low": "lower end of its 95% interval, in `unit`",
+        "high": "upper end, in `unit`",
+        "unit": "of the estimate; 'relative' is a share, '' has none",
+        "seeds": "behind the estimate",
+        "trials": "behind the verdicts of this scale",
+        "reason": "one sentence",
+        "variation": "whether it is of a variation, and so none of the declared study",
+    },
+    "page": {"path": "file"},
+    "failed": {"error": "one line: why the run could not start or go on"},
+    "finished": {
+        "exit_code": "0 fine, 1 trials given up, 130 interrupted",
+        "trained": "trials",
+        "given_up": "trials",
+        "interrupted": "whether something is left to train",
+        "not_in_mlflow": "packs",
+        "seconds": "since the start, s",
+    },
+}
+
+
+class Events(Protocol):
+    def emit(self, event: str, **fields: Any) -> None: ...
+
+
+class Silent:
+    """For people: nothing."""
+
+    def emit(self, event: str, **fields: Any) -> None:
+        pass
+
+
+class JsonLines:
+    """Writes one JSON object a line, and each at once."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.time):
+        self.stream, self.clock = stream, clock
+
+    def emit(self, event: str, **fields: Any) -> None:
+        assert fields.keys() == EVENTS[event].keys(), f"event {event}: {sorted(fields.keys() ^ EVENTS[event].keys())}"
+        line = {"event": event, "time": round(self.clock(), 3), **{name: _plain(value) for name, value in fields.items()}}
+        self.stream.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
+        self.stream.flush()
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no nan and no infinity: none."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

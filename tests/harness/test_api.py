@@ -1,0 +1,164 @@
+"""The Python interface: the command's results as objects, documented column by column."""
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import harness
+from harness import columns, curves, load_study, run, table, trials, verdicts
+from harness.errors import UserError
+from harness.ledger import Ledger
+from harness.spec import Study
+from harness.store import Store
+from tests.harness.helpers import bowl, planned, result, rows
+
+
+@pytest.fixture
+def store(study: Study, tmp_path: Path) -> str:
+    """A store with all trials of the toy study, one of them diverged."""
+
+    def outcome(trial):
+        if trial.arm == "none" and trial.seed == 0 and trial.configuration.training.peak_lr > 2.0**-6:
+            return result(float("nan"), divergence_step=3)
+        loss = bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0, noise=0.001)
+        return result(loss, step=[5.0, 10.0], train_loss=[3.0, 2.0], lr=[0.1, 0.2])
+
+    for pack in planned(study).packs:
+        Ledger(Store(str(tmp_path)), study.name).write(pack.key, rows(study, pack.trials, outcome, pack.key))
+    return str(tmp_path)
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    heavy = "{'torch', 'pandas', 'ray', 'mlflow', 'pydantic'}"
+    code = f"import harness, json, sys; assert not {heavy} & set(sys.modules); print(json.dumps(dir(harness)))"
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
+    assert set(harness.__all__) <= set(json.loads(done.stdout))
+
+
+def test_the_names_are_functions_whatever_was_imported_before() -> None:
+    code = "import harness.launch, harness.campaign; from harness import run, trials, verdicts; run.__code__, trials.__code__"
+    subprocess.run((sys.executable, "-c", code), check=True)
+    with pytest.raises(AttributeError, match="no attribute 'trails'"):
+        harness.trails  # noqa: B018
+
+
+def test_trials_are_tidy_and_every_column_is_documented(study: Study, store: str) -> None:
+    found = trials(study, "laptop", store)
+    assert len(found) == found["digest"].nunique() == 50
+    assert set(found["source"]) == {"this store"}
+    assert not any(name.startswith("curve_") for name in found)
+    for name in found:
+        about = found.attrs["columns"][name]
+        assert about["description"], name
+        assert not any(isinstance(value, list | dict | np.ndarray) for value in found[name]), f"{name} holds more than a value"
+    assert found.attrs["columns"]["test_loss"]["unit"] == "nats"
+    assert found["peak_lr"].nunique() == 5
+
+
+def test_every_stored_column_is_documented() -> None:
+    assert list(columns().index[: len(table.SCHEMA)]) == table.SCHEMA.names
+    assert columns()["description"].str.len().min() > 4
+    assert {"nats", "s", "bytes"} <= set(columns()["unit"])
+    assert "peak_lr" in columns("decay").index
+
+
+def test_curves_are_long_and_belong_to_their_steps(study: Study, store: str) -> None:
+    found = curves(study, "train_loss", "laptop", store)
+    assert found[["step", "value"]].drop_duplicates().to_numpy().tolist()[:2] == [[5.0, 3.0], [10.0, 2.0]]
+    assert found.attrs["columns"]["value"]["unit"] == "nats"
+    assert found["digest"].nunique() == 50
+    with pytest.raises(UserError, match="did you mean 'train_loss'"):
+        curves(study, "trainloss", "laptop", store)
+
+
+def test_verdicts_are_those_of_the_command_and_show_as_a_table(study: Study, store: str) -> None:
+    found = verdicts(study, "laptop", store)
+    (verdict,) = found
+    assert (verdict.claim, verdict.verdict) == ("warmup.improves_best", "supported")
+    assert found.of("warmup.improves_best") == [verdict]
+    frame = found.frame()
+    assert frame.loc[0, ["verdict", "unit", "seeds"]].tolist() == ["supported", "relative", 5]
+    assert found._repr_html_().count("<tr") == 2
+    with pytest.raises(UserError, match=r"did you mean 'warmup\.improves_best'"):
+        found.of("warmup.improves")
+
+
+def test_what_a_study_says_is_escaped_where_it_is_shown(study: Study, store: str) -> None:
+    shown = study._repr_markdown_()
+    assert "\\<b\\>it" in shown
+    assert "| `none` | no \\<warmup\\> |" in shown
+    found = verdicts(study, "laptop", store)
+    found[0] = type(found[0])(**{**vars(found[0]), "reason": "<script>alert(1)</script>"})
+    assert "<script>" not in found._repr_html_()
+
+
+def test_published_trials_stand_in_where_the_store_has_none(tmp_path: Path) -> None:
+    found = trials("warmup", "laptop", str(tmp_path))
+    assert set(found["source"]) == {"published"}
+    assert len(found) > 500
+    assert trials("warmup", "laptop", str(tmp_path), source="stored").empty
+    assert len(verdicts("warmup", "laptop", str(tmp_path), source="published")) == len(load_study("warmup").judgements)
+
+
+def test_a_frame_without_rows_has_its_columns_all_the_same(study: Study, tmp_path: Path) -> None:
+    assert {"digest", "test_loss", "source"} <= set(trials(study, store=str(tmp_path)))
+    assert {"step", "value"} <= set(curves(study, store=str(tmp_path)))
+    assert verdicts(study, store=str(tmp_path)).frame().empty
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"study": "warmpu"}, "did you mean 'warmup'"),
+        ({"study": "warmup", "scale": "labtop"}, "did you mean 'laptop'"),
+        ({"study": "warmup", "device": "cdua"}, "did you mean 'cuda'"),
+        ({"study": "warmup", "source": "publish"}, "did you mean 'published'"),
+    ],
+)
+def test_what_is_not_there(arguments: dict[str, str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=message):
+        trials(**arguments, store=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"workers": 0}, "workers = 0: must be at least 1"),
+        ({"settings": {"peek_lr": 0.1}}, "did you mean 'peak_lr'"),
+        ({"only": ["haf"]}, "did you mean 'half'"),
+        ({"scale": "labtop"}, "did you mean 'laptop'"),
+    ],
+)
+def test_a_run_that_cannot_be(study: Study, tmp_path: Path, arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        run(study, **{"scale": "smoke", **arguments}, store=str(tmp_path))
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_a_run_is_refused_where_ray_cannot_be_ours(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Running:
+        @staticmethod
+        def is_initialized() -> bool:
+            return True
+
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "ray", Running)
+        with pytest.raises(UserError, match="has a Ray running already"):
+            run(study, "smoke", str(tmp_path))
+    refused: list[BaseException] = []
+
+    def elsewhere() -> None:
+        try:
+            run(study, "smoke", str(tmp_path))
+        except UserError as error:
+            refused.append(error)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert "from the main thread" in str(refused[0])

@@ -1,0 +1,33 @@
+"""Executes the example notebook; `python -m tests.reports.example_notebook` (make notebook) keeps what it shows."""
+
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+NOTEBOOK = Path(__file__).parents[2] / "reports" / "example.ipynb"
+SECONDS_A_CELL = 280
+
+
+def committed() -> nbformat.NotebookNode:
+    return nbformat.read(NOTEBOOK, as_version=4)
+
+
+def executed(folder: Path) -> nbformat.NotebookNode:
+    """The notebook run from its first cell to its last in a folder. Raises CellExecutionError where a cell does."""
+    book = committed()
+    client = NotebookClient(
+        book,
+        timeout=SECONDS_A_CELL,
+        kernel_name="python3",
+        record_timing=False,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    client.execute()
+    book.metadata["language_info"] = {"name": "python"}  # without the version it ran on
+    return book
+
+
+if __name__ == "__main__":
+    nbformat.write(executed(NOTEBOOK.parent), NOTEBOOK)
+    print(f"written: {NOTEBOOK}")
