@@ -8,7 +8,9 @@ from markupsafe import Markup, escape
 from harness.judge import Finding, spell
 from harness.spec import Criterion
 
-WIDTH, HEIGHT, MARGIN = 640, 74, 24
+WIDTH, HEIGHT, MARGIN = 640, 80, 24
+# Of the labels of edges.
+LABEL_WIDTH, LABEL_HEIGHT = 60, 14
 BAND_TOP, BAND_HEIGHT, ROW_HEIGHT = 26, 18, 18
 
 
@@ -30,9 +32,14 @@ def strip(criterion: Criterion, finding: Finding, published: Finding | None = No
                 f'<rect class="{name}" x="{left:.1f}" y="{BAND_TOP}" {size}/>'
                 f'<text x="{(left + right) / 2:.1f}" y="{BAND_TOP - 8}" text-anchor="middle">{name}</text>'
             )
+    taken, lower = -math.inf, False
     for edge in edges:
+        at = position(edge)
+        # Labels that would lie on each other stand one below the other.
+        lower = at - taken < LABEL_WIDTH and not lower
+        taken = at
         parts.append(
-            f'<text x="{position(edge):.1f}" y="{BAND_TOP + deep + 16}" text-anchor="middle">'
+            f'<text x="{at:.1f}" y="{BAND_TOP + deep + 16 + (LABEL_HEIGHT if lower else 0)}" text-anchor="middle">'
             f"{escape(spell(edge, criterion.unit))}</text>"
         )
     for row, each in enumerate(seen):

@@ -12,7 +12,7 @@ from harness.catalog import Register
 from harness.declaration import changed_since
 from harness.judge import region, report
 from harness.own.finding import address_of
-from harness.records import RecordSet
+from harness.records import HERE, RecordSet
 from harness.spec import (
     CriticalBatch,
     CureRate,
@@ -54,6 +54,8 @@ CURVES = (
 # What a page says about the machine, in this order; the rest of the environment follows.
 MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch", "git_commit")
 
+# Where `make mlflow` shows a store's runs.
+MLFLOW = "http://127.0.0.1:5000/"
 # As browsers take it.
 PIXELS_AN_INCH = 96
 
@@ -146,6 +148,7 @@ def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]
         "trials": [_trial(row, records.study, factors, list(files)) for row in trials.to_dict("records")],
         "curve_files": list(files.values()),
         "factors": factors,
+        "mlflow": MLFLOW if records.source == HERE else None,
         "command": _command(records.study, records.scale),
     }
 
