@@ -105,8 +105,16 @@
           chart.setAttribute("role", "figure");
           chart.setAttribute("aria-label", image.alt);
           image.after(chart);
-          const found = await content(figure.dataset.chart);
-          await draw(chart, found.data, found.layout);
+          try {
+            const found = await content(figure.dataset.chart);
+            await draw(chart, found.data, found.layout);
+          } catch {
+            // A page that was sent on by itself, without the folders beside it.
+            chart.remove();
+            button.disabled = true;
+            button.textContent = "What this figure is drawn from does not lie beside this page";
+            return;
+          }
         }
         image.hidden = !showing;
         chart.hidden = showing;
@@ -193,7 +201,12 @@
       const cells = [...row.cells].map((cell) => cell.textContent.trim());
       const digest = cells[cells.length - 1];
       if (event.target.checked) {
-        const found = await content(files[row.dataset.c]);
+        const found = await content(files[row.dataset.c]).catch(() => null);
+        if (!found) {
+          event.target.disabled = true;
+          event.target.closest("td").append(" not beside this page");
+          return;
+        }
         // The library takes some HTML in names.
         const name = cells.slice(1, -5).join(" · ").replaceAll("&", "&amp;").replaceAll("<", "&lt;");
         chosen.set(digest, { name: `${name} (${digest.slice(0, 6)})`, steps: found.steps, curves: found.trials[digest] });

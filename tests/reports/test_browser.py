@@ -160,6 +160,22 @@ def test_trials_sort_and_show_their_curves(browser: Browser, folder: Path) -> No
     visit.close()
 
 
+def test_a_page_that_was_sent_on_alone_says_what_it_lacks(browser: Browser, folder: Path) -> None:
+    for name in ("figures/toy-laptop-cpu-lr.js", "curves/toy-laptop-cpu-0.js", "curves/toy-laptop-cpu-1.js"):
+        (folder / name).unlink()
+    visit = Visit(browser, folder)
+    page = visit.open("toy.html")
+    explore = page.locator("figure[data-chart$='lr.js'] button.explore")
+    explore.click()
+    expect(explore).to_contain_text("does not lie beside this page")
+    expect(page.locator("figure[data-chart$='lr.js'] img")).to_be_visible()
+    page.locator("details.trials summary").click()
+    page.locator("table.trials tbody input").first.click()
+    expect(page.locator("table.trials tbody td").first).to_contain_text("not beside this page")
+    visit.complaints = [told for told in visit.complaints if "ERR_FILE_NOT_FOUND" not in told]
+    visit.close()
+
+
 def test_they_read_without_scripts(browser: Browser, folder: Path) -> None:
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto(f"file://{folder}/toy.html")
