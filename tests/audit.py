@@ -7,13 +7,15 @@ import json
 import re
 import subprocess
 import sys
-from importlib.metadata import distributions
+from importlib.metadata import distributions, requires, version
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 CONSTRAINTS = Path(__file__).parents[1] / "constraints.txt"
 # Which torch is installed is the user's choice (a GPU's or a CPU's), and with it come others; these came with Python.
 UNPINNED = re.compile(r"torch|triton|nvidia-.*|cuda-.*|pip|setuptools|folklore")
-# The tests use mup's tables of widths and nothing that needs torchvision.
+# The tests use what of mup needs no torchvision.
 KNOWN_MISFITS = ("mup 1.0.0 requires torchvision",)
 AUDIT_SECONDS = 120.0
 
@@ -35,23 +37,41 @@ def pins() -> dict[str, str]:
     return found
 
 
+def needed() -> set[str]:
+    """Whatever of the installed packages this project needs, directly or not, but for torch and what torch brings."""
+    installed = {canonical(each.metadata["Name"]) for each in distributions()}
+    waiting, seen = ["folklore"], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name not in installed:
+            continue
+        seen.add(name)
+        for line in requires(name) or []:
+            needs = Requirement(line)
+            extra = "dev" if name == "folklore" else ""
+            if needs.marker is None or needs.marker.evaluate({"extra": extra}):
+                waiting.append(canonical(needs.name))
+    brought = {canonical(Requirement(line).name) for line in requires("torch") or []}
+    return {name for name in seen - brought if not UNPINNED.fullmatch(name)}
+
+
 def unpinned() -> list[str]:
-    """What is installed in this environment otherwise than pinned, or without a pin; what the machine lends it is its own."""
+    """What is installed otherwise than pinned, or without a pin: a release that was never looked at could be anybody's."""
     pinned = pins()
-    own = [each for each in distributions() if Path(str(each.locate_file(""))).is_relative_to(sys.prefix)]
-    installed = {canonical(each.metadata["Name"]): each.version for each in own}
-    wrong = []
-    for name, version in sorted(installed.items()):
-        if not UNPINNED.fullmatch(name) and pinned.get(name) != version:
-            wrong.append(f"{name} {version} is installed, constraints.txt has {pinned.get(name, 'no pin of it')}")
-    return wrong
+    installed = {name: version(name) for name in sorted(needed())}
+    return [
+        f"{name} {there} is installed, constraints.txt has {pinned.get(name, 'no pin of it')}"
+        for name, there in installed.items()
+        if pinned.get(name) != there
+    ]
 
 
 def misfits() -> list[str]:
     """What pip says of dependencies that are missing or of a version that another does not take."""
     told = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True)
     lines = told.stdout.strip().splitlines() if told.returncode else []
-    return [line for line in lines if not line.startswith(KNOWN_MISFITS)]
+    ours = needed()
+    return [line for line in lines if canonical(line.split()[0]) in ours and not line.startswith(KNOWN_MISFITS)]
 
 
 def vulnerabilities() -> tuple[list[str], int]:

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import distributions, requires
 from pathlib import Path
 
 import pytest
@@ -105,36 +104,6 @@ def test_nothing_is_written_outside_a_store(tmp_path: Path, name: str) -> None:
         with pytest.raises(ValueError, match="outside"):
             act()
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
-def test_what_is_installed_is_what_was_pinned() -> None:
-    """Of all that this project needs, directly or not, an unpinned release could be anybody's."""
-    pinned = {canonicalize_name(line.partition("==")[0]) for line in (ROOT / "constraints.txt").read_text().splitlines()}
-    installed = {canonicalize_name(each.metadata["Name"]): each.version for each in distributions()}
-    unpinned, waiting, seen = [], ["folklore"], set()
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        for line in requires(name) or []:
-            needed = Requirement(line)
-            if needed.marker is not None and not needed.marker.evaluate({"extra": "dev" if name == "folklore" else ""}):
-                continue
-            found = canonicalize_name(needed.name)
-            if found not in installed or found == "folklore":
-                continue
-            if found not in pinned and not found.startswith(("torch", "nvidia", "triton", "cuda")):
-                unpinned.append(found)
-            waiting.append(found)
-    # torch is the user's choice (README), and brings its own.
-    brought_by_torch = {canonicalize_name(Requirement(line).name) for line in requires("torch") or []}
-    assert not set(unpinned) - brought_by_torch, sorted(set(unpinned) - brought_by_torch)
-
-
-def test_constraints_name_no_place_to_fetch_from() -> None:
-    lines = (ROOT / "constraints.txt").read_text().splitlines()
-    assert all(line.partition("==")[2] and "://" not in line and not line.startswith("-") for line in lines if line.strip())
 
 
 def test_every_import_is_declared() -> None:
