@@ -168,7 +168,7 @@ def run(
         if value is not None and value < 1:
             raise UserError(f"{name} = {value}: must be at least 1; leave it out for the default")
     options = Options(where, tracking, address, workers, lanes, program, dict(datasets or {}))
-    chosen = _study(study, where)
+    chosen = catalog.judgeable(_study(study, where))
 
     def values(given: Any) -> Values:
         several: Sequence[Value] = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
@@ -212,6 +212,8 @@ def _plain(found: pd.DataFrame) -> list[str]:
 def _factors(study: Study) -> list[str]:
     searched = [study.search.factor] if study.search else []
     declared = [study.factors, *(arm.factors for arm in study.arms.values())]
+    for scale in study.scales.values():
+        declared += [scale.factors, *scale.arm_factors.values()]
     return list(dict.fromkeys([*(name for each in declared for name in each), *searched]))
 
 
@@ -225,5 +227,7 @@ def _factor(name: str) -> table.Column:
 
 def _described(found: pd.DataFrame, study: Study) -> pd.DataFrame:
     about = columns(study).to_dict("index")
+    # A factor of another version, whose trials lie in the same ledger.
+    found = found.drop(columns=[name for name in found if name not in about and found[name].isna().all()])
     found.attrs["columns"] = {str(name): dict(about[name]) for name in found.columns}
     return found

@@ -36,9 +36,13 @@ class Register:
         raise unknown("claim", claim_id, [claim.id for claim in self.claims])
 
     def including(self, study: Study) -> "Register":
-        """With the claims that a study brings along. Raises UserError where one has the name of another's."""
-        taken = {claim.id for claim in self.claims}
+        """With the claims that a study brings along. Raises UserError where one has the name of another's, or stands in no
+        document."""
+        taken, documents = {claim.id for claim in self.claims}, [document.key for document in self.documents]
         for claim in study.claims:
+            for source in claim.sources:
+                if source.document not in documents:
+                    raise unknown(f"document of claim '{claim.id}'", source.document, documents)
             if claim.id in taken:
                 raise UserError(f"claim '{claim.id}' of study '{study.name}' is in the register already: give it another id")
             taken.add(claim.id)
@@ -64,6 +68,14 @@ def load_study(name: str) -> Study:
             assert isinstance(study, Study), f"{module}.STUDY is not a Study"
             return _as_declared(study, f"study '{wanted}'")
     raise unknown("study", name, study_names())
+
+
+def judgeable(study: Study) -> Study:
+    """The study, all of whose claims are known: a page cannot be written of others. Raises UserError."""
+    known = register().including(study)
+    for judgement in study.judgements:
+        known.claim(judgement.claim)
+    return study
 
 
 def _as_declared(study: Study, subject: str) -> Study:

@@ -99,7 +99,9 @@ def _require_fresh_seeds(store: Store, study: Study, scale: str, looks: tuple[in
         if other is None or other.scale != scale or other.version == study.version:
             continue
         first = int(other.declared.get("first_seed", 0))
-        count = other.looks[-1] if other.looks else Study.model_validate(other.declared).declared_seeds_at(scale)
+        # Read as it lies there: another Folklore may have declared what this one would not take.
+        at_scale = other.declared.get("scales", {}).get(scale, {})
+        count = other.looks[-1] if other.looks else int(at_scale.get("seeds") or other.declared.get("seeds", 0))
         if first < wanted.stop and wanted.start < first + count:
             raise UserError(
                 f"study '{study.name}' version {study.version}: its seeds {wanted.start} to {wanted.stop - 1} meet those of"

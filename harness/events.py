@@ -61,7 +61,7 @@ EVENTS: Mapping[str, Mapping[str, str]] = {
     "page": {"path": "file"},
     "failed": {"error": "one line: why the run could not start or go on"},
     "finished": {
-        "exit_code": "0 fine, 1 trials given up, 130 interrupted",
+        "exit_code": "0 fine, 1 trials given up, 130 interrupted (the process itself says 143 after SIGTERM)",
         "trained": "trials",
         "given_up": "trials",
         "interrupted": "whether something is left to train",

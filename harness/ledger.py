@@ -9,7 +9,7 @@ projected/STUDY/MLFLOW/PACK          the pack's trials are in that MLflow
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 import pyarrow as pa
@@ -44,9 +44,16 @@ class Ledger:
         found = (self._read(name, columns) for name in self._files() if _stem(name) == pack)
         return next((rows for rows in found if rows is not None), None)
 
+    def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """The rows of every pack whose file is whole, a file at a time."""
+        for name in self._files():
+            rows = self._read(name, columns)
+            if rows is not None:
+                yield rows
+
     def trials(self, columns: Sequence[str] = table.SUMMARY) -> pd.DataFrame:
         """All recorded trials as a frame with a column for each factor; empty where there are none."""
-        tables = [rows for name in self._files() if (rows := self._read(name, columns)) is not None]
+        tables = list(self.tables(columns))
         if not tables:
             return pd.DataFrame(columns=list(columns))
         # A trial can stand in two packs when the packing changed between runs: its earliest result counts.

@@ -224,13 +224,8 @@ def _matching(store: Store, prefix: str) -> Iterator[dict[str, Any]]:
     for file in sorted(catalog.extension("evidence").FOLDER.glob("*.parquet")):
         yield from _rows(table.decode(file.read_bytes()), prefix, PUBLISHED)
     for study in store.folders("ledger"):
-        ledger = Ledger(store, study)
-        for pack in ledger.packs():
-            digests = ledger.read(pack, ["digest"])
-            if digests is not None and any(each.startswith(prefix) for each in digests.column("digest").to_pylist()):
-                whole = ledger.read(pack)
-                assert whole is not None
-                yield from _rows(whole, prefix, HERE)
+        for rows in Ledger(store, study).tables():
+            yield from _rows(rows, prefix, HERE)
 
 
 def _rows(found: Any, prefix: str, source: str) -> Iterator[dict[str, Any]]:

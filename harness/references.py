@@ -4,9 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 from harness import catalog
 from harness.declaration import stored_declarations
-from harness.errors import UserError, unknown
+from harness.errors import UserError, invalid, unknown
 from harness.ledger import Ledger
 from harness.pages import published_sets
 from harness.records import RecordSet, stored_sets
@@ -68,7 +70,10 @@ class Reference:
                 f"study '{study.name}' version {self.version}: not declared in this store; it has"
                 f" {', '.join(str(each) for each in versions)}"
             )
-        return Study.model_validate(fitting[-1].declared)
+        try:
+            return Study.model_validate(fitting[-1].declared)
+        except ValidationError as error:
+            raise invalid(f"study '{study.name}' version {self.version}, as it was declared in this store", error) from None
 
 
 def named_study(store: Store, name: str) -> Study:

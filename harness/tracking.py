@@ -108,7 +108,10 @@ class Tracker:
         run_id = str(self.client.create_run(self.experiment, run_name=f"{self.study.name} · {scale}", tags=tags).info.run_id)
         params = {"scale": scale, "study_version": self.study.version, "study_hash": self.study.hash, "trials_to_train": trials}
         self.client.log_batch(run_id, params=[Param(name, str(value)) for name, value in params.items()])
-        self.client.log_text(run_id, self.study.canonical_json(), "study.json")
+        try:
+            self.client.log_text(run_id, self.study.canonical_json(), "study.json")
+        except Exception as error:  # runs and their numbers need no place for files
+            log.warning("MLflow takes no files (%s): its launches have no study.json and no page", one_line(error)[:200])
         return run_id
 
     def attach(self, run_id: str, folder: Path, files: Sequence[Path]) -> None:

@@ -6,6 +6,7 @@ What differs stands in its departures. Equal changes give the equal name: the sa
 """
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from harness.errors import UserError, invalid, unknown
 from harness.spec import Judgement, Measurement, Study, Training, Workload, arms_of
 from harness.spec.study import MINIMUM_JUDGED_SEEDS, Value
 from harness.store import Store
+
+log = logging.getLogger(__name__)
 
 # A name has at most 64 characters.
 LONGEST_STEM = 48
@@ -126,12 +129,14 @@ def stored_variation(store: Store, name: str) -> Study:
 
 def stored_variations(store: Store) -> list[Study]:
     """All that a store declares."""
-    return [
-        Study.model_validate(each.declared)
-        for name in sorted(store.folders("declared"))
-        if is_variation(name)
-        for each in stored_declarations(store, name)[-1:]
-    ]
+    found = []
+    for name in filter(is_variation, sorted(store.folders("declared"))):
+        for each in stored_declarations(store, name)[-1:]:
+            try:
+                found.append(Study.model_validate(each.declared))
+            except ValidationError as error:
+                log.warning("%s: left out, as it was declared by another Folklore", invalid(f"variation '{name}'", error))
+    return found
 
 
 class _Draft:

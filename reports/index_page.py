@@ -25,7 +25,7 @@ def content(
     """Rows are claims in register order, columns the scales and devices that were judged. there: studies with a page. changes:
     verdicts of this store that differ from the published ones."""
     columns = columns_of(judged)
-    verdicts = by_claim(judged)
+    verdicts = by_claim(judged, register)
     filed = [(claim.study, claim) for claim in register.claims]
     filed += [(study.name, claim) for study in studies for claim in study.claims]
     groups: dict[str, list[dict[str, Any]]] = {study.name: [] for study in studies}
@@ -52,8 +52,15 @@ def columns_of(judged: Iterable[Judged]) -> list[Column]:
     return sorted(found, key=lambda column: (SCALES.index(column[0]) if column[0] in SCALES else len(SCALES), column))
 
 
-def by_claim(judged: Iterable[Judged]) -> dict[tuple[str, str, str], Verdict]:
-    return {(v.claim, v.scale, v.device): v for each in judged for v in each.verdicts}
+def by_claim(judged: Iterable[Judged], register: Register) -> dict[tuple[str, str, str], Verdict]:
+    """What is judged, of scales that are. Where several studies judge a claim, the one it is filed under speaks for it."""
+    filed = {claim.id: claim.study for claim in register.claims}
+    found: dict[tuple[str, str, str], Verdict] = {}
+    for verdict in (verdict for each in judged if each.meant_to_be for verdict in each.verdicts):
+        place = (verdict.claim, verdict.scale, verdict.device)
+        if place not in found or filed.get(verdict.claim) == verdict.study:
+            found[place] = verdict
+    return found
 
 
 def row(claim: Claim, columns: Sequence[Column], verdicts: Mapping[tuple[str, str, str], Verdict]) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def _points(collection: PathCollection, names: Mapping[str, str]) -> Iterator[di
         yield {
             "type": "scatter",
             "mode": "markers",
-            "name": names.get(colour, ""),
+            "name": _escaped(names.get(colour, "")),
             "x": _rounded(own[:, 0]),
             "y": _rounded(own[:, 1]),
             "marker": {"color": colour, "size": 4, "opacity": 0.4},

@@ -73,7 +73,7 @@ def write(
     linked = [change["study"] for change in changes if (output / _beside(change["study"])).exists()]
     _save(output / "index.html", pages.get_template("index.html").render(content, calibrated=bool(counted), linked=linked))
     for document in register.documents:
-        columns, verdicts = index_page.columns_of(judged), index_page.by_claim(judged)
+        columns, verdicts = index_page.columns_of(judged), index_page.by_claim(judged, register)
         graded = document_page.content(document, register, columns, verdicts)
         _save(output / f"document-{document.key}.html", pages.get_template("document.html").render(graded))
     return found

@@ -56,6 +56,8 @@ MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python"
 
 # Where `make mlflow` shows a store's runs.
 MLFLOW = "http://127.0.0.1:5000/"
+# Their axes are shares of ranges: what a pointer would read off them means nothing.
+STATIC = ("search",)
 # As browsers take it.
 PIXELS_AN_INCH = 96
 
@@ -170,11 +172,16 @@ def _draw(records: RecordSet, name: str, output: Path) -> dict[str, dict[str, st
         if figure is None:
             continue
         file = f"figures/{name}-{kind}"
-        data = json.dumps(interactive.specification(figure), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        (output / f"{file}.js").write_text(curves.script(f"{name}-{kind}.js", data), "utf-8")
+        if kind not in STATIC:
+            data = json.dumps(interactive.specification(figure), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+            (output / f"{file}.js").write_text(curves.script(f"{name}-{kind}.js", data), "utf-8")
         width, height = (round(PIXELS_AN_INCH * inches) for inches in figure.get_size_inches())
         (output / f"{file}.svg").write_text(figures.as_svg(figure), "utf-8")
-        found[kind] = {"caption": caption, "image": f"{file}.svg", "data": f"{file}.js", "id": f"{name}-{kind}"} | {
+        found[kind] = {
+            "caption": caption,
+            "image": f"{file}.svg",
+            "data": "" if kind in STATIC else f"{file}.js",
+            "id": f"{name}-{kind}",
             "width": str(width),
             "height": str(height),
         }

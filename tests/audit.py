@@ -40,19 +40,18 @@ def pins() -> dict[str, str]:
 def needed() -> set[str]:
     """Whatever of the installed packages this project needs, directly or not, but for torch and what torch brings."""
     installed = {canonical(each.metadata["Name"]) for each in distributions()}
-    waiting, seen = ["folklore"], set[str]()
+    waiting, seen = [("folklore", "dev")], set[tuple[str, str]]()
     while waiting:
-        name = waiting.pop()
-        if name in seen or name not in installed:
+        name, extra = waiting.pop()
+        if (name, extra) in seen or name not in installed:
             continue
-        seen.add(name)
+        seen.add((name, extra))
         for line in requires(name) or []:
             needs = Requirement(line)
-            extra = "dev" if name == "folklore" else ""
             if needs.marker is None or needs.marker.evaluate({"extra": extra}):
-                waiting.append(canonical(needs.name))
+                waiting += [(canonical(needs.name), each) for each in ("", *needs.extras)]
     brought = {canonical(Requirement(line).name) for line in requires("torch") or []}
-    return {name for name in seen - brought if not UNPINNED.fullmatch(name)}
+    return {name for name, _ in seen if name not in brought and not UNPINNED.fullmatch(name)}
 
 
 def unpinned() -> list[str]:

@@ -47,11 +47,7 @@ def judgeable_study(name: str, store: str) -> "Study":
     """A study whose claims are all known: a page cannot be written of others."""
     from harness import catalog
 
-    chosen = study_named(name, store)
-    known = catalog.register().including(chosen)
-    for judgement in chosen.judgements:
-        known.claim(judgement.claim)
-    return chosen
+    return catalog.judgeable(study_named(name, store))
 
 
 def on_own_workload(study: "Study", address: str | None, options: "Options") -> "Study":

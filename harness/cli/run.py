@@ -203,3 +203,6 @@ def _events(as_json: bool) -> "Iterator[Events]":
         except (UserError, OSError) as error:
             events.emit("failed", error=one_line(error))
             raise
+        except KeyboardInterrupt:  # before or after training, which ends in an event of its own
+            events.emit("failed", error="interrupted")
+            raise

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
+from harness.errors import UserError
 from harness.own.workload import SPLITS, OwnWorkload
 from harness.spec import fingerprint
 
@@ -42,9 +44,11 @@ def data_hash(workload: OwnWorkload) -> str:
 
 def _structure(module: nn.Module) -> list[object]:
     held = [("parameter", *each) for each in module.named_parameters()] + [("buffer", *each) for each in module.named_buffers()]
-    shapes = [
-        [kind, name, str(value.dtype), list(value.shape), value.requires_grad, _size(value)] for kind, name, value in held
-    ]
+    shapes = []
+    for kind, name, value in held:
+        if is_lazy(value) or value.is_meta:
+            raise UserError(f"{kind} {name} has no values yet: run the module once in its factory, on a device that holds them")
+        shapes.append([kind, name, str(value.dtype), list(value.shape), value.requires_grad, _size(value)])
     return [re.sub(r"0x[0-9a-fA-F]+", "", repr(module)), shapes]
 
 

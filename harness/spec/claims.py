@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from harness.spec.base import Spec
 
 Kind = Literal["empirical", "exact", "speed", "disagreement", "doubted"]
@@ -18,8 +20,8 @@ class Document(Spec):
 class Source(Spec):
     """Where a claim stands: a document's key and the section or question there."""
 
-    document: str
-    section: str
+    document: str = Field(min_length=1)
+    section: str = Field(min_length=1)
 
 
 class Claim(Spec):

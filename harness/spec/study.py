@@ -22,6 +22,8 @@ Factors = dict[str, tuple[Value, ...]]
 WORDS = {"title", "question", "departures", "published", "reported", "claims", "label", "panel", "note", "description"}
 # Set by a run, by a rule that is recorded for itself.
 UNDECLARED = {"more_seeds"}
+# Pages of the site, beside which a study has one by its name.
+PAGES = ("index", "calibration")
 # Fewer paired seeds give a t quantile above 2.8 and no rule a chance; science asks for five.
 MINIMUM_JUDGED_SEEDS = 5
 # An optimum inside a grid needs a point on either side of it.
@@ -258,6 +260,12 @@ class Study(Spec):
             training=training,
             measurement=_overlay(self.measurement, chosen.measurement, overrides),
         )
+
+    @model_validator(mode="after")
+    def _name_is_free(self) -> Self:
+        if self.name in PAGES:
+            raise ValueError(f"name = {self.name}: is the name of a page; choose another")
+        return self
 
     @model_validator(mode="after")
     def _fields_exist(self) -> Self:

@@ -44,7 +44,7 @@
     else root.dataset.theme = theme;
     document.getElementById("theme").textContent = `Theme: ${theme}`;
     try { localStorage.setItem("folklore-theme", theme); } catch { /* a page from disk may not remember */ }
-    document.querySelectorAll(".chart").forEach((chart) => window.Plotly?.relayout(chart, colours()));
+    document.querySelectorAll(".chart").forEach((chart) => window.Plotly?.relayout(chart, colours(chart)));
   }
 
   function setUpThemes() {
@@ -60,15 +60,12 @@
 
   // ---- charts
 
-  function colours() {
+  function colours(chart) {
     const style = getComputedStyle(document.documentElement);
     const [ink, line] = ["--ink", "--line"].map((name) => style.getPropertyValue(name).trim());
     const found = { "font.color": ink, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
     for (const axis of ["xaxis", "yaxis"]) {
-      for (let index = 1; index <= 8; index++) {
-        const name = axis + (index === 1 ? "" : index);
-        if (index === 1 || document.querySelector(`.chart[data-panels]`)?.dataset.panels >= index) found[`${name}.gridcolor`] = line;
-      }
+      for (let index = 1; index <= Number(chart.dataset.panels); index++) found[`${axis}${index === 1 ? "" : index}.gridcolor`] = line;
     }
     return found;
   }
@@ -85,7 +82,7 @@
       { margin: { l: 60, r: 15, t: 40, b: 60 + 20 * Math.min(6, Math.ceil(data.filter((each) => each.showlegend !== false).length / 3)) }, legend, hovermode: "closest", font: { size: 12 }, ...layout },
       { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] },
     );
-    await window.Plotly.relayout(place, colours());
+    await window.Plotly.relayout(place, colours(place));
   }
 
   function setUpFigures() {

@@ -162,3 +162,11 @@ def test_a_run_is_refused_where_ray_cannot_be_ours(study: Study, tmp_path: Path,
     thread.start()
     thread.join()
     assert "from the main thread" in str(refused[0])
+
+
+def test_factors_of_a_scale_alone_are_documented_too(study: Study, tmp_path: Path) -> None:
+    dump = study.model_dump()
+    dump["scales"]["laptop"]["factors"] = {"weight_decay": (0.0, 0.1)}
+    found = trials(Study.model_validate({**dump, "judgements": ()}), store=str(tmp_path))
+    assert "weight_decay" in found.attrs["columns"] or "weight_decay" not in found
+    assert "weight_decay" in columns(Study.model_validate({**dump, "judgements": ()})).index

@@ -121,6 +121,8 @@ def test_a_wrong_address(address: str, message: str, write: Callable[..., None])
         ("module = lambda: 3", "module() gives a int: must give an nn.Module"),
         ("module = lambda: nn.Linear()", "module() raises TypeError"),
         ("module = lambda: nn.Linear(5, 2)", "it fails on 4 training examples"),
+        ("module = lambda: nn.LazyLinear(2)", "parameter weight has no values yet"),
+        ('module = lambda: nn.Linear(4, 2, device="meta")', "parameter weight has no values yet"),
         ("module = lambda: nn.RNN(4, 2)", "gives a tuple: must give one tensor"),
         ("count = iter(range(99)); module = lambda: nn.Linear(4, next(count) % 2 + 2)", "starts differently for the same seed"),
         ("loss = lambda outputs, targets: outputs", "the loss is a tensor [4, 2]: must be one number, or one for each"),

@@ -3,7 +3,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from harness.errors import invalid
+from harness.errors import UserError, invalid
 from harness.spec import (
     Arm,
     AtLeast,
@@ -284,3 +284,15 @@ def test_what_is_reported_changes_no_hash(study: Study) -> None:
 def test_a_later_field_changes_the_hash_once_it_is_used(study: Study) -> None:
     assert changed(study, training={**study.training.model_dump(), "loss_scale": 2.0}).hash != study.hash
     assert changed(study, training={**study.training.model_dump(), "loss_scale": 2.0**16}).hash == study.hash
+
+
+def test_a_claim_stands_in_a_document_that_is_known(study: Study) -> None:
+    from harness import catalog
+
+    source = {"document": "my-blog", "section": "2"}
+    claim = {"id": "mine.one", "kinds": ["empirical"], "paraphrase": "p", "measure": "m", "sources": [source]}
+    own = Study.model_validate({**study.model_dump(), "claims": [claim]})
+    with pytest.raises(UserError, match="my-blog"):
+        catalog.judgeable(own)
+    with pytest.raises(ValueError, match="section"):
+        Study.model_validate({**study.model_dump(), "claims": [{**claim, "sources": [{**source, "section": ""}]}]})

@@ -199,3 +199,17 @@ def test_a_server_that_is_not_there(study: Study) -> None:
 def test_a_database_that_cannot_be_opened(study: Study) -> None:
     with pytest.raises(UserError, match=r"MLflow at sqlite:////proc/nowhere/mlflow.db: cannot be used"):
         Tracker("sqlite:////proc/nowhere/mlflow.db", study)
+
+
+def test_a_place_for_files_that_refuses_keeps_no_numbers_away(
+    tracker: Tracker, uri: str, trials: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: object) -> None:
+        raise PermissionError("no such bucket")
+
+    monkeypatch.setattr(tracker.client, "log_text", refuses)
+    launch = tracker.launch("laptop", {}, len(trials))
+    tracker.record(trials, launch)
+    tracker.finish(launch, "FINISHED")
+    assert {run.info.status for run in runs(uri)} == {"FINISHED"}
+    assert len(runs(uri)) == 1 + len(trials)

@@ -13,7 +13,7 @@ from harness.pages import write_pages
 from harness.plan import make_plan
 from harness.spec import Search, Study, arms_of
 from harness.store import Store
-from harness.variation import Changes, is_variation, settable, stored_variation, vary
+from harness.variation import Changes, is_variation, settable, stored_variation, stored_variations, vary
 from tests.harness.helpers import bowl, planned, result, rows
 
 
@@ -186,3 +186,17 @@ def test_a_variation_is_found_again_by_its_name(study: Study, store: Store) -> N
     assert stored_variation(store, found.name) == Study.model_validate(json.loads(found.canonical_json()))
     with pytest.raises(UserError, match=f"did you mean '{found.name}'"):
         stored_variation(store, found.name[:-1] + ("0" if found.name[-1] != "0" else "1"))
+
+
+def test_one_that_an_earlier_folklore_declared_spoils_nothing(
+    study: Study, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    found, other = varied(study, "steps=7"), varied(study, "steps=8")
+    for each in (found, other):
+        declare(store, each, "laptop", 0)
+    for name in store.names(f"declared/{other.name}", ""):
+        kept = json.loads(store.read(name))
+        kept["declared"]["arms"] = {}
+        store.write(name, json.dumps(kept).encode())
+    assert [each.name for each in stored_variations(store)] == [found.name]
+    assert "declared by another Folklore" in caplog.text

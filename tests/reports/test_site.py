@@ -310,3 +310,29 @@ def test_a_document_is_graded_in_its_own_order(study: Study, tmp_path: Path) -> 
     assert heads == [
         "Section 2", "Question 3", "Section 5", "Section 11", "Second quiz, question 1", "Warmup", "Decay",
     ]  # fmt: skip
+
+
+def test_the_study_a_claim_is_filed_under_speaks_for_it(study: Study, tmp_path: Path) -> None:
+    """A copy of a declared study under another name, which judges the same claims, does not take its place in the index."""
+    filed = Study.model_validate({**study.model_dump(), "name": "warmup"})
+    copy = Study.model_validate({**study.model_dump(), "name": "warmup_mine"})
+    sets = [records(filed), records(copy, floor=1.99)]
+    site.write(tmp_path, [filed, copy], REGISTER, of(sets), published=lambda _: None)
+    index = (tmp_path / "index.html").read_text()
+    assert 'href="warmup.html#warmup.improves_best-laptop-cpu"' in index
+    assert "warmup_mine.html#" not in index
+    site.write(tmp_path, [copy], REGISTER, of(sets[1:]), published=lambda _: None)
+    assert "warmup_mine.html#" in (tmp_path / "index.html").read_text(), "where nobody else judges it, it is shown"
+
+
+def test_what_is_never_judged_counts_nowhere(study: Study, tmp_path: Path) -> None:
+    smoke = RecordSet(study, "smoke", "cpu", HERE, records(study).trials)
+    site.write(tmp_path, [study], REGISTER, of([smoke]), published=lambda _: None)
+    assert "0 of 2 registered claims" in (tmp_path / "index.html").read_text()
+    assert "0 of its 2 claims" in (tmp_path / "document-TB.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["index", "calibration"])
+def test_no_study_has_the_name_of_another_page(study: Study, name: str) -> None:
+    with pytest.raises(ValueError, match="is the name of a page"):
+        Study.model_validate({**study.model_dump(), "name": name})
