@@ -31,8 +31,8 @@ def files(name: str, trials: pd.DataFrame) -> dict[str, tuple[str, str]]:
 
 def script(name: str, content: str) -> str:
     """What a page gets when it loads the file of this name. content: JSON."""
-    # A text inside a script must not end it.
-    return f"folklore.give({json.dumps(name)}, {content.replace('</', '<' + chr(92) + '/')});\n"
+    safe = content.replace("</", "<\\/")  # a text inside a script must not end it
+    return f"folklore.give({json.dumps(name)}, {safe});\n"
 
 
 def _content(rows: pd.DataFrame) -> str:

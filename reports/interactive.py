@@ -26,7 +26,7 @@ PIXELS_AN_INCH = 88
 # In place of black, which a dark page would swallow.
 GRAY = "#7f7f7f"
 # More numbers than a screen can tell apart.
-DIGITS = 4
+DIGITS = 5
 
 
 def specification(figure: Figure) -> dict[str, Any]:

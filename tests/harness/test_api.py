@@ -167,6 +167,11 @@ def test_a_run_is_refused_where_ray_cannot_be_ours(study: Study, tmp_path: Path,
 def test_factors_of_a_scale_alone_are_documented_too(study: Study, tmp_path: Path) -> None:
     dump = study.model_dump()
     dump["scales"]["laptop"]["factors"] = {"weight_decay": (0.0, 0.1)}
-    found = trials(Study.model_validate({**dump, "judgements": ()}), store=str(tmp_path))
-    assert "weight_decay" in found.attrs["columns"] or "weight_decay" not in found
-    assert "weight_decay" in columns(Study.model_validate({**dump, "judgements": ()})).index
+    varied = Study.model_validate({**dump, "judgements": ()})
+    for pack in planned(varied).packs:
+        Ledger(Store(str(tmp_path)), varied.name).write(
+            pack.key, rows(varied, pack.trials, lambda trial: result(bowl(trial, -7, 2.0)), pack.key)
+        )
+    found = trials(varied, "laptop", str(tmp_path))
+    assert set(found["weight_decay"]) == {0.0, 0.1}
+    assert found.attrs["columns"]["weight_decay"]["description"].startswith("factor of the study")

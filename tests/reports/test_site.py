@@ -264,8 +264,8 @@ def test_a_figure_answers_with_what_it_shows(study: Study, written: Path) -> Non
     whole = records(study).trials
     own = whole[whole["arm"] == "half"].groupby("point")["test_loss"].mean()
     by_lr = {json.loads(str(point))["peak_lr"]: loss for point, loss in own.items()}
-    assert found["x"] == pytest.approx(sorted(by_lr), rel=5e-4)
-    assert found["y"] == pytest.approx([by_lr[lr] for lr in sorted(by_lr)], rel=5e-4)
+    assert found["x"] == pytest.approx(sorted(by_lr), rel=1e-4)
+    assert found["y"] == pytest.approx([by_lr[lr] for lr in sorted(by_lr)], rel=1e-4)
     assert told["layout"]["xaxis"]["type"] == "log"
 
 
