@@ -3,6 +3,7 @@
 Ctrl-C exits with 130; SIGTERM, which schedulers and preempted machines send, takes the same way out and exits with 143.
 """
 
+import atexit
 import logging
 import os
 import signal
@@ -40,10 +41,16 @@ def main() -> None:
     # All is done: what is left of this process cannot be interrupted any more.
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.SIG_IGN)
-    if code == INTERRUPTED:
-        # Ray's threads may crash an interpreter that was interrupted as it shuts down; everything is closed by now.
-        os._exit(_code())
-    sys.exit(code)
+    _end(_code() if code == INTERRUPTED else code)
+
+
+def _end(code: int | None) -> NoReturn:
+    """End without taking the interpreter apart: with these libraries that takes seconds, and Ray's threads may crash it."""
+    atexit._run_exitfuncs()
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code or 0)
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:

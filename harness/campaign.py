@@ -8,6 +8,9 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import pandas as pd
+
+from harness import catalog
 from harness.errors import UnwritableError, one_line
 from harness.options import Options
 from harness.pack_queue import InTurn, MeasuredFirst, PackQueue, Until
@@ -43,17 +46,18 @@ def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadlin
     first = prepared[0]
     workers = max(each.estimate.workers for each in prepared)
     require_reachable(options.address)
-    # Ray starts beside all that is imported, and MLflow beside Ray and the training.
+    # Ray starts beside all that is imported, and ends beside what the pages need.
     with Connection(Resources(first.device.kind, workers, options.address)) as connection:
         projector = Projector()
         parts = [StudyRun(each, options, view, projector, deadline) for each in prepared]
         try:
-            projector.start()
             for part in parts:
                 projector.serve(part.sink)
             queue = _queue(parts, deadline)
             from harness import sweep  # Ray Tune takes seconds to import, in which Ray starts
 
+            # MLflow opens while Ray is waited for, and not while something else is imported here.
+            projector.start()
             connection.wait()
             with view:
                 sweep.run(queue, connection, _Listener(parts))
@@ -63,6 +67,8 @@ def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadlin
         finally:
             projector.leave()
             outcomes = [part.close() for part in parts]
+        connection.leave()
+        catalog.extension("site")
     return outcomes
 
 
@@ -99,13 +105,11 @@ class StudyRun:
 
     def open_queue(self) -> PackQueue:
         """The study's packs, as wide as is known to be best now."""
-        from harness.search import next_plan
-
         self.choices = self.packing.choices(self.shapes)
         lanes = {key: choice.lanes for key, choice in self.choices.items()}
         plan: Plan = self.prepared.plan.with_search({}, {}).with_lanes(lanes)
         stored, done = self.ledger.trials, self.ledger.digests
-        self.queue = PackQueue(plan, self.job, next_plan, stored, done, self.added, self.removed)
+        self.queue = PackQueue(plan, self.job, _next_plan, stored, done, self.added, self.removed)
         return self.queue
 
     def job(self, pack: PlannedPack) -> Job:
@@ -155,6 +159,12 @@ class StudyRun:
             study=self.prepared.plan.study.name,
             run_id=self.sink.run_id,
         )
+
+
+def _next_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
+    from harness.search import next_plan  # imports Optuna, which only a search needs
+
+    return next_plan(plan, trials)
 
 
 class _Listener:

@@ -10,14 +10,16 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
-import safetensors.torch
-from torch import Tensor
 
 from harness import table
 from harness.store import Store
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 log = logging.getLogger(__name__)
 
@@ -99,11 +101,13 @@ class Ledger:
             found.update(dict.fromkeys(failure["digests"], failure["error"]))
         return found
 
-    def write_checkpoint(self, pack: str, state: dict[str, Tensor]) -> None:
+    def write_checkpoint(self, pack: str, state: "dict[str, Tensor]") -> None:
+        import safetensors.torch
+
         content = safetensors.torch.save({name: value.detach().contiguous() for name, value in state.items()})
         self.store.write(self._checkpoint(pack), _checksum(content).encode() + b"\n" + content)
 
-    def read_checkpoint(self, pack: str) -> dict[str, Tensor] | None:
+    def read_checkpoint(self, pack: str) -> "dict[str, Tensor] | None":
         """Where the pack stood, or None: no checkpoint, or a damaged one (then it starts over)."""
         name = self._checkpoint(pack)
         if not self.store.exists(name):
@@ -113,6 +117,8 @@ class Ledger:
         if checksum.decode("latin-1") != _checksum(content):
             self._set_aside(name, whole, "the pack starts over")
             return None
+        import safetensors.torch  # imports torch: seconds, and most that read a ledger train nothing
+
         state: dict[str, Tensor] = safetensors.torch.load(content)
         return state
 

@@ -1,9 +1,12 @@
 """Random numbers keyed on (seed, use, block), so that no lane's numbers depend on its neighbours or on a restart."""
 
 import hashlib
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
+
+if TYPE_CHECKING:
+    from torch import Generator
 
 
 def key(seed: int, use: str) -> int:
@@ -11,7 +14,9 @@ def key(seed: int, use: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}:{use}".encode()).digest()[:8], "big") >> 1
 
 
-def torch_generator(seed: int, use: str) -> torch.Generator:
+def torch_generator(seed: int, use: str) -> "Generator":
+    import torch  # takes seconds, and most that need a key train nothing
+
     return torch.Generator().manual_seed(key(seed, use))
 
 

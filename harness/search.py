@@ -9,7 +9,6 @@ from collections.abc import Mapping
 import optuna
 import pandas as pd
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
-from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.trial import create_trial
 
@@ -66,6 +65,8 @@ def importances(search: Search, found: Mapping[str, Tuning]) -> dict[str, float]
     """How much the choice of the arm and of its searched factor tells the best tenth of all proposals from the others (shares
     of one), by PED-ANOVA (Watanabe et al. 2023). Empty where there are too few proposals to tell.
     """
+    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances  # imports scikit-learn: seconds
+
     arms = CategoricalDistribution(sorted(found))
     values = FloatDistribution(search.low, search.high, log=True)
     study = optuna.create_study(direction="minimize")

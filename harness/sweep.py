@@ -23,8 +23,8 @@ from harness.work import Job, JobQueue, Listener, Progress, Work
 
 # A pack is tried this often again after its first failure.
 RETRIES = 2
-# How long a worker trains between two reports.
-REPORT_SECONDS = 1.0
+# How long a worker trains between two reports: each takes time from the driver and makes the worker wait for it.
+REPORT_SECONDS = 2.0
 
 
 class Notes(logging.Handler):

@@ -5,7 +5,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
@@ -21,7 +21,6 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from harness.estimators.common import tuned_index
 from harness.intervals import Observation
-from harness.lr_find import RangeTest
 from harness.observe import observe
 from harness.range_test import Suggestion
 from harness.records import RecordSet
@@ -29,6 +28,9 @@ from harness.spec import Slope
 from harness.table import CURVE_PREFIX
 from harness.trial_table import TrialTable, UndecidableError
 from reports.words import power
+
+if TYPE_CHECKING:
+    from harness.lr_find import RangeTest  # imports torch, which takes seconds
 
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "folklore",
@@ -144,7 +146,7 @@ def exponents(records: RecordSet) -> Figure | None:
         return figure
 
 
-def draw_range_test(found: RangeTest, path: Path) -> None:
+def draw_range_test(found: "RangeTest", path: Path) -> None:
     """Loss against the LR of a range test, raw and smoothed, with what each rule picks. `path` ends in .svg or .png."""
     with mpl.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(1.6 * PANEL_WIDTH, 1.2 * PANEL_HEIGHT), layout="constrained")

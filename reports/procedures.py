@@ -34,7 +34,7 @@ from harness.spec import (
     UnderflowShare,
     arms_of,
 )
-from harness.training.probes import LOSS_SCALES
+from harness.spec.configuration import LOSS_SCALES
 from harness.trial_table import TrialTable, UndecidableError
 from reports.figures import MARKERS, STYLE, log_axis, panel_grid
 from reports.words import power

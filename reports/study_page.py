@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from harness.catalog import Register
 from harness.declaration import changed_since
 from harness.judge import region, report
-from harness.own.finding import address_of
 from harness.records import HERE, RecordSet
 from harness.spec import (
     CriticalBatch,
@@ -158,6 +157,8 @@ def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]
 def _command(study: Study, scale: str) -> str:
     """What trains the same again."""
     if study.workload.model == "own":
+        from harness.own.finding import address_of  # imports torch: seconds
+
         return f"folklore run {study.variation_of} --scale {scale} --workload {address_of(study.workload.dataset)}"
     if study.variation_of is not None:
         return f"folklore run {study.name} --scale {scale}"

@@ -5,14 +5,14 @@ import json
 import numpy as np
 
 from harness.estimators.common import seed_mean
-from harness.exact import CHECKS
-from harness.operations import relative_error
 from harness.spec import Exact, MemoryRatio, OperationError, SpeedUp
 from harness.trial_table import Numbers, TrialTable, UndecidableError
 
 
 def operation_error(observable: OperationError, table: TrialTable, weights: Numbers) -> Numbers:
     """exp of the weighted mean of ln(error step by step in 16 bits / error of FP32 rounded once), [R], without unit."""
+    from harness.operations import relative_error  # computes with torch
+
     seeds = table.seed_numbers
     ratios = [
         relative_error(observable.operation, observable.format, seed, True, observable.sums)
@@ -24,6 +24,8 @@ def operation_error(observable: OperationError, table: TrialTable, weights: Numb
 
 def exact(observable: Exact, table: TrialTable, weights: Numbers) -> Numbers:
     """The check's number under every weighting: it has no error."""
+    from harness.exact import CHECKS  # computes with torch, which takes seconds to import
+
     return np.full(len(weights), CHECKS[observable.check]())
 
 

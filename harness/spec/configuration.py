@@ -105,6 +105,10 @@ class Training(Spec):
         return max(1, round(self.warmup_fraction * self.steps)) if self.warmup_fraction else 0
 
 
+# Loss scales at which the underflow of gradients is looked at.
+LOSS_SCALES = tuple(2.0**exponent for exponent in range(17))
+
+
 class Measurement(Spec):
     """What is measured while training. Probed steps also see half their batch, for the variance of the gradient."""
 

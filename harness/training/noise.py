@@ -3,16 +3,18 @@
 McCandlish et al. 2018, An Empirical Model of Large-Batch Training, equation 2.9 and appendix A.1.
 """
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
+
+if TYPE_CHECKING:  # torch takes seconds to import, and estimators need no more than the arithmetic
+    from torch import Tensor
 
 Number = TypeVar("Number", float, NDArray[np.float64])
 
 
-def half_batch_variance(half_KP: Tensor, whole_KP: Tensor, batch: int, half: int) -> Tensor:
+def half_batch_variance(half_KP: "Tensor", whole_KP: "Tensor", batch: int, half: int) -> "Tensor":
     """Variance of the batch gradient, tr(Sigma)/B, [K], from the gradient of a batch and that of `half` of its examples.
 
     With g the mean of B independent example gradients of covariance Sigma and h the mean of b of them,
@@ -27,7 +29,7 @@ def noise_parts(square: Number, variance: Number, batch: int) -> tuple[Number, N
     return variance * batch, square - variance
 
 
-def noise_scale(gradients_NP: Tensor) -> float:
+def noise_scale(gradients_NP: "Tensor") -> float:
     """tr(Sigma) / |G|^2 in examples, of N single-example gradients; |G|^2 without the share that noise adds to it."""
     trace = float(gradients_NP.var(dim=0).sum())
     signal = float(gradients_NP.mean(dim=0).square().sum()) - trace / len(gradients_NP)

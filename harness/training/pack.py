@@ -18,6 +18,7 @@ from torch import Tensor
 from harness.data import STEPS_PER_DRAW, Dataset, Split
 from harness.errors import UserError
 from harness.spec import Configuration
+from harness.spec.configuration import LOSS_SCALES
 from harness.training.network import lr_multipliers
 from harness.training.optimizers import clip_factor, clip_limits, make_optimizer
 from harness.training.own_network import make_network
@@ -25,7 +26,6 @@ from harness.training.plateau import PlateauRule
 from harness.training.precision import LossScaler
 from harness.training.probes import (
     LAYER_PROBES,
-    LOSS_SCALES,
     UNDERFLOWS,
     ActivationSizes,
     evaluation_steps,

@@ -7,14 +7,13 @@ import torch
 from torch import Tensor
 
 from harness.spec import Measurement
+from harness.spec.configuration import LOSS_SCALES
 from harness.training.network import PackedNetwork
 from harness.training.noise import half_batch_variance
 
 # More early probes than this add cost and no information to the first hundredth of a run.
 MOST_EARLY_PROBES = 10
 LAYER_PROBES = ("gradient_norm", "update_ratio")
-# Loss scales at which the underflow of gradients is looked at.
-LOSS_SCALES = tuple(2.0**exponent for exponent in range(17))
 # The largest magnitude that rounds to zero in FP16: half its smallest subnormal number, a tie that goes to even.
 FP16_FLUSHED = 2.0**-25
 UNDERFLOWS = ("underflow_activation", "underflow_logits", "underflow_weight")

@@ -8,10 +8,11 @@ import torch
 
 from harness.data.text import Text
 from harness.spec import Configuration, Measurement, Training, Workload
+from harness.spec.configuration import LOSS_SCALES
 from harness.training.network import PackedNetwork
 from harness.training.pack import Lane, Pack
 from harness.training.precision import Fp8Product, LossScaler, rounded
-from harness.training.probes import FP16_FLUSHED, LOSS_SCALES, underflow_shares
+from harness.training.probes import FP16_FLUSHED, underflow_shares
 
 WORKLOAD = Workload(width=8, depth=1, heads=2, context=8)
 MEASUREMENT = Measurement(probes=2, evaluations=1, evaluation_examples=4, final_examples=4)
