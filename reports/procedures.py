@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
+from numpy.typing import NDArray
 
 from harness import fits
 from harness.estimators.batch_sizes import runs
@@ -39,6 +40,9 @@ from harness.trial_table import TrialTable, UndecidableError
 from reports.figures import MARKERS, STYLE, log_axis, panel_grid
 from reports.words import power
 
+# Of a smooth curve: about a panel's width in pixels.
+MOST_POINTS = 450
+
 
 def range_tests(records: RecordSet) -> Figure | None:
     """Smoothed loss against the LR for every range test that is compared with a best LR, which a line marks."""
@@ -63,7 +67,8 @@ def _range_test(axis: Axes, arm: str, optimum: Optimum, table: TrialTable) -> No
     (lrs,), (losses,) = table.values(arm, factor, "curve_lr"), table.values(arm, factor, "curve_train_loss")
     means = [smoothed(np.asarray(loss, dtype=np.float64)) for loss in losses]
     for lr, mean in zip(lrs, means, strict=True):
-        axis.plot(lr, mean, color="gray", linewidth=0.7)
+        kept = _as_many_as_seen(len(mean))
+        axis.plot(np.asarray(lr)[kept], mean[kept], color="gray", linewidth=0.7)
     low, high = min(np.nanmin(mean) for mean in means), max(mean[0] for mean in means)
     for index, rule in enumerate(("divergence", "tenth_of_divergence", "tenth_of_minimum", "steepest_log", "valley", "slide")):
         found = [pick.lr for pick in picks(arm, rule, table) if isinstance(pick, Suggestion)]
@@ -75,6 +80,11 @@ def _range_test(axis: Axes, arm: str, optimum: Optimum, table: TrialTable) -> No
     axis.set(xlabel="learning rate", ylabel="smoothed training loss (nats)", title=table.study.arms[arm].panel)
     log_axis(axis.xaxis)
     axis.set_ylim(low - 0.45 * (high - low), high + 0.4 * (high - low))
+
+
+def _as_many_as_seen(points: int) -> NDArray[np.int64]:
+    """Which points of a smooth curve are drawn, the first and the last among them: no more than a panel has pixels."""
+    return np.unique(np.linspace(0, points - 1, min(points, MOST_POINTS)).round().astype(np.int64))
 
 
 def batch_sweeps(records: RecordSet) -> Figure | None:
