@@ -40,8 +40,8 @@ from harness.trial_table import TrialTable, UndecidableError
 from reports.figures import MARKERS, STYLE, log_axis, panel_grid
 from reports.words import power
 
-# Of a smooth curve: about a panel's width in pixels.
-MOST_POINTS = 450
+# Of a smoothed curve: one for every second pixel of a panel.
+MOST_POINTS = 200
 
 
 def range_tests(records: RecordSet) -> Figure | None:
@@ -83,7 +83,7 @@ def _range_test(axis: Axes, arm: str, optimum: Optimum, table: TrialTable) -> No
 
 
 def _as_many_as_seen(points: int) -> NDArray[np.int64]:
-    """Which points of a smooth curve are drawn, the first and the last among them: no more than a panel has pixels."""
+    """Which points of a smooth curve are drawn, the first and the last among them."""
     return np.unique(np.linspace(0, points - 1, min(points, MOST_POINTS)).round().astype(np.int64))
 
 
