@@ -9,7 +9,7 @@ from typing import NoReturn
 from harness.errors import UserError
 from harness.options import Options
 from harness.store import Store
-from harness.tracking_uri import default_uri
+from harness.tracking_uri import FILE, default_uri
 
 # MLflow's server can start jobs, and models can be pickles: neither is ours to offer.
 CLOSED = {
@@ -49,7 +49,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _existing(store: Store) -> str:
-    if not store.is_local or not (Path(store.root) / "mlflow.db").exists():
+    if not store.is_local or not (Path(store.root) / FILE).exists():
         raise UserError(f"no runs in {store.uri} yet: run a study first, or name their database with --tracking")
     return default_uri(Path(store.root))
 

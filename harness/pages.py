@@ -10,6 +10,7 @@ from harness.ledger import Ledger
 from harness.records import RecordSet, stored_sets
 from harness.spec import Study
 from harness.store import Store
+from harness.tracking_uri import experiments
 
 
 def published_sets(study: Study) -> list[RecordSet]:
@@ -54,7 +55,9 @@ def write_pages(
         have = {(each.scale, each.device) for each in own}
         return own + [each for each in published_sets(study) if (each.scale, each.device) not in have]
 
-    found = catalog.extension("site").write(output, ordered, catalog.register(), sets_of, only, memory.recall)
+    site = catalog.extension("site")
+    shown = experiments(Path(store.root)) if store.is_local else {}
+    found = site.write(output, ordered, catalog.register(), sets_of, only, memory.recall, experiments=shown)
     for study in ordered:
         memory.remember(study, found[study.name])
     return output, {name: [verdict for each in judged for verdict in each.verdicts] for name, judged in found.items()}

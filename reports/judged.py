@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import harness
-from harness.judge import Finding, Verdict
+from harness.judge import Finding, Verdict, report
 from harness.ledger import Ledger
 from harness.records import RecordSet
 from harness.robustness import Robustness
@@ -27,13 +27,15 @@ LIBRARIES = ("numpy", "pandas", "scipy")
 
 @dataclass(frozen=True)
 class Judged:
-    """What the index shows of a set of trials. meant_to_be: whether its scale is judged."""
+    """What pages say of a set of trials. meant_to_be: whether its scale is judged. reported: claim -> what is shown beside its
+    criteria and decides nothing."""
 
     meant_to_be: bool
     scale: str
     device: str
     verdicts: list[Verdict]
     robustness: list[Robustness]
+    reported: dict[str, list[str]]
 
     @classmethod
     def of(cls, records: RecordSet, known: "Sequence[Judged]" = ()) -> "Judged":
@@ -43,7 +45,8 @@ class Judged:
                 return each
         found = records.verdicts()
         judged = records.study.scale(records.scale).judged
-        return cls(judged, records.scale, records.device, found, records.robustness(found))
+        reported = {each.claim: report(each, records.table) for each in records.study.judgements} if judged else {}
+        return cls(judged, records.scale, records.device, found, records.robustness(found), reported)
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "Judged":
@@ -120,7 +123,7 @@ def _written(key: str, judged: list[Judged]) -> dict[str, Any]:
 
 
 def _read(kept: Mapping[str, Any], key: str) -> list[Judged] | None:
-    current = kept["of"] == key and all("robustness" in each for each in kept["judged"])
+    current = kept["of"] == key and all({"robustness", "reported"} <= each.keys() for each in kept["judged"])
     return [Judged.from_dict(each) for each in kept["judged"]] if current else None
 
 

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -29,11 +30,13 @@ def write(
     only: Collection[str] | None = None,
     known: Callable[[Study], list[Judged] | None] = lambda study: None,
     published: Callable[[Study], list[Judged] | None] = published_verdicts,
+    experiments: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, list[Judged]]:
     """Write the site into a folder; returns what became of every study's claims. sets_of: the stored trials of a study.
 
     only: the studies whose pages are written; the index links to those that are there. known: what is known without judging of
     a study whose page is not written. published: what stands beside the published evidence.
+    experiments: ids of the studies' experiments in the store's MLflow.
     """
     pages = _templates()
     _write_assets(output, pages)
@@ -54,7 +57,7 @@ def write(
         if write_page:
             own = list(zip(sets, judged, strict=True))
             compared = beside.pairs([each for records, each in own if records.source == HERE], published(study) or ())
-            page = study_page.content(study, register, own, output)
+            page = study_page.content(study, register, own, output, experiments.get(study.name))
             _save(output / f"{study.name}.html", pages.get_template("study.html").render(page, compared=bool(compared)))
             _write_beside(output, pages, study, register, compared)
         return judged

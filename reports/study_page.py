@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from harness.catalog import Register
 from harness.declaration import changed_since
-from harness.judge import region, report
+from harness.judge import region
 from harness.records import HERE, RecordSet
 from harness.spec import (
     CriticalBatch,
@@ -99,14 +99,17 @@ FIGURES: tuple[tuple[str, str, Callable[[RecordSet], Figure | None], tuple[type,
 )
 
 
-def content(study: Study, register: Register, judged: Sequence[tuple[RecordSet, Judged]], output: Path) -> dict[str, Any]:
-    """Writes figures and curves into `output` on the way."""
+def content(
+    study: Study, register: Register, judged: Sequence[tuple[RecordSet, Judged]], output: Path, experiment: str | None = None
+) -> dict[str, Any]:
+    """Writes figures and curves into `output` on the way. experiment: the study's id in the store's MLflow."""
     return {
         "study": study,
         "claims": {judgement.claim: register.including(study).claim(judgement.claim) for judgement in study.judgements},
         "judgements": {judgement.claim: judgement for judgement in study.judgements},
         "documents": {document.key: document for document in register.documents},
         "sections": [_section(records, each, output) for records, each in judged],
+        "mlflow": MLFLOW if experiment is None else f"{MLFLOW}#/experiments/{experiment}/runs",
         "strip": strip,
         "region": region,
     }
@@ -130,7 +133,7 @@ def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]
         "verdicts": verdicts,
         "robustness": {each.claim: each for each in judged.robustness},
         "declared": _declared(records),
-        "reported": _reported(records),
+        "reported": judged.reported,
         "criteria": {judgement.claim: judgement.criteria_at(records.scale) for judgement in records.study.judgements},
         "figures": drawn,
         "figures_of": by_claim,
@@ -149,7 +152,7 @@ def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]
         "trials": [_trial(row, records.study, factors, list(files)) for row in trials.to_dict("records")],
         "curve_files": list(files.values()),
         "factors": factors,
-        "mlflow": MLFLOW if records.source == HERE else None,
+        "in_mlflow": records.source == HERE,
         "command": _command(records.study, records.scale),
     }
 
@@ -239,14 +242,6 @@ def _packing(trials: pd.DataFrame) -> str:
     programs = sorted(set(trials["program"].dropna())) if "program" in trials else []
     few, many = int(trials["lanes"].min()), int(trials["lanes"].max())
     return f"{few} to {many} lanes" + (f", {', '.join(programs)}" if programs else "")
-
-
-def _reported(records: RecordSet) -> dict[str, list[str]]:
-    """Claim -> what is shown beside its criteria."""
-    if not records.study.scale(records.scale).judged:
-        return {}
-    table = records.table
-    return {judgement.claim: report(judgement, table) for judgement in records.study.judgements}
 
 
 def _trial(row: Mapping[Hashable, Any], study: Study, factors: Sequence[str], arms: Sequence[str]) -> dict[str, Any]:

@@ -31,10 +31,12 @@ LANES = 16
 START_UPS, PAGES = 3, 3
 
 
-def costs(say: Callable[[str], None]) -> dict[str, Any]:
-    found = {"machine": environment(), "overhead": overhead(say), "planning": planning(), "pages": pages(say)}
-    say(str({name: value for name, value in found.items() if name != "machine"}))
-    return found
+def costs(say: Callable[[str], None], only: str = "") -> dict[str, Any]:
+    """What is measured of overhead, planning and pages; only: of those whose name holds this."""
+    parts: dict[str, Callable[[], Any]] = {"overhead": lambda: overhead(say), "planning": planning, "pages": lambda: pages(say)}
+    found = {name: measured() for name, measured in parts.items() if only in name}
+    say(str(found))
+    return {"machine": environment(), **found} if found else {}
 
 
 def overhead(say: Callable[[str], None]) -> dict[str, Any]:

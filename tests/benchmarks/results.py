@@ -81,8 +81,11 @@ def save_readings(work: Work, found: Found) -> Path:
 
 
 def save(kind: str, found: dict[str, Any]) -> Path:
-    """kind: 'harness' for what the harness costs, 'roofline' for how far packs are from the machine's limits."""
-    return _write(_path(kind), found)
+    """kind: 'harness' for what the harness costs, 'roofline' for how far packs are from the machine's limits. What was not
+    measured now stays as it was."""
+    path = _path(kind)
+    known = json.loads(path.read_text()) if path.exists() else {}
+    return _write(path, {**known, **found})
 
 
 def _subject(row: dict[str, Any]) -> tuple[str, str]:

@@ -2,6 +2,8 @@
 harness.training -> models; reports -> harness; nothing under harness imports reports or names a study."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,3 +85,11 @@ def test_no_eval_and_no_pickle() -> None:
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
             }
             assert not calls & {"eval", "exec"}, path
+
+
+def test_what_only_reads_waits_for_no_heavy_library() -> None:
+    """Torch alone takes two seconds to import: verdicts, comparisons and pages do without."""
+    readers = "harness.api, harness.references, harness.compare, harness.provenance, reports.site"
+    code = f"import sys, {readers}; print(*{{'torch', 'ray', 'mlflow', 'optuna'}} & {{*sys.modules}})"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert found.stdout.split() == []

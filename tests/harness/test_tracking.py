@@ -11,7 +11,7 @@ from harness.errors import UserError
 from harness.pages import belonging
 from harness.spec import Study
 from harness.tracking import LAUNCHER, PARENT, Tracker
-from harness.tracking_uri import default_uri
+from harness.tracking_uri import default_uri, experiments
 from tests.harness.helpers import planned, result, rows
 
 
@@ -199,6 +199,14 @@ def test_a_server_that_is_not_there(study: Study) -> None:
 def test_a_database_that_cannot_be_opened(study: Study) -> None:
     with pytest.raises(UserError, match=r"MLflow at sqlite:////proc/nowhere/mlflow.db: cannot be used"):
         Tracker("sqlite:////proc/nowhere/mlflow.db", study)
+
+
+def test_pages_find_the_experiment_without_mlflow(tracker: Tracker, study: Study, tmp_path: Path) -> None:
+    assert experiments(tmp_path)[study.name] == tracker.experiment
+    assert experiments(tmp_path / "nowhere") == {}
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mlflow.db").write_bytes(b"not a database")
+    assert experiments(tmp_path / "other") == {}
 
 
 def test_a_place_for_files_that_refuses_keeps_no_numbers_away(
