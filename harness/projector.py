@@ -12,12 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import psutil
-
 from harness import table
 from harness.errors import one_line
 from harness.ledger import Ledger
 from harness.machine import environment
+from harness.system_load import system_load
 
 if TYPE_CHECKING:
     from harness.tracking import Tracker
@@ -91,16 +90,6 @@ class Sink:
         """End the launch: FINISHED, FAILED or KILLED, in MLflow's words."""
         if self.tracker is not None and self.run_id is not None:
             self.tracker.finish(self.run_id, status)
-
-
-def system_load() -> dict[str, float]:
-    """What this machine does, by MLflow's names: CPU use since the last call and memory in percent, memory in megabytes."""
-    memory = psutil.virtual_memory()
-    return {
-        "cpu_utilization_percentage": psutil.cpu_percent(),
-        "system_memory_usage_percentage": memory.percent,
-        "system_memory_usage_megabytes": memory.used / 1e6,
-    }
 
 
 class Projector(threading.Thread):

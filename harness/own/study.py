@@ -1,13 +1,14 @@
 """A named study with a user's workload in place of its own: a variation, with a name, a ledger and a page to itself."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from pydantic import ValidationError
 
 from harness.errors import UserError, invalid
 from harness.options import Options
 from harness.own.finding import Found, find
-from harness.spec import Study, Workload
+from harness.spec import Study, Workload, canonical_json
 from harness.training.own_module import own_module
 from harness.training.programs import EAGER
 
@@ -25,11 +26,8 @@ def own_study(study: Study, address: str, options: Options) -> Study:
         raise UserError(f"--data {next(iter(options.datasets))}: an own workload brings its data along; leave --data out")
     if options.program not in (None, EAGER.name):
         raise UserError(f"--program {options.program}: own workloads run eagerly; leave it out")
-    for where, field in _workload_fields(study):
-        raise UserError(
-            f"study '{study.name}' cannot take an own workload: {where} sets {field}, which only the models here have;"
-            " choose a study that varies training alone"
-        )
+    if (lost := _lost_comparison(study)) is not None:
+        raise UserError(f"study '{study.name}' cannot take an own workload: {lost}; choose a study that varies training alone")
     found = find(address)
     own_module(found.dataset)
     dump = study.model_dump()
@@ -40,33 +38,48 @@ def own_study(study: Study, address: str, options: Options) -> Study:
         "workload": Workload(model="own", dataset=found.dataset).model_dump(),
         "departures": (_departure(study, found), *study.departures),
     }
+    for arm in dump["arms"].values():
+        arm["settings"] = _of_training(arm["settings"])
     for scale in dump["scales"].values():
         scale["workload"] = {}
+        scale["arm_settings"] = {arm: _of_training(settings) for arm, settings in (scale["arm_settings"] or {}).items()}
     try:
         return Study.model_validate(dump)
     except ValidationError as error:
         raise invalid(f"study '{study.name}' on own workload '{found.workload.name}'", error) from None
 
 
-def _workload_fields(study: Study) -> Iterator[tuple[str, str]]:
-    """Whatever sets a field of the workload for a part of the trials, and the field: those comparisons would be lost."""
-    fields = Workload.model_fields.keys()
-    parts: list[tuple[str, Mapping[str, object]]] = [("a factor", study.factors)]
-    for name, arm in study.arms.items():
-        parts += [(f"arm '{name}'", arm.settings), (f"arm '{name}'", arm.factors)]
+def _of_training(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What settings say beside the workload: the recipe that an arm keeps."""
+    return {name: value for name, value in settings.items() if name not in Workload.model_fields}
+
+
+def _lost_comparison(study: Study) -> str | None:
+    """Why an own workload would leave nothing to compare: a factor of the workload, or arms that differ in it alone."""
+    factors = [("a factor", study.factors), *((f"arm '{name}'", arm.factors) for name, arm in study.arms.items())]
     for name, scale in study.scales.items():
-        parts.append((f"a factor of scale '{name}'", scale.factors))
-        for each in (scale.arm_factors, scale.arm_settings or {}):
-            parts += [(f"arm '{arm}' at scale '{name}'", settings) for arm, settings in each.items()]
-    for where, settings in parts:
-        yield from ((where, field) for field in settings if field in fields)
+        factors.append((f"a factor of scale '{name}'", scale.factors))
+        factors += [(f"arm '{arm}' at scale '{name}'", varied) for arm, varied in scale.arm_factors.items()]
+    for where, varied in factors:
+        for field in varied.keys() & Workload.model_fields.keys():
+            return f"{where} varies {field}, which only the models here have"
+    for name, scale in study.scales.items():
+        recipes: dict[str, tuple[str, dict[str, Any]]] = {}
+        for arm in study.arms_at(name):
+            settings = {**study.arms[arm].settings, **(scale.arm_settings or {}).get(arm, {})}
+            other, others = recipes.setdefault(canonical_json(_of_training(settings)), (arm, settings))
+            if others != settings:
+                return f"arms '{other}' and '{arm}' differ only in the model"
+    return None
 
 
 def _departure(study: Study, found: Found) -> str:
     workload = study.workload
     others = workload.model_dump(exclude={"model", "dataset"}, exclude_defaults=True)
     spelled = "".join(f", {name} {value}" for name, value in others.items())
+    several = any(_of_training(arm.settings) != arm.settings for arm in study.arms.values())
+    kept = " Arms that are named after models keep those models' recipes." if several else ""
     return (
         f"Own workload '{found.workload.name}' ({found.address}) in place of {workload.model} on {workload.dataset}{spelled}:"
-        f" this is a variation of study '{study.name}', and its verdicts speak of that workload alone."
+        f" this is a variation of study '{study.name}', and its verdicts speak of that workload alone.{kept}"
     )

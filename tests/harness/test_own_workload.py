@@ -141,8 +141,8 @@ def test_a_wrong_workload(more: str, message: str, write: Callable[..., None]) -
     [
         (("--data", "python-docs=digits"), "warmup", "an own workload brings its data along"),
         (("--program", "compiled"), "warmup", "own workloads run eagerly"),
-        ((), "mup_transfer", "cannot take an own workload: arm 'sp_16' sets parametrization"),
-        ((), "lr_finder", "sets model, which only the models here have"),
+        ((), "mup_transfer", "cannot take an own workload: arms 'sp_16' and 'sp_32' differ only in the model"),
+        ((), "critical_batch", "cannot take an own workload: arms 'cnn_2' and 'gpt_2' differ only in the model"),
         (("--scale", "cluster"), "warmup", "precision bf16: an own workload trains in fp32 or tf32"),
     ],
 )
@@ -175,6 +175,24 @@ def test_a_variation_is_a_study_of_its_own(study: Study, write: Callable[..., No
     assert other.judgements == study.judgements
     assert other.hash != study.hash
     assert not digests(other) & digests(study)
+
+
+def test_arms_named_after_models_keep_their_recipes(write: Callable[..., None]) -> None:
+    write()
+    whole = catalog.load_study("lr_finder")
+    other = varied(whole)
+    assert "Arms that are named after models keep those models' recipes" in other.departures[0]
+    for scale in ("smoke", "laptop"):
+        before, after = make_plan(whole, scale, "cpu", "data"), make_plan(other, scale, "cpu", "data")
+        assert {each.configuration.workload for each in after.trials} == {other.workload}
+        assert [each.configuration.training for each in after.trials] == [each.configuration.training for each in before.trials]
+
+
+def test_a_factor_of_the_model_is_refused(study: Study, write: Callable[..., None]) -> None:
+    write()
+    wide = Study.model_validate({**study.model_dump(), "factors": {**study.factors, "width": (8, 16)}, "judgements": ()})
+    with pytest.raises(UserError, match="a factor varies width, which only the models here have"):
+        varied(wide)
 
 
 @pytest.mark.parametrize(

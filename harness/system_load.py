@@ -1,0 +1,46 @@
+"""What this machine does, by the names under which MLflow shows system metrics."""
+
+import shutil
+import subprocess
+
+import psutil
+
+# Longer than that, and the sample is not worth waiting for.
+QUERY_SECONDS = 5.0
+# What `nvidia-smi` is asked for -> MLflow's name for it, and how many of its units are one of nvidia-smi's.
+GPU_FIELDS = {
+    "utilization.gpu": ("utilization_percentage", 1.0),
+    "memory.used": ("memory_usage_megabytes", 2**20 / 1e6),
+    "power.draw": ("power_usage_watts", 1.0),
+}
+
+
+def system_load() -> dict[str, float]:
+    """CPU use since the last call and memory in percent, memory in megabytes; of each GPU its use in percent, its memory in
+    megabytes and its power in watts, where `nvidia-smi` tells."""
+    memory = psutil.virtual_memory()
+    return {
+        "cpu_utilization_percentage": psutil.cpu_percent(),
+        "system_memory_usage_percentage": memory.percent,
+        "system_memory_usage_megabytes": memory.used / 1e6,
+        **gpu_load(),
+    }
+
+
+def gpu_load() -> dict[str, float]:
+    """Empty where there is no `nvidia-smi` or it does not answer; what a GPU does not tell is left out."""
+    if shutil.which("nvidia-smi") is None:
+        return {}
+    command = ["nvidia-smi", f"--query-gpu={','.join(GPU_FIELDS)}", "--format=csv,noheader,nounits"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=QUERY_SECONDS, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    found = {}
+    for number, line in enumerate(answer.splitlines()):
+        for value, (name, units) in zip(line.split(","), GPU_FIELDS.values(), strict=False):
+            try:
+                found[f"gpu_{number}_{name}"] = units * float(value)
+            except ValueError:  # "[N/A]", as MIG partitions say
+                continue
+    return found
