@@ -5,6 +5,7 @@ fill the workers that a search leaves waiting. A deadline stops it cleanly: pack
 """
 
 import logging
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -67,8 +68,9 @@ def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadlin
         finally:
             projector.leave()
             outcomes = [part.close() for part in parts]
-        connection.leave()
-        catalog.extension("site")
+        if not any(outcome.interrupted for outcome in outcomes):
+            # This thread stays with Ray's end, which takes SIGTERM's handler away.
+            threading.Thread(target=catalog.extension, args=("site",), name="pages", daemon=True).start()
     return outcomes
 
 

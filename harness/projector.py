@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import psutil
+
 from harness import table
 from harness.errors import one_line
 from harness.ledger import Ledger
@@ -126,7 +128,7 @@ class Projector(threading.Thread):
             self.join(LEAVE_SECONDS)
 
     def run(self) -> None:
-        system_load()  # the first reading has nothing to compare with
+        psutil.cpu_percent()  # the first reading has nothing to compare with
         while (told := self._next()) is not None and not self._left:
             sink, pack = told
             if pack is None:

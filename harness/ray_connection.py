@@ -14,13 +14,11 @@ from typing import Any
 from harness.errors import UserError, one_line
 from harness.machine import Device
 
-# Before ray is imported: no phoning home, no logger files, no change of directory, results handled as they come, and no
-# state of its own written while it runs, which the ledger makes needless.
+# Before ray is imported: no phoning home, no logger files, no change of directory, results handled as they come.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
 os.environ.setdefault("RAY_CHDIR_TO_TRIAL_DIR", "0")
 os.environ.setdefault("TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S", "0")
-os.environ.setdefault("TUNE_GLOBAL_CHECKPOINT_S", "1e9")
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
 
@@ -62,15 +60,12 @@ class Connection:
         self._thread.start()
         return self
 
-    def leave(self) -> None:
-        """Begin to shut Ray down."""
-        self._left.set()
-
     def __exit__(self, *exception: object) -> None:
-        self.leave()
+        self._left.set()
         while self._thread.is_alive():
             self._thread.join(HANDLER_SECONDS)
             _handle_termination_ourselves()
+        _handle_termination_ourselves()
 
     def wait(self) -> None:
         """Raises UserError where Ray cannot be reached or started."""

@@ -7,6 +7,8 @@ because starting one costs seconds.
 import logging
 import os
 import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -172,11 +174,12 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
     Raises UnwritableError where the store takes nothing any more.
     """
     resources = connection.resources
-    # Ray keeps one trial waiting for room where a search algorithm is used; workers that finish together need more.
-    os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", str(resources.workers + 1))
+    # Ray keeps one trial waiting for room where a search algorithm is used; workers that finish together need more. And it
+    # writes a state of its own again and again, which the ledger makes needless.
+    switches = {"TUNE_MAX_PENDING_TRIALS_PG": str(resources.workers + 1), "TUNE_GLOBAL_CHECKPOINT_S": "1e9"}
     connection.wait()
     halt = Halt()
-    with tempfile.TemporaryDirectory(prefix="folklore-ray-") as scratch:
+    with _environment(switches), tempfile.TemporaryDirectory(prefix="folklore-ray-") as scratch:
         tuner = Tuner(
             tune.with_resources(PackTrainable, resources.per_pack),
             tune_config=TuneConfig(search_alg=PackSearcher(queue), num_samples=-1, reuse_actors=True),
@@ -192,6 +195,18 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
         tuner.fit()
     if halt.reason:
         raise UnwritableError(halt.reason)
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Sets what is not set yet, and takes it back: whoever called may use Ray Tune, too."""
+    ours = values.keys() - os.environ.keys()
+    os.environ.update({name: values[name] for name in ours})
+    try:
+        yield
+    finally:
+        for name in ours:
+            os.environ.pop(name, None)
 
 
 # How the names of Ray's errors for a worker that is gone begin.

@@ -6,13 +6,15 @@ import subprocess
 import psutil
 
 # Longer than that, and the sample is not worth waiting for.
-QUERY_SECONDS = 5.0
+QUERY_SECONDS = 2.0
 # What `nvidia-smi` is asked for -> MLflow's name for it, and how many of its units are one of nvidia-smi's.
 GPU_FIELDS = {
     "utilization.gpu": ("utilization_percentage", 1.0),
     "memory.used": ("memory_usage_megabytes", 2**20 / 1e6),
     "power.draw": ("power_usage_watts", 1.0),
 }
+
+_hangs = False
 
 
 def system_load() -> dict[str, float]:
@@ -29,18 +31,30 @@ def system_load() -> dict[str, float]:
 
 def gpu_load() -> dict[str, float]:
     """Empty where there is no `nvidia-smi` or it does not answer; what a GPU does not tell is left out."""
-    if shutil.which("nvidia-smi") is None:
-        return {}
-    command = ["nvidia-smi", f"--query-gpu={','.join(GPU_FIELDS)}", "--format=csv,noheader,nounits"]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=QUERY_SECONDS, check=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        return {}
     found = {}
-    for number, line in enumerate(answer.splitlines()):
+    for number, line in enumerate(_answer().splitlines()):
         for value, (name, units) in zip(line.split(","), GPU_FIELDS.values(), strict=False):
             try:
                 found[f"gpu_{number}_{name}"] = units * float(value)
             except ValueError:  # "[N/A]", as MIG partitions say
                 continue
     return found
+
+
+def _answer() -> str:
+    global _hangs
+    command = shutil.which("nvidia-smi")
+    if command is None or _hangs:
+        return ""
+    arguments = [command, f"--query-gpu={','.join(GPU_FIELDS)}", "--format=csv,noheader,nounits"]
+    try:
+        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        answer, _ = process.communicate(timeout=QUERY_SECONDS)
+    except OSError:
+        return ""
+    except subprocess.TimeoutExpired:
+        # Not waited for: with a broken driver it may not even end when it is killed. Nor is it asked again.
+        process.kill()
+        _hangs = True
+        return ""
+    return answer if process.returncode == 0 else ""

@@ -106,7 +106,9 @@ def publish_verdicts(studies: Sequence[Study]) -> Path:
 
 
 def _key_of_published(study: Study) -> str:
-    return fingerprint([study.hash, evidence.state(study.name)])
+    # What is reported decides nothing, and so is not in the hash.
+    reported = [[each.model_dump(mode="json") for each in judgement.reported] for judgement in study.judgements]
+    return fingerprint([study.hash, reported, evidence.state(study.name)])
 
 
 def _path() -> Path:

@@ -74,12 +74,21 @@ def _lost_comparison(study: Study) -> str | None:
 
 
 def _departure(study: Study, found: Found) -> str:
-    workload = study.workload
-    others = workload.model_dump(exclude={"model", "dataset"}, exclude_defaults=True)
-    spelled = "".join(f", {name} {value}" for name, value in others.items())
-    several = any(_of_training(arm.settings) != arm.settings for arm in study.arms.values())
-    kept = " Arms that are named after models keep those models' recipes." if several else ""
+    own = f"Own workload '{found.workload.name}' ({found.address})"
+    speaks = f"this is a variation of study '{study.name}', and its verdicts speak of that workload alone."
+    replaced = _models_of_arms(study)
+    if not replaced:
+        others = study.workload.model_dump(exclude={"model", "dataset"}, exclude_defaults=True)
+        spelled = "".join(f", {name} {value}" for name, value in others.items())
+        return f"{own} in place of {study.workload.model} on {study.workload.dataset}{spelled}: {speaks}"
     return (
-        f"Own workload '{found.workload.name}' ({found.address}) in place of {workload.model} on {workload.dataset}{spelled}:"
-        f" this is a variation of study '{study.name}', and its verdicts speak of that workload alone.{kept}"
+        f"{own} in place of {', '.join(replaced)}: {speaks} Arms, criteria and notes that are named after models stand for"
+        " those models' recipes (optimizer, batch size, steps, LRs) on this one workload: where several agree it is one"
+        " workload's word."
     )
+
+
+def _models_of_arms(study: Study) -> list[str]:
+    """MODEL on DATASET for every model that arms name; empty where none does."""
+    named = [arm.settings for arm in study.arms.values() if "model" in arm.settings]
+    return list(dict.fromkeys(f"{each['model']} on {each.get('dataset', study.workload.dataset)}" for each in named))

@@ -36,3 +36,14 @@ def test_an_import_is_finished_first(tmp_path: Path, sent: signal.Signals, code:
     said = process.stdout.readline()
     assert process.wait(timeout=15) == code
     assert said == f"interrupted {['slow_one'] if loaded else []}\n"
+
+
+def test_sigterm_is_still_ours_when_ray_has_gone() -> None:
+    """Ray takes the handler away as it is shut down."""
+    body = """from harness.ray_connection import Connection, Resources
+    with Connection(Resources("cpu", workers=1)) as connection:
+        connection.wait()
+    signal.raise_signal(signal.SIGTERM)"""
+    found = subprocess.run([sys.executable, "-c", PROGRAM.format(body=body)], capture_output=True, text=True, timeout=120)
+    assert found.returncode == 143, found.stderr
+    assert found.stdout == "ready\ninterrupted []\n"

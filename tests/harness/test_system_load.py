@@ -33,6 +33,15 @@ def test_a_driver_that_does_not_answer_is_no_error(script: str, tmp_path: Path, 
     assert gpu_load() == {}
 
 
+def test_one_that_hangs_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.system_load.QUERY_SECONDS", 0.2)
+    monkeypatch.setattr("harness.system_load._hangs", False)
+    stand_in(tmp_path, monkeypatch, f"echo asked >> {tmp_path / 'asked'}; exec sleep 60")
+    assert gpu_load() == {}
+    assert gpu_load() == {}
+    assert (tmp_path / "asked").read_text().split() == ["asked"]
+
+
 def test_a_machine_without_gpus_tells_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert gpu_load() == {}
