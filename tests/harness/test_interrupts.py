@@ -39,10 +39,12 @@ def test_an_import_is_finished_first(tmp_path: Path, sent: signal.Signals, code:
 
 
 def test_sigterm_is_still_ours_when_ray_has_gone() -> None:
-    """Ray takes the handler away as it is shut down."""
+    """Ray takes the handler away as it is shut down, be it while the main thread is busy elsewhere."""
     body = """from harness.ray_connection import Connection, Resources
     with Connection(Resources("cpu", workers=1)) as connection:
         connection.wait()
+        connection._left.set()
+        connection._thread.join()
     signal.raise_signal(signal.SIGTERM)"""
     found = subprocess.run([sys.executable, "-c", PROGRAM.format(body=body)], capture_output=True, text=True, timeout=120)
     assert found.returncode == 143, found.stderr
