@@ -58,7 +58,7 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> Figure | None:
     arm is trained at one LR."""
     study = records.study
     table = records.table
-    searched = {name: study.arms[name] for name in study.arms_at(records.scale) if _is_searched(table, name, over)}
+    searched = {name: study.arms[name] for name in study.arms_at(records.scale) if is_searched(table, name, over)}
     panels = list(dict.fromkeys(arm.panel for arm in searched.values()))
     if not panels:
         return None
@@ -97,7 +97,7 @@ def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], 
     study = records.study
     table = records.table
     trained = study.arms_at(records.scale)
-    arms = [arm for arm in trained if _is_searched(table, arm, over)]
+    arms = [arm for arm in trained if is_searched(table, arm, over)]
     arms = arms or [arm for arm in trained if list(study.factors_at(records.scale, arm)) == [over]]
     if not arms:
         return None
@@ -199,7 +199,7 @@ def _slope_points(slope: Slope, table: TrialTable) -> tuple[list[float], list[Ob
         return None
 
 
-def _is_searched(table: TrialTable, arm: str, over: str) -> bool:
+def is_searched(table: TrialTable, arm: str, over: str) -> bool:
     """Whether an arm has more than one value of a factor, on a grid or proposed."""
     return bool(table.study.arms[arm].searched) or len(table.study.factors_at(table.scale, arm).get(over, ())) > 1
 

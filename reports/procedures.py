@@ -37,7 +37,7 @@ from harness.spec import (
 )
 from harness.spec.configuration import LOSS_SCALES
 from harness.trial_table import TrialTable, UndecidableError
-from reports.figures import MARKERS, STYLE, log_axis, panel_grid
+from reports.figures import MARKERS, STYLE, is_searched, log_axis, panel_grid
 from reports.words import power
 
 # Of a smoothed curve: one for every second pixel of a panel.
@@ -147,10 +147,18 @@ def survival(records: RecordSet) -> Figure | None:
     panels = list(dict.fromkeys(table.study.arms[arm].panel for arm in arms))
     figure, axes = _panels(len(panels))
     for axis, panel in zip(axes, panels, strict=True):
-        own = [arm for arm in arms if table.study.arms[arm].panel == panel]
-        for index, arm in enumerate(own):
+        # An arm looks as it does where its loss is drawn.
+        places = [
+            arm
+            for arm in table.study.arms_at(records.scale)
+            if table.study.arms[arm].panel == panel and is_searched(table, arm, over)
+        ]
+        for index, arm in enumerate(places):
+            if arm not in arms:
+                continue
             finished = 1 - table.diverged(arm, over).mean(axis=1)
-            style: dict[str, Any] = {"linestyle": ("-", "--", "-.", ":")[index % 4], "marker": MARKERS[index % len(MARKERS)]}
+            style: dict[str, Any] = {"linestyle": ("-", "--", ":", "-.")[index % 4], "marker": MARKERS[index % len(MARKERS)]}
+            style["color"] = f"C{index % 10}"
             axis.plot(table.grid(arm, over), finished, markersize=5, linewidth=1.2, label=table.study.arms[arm].label, **style)
         log_axis(axis.xaxis, 2)
         axis.set(xlabel="peak learning rate", ylabel="share of seeds that finish", title=panel, ylim=(-0.05, 1.05))
