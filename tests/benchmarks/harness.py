@@ -36,7 +36,8 @@ def costs(say: Callable[[str], None], only: str = "") -> dict[str, Any]:
     parts: dict[str, Callable[[], Any]] = {"overhead": lambda: overhead(say), "planning": planning, "pages": lambda: pages(say)}
     found = {name: measured() for name, measured in parts.items() if only in name}
     say(str(found))
-    return {"machine": environment(), **found} if found else {}
+    # Of each part, for parts may be measured at different states of the code.
+    return {name: {"machine": environment(), **readings} for name, readings in found.items()}
 
 
 def overhead(say: Callable[[str], None]) -> dict[str, Any]:
