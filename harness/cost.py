@@ -97,10 +97,9 @@ def estimate(
     return Estimate(seconds / workers + (rate.start_seconds if packs else 0.0), largest, workers, source)
 
 
-def lanes_that_fit(configuration: Configuration, model: Model, device: Device, free_bytes: int) -> int:
-    """How many lanes of a pack memory allows; 0 where not even one fits."""
-    workers = device.count if device.kind == "cpu" else 1
-    return int(MEMORY_SHARE * free_bytes / workers // lane_bytes(configuration, model))
+def lanes_that_fit(configuration: Configuration, model: Model, free_bytes: int) -> int:
+    """How many lanes of a pack a worker's free memory allows; 0 where not even one fits."""
+    return int(MEMORY_SHARE * free_bytes // lane_bytes(configuration, model))
 
 
 def lane_step_seconds(configuration: Configuration, model: Model, device: str, lanes: int) -> float:

@@ -1,5 +1,6 @@
 """What this machine is: devices, memory, versions. Recorded with every trial and shown on every page."""
 
+import math
 import os
 import platform
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from harness import control_groups
+
 PACKAGES = ("torch", "ray", "optuna", "mlflow", "pandas", "seaborn", "numpy", "pydantic", "pyarrow")
 
 
@@ -17,7 +20,7 @@ PACKAGES = ("torch", "ray", "optuna", "mlflow", "pandas", "seaborn", "numpy", "p
 class Device:
     """Where packs are trained. kind is 'cpu' or 'cuda'; count is workers on a CPU (one a core), GPUs otherwise.
 
-    memory_bytes: of the machine or of one GPU; of a cluster's devices (elsewhere) what is free on the one with least.
+    memory_bytes: of the machine or of one GPU; on a cluster (elsewhere) what is free for a worker where it is least.
     """
 
     kind: str
@@ -40,23 +43,32 @@ def local_device() -> Device:
     if torch.cuda.is_available():
         properties = torch.cuda.get_device_properties(0)
         return Device("cuda", properties.name, torch.cuda.device_count(), properties.total_memory)
-    return Device("cpu", cpu_name(), available_cores(), psutil.virtual_memory().total)
+    total = psutil.virtual_memory().total
+    return Device("cpu", cpu_name(), available_cores(), min(total, control_groups.memory_bytes() or total))
 
 
 def available_cores() -> int:
-    """Cores this process may use, which in a container can be fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Cores this process may use, which in a container or a job can be fewer than the machine has; at least one."""
+    seen = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(seen, math.floor(control_groups.cores() or seen)))
 
 
 def available_memory_bytes(device: Device) -> int:
-    """Memory that packs may use now: free host memory, or the free memory of one GPU."""
-    if device.elsewhere or device.is_assumed:
-        return device.memory_bytes
+    """Memory that may be used now on this machine: of the host, or of one GPU."""
     if device.kind == "cuda":
         import torch
 
         return int(torch.cuda.mem_get_info(0)[0])
-    return int(psutil.virtual_memory().available)
+    free = psutil.virtual_memory().available
+    left = control_groups.free_memory_bytes()
+    return int(free if left is None else min(free, left))
+
+
+def worker_memory_bytes(device: Device) -> int:
+    """Memory that a pack may use: of the GPU it has to itself, or its worker's share of the host's."""
+    if device.elsewhere or device.is_assumed:
+        return device.memory_bytes
+    return available_memory_bytes(device) // (1 if device.kind == "cuda" else device.count)
 
 
 def cpu_name() -> str:

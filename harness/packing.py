@@ -15,7 +15,7 @@ import torch
 
 from harness import cost, data
 from harness.errors import TooLargeError
-from harness.machine import Device, available_memory_bytes
+from harness.machine import Device, worker_memory_bytes
 from harness.plan import Trial
 from harness.spec import Configuration, Workload, canonical_json, fingerprint
 from harness.store import Store
@@ -172,9 +172,8 @@ class Packing:
         return default_program(torch.device(self.device.kind)).name
 
     def _fitting(self, shape: Shape) -> int:
-        free = available_memory_bytes(self.device)
         model = self.model_of(shape.configuration.workload)
-        return max(1, cost.lanes_that_fit(shape.configuration, model, self.device, free))
+        return max(1, cost.lanes_that_fit(shape.configuration, model, worker_memory_bytes(self.device)))
 
     def _apart(self, shape: Shape) -> str:
         """Why the lanes of an own module cannot share a program; '' where they can, as all models here can."""

@@ -15,7 +15,7 @@ from harness import cost, data, table
 from harness.cost import Estimate
 from harness.errors import UserError, masked, one_line, unknown
 from harness.ledger import Ledger
-from harness.machine import Device, available_memory_bytes, local_device
+from harness.machine import Device, local_device, worker_memory_bytes
 from harness.options import Options
 from harness.packing import Packing, shapes
 from harness.plan import Plan, PlannedPack, make_plan, points
@@ -81,13 +81,13 @@ def prepare(
     )
     if options.program is not None:
         program_named(options.program, torch.device(device.kind))
-    free = available_memory_bytes(device)
+    free = worker_memory_bytes(device)
     heaviest = max(configurations, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))
-    if cost.lanes_that_fit(heaviest, model_of(heaviest.workload), device, free) < 1:
+    if cost.lanes_that_fit(heaviest, model_of(heaviest.workload), free) < 1:
         need = cost.lane_bytes(heaviest, model_of(heaviest.workload))
         raise UserError(
             f"study '{study.name}' at scale '{scale}' needs {need / 2**30:.1f} GiB a lane, and {device.name} has"
-            f" {free / 2**30:.1f} GiB free for {device.count} workers; choose a smaller scale or fewer --workers"
+            f" {free / 2**30:.1f} GiB free for each of {device.count} workers; choose a smaller scale or fewer --workers"
         )
     hashes = {name: found.hash for name, found in facts.items()}
     plan = make_plan(study, scale, device.kind, hashes)

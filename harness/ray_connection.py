@@ -94,7 +94,9 @@ def _handle_termination_ourselves() -> None:
 
 
 def cluster_device(address: str) -> Device:
-    """What the nodes of a cluster train on: its GPUs where it has any, else its cores; memory of the node with least.
+    """What the nodes of a cluster train on: its GPUs where it has any, else its cores.
+
+    Nodes may differ: packs are as wide as fits the worker with least memory, for Ray may place any pack on any of them.
 
     Raises UserError where no Ray is, or where it has nothing to train on.
     """
@@ -117,7 +119,7 @@ def cluster_device(address: str) -> Device:
                 num_gpus=1 if gpus else 0,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
             )
-            .remote()
+            .remote(1 if gpus else int(node["Resources"]["CPU"]))
             for node in having
         ]
         try:
@@ -131,12 +133,12 @@ def cluster_device(address: str) -> Device:
     return Device(kind, name, count, min(free for _, free in found), elsewhere=True)
 
 
-def _look() -> tuple[str, int]:
-    """A node's device by name, and the memory that is free on it; runs there."""
+def _look(workers: int) -> tuple[str, int]:
+    """A node's device by name, and the memory that is free for each of so many workers on it; runs there."""
     from harness.machine import available_memory_bytes, local_device
 
     device = local_device()
-    return device.name, available_memory_bytes(device)
+    return device.name, available_memory_bytes(device) // workers
 
 
 def _connect(resources: Resources) -> None:

@@ -10,6 +10,7 @@ import ray
 
 from harness.errors import UserError
 from harness.ledger import Ledger
+from harness.machine import available_memory_bytes, local_device, worker_memory_bytes
 from harness.ray_connection import Connection, Resources, cluster_device
 from harness.spec import Study
 from harness.store import Store
@@ -18,8 +19,8 @@ from tests.chaos.servers import Nodes
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[Nodes]:
-    """A head without cores and three nodes of one core: four in all."""
-    found = Nodes(3, {})
+    """A head without cores and three nodes that differ: four nodes, and four cores to train on."""
+    found = Nodes((1, 1, 2), {})
     yield found
     found.shutdown()
 
@@ -31,8 +32,10 @@ def sent_folders() -> list[str]:
 
 def test_devices_are_looked_at_where_they_are(nodes: Nodes) -> None:
     device = cluster_device(nodes.address)
-    assert (device.kind, device.count, device.elsewhere) == ("cpu", 3, True)
-    assert device.memory_bytes > 2**28
+    assert (device.kind, device.count, device.elsewhere) == ("cpu", 4, True)
+    # All nodes are this machine here: least is left for a worker where two share a node.
+    assert device.memory_bytes == pytest.approx(available_memory_bytes(local_device()) / 2, rel=0.2)
+    assert worker_memory_bytes(device) == device.memory_bytes, "not shared out again among the workers of other nodes"
 
 
 def test_nodes_run_the_code_of_whoever_starts_the_run(nodes: Nodes) -> None:
@@ -47,8 +50,8 @@ def test_a_study_runs_on_all_nodes(nodes: Nodes, study: Study, tmp_path: Path) -
     command = [sys.executable, "-m", "harness", "run", str(path), "--lanes", "5", "--store", str(tmp_path / "store")]
     done = subprocess.run([*command, "--address", nodes.address], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
-    assert "on 3 x" in done.stdout
-    assert "on 3 workers" in done.stdout
+    assert "on 4 x" in done.stdout
+    assert "on 4 workers" in done.stdout
     assert len(Ledger(Store(str(tmp_path / "store")), study.name).digests()) == 50
     refused = subprocess.run(
         [

@@ -131,7 +131,7 @@ class Campaign:
 
     def _with_nodes(self, folder: Path) -> None:
         scene = Scene(folder)
-        nodes = Nodes(3, scene.environment)
+        nodes = Nodes((1, 1, 1), scene.environment)
         try:
             fault = _named(partial(node_lost, nodes=nodes), "node_lost")
             self._strike(scene, [fault], ("--address", nodes.address), look_for_strays=False)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.chaos.faults import ends_well, trained, wait_for
@@ -71,16 +72,16 @@ def mlflow_down(scene: Scene, run: Run, draw: random.Random, server: MlflowServe
 
 
 class Nodes:
-    """A Ray cluster of a head without cores and some nodes of one core, on this machine."""
+    """A Ray cluster of a head without cores and nodes of so many cores, on this machine."""
 
-    def __init__(self, count: int, environment: dict[str, str]):
+    def __init__(self, cores: Sequence[int], environment: dict[str, str]):
         from ray.cluster_utils import Cluster
 
         import harness.ray_connection  # noqa: F401  (sets Ray's switches)
 
         os.environ.update(environment)  # which Ray's processes inherit
         self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-        self.nodes = [self.cluster.add_node(num_cpus=1) for _ in range(count)]
+        self.nodes = [self.cluster.add_node(num_cpus=each) for each in cores]
         self.address = self.cluster.address
 
     def lose_one(self, draw: random.Random) -> None:

@@ -111,7 +111,7 @@ def test_an_unreachable_ray_stops_a_run_at_once(study_file: Path, tmp_path: Path
 
 
 def test_too_little_memory(study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.prepare.available_memory_bytes", lambda _: 1000)
+    monkeypatch.setattr("harness.prepare.worker_memory_bytes", lambda _: 1000)
     assert_refused(call("run", str(study_file), "--store", str(tmp_path / "s")), "GiB free for")
 
 
