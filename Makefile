@@ -16,7 +16,7 @@ READY := $(VENV)/.ready
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true
 
-.PHONY: help setup audit studies calibrate bench chaos test lint check reports notebook mlflow doctor clean
+.PHONY: help setup audit studies calibrate bench chaos test test-gpu lint check reports notebook mlflow doctor clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -55,6 +55,9 @@ bench: $(READY) ## measure the engine and the harness, into tests/benchmarks/res
 test: $(READY) ## run the tests
 	@# Two processes at the least: half of the suite waits for processes of its own.
 	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile
+
+test-gpu: $(READY) ## run the tests that need a GPU
+	@FOLKLORE_TEST_GPU=1 $(BIN)/python -m pytest -m gpu
 
 audit: $(READY) ## pinned dependencies: installed, fitting, and without known vulnerabilities (those need a network to be looked up)
 	@$(BIN)/python -m tests.audit

@@ -15,7 +15,7 @@ from harness.packing import Choice
 from harness.plan import PlannedPack
 from harness.spec import Study
 from harness.store import Store
-from harness.training.memory import too_large_where_memory_ends
+from harness.training.memory import free_device_memory, too_large_where_memory_ends
 from harness.training.pack import Lane, Pack
 from harness.training.programs import program_named
 from harness.work import Progress
@@ -61,6 +61,7 @@ class TrainingWork:
             torch.set_num_threads(1)
         lanes = [Lane(trial.configuration, trial.seed) for trial in job.pack.trials]
         program = program_named(job.choice.program, torch.device(job.device))
+        free_device_memory(job.device)  # of a pack before this one that did not get as far as its end
         with too_large_where_memory_ends():
             self.training = Pack(lanes, self.dataset, job.device, program)
         state = self.ledger.read_checkpoint(job.pack.key)
@@ -121,7 +122,6 @@ class TrainingWork:
         memory free."""
         if self.between_steps and self.training.step > 0 and not self.training.done:
             self._save()
+        self.training.close()
         del self.training
-        if self.job.device == "cuda":
-            torch.cuda.empty_cache()
-            torch.cuda.reset_peak_memory_stats()
+        free_device_memory(self.job.device)

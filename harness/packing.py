@@ -9,6 +9,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 import torch
@@ -19,7 +20,7 @@ from harness.machine import Device, worker_memory_bytes
 from harness.plan import Trial
 from harness.spec import Configuration, Workload, canonical_json, fingerprint
 from harness.store import Store
-from harness.training.memory import too_large_where_memory_ends
+from harness.training.memory import free_device_memory, too_large_where_memory_ends
 from harness.training.programs import EAGER, Program, default_program, program_named
 from harness.training.throughput import NEAR, Timing, WidthSearch, measure
 from harness.work import Progress
@@ -227,23 +228,27 @@ class WidthWork:
                 self.search.tell(self._measured(width, self.program), self._free_bytes())
             except TooLargeError:
                 self.search.refuse(width)
-                self.close()
         if not self.search.timings and self.search.following is None:
             raise TooLargeError(f"memory does not hold one lane of {self.job.key}")
         if self.search.following is None:
             if self._compiling_may_pay:
-                self.compiled.append(self._measured(self.search.chosen.lanes, Program(True, self.program.captured)))
+                self._measure_compiled()
             self._write()
+            self.close()  # while the worker waits for what comes next, the driver looks at how much memory is free
         return Progress(done=self.search.following is None, share=len(self.search.timings) / 5, lanes=0)
 
     def close(self) -> None:
-        if self.job.device.kind == "cuda":
-            torch.cuda.empty_cache()
+        free_device_memory(self.job.device.kind)
 
     @property
     def _compiling_may_pay(self) -> bool:
         left = self.job.shape.lane_steps * self.search.best.lane_seconds / self.job.device.count
         return self.job.program is None and left > SECONDS_WORTH_COMPILING
+
+    def _measure_compiled(self) -> None:
+        """A compiled pack may need more memory than the eager one it is compared with: then it is out of the question."""
+        with suppress(TooLargeError):
+            self.compiled.append(self._measured(self.search.chosen.lanes, Program(True, self.program.captured)))
 
     def _measured(self, width: int, program: Program) -> Timing:
         with too_large_where_memory_ends():

@@ -2,6 +2,9 @@
 
 import os
 
+# All tests but those that need a GPU (`make test-gpu`) are written for a machine without one.
+if os.environ.get("FOLKLORE_TEST_GPU") != "1":
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 # Ray reads its token when it is imported, and here one process starts Ray several times.

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import groupby
 
 import torch
@@ -61,8 +62,13 @@ def lr_multipliers(workload: Workload, training: Training, model: Model) -> list
     return [scheme.lr_multiplier(p.growing_sides, training.optimizer != "sgd") for p in model.parameters]
 
 
-def initial_values(parameters: Sequence[Parameter], seed: int) -> Tensor:
-    """One lane's starting point, [P]; it depends on the seed and the shapes alone."""
+@lru_cache(maxsize=1)
+def initial_values(parameters: tuple[Parameter, ...], seed: int) -> Tensor:
+    """One lane's starting point, [P]; it depends on the seed and the shapes alone.
+
+    The last one is kept: packs of one lane that differ in their precision follow each other, and drawing 200 million numbers
+    takes seconds. Whoever asks copies it.
+    """
     generator = torch_generator(seed, "initialization")
     return torch.cat([_drawn(parameter, generator).flatten() for parameter in parameters])
 
@@ -101,7 +107,9 @@ class PackedNetwork:
 
     def starts(self, seeds: Sequence[int]) -> Tensor:
         """Where each lane starts, [K, P]."""
-        return torch.stack([initial_values(self.model.parameters, seed) for seed in seeds])
+        parameters = tuple(self.model.parameters)
+        drawn = {seed: initial_values(parameters, seed) for seed in dict.fromkeys(seeds)}
+        return torch.stack([drawn[seed] for seed in seeds])
 
     @contextmanager
     def buffers_kept(self) -> Iterator[None]:

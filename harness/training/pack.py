@@ -86,7 +86,7 @@ class Pack:
         self.step = 0
         self.clock = torch.zeros(1, dtype=torch.int64, device=self.device)
         self.seconds = 0.0
-        self.step_times: list[float] = []
+        self.step_times: list[float] = []  # of plain steps that prepare nothing
         self.plain_peak_bytes = 0
         self.records = self._empty_records()
         self._drawn: int | None = None
@@ -132,11 +132,13 @@ class Pack:
         self._synchronize()
         if plain and self.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(self.device)  # probes and evaluations are not the run's own
-        started = time.perf_counter()
+        settled, started = self.runner.settled, time.perf_counter()
         self._train_step()
         self._synchronize()
         if plain:
-            self.step_times.append(time.perf_counter() - started)
+            if settled:
+                self.step_times.append(time.perf_counter() - started)
+            # A replayed graph allocates nothing that is counted: the steps that prepare it show what it takes.
             if self.device.type == "cuda":
                 self.plain_peak_bytes = max(self.plain_peak_bytes, torch.cuda.max_memory_allocated(self.device))
 
@@ -266,6 +268,10 @@ class Pack:
         if self.measurement.underflow:
             shapes |= {f"probe_layer_{name}": (len(self.probe_steps), lanes, len(LOSS_SCALES)) for name in UNDERFLOWS}
         return {name: torch.full(shape, float("nan"), device=self.device) for name, shape in shapes.items()}
+
+    def close(self) -> None:
+        """Give back what it holds, as soon as nobody else holds it; it is of no further use."""
+        self.runner.close()
 
     def best(self) -> tuple[int, float] | None:
         """The lane with the lowest recent training loss, and that loss: for a progress display only."""

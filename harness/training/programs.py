@@ -70,6 +70,17 @@ class StepRunner:
         self.graph: torch.cuda.CUDAGraph | None = None
         self.calls = 0
 
+    @property
+    def settled(self) -> bool:
+        """Whether the next call does what all later ones do, and prepares nothing."""
+        if self.program.captured:
+            return self.graph is not None
+        return self.calls > 0 or not self.program.compiled
+
+    def close(self) -> None:
+        """Give back the graph and its memory; a runner and whoever owns its step hold each other until then."""
+        self.graph, self.step, self.run = None, _over, _over
+
     def __call__(self) -> None:
         if self.graph is not None:
             self.graph.replay()
@@ -85,11 +96,13 @@ class StepRunner:
         if self.calls <= STEPS_BEFORE_CAPTURE:
             self._attempt(self._beside)
             return
-        graph = torch.cuda.CUDAGraph()
+        graph, current = torch.cuda.CUDAGraph(), torch.cuda.current_stream(self.device)
         try:
             with torch.cuda.graph(graph):
                 self.run()
         except RuntimeError as error:
+            # A capture that became invalid is left by an error, on its own stream.
+            torch.cuda.set_stream(current)
             self._give_up(error)
             self.step()
             return
@@ -97,7 +110,7 @@ class StepRunner:
         graph.replay()
 
     def _beside(self) -> None:
-        stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
+        stream = _side_stream(self.device)
         current = torch.cuda.current_stream(self.device)
         stream.wait_stream(current)
         with torch.cuda.stream(stream):
@@ -119,6 +132,16 @@ class StepRunner:
     def _give_up(self, error: Exception) -> None:
         log.warning("packs run eagerly: %s failed (%s)", self.program.name, one_line(error)[:200])
         self.program, self.run = EAGER, self.step
+
+
+def _over() -> None:
+    raise AssertionError("this runner is closed")
+
+
+@lru_cache
+def _side_stream(device: torch.device) -> torch.cuda.Stream:
+    """One a process: libraries keep a workspace for each stream they have seen."""
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 def compiled(step: Step) -> Step:

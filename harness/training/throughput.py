@@ -6,6 +6,7 @@ import torch
 
 from harness.data import Dataset
 from harness.spec import Configuration
+from harness.training.memory import free_device_memory
 from harness.training.pack import Lane, Pack
 from harness.training.programs import STEPS_BEFORE_CAPTURE, Program
 
@@ -82,11 +83,13 @@ class WidthSearch:
 
 def measure(configuration: Configuration, dataset: Dataset, device: str, lanes: int, program: Program) -> Timing:
     """Train so many lanes of a configuration for a few steps. The first ones, which prepare, are not counted."""
-    if device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
+    free_device_memory(device)
     pack = Pack([Lane(configuration, seed) for seed in range(lanes)], dataset, device, program)
-    pack.time_steps(STEPS_BEFORE_CAPTURE + 2)
-    steps = max(BLOCK_STEPS, round(BLOCK_SECONDS / pack.time_steps(1)))
-    seconds = min(pack.time_steps(steps) for _ in range(BLOCKS))
-    peak = torch.cuda.max_memory_allocated() if device == "cuda" else None
-    return Timing(lanes, pack.runner.program.name, seconds, peak)
+    try:
+        pack.time_steps(STEPS_BEFORE_CAPTURE + 2)
+        steps = max(BLOCK_STEPS, round(BLOCK_SECONDS / pack.time_steps(1)))
+        seconds = min(pack.time_steps(steps) for _ in range(BLOCKS))
+        peak = torch.cuda.max_memory_allocated() if device == "cuda" else None
+        return Timing(lanes, pack.runner.program.name, seconds, peak)
+    finally:
+        pack.close()

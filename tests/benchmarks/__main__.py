@@ -15,29 +15,35 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="readings of each contender")
     parser.add_argument("--only", default="", help="only what has this in its name; all else stays as it is")
     chosen = parser.parse_args()
-    if chosen.part in ("all", "engine"):
-        _engine(chosen.repeats, chosen.only)
+    disagreeing = _engine(chosen.repeats, chosen.only) if chosen.part in ("all", "engine") else []
     if chosen.part in ("all", "roofline") and not chosen.only:
         print("written:", results.save("roofline", _roofline()))
     if chosen.part in ("all", "scale") and not chosen.only:
         print("written:", results.save("scale", scale.measure(say=_say)))
     if chosen.part in ("all", "harness"):
         print("written:", results.save("harness", harness.costs(_say, chosen.only)))
+    for error in disagreeing:
+        print(error)
+    sys.exit(1 if disagreeing else 0)
 
 
-def _engine(repeats: int, only: str) -> None:
-    """Each work is written when it is done: a bench that is stopped keeps what it measured."""
-    device = local_device().kind
+def _engine(repeats: int, only: str) -> list[results.DisagreementError]:
+    """Each work is written when it is done: a bench that is stopped keeps what it measured. Returns the works that are not."""
+    device, disagreeing = local_device().kind, []
     for work in WORKS[device]:
         if only in work.name:
             started = time.perf_counter()
             found = engine.compare(work, device, repeats, lambda text, work=work: _say(f"{work.name}: {text}"))
-            _keep(results.comparisons(work, found))
-            results.save_readings(work, found)
+            try:
+                _keep(results.comparisons(work, found))
+                results.save_readings(work, found)
+            except results.DisagreementError as error:
+                disagreeing.append(error)
             _say(f"{work.name}: {time.perf_counter() - started:.0f} s")
     for work in stock.WORKS[device]:
         if only in work.name:
             _keep([stock.compare(work, repeats)])
+    return disagreeing
 
 
 def _keep(rows: list[dict[str, object]]) -> None:

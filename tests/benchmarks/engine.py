@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import queue
 import statistics
 import tempfile
 import time
@@ -11,9 +12,11 @@ from typing import Any
 
 import torch
 
+from harness.errors import one_line
 from harness.machine import available_cores, local_device
 from harness.packing import Packing
 from harness.store import Store
+from harness.training.memory import free_device_memory
 from harness.training.network import build
 from harness.training.pack import Pack
 from harness.training.programs import Program, default_program
@@ -25,6 +28,7 @@ SECONDS = 0.4  # of steady training a reading
 MOST_MAKESPANS = 2  # whole runs of all trials take minutes
 MOST_LANES = {"cpu": 128, "cuda": 1024}
 PROCESSES = {"cpu": (2, 4), "cuda": (2, 4, 8, 16)}
+PROCESS_SECONDS = 300.0  # for one process of several to compile, or to take its readings
 
 
 @dataclass
@@ -75,18 +79,25 @@ def compare(work: Work, device: str, repeats: int, say: Callable[[str], None]) -
             contender.makespans.append(contender.prepare_seconds + _solo_makespan(work, solo))
     contenders = {PACKED: packed, **{name: contender for name, (_, contender) in solos.items()}}
     best = max(solos, key=lambda name: statistics.median(contenders[name].rates))
-    for name, found in _side_by_side(work, device, lanes, program, repeats, _way(best)).items():
-        contenders[name] = found
-    return Found(lanes, pack.runner.program.name, _agreement(work, device, lanes, program), contenders, widths)
+    ran = pack.runner.program.name
+    # Processes side by side share the device with nobody.
+    pack.close()
+    del pack, solos, solo
+    free_device_memory(device)
+    contenders |= _side_by_side(work, device, lanes, program, repeats, _way(best), say)
+    return Found(lanes, ran, _agreement(work, device, lanes, program), contenders, widths)
 
 
 def packed_rate(work: Work, device: str) -> tuple[int, Program, float]:
     """Lanes, program and trials' steps per second of the engine alone."""
     torch.set_num_threads(1 if device == "cpu" else torch.get_num_threads())
     lanes, program, _ = _width(work, device)
+    free_device_memory(device)
     pack = Pack([work.lane(trial) for trial in range(lanes)], work.dataset(), device, program)
     pack.time_steps(5)
-    return lanes, program, lanes * max(_pack_rate(pack) for _ in range(3))
+    rate = lanes * max(_pack_rate(pack) for _ in range(3))
+    pack.close()
+    return lanes, program, rate
 
 
 def _way(name: str) -> Way:
@@ -122,11 +133,14 @@ def _warm(solo: Solo) -> Solo:
 
 
 def _solo_rate(solo: Solo) -> float:
+    """Of steps after the first, which draws the batches of the next 256: a pack's rate does not count that either."""
     solo.start(solo.configuration, 0)
+    solo.step(0)
+    solo.synchronize()
     started, count = time.perf_counter(), 0
     while time.perf_counter() - started < SECONDS:
         for step in range(10):
-            solo.step(step % solo.training.steps)
+            solo.step(1 + step % (solo.training.steps - 1))
             count += 1
             if solo.way.captured:
                 solo.clock.zero_()
@@ -156,6 +170,7 @@ def _pack_makespan(work: Work, lanes: int, program: Program, device: str) -> flo
         pack = Pack([work.lane(trial) for trial in part], work.dataset(), device, program)
         pack.advance()
         pack.results()
+        pack.close()
     return time.perf_counter() - started
 
 
@@ -168,11 +183,17 @@ def _agreement(work: Work, device: str, lanes: int, program: Program) -> float:
     for trial in sorted({0, lanes // 2, lanes - 1}):
         alone = torch.tensor(solo.train(work.configuration(trial), trial)[:AGREEMENT_STEPS])
         worst = max(worst, float((pack.records["train_loss"][:AGREEMENT_STEPS, trial].cpu() - alone).abs().max()))
+    pack.close()
     return worst
 
 
-def _side_by_side(work: Work, device: str, lanes: int, program: Program, repeats: int, way: Way) -> dict[str, Contender]:
-    """Processes that train solo trials side by side, of several numbers; and packs, a process a core or one on a GPU."""
+def _side_by_side(
+    work: Work, device: str, lanes: int, program: Program, repeats: int, way: Way, say: Callable[[str], None]
+) -> dict[str, Contender]:
+    """Processes that train solo trials side by side, of several numbers; and packs, a process a core or one on a GPU.
+
+    Left out, with a line: numbers of which a process failed, as where memory does not hold so many.
+    """
     found = {}
     packs = available_cores() if device == "cpu" else 1
     for name, count, chosen in [
@@ -180,21 +201,38 @@ def _side_by_side(work: Work, device: str, lanes: int, program: Program, repeats
         *((f"{count} processes", count, way) for count in PROCESSES[device]),
     ]:
         context = multiprocessing.get_context("spawn")
-        barrier, rates = context.Barrier(count), context.SimpleQueue()
+        barrier, rates = context.Barrier(count, timeout=PROCESS_SECONDS), context.Queue()
         arguments = (barrier, rates, work, device, lanes, program, repeats, chosen)
         processes = [context.Process(target=_reader, args=arguments) for _ in range(count)]
         for process in processes:
             process.start()
-        readings = [rates.get() for _ in range(count)]
+        try:
+            readings = [rates.get(timeout=PROCESS_SECONDS) for _ in range(count)]
+        except queue.Empty:
+            readings = ["a process did not answer"]
         for process in processes:
-            process.join()
-        found[name] = Contender(name, rates=[sum(reading) for reading in zip(*readings, strict=True)])
+            process.join(PROCESS_SECONDS)
+            process.kill()
+        failed = [reading for reading in readings if isinstance(reading, str)]
+        if failed:
+            say(f"{name}: left out ({failed[0][:200]})")
+        else:
+            found[name] = Contender(name, rates=[sum(reading) for reading in zip(*readings, strict=True)])
     return found
 
 
-def _reader(
-    barrier: Any, rates: Any, work: Work, device: str, lanes: int, program: Program, repeats: int, way: Way | None
-) -> None:
+def _reader(barrier: Any, rates: Any, *measured: Any) -> None:
+    """Puts its readings, or why it has none; the others of its number then do not wait for it."""
+    try:
+        rates.put(_readings(barrier, *measured))
+    except Exception as error:  # out of memory first of all
+        barrier.abort()
+        rates.put(f"{type(error).__name__}: {one_line(error)}")
+
+
+def _readings(
+    barrier: Any, work: Work, device: str, lanes: int, program: Program, repeats: int, way: Way | None
+) -> list[float]:
     torch.set_num_threads(1)
     if way is None:
         pack = Pack([work.lane(trial) for trial in range(lanes)], work.dataset(), device, program)
@@ -207,4 +245,4 @@ def _reader(
     for _ in range(repeats):
         barrier.wait()
         found.append(read())
-    rates.put(found)
+    return found

@@ -22,6 +22,7 @@ from harness.prepare import prepare
 from harness.spec import Study
 from harness.store import Store
 from harness.training.pack import Lane, Pack
+from harness.training.programs import default_program
 from tests.benchmarks.stock import study_of
 from tests.benchmarks.works import Work, gpt
 
@@ -127,6 +128,8 @@ def _train(waiting: Any, ready: Any, device: str) -> None:
 
 
 def _train_pack(planned: PlannedPack, dataset: Any, device: str) -> None:
-    pack = Pack([Lane(trial.configuration, trial.seed) for trial in planned.trials], dataset, device)
+    program = default_program(torch.device(device))
+    pack = Pack([Lane(trial.configuration, trial.seed) for trial in planned.trials], dataset, device, program)
     pack.advance()
     pack.results()
+    pack.close()

@@ -15,22 +15,25 @@ from tests.benchmarks.works import WORKS, Work
 FOLDER = Path(__file__).parent / "results"
 
 
+class DisagreementError(ValueError):
+    """Lanes are not their solo runs: no ratio is worth anything."""
+
+
 def comparisons(work: Work, found: Found) -> list[dict[str, Any]]:
     """Ratios of trials' steps per second, packed over each alternative: the median, the lowest and the highest of the repeats,
-    paired. makespan_ratio: the alternative's makespan over the packed one's, medians, with preparation."""
+    paired. makespan_ratio: the alternative's makespan over the packed one's, medians, with preparation. Raises
+    DisagreementError."""
     if not found.agreement <= work.tolerance_nats:
-        raise SystemExit(
+        raise DisagreementError(
             f"{work.name}: lanes differ from their solo runs by {found.agreement:.2g} nats, above {work.tolerance_nats:g}:"
             " no ratio is worth anything"
         )
     packed, alone = found.contenders[PACKED], _alone(found)
-    beside = next(each for name, each in found.contenders.items() if name.startswith(f"{PACKED} in"))
-    processes = [each for name, each in found.contenders.items() if name.endswith("processes") and each is not beside]
-    pairs = [
-        ("eager solo", packed, [found.contenders["eager"]]),
-        ("best solo", packed, alone),
-        ("processes", beside, processes),
-    ]
+    beside = [each for name, each in found.contenders.items() if name.startswith(f"{PACKED} in")]
+    processes = [each for name, each in found.contenders.items() if name.endswith("processes") and each not in beside]
+    pairs = [("eager solo", packed, [found.contenders["eager"]]), ("best solo", packed, alone)]
+    if beside and processes:
+        pairs.append(("processes", beside[0], processes))
     return [_comparison(work, found, against, ours, theirs) for against, ours, theirs in pairs]
 
 

@@ -52,6 +52,7 @@ class Solo:
             configuration.measurement,
         )
         torch.backends.cuda.matmul.allow_tf32 = self.training.precision == "tf32"
+        torch.backends.cudnn.allow_tf32 = self.training.precision == "tf32"
         self.model = plain_model(self.workload, dataset.facts, 0).to(self.device)
         self.loss = torch.compile(self._loss) if way.compiled else self._loss
         self.arrays = tuple(each.to(self.device) for each in dataset.training_arrays(self.workload.label_noise))
@@ -116,8 +117,7 @@ class Solo:
         return F.cross_entropy(self.model(inputs).float().flatten(0, -2), targets.flatten())
 
     def _update(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        dtype = DTYPES[self.training.precision]
-        with torch.autocast(self.device.type, dtype, enabled=dtype != torch.float32):
+        with self._format():
             loss = self.loss(inputs, targets)
         loss.backward()
         self.optimizer.step()
@@ -169,4 +169,9 @@ class Solo:
 
     @torch.no_grad()
     def _evaluate(self, split: str) -> Tensor:
-        return self._loss(*self.samples[split])
+        with self._format():
+            return self._loss(*self.samples[split])
+
+    def _format(self) -> torch.autocast:
+        dtype = DTYPES[self.training.precision]
+        return torch.autocast(self.device.type, dtype, enabled=dtype != torch.float32)

@@ -2,12 +2,17 @@
 to what a bench asks for before it writes a ratio."""
 
 import json
+import queue
+import threading
+from typing import Any
 
 import pytest
 import torch
 
 from harness.training.pack import Pack
-from tests.benchmarks.results import FOLDER
+from tests.benchmarks import engine
+from tests.benchmarks.engine import PACKED, Contender, Found
+from tests.benchmarks.results import FOLDER, DisagreementError, comparisons
 from tests.benchmarks.solo import Solo, Way
 from tests.benchmarks.works import AGREEMENT_STEPS, WORKS, Work
 
@@ -34,3 +39,34 @@ def test_published_results_are_as_the_bench_writes_them() -> None:
         for row in json.loads(path.read_text()):
             assert row.keys() == ROW
             assert row["low"] <= row["ratio"] <= row["high"]
+
+
+def test_a_process_that_fails_keeps_no_other_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two that read side by side one has no memory: both say so."""
+    barrier, rates = threading.Barrier(2, timeout=60), queue.Queue[Any]()
+    first = threading.Lock()
+
+    def reading(barrier: threading.Barrier, *_: object) -> list[float]:
+        if first.acquire(blocking=False):
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        barrier.wait()
+        return [1.0]
+
+    monkeypatch.setattr(engine, "_readings", reading)
+    readers = [threading.Thread(target=engine._reader, args=(barrier, rates)) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join(60)
+    answers = sorted(rates.get_nowait().partition(":")[0] for _ in readers)
+    assert answers == ["BrokenBarrierError", "OutOfMemoryError"]
+
+
+def test_what_disagrees_or_was_left_out_is_no_ratio() -> None:
+    work = WORKS["cpu"][0]
+    rates = {name: Contender(name, rates=[2.0, 3.0], makespans=[1.0]) for name in (PACKED, "eager", "fused", "2 processes")}
+    rows = comparisons(work, Found(4, "eager", work.tolerance_nats / 2, rates, {}))
+    assert [row["against"].partition(" (")[0] for row in rows] == ["eager solo", "best solo"], "no packs side by side"
+    for agreement in (2 * work.tolerance_nats, float("nan")):
+        with pytest.raises(DisagreementError, match="no ratio is worth anything"):
+            comparisons(work, Found(4, "eager", agreement, rates, {}))

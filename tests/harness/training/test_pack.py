@@ -176,3 +176,20 @@ def test_bf16_is_close_to_fp32_and_not_equal(text: Text) -> None:
     exact, rounded = train([lane()], text)[0], train([lane(precision="bf16")], text)[0]
     assert rounded.test_loss != exact.test_loss
     assert abs(rounded.test_loss - exact.test_loss) < 0.05
+
+
+def test_lanes_of_one_seed_start_from_one_draw(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing a large model takes seconds; and what is kept of the last draw must not be what a pack trains on."""
+    from harness.training import network
+
+    drawn: list[int] = []
+    genuine = network.torch_generator
+    monkeypatch.setattr(network, "torch_generator", lambda seed, use: drawn.append(seed) or genuine(seed, use))
+    seeds = (1231, 1232, 1231)
+    pack = Pack([lane(seed=seed) for seed in seeds], text)
+    assert drawn == [1231, 1232]
+    first_KP = pack.network.flat_KP.clone()
+    assert torch.equal(first_KP[0], first_KP[2])
+    assert not torch.equal(first_KP[0], first_KP[1])
+    pack.advance()
+    assert torch.equal(pack.network.starts(seeds), first_KP)

@@ -1,6 +1,8 @@
 """A plain step as a program: compiled it does what it does eagerly, and what a capture could not replay it does not do."""
 
+import gc
 import shutil
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -152,6 +154,7 @@ def test_names() -> None:
         program_named("captured", CPU)
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 @pytest.mark.parametrize("variant", [*VARIANTS, "tf32"])
 def test_captured_lanes_are_the_eager_ones(variant: str, text: Text) -> None:
@@ -163,3 +166,76 @@ def test_captured_lanes_are_the_eager_ones(variant: str, text: Text) -> None:
         assert pack.runner.program == program
         curves[program.name] = pack.records["train_loss"].cpu().numpy()
     assert np.abs(curves["captured"] - curves["eager"]).max() < TOLERANCE_NATS
+
+
+class Graphs:
+    """Stands in for what torch needs a GPU for: a capture runs nothing, a replay runs what was captured."""
+
+    def __init__(self, step: Any, fails: bool = False):
+        self.step, self.fails = step, fails
+
+    def install(self, monkeypatch: pytest.MonkeyPatch) -> "Graphs":
+        monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: self)
+        monkeypatch.setattr(torch.cuda, "graph", lambda graph: graph)
+        monkeypatch.setattr(torch.cuda, "current_stream", lambda device: "current")
+        monkeypatch.setattr(torch.cuda, "set_stream", lambda stream: None)
+        monkeypatch.setattr(StepRunner, "_beside", lambda runner: runner.run())
+        return self
+
+    def __enter__(self) -> None:
+        self.step.counts = False
+
+    def __exit__(self, *exception: object) -> None:
+        self.step.counts = True
+        if self.fails:
+            raise RuntimeError("operation not permitted when stream is capturing")
+
+    def replay(self) -> None:
+        self.step()
+
+
+class Counted:
+    """A step; while it is captured it does nothing."""
+
+    def __init__(self) -> None:
+        self.steps, self.counts = 0, True
+
+    def __call__(self) -> None:
+        self.steps += self.counts
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_every_call_is_one_step_and_the_preparing_ones_are_told_apart(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = Counted()
+    Graphs(step, fails).install(monkeypatch)
+    runner, settled = StepRunner(step, Program(captured=True), CPU), []
+    for call in range(1, 8):
+        settled.append(runner.settled)
+        runner()
+        assert step.steps == call
+    assert settled == [False] * 4 + [True] * 3
+    assert runner.program.name == ("eager" if fails else "captured")
+
+
+def test_a_compiled_program_is_settled_after_its_first_call() -> None:
+    runner = StepRunner(Counted(), EAGER, CPU)
+    assert runner.settled
+    runner.program = Program(compiled=True)
+    assert not runner.settled
+    runner.calls = 1
+    assert runner.settled
+
+
+def test_a_pack_is_gone_once_it_is_closed(text: Text) -> None:
+    """Without the collector: on a GPU the next pack needs its memory."""
+    pack = Pack(lanes(), text)
+    pack.advance()
+    pack.results()
+    gone = weakref.ref(pack)
+    gc.disable()
+    try:
+        pack.close()
+        del pack
+        assert gone() is None
+    finally:
+        gc.enable()
