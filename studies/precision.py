@@ -44,7 +44,18 @@ LARGE = {
     "weight_decay": 0.0,
 }
 LARGE_LR = {"peak_lr": log2_grid(-4, 3, 1)}
-SMALL_SIZE = {"width": 256, "depth": 4, "heads": 4, "context": 256, "batch_size": 64, "steps": 10, "solo": True}
+SMALL_SIZE = {
+    "width": 256,
+    "depth": 4,
+    "heads": 4,
+    "context": 256,
+    "batch_size": 32,
+    "steps": 16,
+    "probes": 2,
+    "evaluations": 1,
+    "final_examples": 64,
+    "solo": True,
+}
 MIDDLE_SIZE = {**SMALL_SIZE, "width": 1024, "heads": 16}
 LARGE_SIZE = {**SMALL_SIZE, "width": 2048, "heads": 32}
 SOLO_LR = {"peak_lr": (2.0**-10,)}
@@ -54,8 +65,9 @@ EQUIVALENT = {"supported": Within(low=-0.005, high=0.005), "refuted": Outside(lo
 STUDY = Study(
     name="precision",
     # Version 1 (seeds 300 to 309) scaled features so far that FP16 held no input, counted the logits' gradients among the
-    # activations', and summed in BF16 for norm and softmax but in FP32 for the product (LOG.md).
-    version=2,
+    # activations', and summed in BF16 for norm and softmax but in FP32 for the product; version 2 (500 to 509) probed every
+    # step of the runs that are timed (LOG.md).
+    version=3,
     title="Numerical precision",
     question="What do 16-bit and 8-bit numbers do to training, and what mends it?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
@@ -137,7 +149,7 @@ STUDY = Study(
     },
     factors={"peak_lr": log2_grid(-7, -4)},
     seeds=10,
-    first_seed=500,
+    first_seed=600,
     scales={
         "smoke": Scale(
             description="plumbing in seconds, never judged",

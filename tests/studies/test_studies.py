@@ -5,7 +5,9 @@ import pytest
 
 from harness.catalog import load_study, register, study_names
 from harness.errors import UserError
-from harness.plan import make_plan
+from harness.plan import make_plan, points
+from harness.training.probes import evaluation_steps, probe_steps
+from harness.training.programs import STEPS_BEFORE_CAPTURE
 
 FOLDER = Path(__file__).parents[2] / "studies"
 FORBIDDEN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.If, ast.Lambda, ast.With, ast.Try)
@@ -76,3 +78,16 @@ def test_mup_transfer_reaches_32x_on_a_gpu() -> None:
     study = load_study("mup_transfer")
     widths = {study.configuration("gpu", arm, {}).workload.width for arm in study.arms_at("gpu") if arm.startswith("mup_")}
     assert max(widths) / min(widths) == 32
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_runs_that_are_timed_have_steps_to_time(name: str) -> None:
+    """Neither probed nor evaluated, nor the first, nor one of those that prepare a captured program."""
+    study = load_study(name)
+    for scale in study.scales:
+        for arm, point in points(study, scale):
+            found = study.configuration(scale, arm, point)
+            if found.measurement.solo:
+                steps, measurement = found.training.steps, found.measurement
+                looked_at = {0, *probe_steps(steps, measurement), *evaluation_steps(steps, measurement)}
+                assert steps - len(looked_at) - (STEPS_BEFORE_CAPTURE + 1) >= 5, f"{scale} {arm}"
