@@ -25,6 +25,9 @@ os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
 CONNECT_SECONDS = 5.0
 # While Ray is shut down it takes SIGTERM's handler away; after so long it is back.
 HANDLER_SECONDS = 0.05
+# A worker that is just being started when its driver is killed tries five times to reach the dead cluster, for so long each;
+# five seconds by Ray's own default. Here the cluster is this machine.
+LOCAL_CONNECT_SECONDS = "3"
 # Until every node of a cluster has said what it is; the first time it is sent our code.
 LOOK_SECONDS = 120.0
 
@@ -150,6 +153,7 @@ def _connect(resources: Resources) -> None:
     try:
         if resources.address is None:
             gpus = resources.workers if resources.device == "cuda" else 0
+            os.environ.setdefault("RAY_gcs_rpc_server_connect_timeout_s", LOCAL_CONNECT_SECONDS)
             ray.init(address="local", num_cpus=resources.workers, num_gpus=gpus, include_dashboard=False, **quiet)
         else:
             ray.init(address=resources.address, runtime_env=_shipped(), **quiet)
