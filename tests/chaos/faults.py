@@ -62,6 +62,16 @@ def driver_killed(scene: Scene, run: Run, draw: random.Random) -> str:
     return phase
 
 
+def driver_killed_beside_a_new_worker(scene: Scene, run: Run, draw: random.Random) -> str:
+    """A worker is replaced, and its successor has not found its cluster when that is gone: it must not wait for it."""
+    worker_killed(scene, run, draw)
+    wait_for(run, lambda: bool(scene.starting_workers()))
+    wait_for(run, lambda: False, draw.uniform(0.0, 1.0))
+    starting = scene.starting_workers()
+    _killed(run)
+    return f"{len(starting)} starting"
+
+
 def _killed(run: Run) -> None:
     """A run that is over before must have ended well."""
     if run.over:
@@ -265,6 +275,7 @@ PASSING: tuple[Fault, ...] = (worker_killed, started_twice, mlflow_locked, memor
 # What ends a run.
 ENDING: tuple[Fault, ...] = (
     driver_killed,
+    driver_killed_beside_a_new_worker,
     driver_terminated,
     driver_interrupted,
     ledger_damaged,

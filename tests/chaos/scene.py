@@ -124,7 +124,14 @@ class Scene:
 
     def workers(self) -> list[psutil.Process]:
         """Ray's processes that train."""
-        return [each for each in psutil.process_iter() if "Trainable" in _command(each) and _is_of(each, self.folder, but=())]
+        return self._processes("Trainable")
+
+    def starting_workers(self) -> list[psutil.Process]:
+        """Ray's processes that have no name yet. (Its raylet's command holds theirs.)"""
+        return [each for each in self._processes("default_worker.py") if "--python_worker_command" not in _command(each)]
+
+    def _processes(self, word: str) -> list[psutil.Process]:
+        return [each for each in psutil.process_iter() if word in _command(each) and _is_of(each, self.folder, but=())]
 
     @property
     def complete(self) -> bool:
