@@ -125,7 +125,7 @@ class StudyRun:
 
     def added(self, pack: PlannedPack) -> None:
         self.packs[pack.key] = pack
-        self.view.add(pack.key, len(pack.trials))
+        self.view.add(pack.key, len(pack.trials), self.packing.pack_seconds(pack))
 
     def removed(self, pack: PlannedPack) -> None:
         del self.packs[pack.key]

@@ -17,7 +17,7 @@ import torch
 from harness import cost, data
 from harness.errors import TooLargeError
 from harness.machine import Device, worker_memory_bytes
-from harness.plan import Trial
+from harness.plan import PlannedPack, Trial
 from harness.spec import Configuration, Workload, canonical_json, fingerprint
 from harness.store import Store
 from harness.training.memory import free_device_memory, too_large_where_memory_ends
@@ -101,11 +101,12 @@ class Packing:
         program: str | None = None,
     ):
         self.store, self.device, self.model_of, self.given, self.program = store, device, model_of, given, program
+        self._expected: dict[tuple[str, bool], float] = {}  # seconds of a lane's step, by shape and whether alone
 
     def choices(self, found: Mapping[str, Shape]) -> dict[str, Choice]:
         """What is known now: measured where it was measured, else nominal; never more than memory holds."""
         timings = {key: self.remembered(key) for key in found}
-        rates = {key: self._lane_seconds(shape, timings[key]) for key, shape in found.items()}
+        rates = {key: self._lane_seconds(shape.configuration, timings[key]) for key, shape in found.items()}
         whole = sum(shape.lane_steps * rates[key] for key, shape in found.items())
         longest = LONGEST_SHARE * whole / self.device.count
         chosen = {}
@@ -117,6 +118,15 @@ class Packing:
             chosen[key] = choice
         return chosen
 
+    def pack_seconds(self, pack: PlannedPack) -> float:
+        """How long the steps of a pack should take: by what was measured of its shape, else by the nominal rates."""
+        first = pack.trials[0].configuration
+        key = (first.shape_key, first.measurement.solo)
+        if key not in self._expected:  # read once a shape: the store may be far away
+            timings = [] if first.measurement.solo else self.remembered(first.shape_key)
+            self._expected[key] = self._lane_seconds(first, timings)
+        return len(pack.trials) * first.training.steps * self._expected[key]
+
     def worth_measuring(self, found: Mapping[str, Shape]) -> dict[str, Shape]:
         """The shapes that nothing is remembered of and that train long enough for it to pay."""
         if self.given is not None:
@@ -125,24 +135,25 @@ class Packing:
             key: shape
             for key, shape in found.items()
             if not self._apart(shape)
-            and shape.lane_steps >= STEPS_WORTH_MEASURING * self.nominal(shape)
+            and shape.lane_steps >= STEPS_WORTH_MEASURING * self.nominal(shape.configuration)
             and not self.remembered(key)
         }
 
-    def nominal(self, shape: Shape) -> int:
+    def nominal(self, configuration: Configuration) -> int:
         """The width, a power of two, at which a pack's step has enough to do."""
-        training = shape.configuration.training
-        flops = 3.0 * training.batch_size * self.model_of(shape.configuration.workload).flops_per_example
+        flops = 3.0 * configuration.training.batch_size * self.model_of(configuration.workload).flops_per_example
         wanted = 1 << max(0, round(math.log2(ENOUGH_FLOPS[self.device.kind] / flops)))
-        return min(max(wanted, NARROWEST[self.device.kind]), WIDEST[self.device.kind], self._fitting(shape))
+        return min(max(wanted, NARROWEST[self.device.kind]), WIDEST[self.device.kind], self._fitting(configuration))
 
     def alone(self) -> Choice:
         """Of trials that are measured alone: the same program for all, whatever was measured of packs."""
         return Choice(1, self.program or self._default, "alone")
 
     def job(self, key: str, shape: Shape) -> "WidthJob":
-        most = min(WIDEST[self.device.kind], shape.trials, self._fitting(shape))
-        return WidthJob(key, shape, self.device, self.store.root_uri, min(self.nominal(shape), most), most, self.program)
+        most = min(WIDEST[self.device.kind], shape.trials, self._fitting(shape.configuration))
+        return WidthJob(
+            key, shape, self.device, self.store.root_uri, min(self.nominal(shape.configuration), most), most, self.program
+        )
 
     def remembered(self, key: str) -> list[Timing]:
         """What was measured of a shape on this kind of device; a file that cannot be read counts as none."""
@@ -160,32 +171,33 @@ class Packing:
         if reason := self._apart(shape):
             return Choice(1, EAGER.name, f"{APART}{reason}")
         if self.given is not None:
-            return Choice(min(self.given, self._fitting(shape)), fallback, "given")
+            return Choice(min(self.given, self._fitting(shape.configuration)), fallback, "given")
         usable = [each for each in timings if self.program in (None, each.program)]
         if not usable:
-            return Choice(self.nominal(shape), fallback, "nominal")
+            return Choice(self.nominal(shape.configuration), fallback, "nominal")
         best = min(each.lane_seconds for each in usable)
         near = min((each for each in usable if each.lane_seconds <= NEAR * best), key=lambda each: each.lanes)
-        return Choice(min(near.lanes, self._fitting(shape)), near.program, "measured")
+        return Choice(min(near.lanes, self._fitting(shape.configuration)), near.program, "measured")
 
     @property
     def _default(self) -> str:
         return default_program(torch.device(self.device.kind)).name
 
-    def _fitting(self, shape: Shape) -> int:
-        model = self.model_of(shape.configuration.workload)
-        return max(1, cost.lanes_that_fit(shape.configuration, model, worker_memory_bytes(self.device)))
+    def _fitting(self, configuration: Configuration) -> int:
+        model = self.model_of(configuration.workload)
+        return max(1, cost.lanes_that_fit(configuration, model, worker_memory_bytes(self.device)))
 
     def _apart(self, shape: Shape) -> str:
         """Why the lanes of an own module cannot share a program; '' where they can, as all models here can."""
         model = self.model_of(shape.configuration.workload)
         return model.alone if isinstance(model, OwnModule) else ""
 
-    def _lane_seconds(self, shape: Shape, timings: list[Timing]) -> float:
+    def _lane_seconds(self, configuration: Configuration, timings: list[Timing]) -> float:
         if timings:
             return min(each.lane_seconds for each in timings)
-        model = self.model_of(shape.configuration.workload)
-        return cost.lane_step_seconds(shape.configuration, model, self.device.kind, self.nominal(shape))
+        model = self.model_of(configuration.workload)
+        lanes = 1 if configuration.measurement.solo else self.nominal(configuration)
+        return cost.lane_step_seconds(configuration, model, self.device.kind, lanes)
 
 
 def _file(device: Device, key: str) -> str:

@@ -27,7 +27,10 @@ def duration(seconds: float) -> str:
 
 
 class RunView:
-    """Counts trials by the lanes of their packs; the time left is the work left at the rate seen so far."""
+    """Counts trials by the lanes of their packs; the time left is the work left at the rate seen so far.
+
+    packs: key -> lanes. Work is in seconds as they were expected, of which only the ratios count; without any, trials.
+    """
 
     def __init__(
         self,
@@ -39,14 +42,15 @@ class RunView:
         self.lanes, self.clock, self.events = dict(packs), clock, events or Silent()
         self.console = console or Console(file=sys.stderr)
         self.share = dict.fromkeys(packs, 0.0)
+        self.work = {pack: float(lanes) for pack, lanes in packs.items()}
         self.diverged = dict[str, int]()
         self.done: set[str] = set()
         self.given_up: set[str] = set()
         self.told: set[str] = set()
         self.best: tuple[float, str] | None = None
         self.gpu_memory_bytes: int | None = None
-        # The rate counts from the first report: what passed before was Ray starting.
-        self.first_report: tuple[float, float] | None = None
+        # Rates count from the first report: what passed before was Ray starting. When it came, trials and work done by then.
+        self.first_report: tuple[float, float, float] | None = None
         self.last_line = -PLAIN_SECONDS
         self.last_event = -EVENT_SECONDS
         self.live = Live(console=self.console, auto_refresh=False, transient=True) if self.console.is_terminal else None
@@ -65,14 +69,14 @@ class RunView:
             self.console.print(self.line(), highlight=False, soft_wrap=True)
             self.events.emit("progress", **self.state())
 
-    def add(self, pack: str, lanes: int) -> None:
+    def add(self, pack: str, lanes: int, work: float) -> None:
         """A pack that a search asks for comes to those known beforehand."""
         if pack not in self.lanes:
-            self.lanes[pack], self.share[pack] = lanes, 0.0
+            self.lanes[pack], self.share[pack], self.work[pack] = lanes, 0.0, work
 
     def remove(self, pack: str) -> None:
         """A pack that was split into others."""
-        for of_packs in (self.lanes, self.share, self.diverged):
+        for of_packs in (self.lanes, self.share, self.work, self.diverged):
             of_packs.pop(pack, None)
 
     def progress(self, pack: str, progress: Progress) -> None:
@@ -85,7 +89,7 @@ class RunView:
         if progress.gpu_memory_bytes is not None:
             self.gpu_memory_bytes = max(self.gpu_memory_bytes or 0, progress.gpu_memory_bytes)
         if self.first_report is None:
-            self.first_report = (self.clock(), self.trials_done)
+            self.first_report = (self.clock(), self.trials_done, self.work_done)
         if progress.best_loss is not None and progress.done and (self.best is None or progress.best_loss < self.best[0]):
             self.best = (progress.best_loss, progress.best_arm or "")
         self._show()
@@ -106,18 +110,30 @@ class RunView:
         """In trials, counting the share done of packs in flight."""
         return sum(self.share[pack] * lanes for pack, lanes in self.lanes.items())
 
+    @property
+    def work_done(self) -> float:
+        return sum(self.share[pack] * work for pack, work in self.work.items())
+
     def trials_a_minute(self) -> float | None:
         """Since the first report; None where there is nothing to go by yet."""
-        if self.first_report is None:
-            return None
-        started, before = self.first_report
-        elapsed, trained = self.clock() - started, self.trials_done - before
-        return None if trained <= 0 or elapsed < LEAST_RATE_SECONDS else 60 * trained / elapsed
+        elapsed, trained, _ = self._since_first_report()
+        return 60 * trained / elapsed if trained > 0 else None
 
     def seconds_left(self) -> float | None:
-        rate = self.trials_a_minute()
-        left = sum(lanes for pack, lanes in self.lanes.items() if pack not in self.given_up) - self.trials_done
-        return None if rate is None else 60 * left / rate
+        """By work and not by trials: those of a campaign's last study may be many times as long as those of its first."""
+        elapsed, _, done = self._since_first_report()
+        left = sum(work for pack, work in self.work.items() if pack not in self.given_up) - self.work_done
+        return elapsed * left / done if done > 0 else None
+
+    def _since_first_report(self) -> tuple[float, float, float]:
+        """Seconds, trials and work; no trials and no work where there is nothing to go by yet."""
+        if self.first_report is None:
+            return 0.0, 0.0, 0.0
+        started, trials, work = self.first_report
+        elapsed = self.clock() - started
+        if elapsed < LEAST_RATE_SECONDS:
+            return elapsed, 0.0, 0.0
+        return elapsed, self.trials_done - trials, self.work_done - work
 
     def state(self) -> dict[str, Any]:
         """The fields of a progress event."""

@@ -111,7 +111,7 @@ def _width(work: Work, device: str) -> tuple[int, Program, dict[int, float]]:
         return work.lanes, program, {}
     facts, shape = work.dataset().facts, work.shape()
     packing = Packing(Store("memory://bench"), local_device(), lambda workload: build(workload, facts))
-    search = WidthSearch(packing.nominal(shape), min(MOST_LANES[device], work.trials))
+    search = WidthSearch(packing.nominal(shape.configuration), min(MOST_LANES[device], work.trials))
     while search.following is not None:
         search.tell(measure(work.configuration(0), work.dataset(), device, search.following, program))
     return search.chosen.lanes, program, {each.lanes: each.lane_seconds for each in search.timings.values()}

@@ -1,5 +1,7 @@
 """Widths: given, measured or nominal, and remembered."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from harness.spec import Configuration, Study, fingerprint
 from harness.store import Store
 from harness.training.network import build
 from harness.training.programs import EAGER
+from harness.training.throughput import Timing
 
 DEVICE = Device("cpu", "a <machine>/x", 2, 8 * 2**30)
 FACTS = data.DataFacts("data", 17)
@@ -54,15 +57,27 @@ def test_a_wish_goes_first(plan: Plan, tmp_path: Path) -> None:
 
 
 def test_without_measurement_the_size_decides(plan: Plan, tmp_path: Path, study: Study) -> None:
-    small = packing(tmp_path).nominal(next(iter(found(plan).values())))
+    small = packing(tmp_path).nominal(next(iter(found(plan).values())).configuration)
     dump = {**study.model_dump(), "workload": {"width": 256, "depth": 4, "heads": 4, "context": 128}}
     large = packing(tmp_path).nominal(
-        next(iter(found(make_plan(Study.model_validate(dump), "laptop", "cpu", "data")).values()))
+        next(iter(found(make_plan(Study.model_validate(dump), "laptop", "cpu", "data")).values())).configuration
     )
     assert (small, large) == (128, 2)
     (choice,) = packing(tmp_path).choices(found(plan)).values()
     assert choice.source == "nominal"
     assert choice.lanes == 50 // 6, "a third of a worker's share: no pack keeps the others waiting"
+
+
+def test_a_pack_takes_what_its_shape_was_measured_to_take(plan: Plan, tmp_path: Path) -> None:
+    (key,) = found(plan)
+    nominal = packing(tmp_path)
+    pack = plan.packs[0]
+    steps = len(pack.trials) * pack.trials[0].configuration.training.steps
+    guess = nominal.pack_seconds(pack)
+    timings = [asdict(Timing(lanes, "eager", seconds)) for lanes, seconds in ((4, 4.0), (8, 16.0))]
+    Store(str(tmp_path)).write(f"widths/a-machine-x/{fingerprint(key)}.json", json.dumps({"timings": timings}).encode())
+    assert nominal.pack_seconds(pack) == guess, "read once"
+    assert packing(tmp_path).pack_seconds(pack) == steps * 1.0 != guess
 
 
 def test_what_was_measured_is_remembered(plan: Plan, tmp_path: Path) -> None:

@@ -29,6 +29,21 @@ def test_time_left_counts_from_the_first_report() -> None:
     assert shown.seconds_left() == 35 * 10 / 5
 
 
+def test_time_left_goes_by_work_where_trials_differ() -> None:
+    """Half of the trials are done in a tenth of the time: the rest takes nine times as long."""
+    clock = Clock()
+    shown = RunView({}, Console(file=io.StringIO(), width=200), clock)
+    shown.add("small", 10, work=1.0)
+    shown.add("large", 10, work=9.0)
+    shown.progress("small", Progress(done=False, share=0.0, lanes=10))
+    clock.now = 60.0
+    shown.progress("small", Progress(done=True, share=1.0, lanes=10))
+    assert shown.trials_a_minute() == 10.0
+    assert shown.seconds_left() == 9 * 60.0
+    shown.remove("large")
+    assert shown.seconds_left() == 0.0
+
+
 def test_the_line_says_what_there_is() -> None:
     clock = Clock()
     shown, out = view(clock)
