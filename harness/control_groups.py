@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 ROOT = Path("/")
+# Version 1 has no word for it, but the largest number of pages.
+UNLIMITED = 2**60
 
 
 def cores(root: Path = ROOT) -> float | None:
@@ -38,7 +40,7 @@ def _memory(root: Path) -> Iterator[tuple[int, int]]:
     for folder in _groups("memory", root):
         limit = _words(folder / "memory.max") or _words(folder / "memory.limit_in_bytes")
         used = _words(folder / "memory.current") or _words(folder / "memory.usage_in_bytes")
-        if limit and used and limit[0] != "max":
+        if limit and used and limit[0] != "max" and int(limit[0]) < UNLIMITED:
             words = _words(folder / "memory.stat")
             kept = dict(zip(words[::2], words[1::2], strict=False))
             files = kept.get("total_inactive_file", kept.get("inactive_file", "0"))

@@ -87,7 +87,8 @@ def prepare(
         need = cost.lane_bytes(heaviest, model_of(heaviest.workload))
         raise UserError(
             f"study '{study.name}' at scale '{scale}' needs {need / 2**30:.1f} GiB a lane, and {device.name} has"
-            f" {free / 2**30:.1f} GiB free for each of {device.count} workers; choose a smaller scale or fewer --workers"
+            f" {free / 2**30:.1f} GiB free for each of {device.count} workers; choose a smaller scale"
+            f"{'' if device.elsewhere else ' or fewer --workers'}"
         )
     hashes = {name: found.hash for name, found in facts.items()}
     plan = make_plan(study, scale, device.kind, hashes)

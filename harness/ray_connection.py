@@ -7,6 +7,8 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -153,12 +155,24 @@ def _connect(resources: Resources) -> None:
     try:
         if resources.address is None:
             gpus = resources.workers if resources.device == "cuda" else 0
-            os.environ.setdefault("RAY_gcs_rpc_server_connect_timeout_s", LOCAL_CONNECT_SECONDS)
-            ray.init(address="local", num_cpus=resources.workers, num_gpus=gpus, include_dashboard=False, **quiet)
+            with switched({"RAY_gcs_rpc_server_connect_timeout_s": LOCAL_CONNECT_SECONDS}):
+                ray.init(address="local", num_cpus=resources.workers, num_gpus=gpus, include_dashboard=False, **quiet)
         else:
             ray.init(address=resources.address, runtime_env=_shipped(), **quiet)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise _no_cluster(resources.address, error) from None
+
+
+@contextmanager
+def switched(values: Mapping[str, str]) -> Iterator[None]:
+    """Sets what is not set yet, and takes it back: whoever called may use Ray Tune, too."""
+    ours = values.keys() - os.environ.keys()
+    os.environ.update({name: values[name] for name in ours})
+    try:
+        yield
+    finally:
+        for name in ours:
+            os.environ.pop(name, None)
 
 
 def _shipped() -> dict[str, Any]:

@@ -7,12 +7,10 @@ because starting one costs seconds.
 import logging
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from harness.ray_connection import Connection  # isort: skip  (sets Ray's switches, which ray.tune reads when it is imported)
+from harness.ray_connection import Connection, switched  # isort: skip  (sets what ray.tune reads when it is imported)
 
 import ray
 from ray import tune
@@ -179,7 +177,7 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
     switches = {"TUNE_MAX_PENDING_TRIALS_PG": str(resources.workers + 1), "TUNE_GLOBAL_CHECKPOINT_S": "1e9"}
     connection.wait()
     halt = Halt()
-    with _environment(switches), tempfile.TemporaryDirectory(prefix="folklore-ray-") as scratch:
+    with switched(switches), tempfile.TemporaryDirectory(prefix="folklore-ray-") as scratch:
         tuner = Tuner(
             tune.with_resources(PackTrainable, resources.per_pack),
             tune_config=TuneConfig(search_alg=PackSearcher(queue), num_samples=-1, reuse_actors=True),
@@ -195,18 +193,6 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
         tuner.fit()
     if halt.reason:
         raise UnwritableError(halt.reason)
-
-
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Sets what is not set yet, and takes it back: whoever called may use Ray Tune, too."""
-    ours = values.keys() - os.environ.keys()
-    os.environ.update({name: values[name] for name in ours})
-    try:
-        yield
-    finally:
-        for name in ours:
-            os.environ.pop(name, None)
 
 
 # How the names of Ray's errors for a worker that is gone begin.

@@ -75,7 +75,11 @@ class RunView:
             self.lanes[pack], self.share[pack], self.work[pack] = lanes, 0.0, work
 
     def remove(self, pack: str) -> None:
-        """A pack that was split into others."""
+        """A pack that was split into others. What was done of it is lost, but it was done: rates go on counting it."""
+        if self.first_report is not None and pack in self.lanes:
+            started, trials, work = self.first_report
+            lost = self.share[pack]
+            self.first_report = (started, trials - lost * self.lanes[pack], work - lost * self.work[pack])
         for of_packs in (self.lanes, self.share, self.work, self.diverged):
             of_packs.pop(pack, None)
 
@@ -122,7 +126,7 @@ class RunView:
     def seconds_left(self) -> float | None:
         """By work and not by trials: those of a campaign's last study may be many times as long as those of its first."""
         elapsed, _, done = self._since_first_report()
-        left = sum(work for pack, work in self.work.items() if pack not in self.given_up) - self.work_done
+        left = sum((1 - self.share[pack]) * work for pack, work in self.work.items() if pack not in self.given_up)
         return elapsed * left / done if done > 0 else None
 
     def _since_first_report(self) -> tuple[float, float, float]:

@@ -1,7 +1,6 @@
 """How often intervals cover the truth and verdicts are false, by drawing worlds and running observe and judge on each."""
 
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -20,6 +19,7 @@ from harness.estimators import evaluate
 from harness.estimators.divergence import counts
 from harness.intervals import Sampled
 from harness.judge import REFUTED, SUPPORTED, judge
+from harness.machine import available_cores
 from harness.observe import on_log_axis
 from harness.randomness import numpy_generator
 from harness.spec import AtLeast, AtMost, Criterion, CureRate, FailureRate, Judgement, Observable, Rule, Study, SuggestionRate
@@ -94,7 +94,7 @@ def calibrate(
             found[task] = run(task)
             progress(len(found), len(tasks))
     else:
-        with ProcessPoolExecutor(processes or os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(processes or available_cores(), mp_context=get_context("spawn")) as pool:
             waiting = {pool.submit(run, task): task for task in tasks}
             for future in as_completed(waiting):
                 found[waiting[future]] = future.result()

@@ -210,9 +210,10 @@ def _side_by_side(
             readings = [rates.get(timeout=PROCESS_SECONDS) for _ in range(count)]
         except queue.Empty:
             readings = ["a process did not answer"]
+            for process in processes:
+                process.kill()
         for process in processes:
-            process.join(PROCESS_SECONDS)
-            process.kill()
+            process.join()
         failed = [reading for reading in readings if isinstance(reading, str)]
         if failed:
             say(f"{name}: left out ({failed[0][:200]})")
@@ -226,8 +227,8 @@ def _reader(barrier: Any, rates: Any, *measured: Any) -> None:
     try:
         rates.put(_readings(barrier, *measured))
     except Exception as error:  # out of memory first of all
-        barrier.abort()
         rates.put(f"{type(error).__name__}: {one_line(error)}")
+        barrier.abort()
 
 
 def _readings(

@@ -77,6 +77,8 @@ def test_no_limits(groups: str, tmp_path: Path) -> None:
         "cpu/cpu.cfs_period_us": "100000\n",
         "memory.max": "max\n",
         "memory.current": "9\n",
+        "memory/memory.limit_in_bytes": "9223372036854771712\n",
+        "memory/memory.usage_in_bytes": "9\n",
     }
     root = tree(tmp_path, groups, files)
     assert control_groups.cores(root) is None

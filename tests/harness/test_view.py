@@ -44,6 +44,20 @@ def test_time_left_goes_by_work_where_trials_differ() -> None:
     assert shown.seconds_left() == 0.0
 
 
+def test_time_left_when_packs_are_given_up_or_split() -> None:
+    clock = Clock()
+    shown, _ = view(clock)
+    shown.progress("a", Progress(done=False, share=0.5, lanes=10))
+    clock.now = 10.0
+    shown.progress("b", Progress(done=True, share=1.0, lanes=10))
+    shown.failed("a", "RuntimeError: boom")
+    assert shown.seconds_left() == 20.0, "half of what was given up is no work done of what is left"
+    shown.remove("a")
+    shown.add("a1", 5, work=5.0)
+    shown.add("a2", 5, work=5.0)
+    assert shown.seconds_left() == 30.0, "ten trials in ten seconds, and thirty to go"
+
+
 def test_the_line_says_what_there_is() -> None:
     clock = Clock()
     shown, out = view(clock)
