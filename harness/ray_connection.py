@@ -1,5 +1,6 @@
 """Ray, started on this machine or reached on a cluster, beside whatever else has to be done before it is needed."""
 
+import gc
 import logging
 import os
 import secrets
@@ -80,8 +81,6 @@ class Connection:
             raise self.error
 
     def _keep(self) -> None:
-        import ray
-
         try:
             _connect(self.resources)
         except UserError as error:
@@ -89,7 +88,25 @@ class Connection:
         finally:
             self._settled.set()
         self._left.wait()
+        _shut_down()
+
+
+def _shut_down() -> None:
+    """End Ray, with nothing of Ray's left to collect.
+
+    Ray Tune leaves references to remote objects behind in cycles. Where they are collected in the moment in which the core
+    worker is gone and Python does not know it yet, by whatever thread, Ray ends the process with code 1 and without a word.
+    """
+    import ray
+
+    collects = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
         ray.shutdown()
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _handle_termination_ourselves() -> None:

@@ -49,3 +49,27 @@ def test_sigterm_is_still_ours_when_ray_has_gone() -> None:
     found = subprocess.run([sys.executable, "-c", PROGRAM.format(body=body)], capture_output=True, text=True, timeout=120)
     assert found.returncode == 143, found.stderr
     assert found.stdout == "ready\ninterrupted []\n"
+
+
+def test_what_ray_leaves_behind_is_collected_before_its_end() -> None:
+    """Ray ends the process, code 1, where a reference is collected after its core worker has gone: here it always is."""
+    body = """from harness.ray_connection import Connection, Resources
+    import gc
+    class CollectedLate:
+        def __init__(self, core_worker): self.core_worker = core_worker
+        def __getattr__(self, name): return getattr(self.core_worker, name)
+        def shutdown_driver(self):
+            self.core_worker.shutdown_driver()
+            gc.collect()
+    with Connection(Resources("cpu", workers=1)) as connection:
+        connection.wait()
+        import ray
+        worker = ray._private.worker.global_worker
+        gc.set_threshold(0)
+        cycle = [ray.put(1)]
+        cycle.append(cycle)
+        del cycle
+        worker.core_worker = CollectedLate(worker.core_worker)
+    print(gc.isenabled(), ray.is_initialized())"""
+    found = subprocess.run([sys.executable, "-c", PROGRAM.format(body=body)], capture_output=True, text=True, timeout=120)
+    assert (found.returncode, found.stdout) == (0, "ready\nTrue False\n"), found.stderr
