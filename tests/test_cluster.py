@@ -1,6 +1,5 @@
 """A study on several nodes of a real Ray cluster on this machine: found, shipped to, and trained on without a change."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from harness.ray_connection import Connection, Resources, cluster_device
 from harness.spec import Study
 from harness.store import Store
 from tests.chaos.servers import Nodes
+from tests.command_line import HANG_SECONDS, folklore
 
 
 @pytest.fixture(scope="module")
@@ -41,37 +41,17 @@ def test_devices_are_looked_at_where_they_are(nodes: Nodes) -> None:
 def test_nodes_run_the_code_of_whoever_starts_the_run(nodes: Nodes) -> None:
     with Connection(Resources("cpu", 1, nodes.address)) as connection:
         connection.wait()
-        assert len(ray.get(ray.remote(sent_folders).options(num_cpus=1).remote(), timeout=120)) == 1
+        assert len(ray.get(ray.remote(sent_folders).options(num_cpus=1).remote(), timeout=HANG_SECONDS)) == 1
 
 
 def test_a_study_runs_on_all_nodes(nodes: Nodes, study: Study, tmp_path: Path) -> None:
     path = tmp_path / "toy.json"
     path.write_text(study.canonical_json())
-    command = [sys.executable, "-m", "harness", "run", str(path), "--lanes", "5", "--store", str(tmp_path / "store")]
-    done = subprocess.run([*command, "--address", nodes.address], capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
+    done = folklore("run", path, "--lanes", "5", "--store", tmp_path / "store", "--address", nodes.address)
     assert "on 4 x" in done.stdout
     assert "on 4 workers" in done.stdout
     assert len(Ledger(Store(str(tmp_path / "store")), study.name).digests()) == 50
-    refused = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "harness",
-            "run",
-            "warmup",
-            "--scale",
-            "gpu",
-            "--store",
-            str(tmp_path),
-            "--address",
-            nodes.address,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert refused.returncode == 2
+    refused = folklore("run", "warmup", "--scale", "gpu", "--store", tmp_path, "--address", nodes.address, code=2)
     assert "this cluster has none" in refused.stderr
 
 

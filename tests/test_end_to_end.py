@@ -16,25 +16,14 @@ from mlflow import MlflowClient
 from harness.ledger import Ledger
 from harness.spec import Study
 from harness.store import Store
-
-FOLKLORE = (sys.executable, "-m", "harness")
-
-
-def folklore(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    return subprocess.run((*FOLKLORE, *arguments), capture_output=True, text=True, check=check, timeout=240)
+from tests.command_line import FOLKLORE, HANG_SECONDS, folklore
+from tests.processes import AGENTS, wait_until_gone
 
 
-def launches(store: Path) -> list:
+def launches(store: Path, study: str = "warmup") -> list:
     client = MlflowClient(tracking_uri=f"sqlite:///{store / 'mlflow.db'}")
-    experiment = client.get_experiment_by_name("warmup")
+    experiment = client.get_experiment_by_name(study)
     return list(client.search_runs([experiment.experiment_id], max_results=1000)) if experiment else []
-
-
-def wait_for_workers(ledger: Ledger) -> None:
-    """Ray's workers may finish the pack in hand after their driver is gone."""
-    count = -1
-    while count != (count := len(ledger.packs())):
-        time.sleep(3)
 
 
 @pytest.fixture(scope="module")
@@ -109,49 +98,52 @@ def test_a_study_from_a_file_through_an_mlflow_server(study: Study, tmp_path: Pa
     )
     try:
         store = ("--store", str(tmp_path / "store"))
-        done = folklore("run", str(path), *store, "--tracking", uri, "--lanes", "25", check=False)
-        assert done.returncode == 0, done.stderr
+        done = folklore("run", str(path), *store, "--tracking", uri, "--lanes", "25")
         assert "50 of 50 trials" in done.stderr
         assert (tmp_path / "store/pages/toy.html").exists()
         assert "warmup.improves_best" in done.stdout
     finally:
         os.killpg(server.pid, signal.SIGKILL)
-    away = folklore("sync", str(path), *store, "--tracking", uri, check=False)
-    assert away.returncode == 2
+    away = folklore("sync", str(path), *store, "--tracking", uri, code=2)
     assert "no MLflow server" in away.stderr
     assert "2 packs" in folklore("sync", str(path), *store).stdout
 
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_stopped_half_way_goes_on_where_it_was(stop: signal.Signals, tmp_path: Path) -> None:
-    """One lane a pack makes 54 packs; the driver is stopped when some are finished."""
-    command = (*FOLKLORE, "run", "warmup", "--scale", "smoke", "--lanes", "1", "--store", str(tmp_path))
-    ledger = Ledger(Store(str(tmp_path)), "warmup")
-    driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    deadline = time.monotonic() + 120
-    while len(ledger.packs()) < 6 and time.monotonic() < deadline:
+def test_a_run_stopped_half_way_goes_on_where_it_was(stop: signal.Signals, study: Study, tmp_path: Path) -> None:
+    """One lane a pack makes 50 packs; the driver is stopped when some are finished."""
+    path = tmp_path / "toy.json"
+    path.write_text(study.canonical_json())
+    arguments = ("run", str(path), "--scale", "laptop", "--lanes", "1", "--store", str(tmp_path))
+    ledger = Ledger(Store(str(tmp_path)), study.name)
+    marked = {**os.environ, "FOLKLORE_TEST_MARK": str(tmp_path)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    driver = subprocess.Popen((*FOLKLORE, *arguments), **pipes, text=True, start_new_session=True, env=marked)
+    deadline = time.monotonic() + HANG_SECONDS
+    while len(ledger.packs()) < 6 and driver.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     stopped_at = time.monotonic()
     if stop == signal.SIGKILL:
         os.killpg(driver.pid, stop)
     else:
         driver.send_signal(stop)
-    _, messages = driver.communicate(timeout=60)
+    _, messages = driver.communicate(timeout=HANG_SECONDS)
     seconds_to_stop = time.monotonic() - stopped_at
-    wait_for_workers(ledger)
-    kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "ledger/warmup").iterdir() if path.suffix == ".parquet"}
-    assert 6 <= len(kept) < 54
+    # Ray's workers may finish the pack in hand after their driver is gone.
+    assert not wait_until_gone("FOLKLORE_TEST_MARK", tmp_path, AGENTS, HANG_SECONDS)
+    kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "ledger/toy").iterdir() if path.suffix == ".parquet"}
+    assert 6 <= len(kept) < 50
     if stop == signal.SIGINT:
         assert driver.returncode == 130
         assert "the same command goes on" in messages
         assert seconds_to_stop < 20
-        assert "RUNNING" not in {run.info.status for run in launches(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
-    assert f"training {54 - len(kept)} trials" in done.stdout
-    after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "ledger/warmup").iterdir()}
+        assert "RUNNING" not in {run.info.status for run in launches(tmp_path, study.name)}
+    done = folklore(*arguments)
+    assert f"training {50 - len(kept)} trials" in done.stdout
+    after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "ledger/toy").iterdir()}
     assert kept.items() <= after.items(), "a finished pack was touched"
-    assert len(ledger.trials()) == 54
-    runs = launches(tmp_path)
+    assert len(ledger.trials()) == 50
+    runs = launches(tmp_path, study.name)
     assert "RUNNING" not in {run.info.status for run in runs}
     digests = [run.data.tags["folklore.digest"] for run in runs if run.data.tags["folklore.kind"] == "trial"]
     assert sorted(digests) == sorted(ledger.digests())

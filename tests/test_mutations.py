@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import HANG_SECONDS
+
 ROOT = Path(__file__).parent.parent
 COPIED = ("harness", "models", "reports", "studies", "tests", "pyproject.toml")
 
@@ -167,7 +169,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         text=True,
         env=environment,
         check=False,
-        timeout=280,
+        timeout=HANG_SECONDS,
     )
     assert run.returncode == 0, run.stderr[-2000:]
     return json.loads(run.stdout.partition("RESULT")[2])

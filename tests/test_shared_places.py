@@ -17,6 +17,7 @@ from harness.lease import Lease
 from harness.ledger import Ledger
 from harness.spec import Study
 from harness.store import Store
+from tests.command_line import HANG_SECONDS, folklore
 from tests.harness.helpers import planned, result, rows
 
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
@@ -79,7 +80,7 @@ def postgresql(tmp_path: Path) -> Iterator[str]:
     programs = PROGRAMS[-1]
 
     def pg(*command: str) -> None:
-        subprocess.run([*as_user, *command], check=True, capture_output=True, timeout=120, cwd="/")
+        subprocess.run([*as_user, *command], check=True, capture_output=True, timeout=HANG_SECONDS, cwd="/")
 
     pg(str(programs / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "folklore", "--no-sync")
     options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
@@ -105,7 +106,7 @@ def test_files_on_an_object_store(bucket: str, study: Study) -> None:
     assert torch.equal(state["weights"], torch.arange(5.0))
     # A listing that was asked for before must not hide what another process writes.
     code = f"from harness.store import Store; Store('{bucket}/files').write('ledger/toy/other.0.parquet', b'x')"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=HANG_SECONDS)
     assert "ledger/toy/other.0.parquet" in store.names("ledger/toy", ".parquet")
     (name,) = [each for each in store.names("ledger/toy", "") if "other" not in each]
     content = bytearray(store.read(name))
@@ -120,14 +121,11 @@ def test_a_study_into_an_object_store_and_postgresql(bucket: str, postgresql: st
     """The whole way; started again it trains nothing, and what is printed shows no password."""
     path = tmp_path / "toy.json"
     path.write_text(study.canonical_json())
-    command = [sys.executable, "-m", "harness", "run", str(path), "--lanes", "25", "--store", f"{bucket}/run"]
-    command += ["--tracking", postgresql]
-    first = subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=tmp_path)
-    assert first.returncode == 0, first.stderr
+    command = ("run", path, "--lanes", "25", "--store", f"{bucket}/run", "--tracking", postgresql)
+    first = folklore(*command, folder=tmp_path)
     assert "50 of 50 trials" in first.stderr
     assert "unused-secret" not in first.stdout + first.stderr
-    again = subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=tmp_path)
-    assert again.returncode == 0, again.stderr
+    again = folklore(*command, folder=tmp_path)
     assert "nothing to train" in again.stdout
     ledger = Ledger(Store(f"{bucket}/run"), study.name)
     client = MlflowClient(tracking_uri=postgresql)

@@ -3,7 +3,6 @@ end. (warmup is looked at closely in test_end_to_end.py.)"""
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,11 @@ from mlflow import MlflowClient
 from harness.catalog import study_names
 from harness.ledger import Ledger
 from harness.store import Store
+from tests.command_line import folklore
 
 
 def campaign(store: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = (sys.executable, "-m", "harness", "run", "--all", "--scale", "smoke", "--store", str(store), *options)
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=280)
+    return folklore("run", "--all", "--scale", "smoke", "--store", store, *options)
 
 
 def stored(store: Path) -> dict[str, int]:

@@ -44,13 +44,18 @@ class Totals:
 
 
 def run(
-    injections: int, seed: int, say: Callable[[str], None], folder: Path | None = None, kinds: Sequence[str] | None = None
+    injections: int,
+    seed: int,
+    say: Callable[[str], None],
+    folder: Path | None = None,
+    kinds: Sequence[str] | None = None,
+    patience: float = 1.0,
 ) -> Totals:
     """Strike so many times; every kind of fault comes before any comes again. kinds: only these, without the last wait."""
     draw, totals = random.Random(seed), Totals()
     base = Path(tempfile.mkdtemp(prefix="folklore-chaos-", dir=folder))
     try:
-        campaign = Campaign(base, _undisturbed(base / "undisturbed", say), draw, totals, say)
+        campaign = Campaign(base, _undisturbed(base / "undisturbed", say), draw, totals, say, patience)
         passing = _in_turn([f.__name__ for f in faults.PASSING if kinds is None or f.__name__ in kinds], draw)
         ending = _in_turn(list(kinds) if kinds is not None else _available(totals), draw)
         while totals.injections < injections:
@@ -97,6 +102,7 @@ class Campaign:
     draw: random.Random
     totals: Totals
     say: Callable[[str], None]
+    patience: float
 
     def round(self, passing: Iterator[str], ending: Iterator[str], most: int) -> None:
         """Strikes one store until all its trials are there: each run by some faults it survives, and then by one it does not.
@@ -104,7 +110,7 @@ class Campaign:
         Faults that need a server or a cluster have stores of their own.
         """
         folder = self.folder / f"round{len(self.totals.redone)}"
-        scene = Scene(folder)
+        scene = Scene(folder, patience=self.patience)
         while self.totals.injections < most and not scene.complete:
             last = next(ending)
             if last == "mlflow_down":
@@ -123,14 +129,14 @@ class Campaign:
         server = MlflowServer(folder)
         server.start()
         try:
-            scene = Scene(folder / "scene", server.uri)
+            scene = Scene(folder / "scene", server.uri, self.patience)
             self._strike(scene, [_named(partial(mlflow_down, server=server), "mlflow_down")])
             self._judge(scene, server.database)
         finally:
             server.stop()
 
     def _with_nodes(self, folder: Path) -> None:
-        scene = Scene(folder)
+        scene = Scene(folder, patience=self.patience)
         nodes = Nodes((1, 1, 1), scene.environment)
         try:
             fault = _named(partial(node_lost, nodes=nodes), "node_lost")
@@ -167,7 +173,7 @@ class Campaign:
         if trained_at:
             self.totals.resumes.append(min(trained_at) - started)
         if look_for_strays:
-            self.totals.problems += [f"{name}: {process} is left" for process in strays(scene.folder)]
+            self.totals.problems += [f"{name}: {process} is left" for process in strays(scene)]
         self.say(f"{self.totals.injections:4d} {', '.join(what)}: {time.monotonic() - started:.0f} s")
 
     def _judge(self, scene: Scene, database: Path) -> None:

@@ -1,7 +1,6 @@
 """A small study and a store it is run into, again and again, until it is done; and what an undisturbed run gives."""
 
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -17,13 +16,14 @@ import psutil
 from harness.ledger import Ledger
 from harness.spec import Arm, Measurement, Scale, Study, Training, Workload
 from harness.store import Store
+from tests.processes import AGENTS, command_of, inheriting, wait_until_gone
 
 INJECT = Path(__file__).parent / "inject"
 # Lanes do not depend on their neighbours beyond this, in nats (README).
 STATED_NATS = 2e-4
-RUN_SECONDS, STRAY_SECONDS = 240.0, 22.0
-# Ray's agents outlive a killed cluster for a minute: they try to tell it that it is dead, and then end.
-AGENTS, AGENT_SECONDS = ("ray::DashboardAgent", "ray::RuntimeEnvAgent"), 90.0
+RUN_SECONDS, STRAY_SECONDS, AGENT_SECONDS = 240.0, 22.0, 90.0
+# What every process of a scene inherits: where it writes down what it trains, which is under the scene's folder.
+MARK = "FOLKLORE_CHAOS_TRACE"
 
 # About ten seconds of training on two cores, in packs of some seconds. The highest LR makes lanes diverge.
 STUDY = Study(
@@ -71,12 +71,16 @@ class Run:
 
 
 class Scene:
-    """A store under `folder`; the same command is started again and again."""
+    """A store under `folder`; the same command is started again and again.
 
-    def __init__(self, folder: Path, tracking: str | None = None):
+    patience: how many times longer than on a quiet machine a process may take to end.
+    """
+
+    def __init__(self, folder: Path, tracking: str | None = None, patience: float = 1.0):
         folder.mkdir(parents=True, exist_ok=True)
         # Beside the store: a disk with an open database on it cannot be made read-only.
         self.database = folder / "mlflow.db"
+        self.patience = patience
         self.folder, self.tracking = folder, tracking or f"sqlite:///{self.database}"
         self.store_path = folder / "store"
         self.trace, self.memory = folder / "trace", folder / "memory"
@@ -108,19 +112,18 @@ class Scene:
         """What every process that trains needs to be watched."""
         path = os.pathsep.join(filter(None, (str(INJECT), os.environ.get("PYTHONPATH", ""))))
         return {
-            "FOLKLORE_CHAOS_TRACE": str(self.trace),
+            MARK: str(self.trace),
             "FOLKLORE_CHAOS_MEMORY": str(self.memory),
             "FOLKLORE_CHECKPOINT_SECONDS": "0.5",
             "PYTHONPATH": path,
         }
 
     def finish(self) -> str:
-        """Start it until it is done; says what the last run printed."""
-        for _ in range(4):
-            run = self.start()
-            if run.wait() == 0:
-                return run.text
-        raise AssertionError(f"four undisturbed runs did not finish it:\n{run.text[-3000:]}")
+        """One undisturbed run to the end; returns what it printed."""
+        run = self.start()
+        code = run.wait()
+        assert code == 0, f"an undisturbed run ended with exit code {code}:\n{run.text[-3000:]}"
+        return run.text
 
     def workers(self) -> list[psutil.Process]:
         """Ray's processes that train."""
@@ -128,10 +131,10 @@ class Scene:
 
     def starting_workers(self) -> list[psutil.Process]:
         """Ray's processes that have no name yet. (Its raylet's command holds theirs.)"""
-        return [each for each in self._processes("default_worker.py") if "--python_worker_command" not in _command(each)]
+        return [each for each in self._processes("default_worker.py") if "--python_worker_command" not in command_of(each)]
 
     def _processes(self, word: str) -> list[psutil.Process]:
-        return [each for each in psutil.process_iter() if word in _command(each) and _is_of(each, self.folder, but=())]
+        return [each for each in inheriting(MARK, self.folder) if word in command_of(each)]
 
     @property
     def complete(self) -> bool:
@@ -193,44 +196,14 @@ def in_mlflow(database: Path) -> tuple[Counter[str], int]:
     return Counter(digest for (digest,) in rows), int(open_runs)
 
 
-def strays(folder: Path) -> list[str]:
-    """Processes of the runs into this folder that are left after some seconds."""
-    return _left(folder, STRAY_SECONDS, but=AGENTS)
+def strays(scene: Scene) -> list[str]:
+    """Processes of the runs into this scene's folder that are left after some seconds."""
+    return wait_until_gone(MARK, scene.folder, AGENTS, STRAY_SECONDS * scene.patience)
 
 
 def stray_agents(folder: Path) -> list[str]:
     """Whatever is left long after the last run."""
-    return _left(folder, AGENT_SECONDS, but=())
-
-
-def _left(folder: Path, seconds: float, but: tuple[str, ...]) -> list[str]:
-    """They are ended, so that they disturb nothing else."""
-    deadline = time.monotonic() + seconds
-    while found := [process for process in psutil.process_iter() if _is_of(process, folder, but)]:
-        if time.monotonic() > deadline:
-            named = [_command(process)[:120] for process in found]
-            for process in found:
-                process.send_signal(signal.SIGKILL)
-            return named
-        time.sleep(0.2)
-    return []
-
-
-def _is_of(process: psutil.Process, folder: Path, but: tuple[str, ...]) -> bool:
-    """By what it inherited: other tests run Ray at the same time."""
-    try:
-        inherited = process.environ().get("FOLKLORE_CHAOS_TRACE", "")
-    except psutil.Error:
-        return False
-    command = _command(process)
-    return inherited.startswith(str(folder)) and bool(command) and not command.startswith(but)
-
-
-def _command(process: psutil.Process) -> str:
-    try:
-        return "" if process.status() == psutil.STATUS_ZOMBIE else " ".join(process.cmdline())
-    except psutil.Error:
-        return ""
+    return wait_until_gone(MARK, folder, (), AGENT_SECONDS)
 
 
 def needed_lane_steps() -> int:

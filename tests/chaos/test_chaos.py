@@ -4,11 +4,14 @@ from pathlib import Path
 
 from tests.chaos import campaign
 
+# How long what is struck may take to end is measured by `make chaos`, which has the machine to itself.
+BESIDE_OTHER_TESTS = 4.0
+
 
 def test_nothing_is_lost_and_nothing_is_doubled(tmp_path: Path) -> None:
     said: list[str] = []
     kinds = ["worker_killed", "memory_used_up", "driver_terminated", "ledger_damaged"]
-    totals = campaign.run(4, 20, said.append, tmp_path, kinds)
+    totals = campaign.run(4, 20, said.append, tmp_path, kinds, BESIDE_OTHER_TESTS)
     assert totals.fine, "\n".join([*said, *totals.problems])
     assert totals.injections == 4
     assert totals.line.startswith("chaos: 4 injections, 0 lost, 0 doubled, ")

@@ -18,6 +18,7 @@ from harness.cli import app
 from harness.ledger import Ledger
 from harness.spec import Study
 from harness.store import Store
+from tests.command_line import HANG_SECONDS
 from tests.harness.helpers import planned, result, rows
 
 CLI = CliRunner()
@@ -237,7 +238,7 @@ def test_completion_can_be_installed() -> None:
     """Through the program's own entrance, as a user's shell asks for it."""
     code = "import sys; sys.argv = ['folklore', '--show-completion', 'bash']; from harness.__main__ import main; main()"
     variables = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    shown = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, timeout=60, env=variables)
+    shown = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, timeout=HANG_SECONDS, env=variables)
     assert "_FOLKLORE_COMPLETE=complete_bash" in shown.stdout, shown.stderr
 
 

@@ -11,13 +11,14 @@ import yaml
 from typer.testing import CliRunner
 
 from harness.cli import app
+from tests.command_line import HANG_SECONDS
 
 FILES = files("harness") / "deploy"
 STAND_IN = """#!/usr/bin/env bash
 echo "$(basename "$0") $*" >> "$CALLS"
 case "$(basename "$0")" in
   scontrol) printf 'alpha\\nbeta\\n' ;;
-  srun) echo "token ${#RAY_AUTH_TOKEN} $RAY_AUTH_MODE" >> "$CALLS"; sleep 30 & wait $! ;;
+  srun) echo "token ${#RAY_AUTH_TOKEN} $RAY_AUTH_MODE" >> "$CALLS"; exec sleep 30 ;;
   folklore) sleep "${DRIVER_SECONDS:-0}"; exit "${DRIVER_CODE:-0}" ;;
 esac
 """
@@ -84,7 +85,7 @@ def stand_ins(tmp_path: Path) -> dict[str, str]:
 def test_slurm_starts_a_head_and_workers_and_passes_the_exit_code_on(stand_ins: dict[str, str], code: int) -> None:
     stand_ins["DRIVER_CODE"] = str(code)
     command = ["bash", str(FILES / "slurm.sh"), "warmup", "--scale", "cluster"]
-    done = subprocess.run(command, env=stand_ins, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=stand_ins, capture_output=True, text=True, timeout=HANG_SECONDS)
     assert done.returncode == code, done.stderr
     calls = Path(stand_ins["CALLS"]).read_text().splitlines()
     assert sum("ray start --head" in call for call in calls) == 1
@@ -100,4 +101,4 @@ def test_slurms_warning_reaches_the_driver(stand_ins: dict[str, str]) -> None:
     while not calls.exists() or "folklore run" not in calls.read_text():
         pass
     script.terminate()
-    assert script.wait(timeout=20) != 0
+    assert script.wait(timeout=HANG_SECONDS) != 0

@@ -3,7 +3,6 @@
 import io
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from harness.events import EVENTS, JsonLines
 from harness.spec import Study
 from harness.view import RunView
 from harness.work import Progress
+from tests.command_line import folklore
 
 
 def test_what_is_not_documented_is_not_said() -> None:
@@ -64,8 +64,7 @@ def variation(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedP
     """A real run, of two trials."""
     store = str(tmp_path_factory.mktemp("json"))
     varied = ("--scale", "smoke", "--set", "peak_lr=0.004,0.016", "--seeds", "1", "--only", "none")
-    command = (sys.executable, "-m", "harness", "run", "warmup", *varied, "--store", store, "--json")
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
+    return folklore("run", "warmup", *varied, "--store", store, "--json")
 
 
 def test_every_line_of_a_run_is_an_event(variation: subprocess.CompletedProcess[str]) -> None:

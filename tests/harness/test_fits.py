@@ -229,9 +229,9 @@ def test_two_thousand_rows_are_quick() -> None:
     """A guard against loops over rows, with room for a busy machine: it takes 0.02 s on a quiet core."""
     batch = np.repeat(BATCH[:8], 20)
     log_steps = np.tile(planted(batch), (2001, 1))
-    began = time.perf_counter()
+    began = time.process_time()
     fit_hyperbola(batch, log_steps, np.ones_like(log_steps))
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began < 2.0
 
 
 def log_lr(form: Form, batch: Numbers, peak: float, noise: float, alpha: float = 0.5) -> Numbers:

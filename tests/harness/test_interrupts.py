@@ -3,10 +3,11 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+
+from tests.command_line import HANG_SECONDS
 
 PROGRAM = """
 import signal, sys, time
@@ -20,22 +21,36 @@ except KeyboardInterrupt:
     print("interrupted", sorted(set(sys.modules) & {{"slow_one"}}), flush=True)
     sys.exit(entry._code())
 """
-SLOW = "import time\ntime.sleep(1.0)\nDONE = True\n"
+# Says when it has begun, so that the signal meets it and nothing before it.
+SLOW = "import time\nprint('importing', flush=True)\ntime.sleep(1.0)\nDONE = True\n"
+
+
+def ended(body: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", PROGRAM.format(body=body)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS)
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize(("body", "loaded"), [("import slow_one; time.sleep(20)", True), ("time.sleep(20)", False)])
-def test_an_import_is_finished_first(tmp_path: Path, sent: signal.Signals, code: int, body: str, loaded: bool) -> None:
+@pytest.mark.parametrize(
+    ("body", "met", "loaded"),
+    [
+        ("import slow_one; time.sleep(60)", "importing", ["slow_one"]),
+        ("print('asleep', flush=True); time.sleep(60)", "asleep", []),
+    ],
+)
+def test_an_import_is_finished_first(
+    tmp_path: Path, sent: signal.Signals, code: int, body: str, met: str, loaded: list[str]
+) -> None:
     (tmp_path / "slow_one.py").write_text(SLOW)
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + PROGRAM.format(body=body)
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    time.sleep(0.3)
+    assert process.stdout.readline() == f"{met}\n"
     process.send_signal(sent)
     said = process.stdout.readline()
-    assert process.wait(timeout=15) == code
-    assert said == f"interrupted {['slow_one'] if loaded else []}\n"
+    assert process.wait(timeout=HANG_SECONDS) == code
+    assert said == f"interrupted {loaded}\n"
 
 
 def test_sigterm_is_still_ours_when_ray_has_gone() -> None:
@@ -46,7 +61,7 @@ def test_sigterm_is_still_ours_when_ray_has_gone() -> None:
         connection._left.set()
         connection._thread.join()
     signal.raise_signal(signal.SIGTERM)"""
-    found = subprocess.run([sys.executable, "-c", PROGRAM.format(body=body)], capture_output=True, text=True, timeout=120)
+    found = ended(body)
     assert found.returncode == 143, found.stderr
     assert found.stdout == "ready\ninterrupted []\n"
 
@@ -71,5 +86,5 @@ def test_what_ray_leaves_behind_is_collected_before_its_end() -> None:
         del cycle
         worker.core_worker = CollectedLate(worker.core_worker)
     print(gc.isenabled(), ray.is_initialized())"""
-    found = subprocess.run([sys.executable, "-c", PROGRAM.format(body=body)], capture_output=True, text=True, timeout=120)
+    found = ended(body)
     assert (found.returncode, found.stdout) == (0, "ready\nTrue False\n"), found.stderr

@@ -58,9 +58,10 @@ def test_malformed_studies_are_refused_in_one_line(study: Study, tmp_path: Path)
 def test_the_command_refuses_them_with_2(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain, calls = json.loads(study.canonical_json()), CliRunner()
     monkeypatch.chdir(tmp_path)
-    for case in list(cases(plain, COUNT, SEED + 1))[::COMMANDS]:
-        if not case.suffix:
-            continue
+    files = [case for case in cases(plain, COUNT, SEED + 1) if case.suffix]
+    chosen = files[::COMMANDS]
+    assert {case.suffix for case in chosen} == {".json", ".yaml"}
+    for case in chosen:
         path = tmp_path / f"study{case.suffix}"
         path.write_bytes(case.content)
         for command in ("plan", "run"):

@@ -3,7 +3,6 @@
 import importlib
 import json
 import re
-import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from harness.own.study import own_study
 from harness.plan import make_plan
 from harness.spec import Study
 from harness.store import Store
+from tests.command_line import folklore
 
 README = Path(__file__).parents[2] / "README.md"
 CLI = CliRunner()
@@ -255,11 +255,6 @@ def example() -> str:
     (code,) = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)
     assert "folklore run warmup --workload my_module:workload" in section
     return str(code)
-
-
-def folklore(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = (sys.executable, "-m", "harness", *arguments)
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=folder, check=True)
 
 
 def test_the_example_of_the_readme(tmp_path: Path) -> None:

@@ -373,7 +373,7 @@ def test_callers_mistakes_are_caught() -> None:
 def test_a_long_ramp_is_read_at_once() -> None:
     lr = ramp(20_000)
     loss = noisy(lr, 0)
-    started = time.perf_counter()
+    started = time.process_time()
     for rule in RULES:
         suggest(rule, lr, loss)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

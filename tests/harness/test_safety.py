@@ -1,7 +1,6 @@
 """Nobody is let in who should not be, no secret is shown, nothing from a name runs or leaves the store."""
 
 import os
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -17,6 +16,7 @@ from harness.errors import UserError, masked, one_line
 from harness.mlflow_server import CLOSED, command_of, is_loopback
 from harness.options import Options
 from harness.store import Store
+from tests.command_line import folklore
 
 ROOT = Path(__file__).parents[2]
 
@@ -90,9 +90,7 @@ def test_addresses_are_shown_without_their_secrets(text: str, secret: str) -> No
 def test_a_command_that_fails_shows_no_secret(option: str, tmp_path: Path) -> None:
     """Of servers that are not there and of schemes that nobody knows."""
     for uri in ("http://me:hunter2@127.0.0.1:1", "nonsense://me:hunter2@host/x"):
-        command = [sys.executable, "-m", "harness", "sync", "warmup", "--store", str(tmp_path / "store"), option, uri]
-        found = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
-        assert found.returncode == 2, found.stderr
+        found = folklore("sync", "warmup", "--store", tmp_path / "store", option, uri, code=2, folder=tmp_path)
         assert "hunter2" not in found.stdout + found.stderr
         assert len(found.stderr.strip().splitlines()) == 1, found.stderr
 

@@ -1,9 +1,6 @@
 """Studies with known answers through the real path: command line, Ray, packs, ledger, judge."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +11,7 @@ from harness.data import load
 from harness.data.synthetic import entropy, stationary, transitions
 from harness.spec import Study
 from harness.training.pack import Lane, Pack
+from tests.command_line import folklore
 from tests.planted import studies, truths
 
 
@@ -22,19 +20,13 @@ def test_known_answers_are_found(study: Study, tmp_path: Path) -> None:
     """True claims are supported, false ones refuted, and what nothing could decide stays inconclusive."""
     file, store = tmp_path / "study.json", tmp_path / "store"
     file.write_text(study.canonical_json())
-    run = _folklore("run", file, "--scale", studies.SCALE, "--store", store)
-    assert run.returncode == 0, run.stderr[-2000:]
-    found = json.loads(_folklore("verdicts", file, "--store", store, "--json").stdout)
+    folklore("run", file, "--scale", studies.SCALE, "--store", store)
+    found = json.loads(folklore("verdicts", file, "--store", store, "--json").stdout)
     seen = {verdict["claim"]: verdict for verdict in found}
     expected = {judgement.claim: studies.EXPECTED[judgement.claim] for judgement in study.judgements}
     assert {claim: verdict["verdict"] for claim, verdict in seen.items()} == expected, [each["reason"] for each in found]
     page = (store / "pages" / f"{study.name}.html").read_text()
     assert all(claim.paraphrase in page for claim in study.claims)
-
-
-def _folklore(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "harness", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"})
 
 
 def test_a_bowl_is_trained_as_the_recursion_says() -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+from tests.command_line import HANG_SECONDS
+
 NOTEBOOK = Path(__file__).parents[2] / "reports" / "example.ipynb"
-SECONDS_A_CELL = 280
 
 
 def committed() -> nbformat.NotebookNode:
@@ -18,7 +19,7 @@ def executed(folder: Path) -> nbformat.NotebookNode:
     book = committed()
     client = NotebookClient(
         book,
-        timeout=SECONDS_A_CELL,
+        timeout=int(HANG_SECONDS),
         kernel_name="python3",
         record_timing=False,
         resources={"metadata": {"path": str(folder)}},
