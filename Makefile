@@ -13,6 +13,7 @@ TEST_PROCESSES ?= 2
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true
 
@@ -30,11 +31,13 @@ $(READY): pyproject.toml constraints.txt
 	  sys.exit(None if (3, 11) <= v <= (3, 13) else f"Python {v[0]}.{v[1]}: Folklore needs 3.11 to 3.13; make PYTHON=python3.12 …")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV_OPTIONS) $(VENV)
 	@$(BIN)/python -c 'import torch; assert tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 11)' 2>/dev/null \
-	  || { echo "installing $(TORCH)"; $(BIN)/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"; }
+	  || { echo "installing $(TORCH)"; $(INSTALL) "$(TORCH)"; }
 	@echo "installing folklore and what it needs"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(INSTALL) -c constraints.txt -e '.[dev]'
 	@# Only the tests use it, without the torchvision it asks for (which would fetch another torch).
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt mup
+	@$(INSTALL) --no-deps -c constraints.txt mup
+	@# On all cores, where pip would take one; libraries carry some files that no Python compiles.
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@touch $@
 
 study-%: $(READY) ## run a study, judge it and write its page, e.g. make study-warmup
