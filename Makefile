@@ -57,7 +57,7 @@ bench: $(READY) ## measure the engine and the harness, into tests/benchmarks/res
 
 test: $(READY) ## run the tests
 	@# Two processes at the least: half of the suite waits for processes of its own.
-	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile
+	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 test-gpu: $(READY) ## run the tests that need a GPU
 	@FOLKLORE_TEST_GPU=1 $(BIN)/python -m pytest -m gpu

@@ -34,6 +34,28 @@ from harness.spec import (
 
 torch.set_num_threads(1)
 
+# Files whose tests start real runs, longest first: begun last, they would keep one process while the other has nothing left.
+LONGEST = (
+    "test_smoke",
+    "test_end_to_end",
+    "test_planted",
+    "test_chaos",
+    "test_sweep",
+    "test_own_workload",
+    "test_cluster",
+    "test_malformed",
+    "test_browser",
+    "test_shared_places",
+    "test_example",
+    "test_mutations",
+    "test_events",
+    "test_judged",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
 
 @pytest.fixture(scope="session")
 def text() -> Text:
