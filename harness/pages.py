@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from harness import catalog
+from harness.errors import UnwritableError, one_line
 from harness.judge import Verdict
 from harness.ledger import Ledger
 from harness.records import RecordSet, stored_sets
@@ -43,7 +44,7 @@ def write_pages(
 ) -> tuple[Path, Mapping[str, list[Verdict]]]:
     """The index and all pages, or those of some studies; returns the folder, and each study's verdicts.
 
-    A variation has a page of its own and no place in the index.
+    A variation has a page of its own and no place in the index. Raises UnwritableError.
     """
     if output is None:
         output = Path(store.root if store.is_local else "results").absolute() / "pages"
@@ -57,7 +58,13 @@ def write_pages(
 
     site = catalog.extension("site")
     shown = experiments(Path(store.root)) if store.is_local else {}
-    found = site.write(output, ordered, catalog.register(), sets_of, only, memory.recall, experiments=shown)
+    try:
+        found = site.write(output, ordered, catalog.register(), sets_of, only, memory.recall, experiments=shown)
+    except OSError as error:
+        raise UnwritableError(
+            f"pages {output}: cannot be written ({one_line(error)}); mend it, or `folklore report --output FOLDER` writes them"
+            " elsewhere: what is trained is kept"
+        ) from error
     for study in ordered:
         memory.remember(study, found[study.name])
     return output, {name: [verdict for each in judged for verdict in each.verdicts] for name, judged in found.items()}

@@ -82,7 +82,7 @@ def edited(study: Study, tmp_path: Path, **fields: object) -> str:
         (("run", "warmup", "--scale", "smoke", "--program", "fast"), "program 'fast' is not known"),
         (("run", "warmup", "--scale", "smoke", "--program", "captured"), "program 'captured' needs a CUDA GPU"),
         (("verdicts", "--store", "/etc/passwd"), "is a file"),
-        (("report", "--output", "/etc/passwd"), "/etc/passwd"),
+        (("report", "--output", "/etc/passwd"), "pages /etc/passwd: cannot be written"),
         (("verdicts", "warmup", "--scale", "labtop"), "did you mean 'laptop'?"),
         (
             ("run", "warmup", "--set", "peek_lr=1"),
