@@ -86,7 +86,7 @@ def driver_terminated(scene: Scene, run: Run, draw: random.Random) -> str:
     code, seconds = _stopped(run, signal.SIGTERM)
     unheard = code == -signal.SIGTERM and not run.text  # Python itself was still starting
     assert unheard or code in (TERMINATED, FINE), f"SIGTERM while {phase}: exit code {code}\n{run.text[-2000:]}"
-    assert seconds < TERMINATION_SECONDS * scene.patience, f"SIGTERM while {phase}: {seconds:.1f} s to end"
+    assert seconds < TERMINATION_SECONDS, f"SIGTERM while {phase}: {seconds:.1f} s to end"
     return f"{phase}, {seconds:.1f} s"
 
 

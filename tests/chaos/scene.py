@@ -3,7 +3,6 @@
 import os
 import sqlite3
 import subprocess
-import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ import psutil
 from harness.ledger import Ledger
 from harness.spec import Arm, Measurement, Scale, Study, Training, Workload
 from harness.store import Store
+from tests.command_line import FOLKLORE
 from tests.processes import AGENTS, command_of, inheriting, wait_until_gone
 
 INJECT = Path(__file__).parent / "inject"
@@ -73,7 +73,7 @@ class Run:
 class Scene:
     """A store under `folder`; the same command is started again and again.
 
-    patience: how many times longer than on a quiet machine a process may take to end.
+    patience: how many times longer than on a quiet machine Ray's processes may be left after a run.
     """
 
     def __init__(self, folder: Path, tracking: str | None = None, patience: float = 1.0):
@@ -98,7 +98,7 @@ class Scene:
     def start(self, *more: str) -> Run:
         self.runs += 1
         output = self.folder / f"run{self.runs}.txt"
-        command = [sys.executable, "-m", "harness", "run", str(self.study), "--scale", "chaos"]
+        command = [*FOLKLORE, "run", str(self.study), "--scale", "chaos"]
         command += ["--store", str(self.store_path), "--tracking", self.tracking]
         command += ["--lanes", str(LANES), "--workers", str(WORKERS), *more]
         everything = {**os.environ, **self.environment, **self.next_environment}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.chaos.faults import ends_well, trained, wait_for
 from tests.chaos.scene import Run, Scene
+from tests.command_line import FOLKLORE
 
 
 class MlflowServer:
@@ -64,7 +65,7 @@ def mlflow_down(scene: Scene, run: Run, draw: random.Random, server: MlflowServe
     if server.process is None:
         server.start()
     subprocess.run(
-        [sys.executable, "-m", "harness", "sync", str(scene.study), "--store", str(scene.store_path), "--tracking", server.uri],
+        [*FOLKLORE, "sync", str(scene.study), "--store", str(scene.store_path), "--tracking", server.uri],
         check=True,
         capture_output=True,
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.chaos import campaign
 
-# How long what is struck may take to end is measured by `make chaos`, which has the machine to itself.
+# How long Ray's processes may be left is measured by `make chaos`, which has the machine to itself.
 BESIDE_OTHER_TESTS = 4.0
 
 
