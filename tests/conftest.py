@@ -11,6 +11,8 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("RAY_AUTH_TOKEN", "0123456789abcdef" * 4)
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -31,6 +33,7 @@ from harness.spec import (
     TunedLoss,
     Workload,
 )
+from tests.shared_ray import shared_ray
 
 torch.set_num_threads(1)
 
@@ -55,6 +58,15 @@ LONGEST = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
+@pytest.fixture(scope="session")
+def ray_address(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> str:
+    """A Ray on this machine that tests share, for runs by --address and connections; it outlives each of them."""
+    folder, owner = tmp_path_factory.getbasetemp(), os.getpid()
+    if hasattr(request.config, "workerinput"):  # one of several processes that pytest-xdist started
+        folder, owner = folder.parent, os.getppid()
+    return shared_ray(Path(folder), owner)
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,9 @@ from tests.chaos.servers import Nodes
 from tests.command_line import HANG_SECONDS, folklore
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[Nodes]:
     """A head without cores and three nodes that differ: four nodes, and four cores to train on."""

@@ -1,4 +1,7 @@
-"""The real path at smoke scale: a study through Ray and MLflow to a page, resumed, killed and interrupted."""
+"""The real path at smoke scale: a study through Ray and MLflow to a page, resumed, killed and interrupted.
+
+The first run is the command as a newcomer gives it, with a Ray of its own; what reads its results runs in this process.
+"""
 
 import json
 import math
@@ -16,7 +19,7 @@ from mlflow import MlflowClient
 from harness.ledger import Ledger
 from harness.spec import Study
 from harness.store import Store
-from tests.command_line import FOLKLORE, HANG_SECONDS, folklore
+from tests.command_line import FOLKLORE, HANG_SECONDS, folklore, folklore_here
 from tests.processes import AGENTS, wait_until_gone
 
 
@@ -58,13 +61,13 @@ def test_every_trial_is_in_the_ledger_and_in_mlflow(store: Path) -> None:
 
 def test_a_second_run_trains_nothing(store: Path) -> None:
     before = sorted((path.name, path.stat().st_mtime_ns) for path in (store / "ledger/warmup").iterdir())
-    again = folklore("run", "warmup", "--scale", "smoke", "--store", str(store))
+    again = folklore_here("run", "warmup", "--scale", "smoke", "--store", str(store))
     assert "nothing to train" in again.stdout
     assert sorted((path.name, path.stat().st_mtime_ns) for path in (store / "ledger/warmup").iterdir()) == before
 
 
 def test_smoke_is_never_judged(store: Path) -> None:
-    found = json.loads(folklore("verdicts", "warmup", "--json", "--store", str(store)).stdout)
+    found = json.loads(folklore_here("verdicts", "warmup", "--json", "--store", str(store)).stdout)
     assert len(found) == 7
     assert {each["verdict"] for each in found} == {"out of regime"}
     assert {each["estimate"] for each in found} == {None}
@@ -76,12 +79,13 @@ def test_sync_rebuilds_mlflow_from_the_ledger(store: Path) -> None:
     tracking = ("--store", str(store), "--tracking", f"sqlite:///{fresh}/mlflow.db")
     packs = len(Ledger(Store(str(store)), "warmup").packs())
     for _ in range(2):
-        assert f"{packs} packs" in folklore("sync", "warmup", "--all", *tracking).stdout
+        assert f"{packs} packs" in folklore_here("sync", "warmup", "--all", *tracking).stdout
     assert len(launches(fresh)) == 54
-    assert "0 packs" in folklore("sync", "warmup", *tracking).stdout
+    assert "0 packs" in folklore_here("sync", "warmup", *tracking).stdout
 
 
-def test_a_study_from_a_file_through_an_mlflow_server(study: Study, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_study_from_a_file_through_an_mlflow_server(study: Study, ray_address: str, tmp_path: Path) -> None:
     """A study given as a file trains, is judged and gets its page; a server that is away later is one line."""
     path = tmp_path / "toy.json"
     path.write_text(study.canonical_json())
@@ -98,17 +102,18 @@ def test_a_study_from_a_file_through_an_mlflow_server(study: Study, tmp_path: Pa
     )
     try:
         store = ("--store", str(tmp_path / "store"))
-        done = folklore("run", str(path), *store, "--tracking", uri, "--lanes", "25")
+        done = folklore_here("run", path, *store, "--tracking", uri, "--lanes", "25", "--address", ray_address, "--workers", 2)
         assert "50 of 50 trials" in done.stderr
         assert (tmp_path / "store/pages/toy.html").exists()
         assert "warmup.improves_best" in done.stdout
     finally:
         os.killpg(server.pid, signal.SIGKILL)
-    away = folklore("sync", str(path), *store, "--tracking", uri, code=2)
+    away = folklore_here("sync", str(path), *store, "--tracking", uri, code=2)
     assert "no MLflow server" in away.stderr
-    assert "2 packs" in folklore("sync", str(path), *store).stdout
+    assert "2 packs" in folklore_here("sync", str(path), *store).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_stopped_half_way_goes_on_where_it_was(stop: signal.Signals, study: Study, tmp_path: Path) -> None:
     """One lane a pack makes 50 packs; the driver is stopped when some are finished."""

@@ -16,6 +16,8 @@ import pytest
 
 from tests.command_line import HANG_SECONDS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 COPIED = ("harness", "models", "reports", "studies", "tests", "pyproject.toml")
 

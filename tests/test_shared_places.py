@@ -20,6 +20,8 @@ from harness.store import Store
 from tests.command_line import HANG_SECONDS, folklore
 from tests.harness.helpers import planned, result, rows
 
+pytestmark = pytest.mark.slow
+
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
 

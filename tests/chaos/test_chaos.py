@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.chaos import campaign
+
+pytestmark = pytest.mark.slow
 
 # How long Ray's processes may be left is measured by `make chaos`, which has the machine to itself.
 BESIDE_OTHER_TESTS = 4.0

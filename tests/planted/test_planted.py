@@ -11,17 +11,18 @@ from harness.data import load
 from harness.data.synthetic import entropy, stationary, transitions
 from harness.spec import Study
 from harness.training.pack import Lane, Pack
-from tests.command_line import folklore
+from tests.command_line import folklore_here
 from tests.planted import studies, truths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", studies.STUDIES, ids=lambda study: study.name)
-def test_known_answers_are_found(study: Study, tmp_path: Path) -> None:
+def test_known_answers_are_found(study: Study, ray_address: str, tmp_path: Path) -> None:
     """True claims are supported, false ones refuted, and what nothing could decide stays inconclusive."""
     file, store = tmp_path / "study.json", tmp_path / "store"
     file.write_text(study.canonical_json())
-    folklore("run", file, "--scale", studies.SCALE, "--store", store)
-    found = json.loads(folklore("verdicts", file, "--store", store, "--json").stdout)
+    folklore_here("run", file, "--scale", studies.SCALE, "--store", store, "--address", ray_address, "--workers", 2)
+    found = json.loads(folklore_here("verdicts", file, "--store", store, "--json").stdout)
     seen = {verdict["claim"]: verdict for verdict in found}
     expected = {judgement.claim: studies.EXPECTED[judgement.claim] for judgement in study.judgements}
     assert {claim: verdict["verdict"] for claim, verdict in seen.items()} == expected, [each["reason"] for each in found]

@@ -14,7 +14,10 @@ from reports.judged import Judged
 from tests.reports.test_site import REGISTER, of, records
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)"),
+]
 PAGES = ("index.html", "toy.html", "toy-beside.html", "document-TB.html", "calibration.html")
 # Of its checks those of WCAG 2.1, levels A and AA, and good practice; preloading needs a server.
 AXE = {"preload": False}

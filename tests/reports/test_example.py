@@ -25,6 +25,7 @@ def same(left: str, right: str) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_it_shows_what_is_committed(tmp_path: Path) -> None:
     before, after = shown(committed()), shown(executed(tmp_path))
     assert len(before) == len(after) >= 8

@@ -1,0 +1,62 @@
+"""Every study trains at smoke scale: a pack of every kind it has, in this process, into a ledger that is judged.
+
+A study costs this test about a second; packs of one kind differ in nothing but numbers.
+"""
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from harness import table
+from harness.catalog import load_study, study_names
+from harness.data import describe, load
+from harness.ledger import Ledger
+from harness.plan import Plan, Trial, make_plan
+from harness.prepare import datasets_named, outline
+from harness.records import stored_sets
+from harness.store import Store
+from harness.training.pack import Lane, Pack
+
+SCALE = "smoke"
+
+
+def smoke_plan(name: str) -> Plan:
+    """The plan of a study at smoke scale, with stand-ins for what a search would propose."""
+    study = load_study(name)
+    hashes = {dataset: describe(dataset).hash for dataset in datasets_named(study, SCALE)}
+    plan = make_plan(study, SCALE, "cpu", hashes)
+    return plan if study.search_at(SCALE) is None else outline(plan)
+
+
+def kinds(plan: Plan) -> list[list[Trial]]:
+    """One trial of every arm, those that can share a pack together."""
+    found: dict[str, list[Trial]] = defaultdict(list)
+    arms: set[tuple[str, str]] = set()
+    for trial in plan.trials:
+        key = trial.configuration.pack_key
+        if (key, trial.arm) not in arms:
+            arms.add((key, trial.arm))
+            found[key].append(trial)
+    return list(found.values())
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_a_pack_of_every_kind_trains_and_is_judged(name: str, tmp_path: Path) -> None:
+    plan, ledger = smoke_plan(name), Ledger(Store(str(tmp_path)), name)
+    for index, trials in enumerate(kinds(plan)):
+        dataset = load(trials[0].configuration.workload.dataset)
+        pack = Pack([Lane(trial.configuration, trial.seed) for trial in trials], dataset)
+        pack.advance()
+        rows = table.rows(plan.study, SCALE, "cpu", dataset.facts.hash, f"pack{index}", trials, pack.results(), {})
+        ledger.write(f"pack{index}", rows)
+        pack.close()
+    assert ledger.digests() == {trial.digest for trials in kinds(plan) for trial in trials}
+    assert set(ledger.trials()["outcome"]) <= {"finished", "diverged"}
+    (records,) = stored_sets(plan.study, ledger)
+    # Of searched arms the trials are stand-ins, which are no proposals of the search.
+    searched = {arm for arm in plan.study.arms_at(SCALE) if plan.study.arms[arm].searched}
+    assert set(plan.study.arms_at(SCALE)) - searched <= set(records.trials["arm"])
+    verdicts = records.verdicts()
+    assert [verdict.claim for verdict in verdicts] == [judgement.claim for judgement in plan.study.judgements]
+    assert {verdict.verdict for verdict in verdicts} <= {"out of regime", "invalid"}, "smoke is never judged"
