@@ -189,7 +189,7 @@ def _in(value: Any, fields: Sequence[str], by: float) -> Any:
 
 
 def _moved(judgement: Judgement, by: float) -> Judgement | None:
-    """Regions nearer to or further from no effect, which is 1 for ratios and else 0; bands are narrowed or widened."""
+    """Regions nearer to or further from no effect; bands are narrowed or widened."""
     criteria = [_moved_criterion(each, by) for each in judgement.criteria]
     if criteria == list(judgement.criteria):
         return None
@@ -197,17 +197,26 @@ def _moved(judgement: Judgement, by: float) -> Judgement | None:
 
 
 def _moved_criterion(criterion: Criterion, by: float) -> Criterion:
-    ratio = criterion.unit == "x"
-    sides = {name: _moved_rule(getattr(criterion, name), by, ratio) for name in ("supported", "refuted")}
+    observed = criterion.observe
+    sides = {
+        name: _moved_rule(getattr(criterion, name), by, observed.log_axis, observed.no_effect)
+        for name in ("supported", "refuted")
+    }
     return criterion.model_copy(update=sides)
 
 
-def _moved_rule(rule: Rule, by: float, ratio: bool) -> Rule:
+def _moved_rule(rule: Rule, by: float, log_axis: bool, no_effect: float) -> Rule:
+    """On a log axis a threshold keeps its sign, so that one at 0 or below stays where it is."""
     if isinstance(rule, AtLeast | AtMost):
-        logarithmic = ratio and rule.value > 0
-        return rule.model_copy(update={"value": rule.value**by if logarithmic else rule.value * (1.0 if ratio else by)})
-    if ratio and rule.low > 0:
+        return rule.model_copy(update={"value": _moved_threshold(rule.value, by, log_axis, no_effect)})
+    if log_axis and rule.low > 0:
         centre, half = math.sqrt(rule.low * rule.high), math.sqrt(rule.high / rule.low) ** by
         return rule.model_copy(update={"low": centre / half, "high": centre * half})
     centre, half = (rule.low + rule.high) / 2, by * (rule.high - rule.low) / 2
     return rule.model_copy(update={"low": centre - half, "high": centre + half})
+
+
+def _moved_threshold(value: float, by: float, log_axis: bool, no_effect: float) -> float:
+    if not log_axis or no_effect == 0:
+        return no_effect + (value - no_effect) * by
+    return float(no_effect * (value / no_effect) ** by) if value > 0 else value
