@@ -15,6 +15,7 @@ from scipy import stats
 from harness.estimators import evaluate
 from harness.estimators.divergence import counts, divergence_edge
 from harness.estimators.range_tests import picks
+from harness.estimators.relative import require_a_zero
 from harness.intervals import Observation, Sampled, bootstrap_bias, bootstrap_error, student
 from harness.range_test import Suggestion
 from harness.spec import (
@@ -57,6 +58,7 @@ BOUNDS: dict[type, tuple[float, float]] = {
 
 def observe(observable: Observable, table: TrialTable, level: float = LEVEL) -> Observation:
     """Estimate and interval. Raises UndecidableError where there is no number."""
+    require_a_zero(observable, table)
     if isinstance(observable, FailureRate | CureRate | SuggestionRate):
         return _binomial(*counts(observable, table), level)
     if isinstance(observable, Unmeasured):

@@ -136,23 +136,26 @@ def _universes(study: Study, scale: str, trials: pd.DataFrame) -> Iterator[tuple
 
 
 def _other_divergences(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """What a diverged run counts with, and what counts as diverged."""
-    diverged = trials["outcome"] == "diverged"
-    yield (
-        "a diverged run counts with twice its initial loss",
-        trials.assign(initial_loss=np.where(diverged, 2 * trials["initial_loss"], trials["initial_loss"])),
-    )
+    """What a diverged run counts with, and what counts as diverged. Multiples of an initial loss that is not positive mean
+    nothing: they are left out."""
+    diverged, initial = trials["outcome"] == "diverged", trials["initial_loss"]
+    if not (initial <= 0).any():
+        yield (
+            "a diverged run counts with twice its initial loss",
+            trials.assign(initial_loss=np.where(diverged, 2 * initial, initial)),
+        )
     worst = trials.loc[~diverged].groupby("arm")["test_loss"].max().reindex(trials["arm"]).to_numpy()
-    cap = np.where(diverged & np.isfinite(worst), worst, trials["initial_loss"])
+    cap = np.where(diverged & np.isfinite(worst), worst, initial)
     yield "a diverged run counts with the worst finished one of its arm", trials.assign(initial_loss=cap)
     ended = diverged & np.isfinite(trials["test_loss"]) & np.isfinite(trials["train_loss"])
     finished = np.where(ended, "finished", trials["outcome"])
     yield "a run that ends with a finite loss has not diverged", trials.assign(outcome=finished)
-    high = ~diverged & (trials["test_loss"] > 0.9 * trials["initial_loss"])
-    yield (
-        "a run that ends above 90% of its initial loss has diverged",
-        trials.assign(outcome=np.where(high, "diverged", trials["outcome"])),
-    )
+    if not (initial <= 0).any():
+        high = ~diverged & (trials["test_loss"] > 0.9 * initial)
+        yield (
+            "a run that ends above 90% of its initial loss has diverged",
+            trials.assign(outcome=np.where(high, "diverged", trials["outcome"])),
+        )
 
 
 def _is_smoothed(judgement: Judgement) -> bool:

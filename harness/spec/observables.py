@@ -500,13 +500,38 @@ for _composed in COMPOSED:
 ARM_FIELDS = ("arm", "tuned_for", "by_arm", "reference", "range_test", "anchor")
 
 
+# What is measured by shares of a loss: gaps, margins, and multiples of the lowest loss in range tests.
+RELATIVE = (TransferRegret, TrajectoryGap, SmallestWithin, MaxTrainable, FinderRegret, FinderPick, SuggestionRate)
+LOSSES = (TunedLoss, FinalLoss)
+# What divides its parts, or takes their logarithm.
+DIVIDING = (Quotient, RelativeGap, Slope, FormGap, Spread, Log2, Share)
+
+
+def relative_to_losses(observable: Spec) -> Iterator[Spec]:
+    """The leaves that mean nothing where a loss has no zero to be relative to: differences of losses do, ratios do not."""
+    if isinstance(observable, RELATIVE):
+        yield observable
+    for part in _parts(observable):
+        whole = part
+        while isinstance(whole, Scaled):
+            whole = whole.of
+        if isinstance(observable, DIVIDING) and isinstance(whole, LOSSES):
+            yield whole
+        yield from relative_to_losses(part)
+
+
+def _parts(observable: Spec) -> list[Spec]:
+    """The observables that another is made of."""
+    if isinstance(observable, Slope | RankCorrelation | FormGap):
+        return [part for _, part in observable.points]
+    if isinstance(observable, Spread):
+        return list(observable.parts)
+    return [value for _, value in observable if isinstance(value, Spec)]
+
+
 def leaves(observable: Spec) -> Iterator[Spec]:
     """The observables that read the table themselves, in the order they are written."""
-    parts = [value for _, value in observable if isinstance(value, Spec)]
-    if isinstance(observable, Slope | RankCorrelation | FormGap):
-        parts = [part for _, part in observable.points]
-    if isinstance(observable, Spread):
-        parts = list(observable.parts)
+    parts = _parts(observable)
     if not parts:
         yield observable
     for part in parts:

@@ -179,6 +179,8 @@ class Study(Spec):
     claims: Annotated[tuple[Claim, ...], WORDS] = Field(default=(), description="claims of its own, beside the register's")
     judgements: tuple[Judgement, ...] = ()
     published: Annotated[tuple[Published, ...], WORDS] = ()
+    loss_name: Annotated[str, WORDS] = Field(default="loss", description="what pages call the loss that is trained on")
+    loss_unit: Annotated[str, WORDS] = Field(default="nats", description="what its values are spelled in")
     variation_of: str | None = Field(
         default=None, description="set by a run that changes a named study: the study; it has no place in the index"
     )
@@ -202,6 +204,10 @@ class Study(Spec):
     def _repr_markdown_(self) -> str:
         """How a notebook shows it: question, arms, scales and what decides."""
         return study_markdown(self)
+
+    def loss_label(self, which: str) -> str:
+        """A loss as an axis names it: test loss (nats)."""
+        return f"{which} {self.loss_name} ({self.loss_unit})" if self.loss_unit else f"{which} {self.loss_name}"
 
     def seeds_at(self, scale: str) -> int:
         return self.declared_seeds_at(scale) + self.scale(scale).more_seeds
