@@ -35,7 +35,7 @@ def _require_positive(arm: str, over: str, table: TrialTable) -> None:
     lowest = float(table.losses(arm, over, "test_loss").min())
     start = float(table.values(arm, over, "initial_loss").min())
     if lowest <= NEAR_ZERO * (start - lowest):
-        _refuse(arm, f"falls from {start:.3g} to {lowest:.3g}", lowest < 0, table)
+        _refuse(arm, f"from {start:.3g} ", lowest, table)
 
 
 def _require_positive_ramp(arm: str, table: TrialTable) -> None:
@@ -43,12 +43,13 @@ def _require_positive_ramp(arm: str, table: TrialTable) -> None:
     losses = stacked(table.values(arm, table.only_factor(arm), "curve_train_loss"))
     lowest = float(np.min(losses, where=np.isfinite(losses), initial=np.inf))
     if lowest < 0:
-        _refuse(arm, f"falls to {lowest:.3g}", True, table)
+        _refuse(arm, "", lowest, table)
 
 
-def _refuse(arm: str, falls: str, negative: bool, table: TrialTable) -> None:
+def _refuse(arm: str, start: str, lowest: float, table: TrialTable) -> None:
+    end = f"{lowest:.3g} {table.study.loss_unit}".rstrip()
     raise UndecidableError(
         "out of regime",
-        f"shares of a loss mean nothing here: that of arm '{arm}' {falls} {table.study.loss_unit}, which is"
-        f" {'negative' if negative else 'near zero'}; judge a difference of losses instead",
+        f"shares of a loss mean nothing here: that of arm '{arm}' falls {start}to {end}, which is"
+        f" {'negative' if lowest < 0 else 'near zero'}; judge a difference of losses instead",
     )
