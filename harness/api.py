@@ -8,6 +8,7 @@ Paths and stores are those of the command line; where no store is given it is FO
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -103,7 +104,7 @@ def curves(
         parts.append(kept.explode([steps, values], ignore_index=True).rename(columns={steps: "step", values: "value"}))
     named = ["digest", "scale", "device", "arm", "seed", "step", "value"]
     found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=named)
-    unit = next(column.unit for column in table.COLUMNS if column.name == values)
+    unit = columns(chosen).loc[values, "unit"]
     found = found.astype({"step": "float64", "value": "float64"})
     described = _described(found, chosen)
     described.attrs["columns"]["value"]["unit"] = unit
@@ -111,13 +112,20 @@ def curves(
 
 
 def columns(study: str | Study | None = None) -> pd.DataFrame:
-    """What the columns of `trials` and `curves` hold: name, unit and description. study: with its factors."""
+    """What the columns of `trials` and `curves` hold: name, unit and description. study: with its factors and its unit."""
     described = [*table.COLUMNS, SOURCE, *CURVE_COLUMNS]
     if study is not None:
-        described += [_factor(name) for name in _factors(_study(study, None))]
+        chosen = _study(study, None)
+        described += [_factor(name) for name in _factors(chosen)]
+        described = [replace(each, unit=_in_unit(each.unit, chosen.loss_unit)) for each in described]
     return pd.DataFrame(
         [{"column": each.name, "unit": each.unit, "description": each.description} for each in described]
     ).set_index("column")
+
+
+def _in_unit(unit: str, of_loss: str) -> str:
+    """A column's unit where the loss has its own; one without a unit leaves none."""
+    return unit.replace("nats", of_loss) if of_loss or "nats" not in unit else ""
 
 
 def verdicts(

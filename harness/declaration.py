@@ -9,13 +9,16 @@ how many trials already there, and what has changed since: a threshold that move
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from pydantic import ValidationError
+
 from harness.errors import UserError, one_line
-from harness.spec import Study
-from harness.spec.study import UNDECLARED, WORDS
+from harness.spec import Spec, Study
+from harness.spec.base import decides, declared
 from harness.store import Store
 
 log = logging.getLogger(__name__)
@@ -136,31 +139,44 @@ def changed_since(found: Sequence[Declaration], study: Study) -> list[str]:
     """What decides and has changed since the first declaration, a line each."""
     if not found or found[0].hash == study.hash:
         return []
-    return changes(found[0].declared, declared_content(study), frozenset(WORDS | UNDECLARED))
+    return changes(found[0].declared, study)
 
 
-def changes(old: Mapping[str, Any], new: Mapping[str, Any], words: frozenset[str]) -> list[str]:
-    """What differs between two declarations, a line each: where, what it was, what it is. words: fields that do not count."""
-    return [f"{path}: {_spelled(was)} before, {_spelled(now)} now" for path, was, now in _differences(old, new, words)]
+def changes(old: Mapping[str, Any], new: Study) -> list[str]:
+    """What decides and differs from a declaration as it is stored, a line each: where, what it was, what it is.
+
+    Read by the fields of the study as it is now: what an earlier Folklore declared and this one would not take is compared as
+    it lies there, and all else with the defaults that it was declared with.
+    """
+    with suppress(ValidationError):
+        old = Study.model_validate(old).model_dump(mode="json")
+    return [f"{path}: {_spelled(was)} before, {_spelled(now)} now" for path, was, now in _differences(old, new)]
 
 
 _ABSENT = object()
 
 
-def _differences(old: Any, new: Any, words: frozenset[str], path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        for key in [*old, *(key for key in new if key not in old)]:
-            if key not in words:
-                yield from _differences(old.get(key, _ABSENT), new.get(key, _ABSENT), words, f"{path}.{key}".lstrip("."))
-    elif isinstance(old, list) and isinstance(new, list):
+def _differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """old: JSON. new: a spec, or what is in one."""
+    if isinstance(old, Mapping) and isinstance(new, Spec):
+        fields = dict(new)
+        for field in [*old, *(field for field in fields if field not in old)]:
+            if field not in fields or decides(type(new), field):
+                # A field left at none says nothing; a setting of none does.
+                was, now = (_ABSENT if side.get(field) is None else side[field] for side in (old, fields))
+                yield from _differences(was, now, f"{path}.{field}".lstrip("."))
+    elif isinstance(old, Mapping) and isinstance(new, Mapping):
+        for name in [*old, *(name for name in new if name not in old)]:
+            yield from _differences(old.get(name, _ABSENT), new.get(name, _ABSENT), f"{path}.{name}")
+    elif isinstance(old, list) and isinstance(new, tuple | list):
         for index in range(max(len(old), len(new))):
-            pair = [side[index] if index < len(side) else _ABSENT for side in (old, new)]
-            yield from _differences(pair[0], pair[1], words, f"{path}[{_named(pair, index)}]")
-    elif old != new and not (old in (None, _ABSENT) and new in (None, _ABSENT)):
-        yield path, old, new
+            was, now = (side[index] if index < len(side) else _ABSENT for side in (old, new))
+            yield from _differences(was, now, f"{path}[{_named((was, declared(now)), index)}]")
+    elif old != declared(new):
+        yield path, old, declared(new)
 
 
-def _named(pair: list[Any], index: int) -> str:
+def _named(pair: tuple[Any, Any], index: int) -> str:
     """A list's entry by its claim or name, where it has one."""
     for side in pair:
         if isinstance(side, Mapping):
@@ -171,7 +187,9 @@ def _named(pair: list[Any], index: int) -> str:
 
 
 def _spelled(value: Any) -> str:
-    if value is _ABSENT or value is None:
+    if value is _ABSENT:
         return "nothing"
+    if value is None:
+        return "none"
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
     return text if len(text) <= 120 else text[:117] + "…"

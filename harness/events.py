@@ -36,7 +36,7 @@ EVENTS: Mapping[str, Mapping[str, str]] = {
         "trials_a_minute": "1/min, since the first report",
         "seconds_left": "s, at the rate so far",
         "diverged": "trials, as far as known",
-        "best_loss": "lowest recent training loss of a finished pack, nats; of one study alone",
+        "best_loss": "lowest recent training loss of a finished pack, in the loss's unit; of one study alone",
         "best_arm": "the arm it belongs to",
         "gpu_memory_bytes": "peak of any pack on a GPU, bytes",
     },

@@ -15,37 +15,24 @@ from scipy import stats
 from harness.estimators import evaluate
 from harness.estimators.divergence import counts, divergence_edge
 from harness.estimators.range_tests import picks
+from harness.estimators.relative import require_a_zero
 from harness.intervals import Observation, Sampled, bootstrap_bias, bootstrap_error, student
 from harness.range_test import Suggestion
 from harness.spec import (
     LEVEL,
     ActivationSlope,
-    CriticalBatch,
     CureRate,
     CurveDistance,
-    CurveMedian,
-    CurveRatio,
     DivergenceTime,
-    DoublingGain,
     Exact,
     FailureRate,
     FinderPick,
     FinderRegret,
     HyperbolaError,
-    MaxTrainable,
-    MemoryRatio,
-    NoiseScale,
     Observable,
-    OperationError,
-    Optimum,
-    Quotient,
     RankCorrelation,
-    Scaled,
     Share,
     Spec,
-    SpeedUp,
-    Spread,
-    StepsToTarget,
     SuggestionRate,
     TrajectoryGap,
     UnderflowShare,
@@ -56,24 +43,6 @@ from harness.trial_table import ADD_SEEDS, TrialTable, UndecidableError
 
 # An estimate that exists in fewer resamples than this rests on single seeds.
 LEAST_DEFINED_SHARE = 0.9
-# What is a ratio or a scale, and so has its interval on the log axis.
-RATIOS = (
-    Optimum,
-    MaxTrainable,
-    CurveRatio,
-    DivergenceTime,
-    Quotient,
-    FinderPick,
-    CurveMedian,
-    StepsToTarget,
-    CriticalBatch,
-    DoublingGain,
-    NoiseScale,
-    OperationError,
-    SpeedUp,
-    MemoryRatio,
-    Spread,
-)
 # Maxima of what may be equal in truth: noise alone makes them larger. Estimate and interval are less the bias that resamples
 # show. For everything else calibration found no method that covers better at five to twenty seeds (LOG.md).
 BIASED = (ActivationSlope,)
@@ -89,6 +58,7 @@ BOUNDS: dict[type, tuple[float, float]] = {
 
 def observe(observable: Observable, table: TrialTable, level: float = LEVEL) -> Observation:
     """Estimate and interval. Raises UndecidableError where there is no number."""
+    require_a_zero(observable, table)
     if isinstance(observable, FailureRate | CureRate | SuggestionRate):
         return _binomial(*counts(observable, table), level)
     if isinstance(observable, Unmeasured):
@@ -104,7 +74,7 @@ def observe(observable: Observable, table: TrialTable, level: float = LEVEL) -> 
         share = 1 - len(defined) / table.resample_count
         raise UndecidableError("inconclusive", f"the estimate does not exist in {share:.0%} of the resamples; {ADD_SEEDS}")
     seeds = _contributing_seeds(observable, table)
-    sampled = Sampled(float(values[0]), defined, seeds, on_log_axis(observable))
+    sampled = Sampled(float(values[0]), defined, seeds, observable.log_axis)
     bias = bootstrap_bias(sampled) if isinstance(observable, BIASED) else 0.0
     seen = student(sampled, bootstrap_error(sampled), level, bias)
     least, most = BOUNDS.get(type(observable), (-math.inf, math.inf))
@@ -143,12 +113,6 @@ def _require_wholes(observable: Spec, table: TrialTable) -> None:
     for _, part in observable:
         if isinstance(part, Spec):
             _require_wholes(part, table)
-
-
-def on_log_axis(observable: Observable) -> bool:
-    if isinstance(observable, Scaled):
-        return on_log_axis(observable.of)
-    return isinstance(observable, RATIOS)
 
 
 def _contributing_seeds(observable: Observable, table: TrialTable) -> int:

@@ -94,9 +94,11 @@ def print_trial(facts: Mapping[str, Any]) -> None:
     at = f" at step {facts['divergence_step']}" if facts["divergence_step"] is not None else ""
     _line(f"{facts['outcome']}{at}")
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    # An own workload's loss has a unit of its own, which its page names.
+    unit = "" if facts["differs_from_defaults"].get("workload", {}).get("model") == "own" else " nats"
     for name in ("initial_loss", "train_loss", "validation_loss", "test_loss"):
         value = facts[name]
-        table.add_row(name.replace("_", " "), "not finite" if value is None else f"{value:.4f} nats")
+        table.add_row(name.replace("_", " "), "not finite" if value is None else f"{value:.4f}{unit}")
     for name, values in facts["curves"].items():
         if name in ("train_loss", "evaluation_loss", "lr", "probe_gradient_norm"):
             finite = [value for value in values if value is not None]

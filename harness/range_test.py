@@ -78,7 +78,10 @@ def divergence(lr: Curve, loss: Curve, stop_multiple: float = STOP_MULTIPLE, bet
     """The LR of the first step whose smoothed loss exceeds `stop_multiple` times the lowest so far, or whose raw loss is not
     finite. Smoothing delays it: a mean with beta 0.98 follows the loss with a time constant of 50 steps."""
     _check(lr, loss)
-    at = _first(_exceeds(smoothed(loss, beta), stop_multiple) | ~np.isfinite(loss))
+    mean = smoothed(loss, beta)
+    at = _first(_exceeds(mean, stop_multiple) | ~np.isfinite(loss))
+    if (signed := _not_positive(mean, at)) is not None:
+        return signed
     if at is None:
         return NoSuggestion(f"never diverged up to LR {lr[-1]:.3g}: the divergence LR is censored")
     if at < EARLIEST_DIVERGENCE:
@@ -117,6 +120,14 @@ def _exceeds(mean: Curve, multiple: float) -> NDArray[np.bool_]:
     return np.asarray(mean > multiple * np.minimum.accumulate(mean))
 
 
+def _not_positive(mean: Curve, stop: int | None) -> NoSuggestion | None:
+    """Multiples of the lowest loss tell of divergence where losses are positive: -1 is more than four times -1."""
+    lowest = mean[: None if stop is None else stop + 1].min()
+    if lowest > 0 or not np.isfinite(lowest):
+        return None
+    return NoSuggestion(f"the smoothed loss falls to {lowest:.3g}, and no multiple of what is not positive tells of divergence")
+
+
 def _first(flags: NDArray[np.bool_]) -> int | None:
     return int(flags.argmax()) if flags.any() else None
 
@@ -130,8 +141,9 @@ def _of_the_cut(rule: CurveRule) -> Rule:
     """A rule for smoothed curves, applied to the cut of a range test in which there is something to read."""
 
     def pick(lr: Curve, loss: Curve, beta: float) -> Pick:
+        mean = smoothed(loss, beta)
         kept_lr, kept_loss = cut(lr, loss, beta)
-        return _unreadable(kept_loss) or rule(kept_lr, kept_loss)
+        return _not_positive(mean, _first(_exceeds(mean, STOP_MULTIPLE))) or _unreadable(kept_loss) or rule(kept_lr, kept_loss)
 
     return pick
 

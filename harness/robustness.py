@@ -136,23 +136,26 @@ def _universes(study: Study, scale: str, trials: pd.DataFrame) -> Iterator[tuple
 
 
 def _other_divergences(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """What a diverged run counts with, and what counts as diverged."""
-    diverged = trials["outcome"] == "diverged"
-    yield (
-        "a diverged run counts with twice its initial loss",
-        trials.assign(initial_loss=np.where(diverged, 2 * trials["initial_loss"], trials["initial_loss"])),
-    )
+    """What a diverged run counts with, and what counts as diverged. Multiples of an initial loss that is not positive mean
+    nothing: they are left out."""
+    diverged, initial = trials["outcome"] == "diverged", trials["initial_loss"]
+    if not (initial <= 0).any():
+        yield (
+            "a diverged run counts with twice its initial loss",
+            trials.assign(initial_loss=np.where(diverged, 2 * initial, initial)),
+        )
     worst = trials.loc[~diverged].groupby("arm")["test_loss"].max().reindex(trials["arm"]).to_numpy()
-    cap = np.where(diverged & np.isfinite(worst), worst, trials["initial_loss"])
+    cap = np.where(diverged & np.isfinite(worst), worst, initial)
     yield "a diverged run counts with the worst finished one of its arm", trials.assign(initial_loss=cap)
     ended = diverged & np.isfinite(trials["test_loss"]) & np.isfinite(trials["train_loss"])
     finished = np.where(ended, "finished", trials["outcome"])
     yield "a run that ends with a finite loss has not diverged", trials.assign(outcome=finished)
-    high = ~diverged & (trials["test_loss"] > 0.9 * trials["initial_loss"])
-    yield (
-        "a run that ends above 90% of its initial loss has diverged",
-        trials.assign(outcome=np.where(high, "diverged", trials["outcome"])),
-    )
+    if not (initial <= 0).any():
+        high = ~diverged & (trials["test_loss"] > 0.9 * initial)
+        yield (
+            "a run that ends above 90% of its initial loss has diverged",
+            trials.assign(outcome=np.where(high, "diverged", trials["outcome"])),
+        )
 
 
 def _is_smoothed(judgement: Judgement) -> bool:
@@ -189,7 +192,7 @@ def _in(value: Any, fields: Sequence[str], by: float) -> Any:
 
 
 def _moved(judgement: Judgement, by: float) -> Judgement | None:
-    """Regions nearer to or further from no effect, which is 1 for ratios and else 0; bands are narrowed or widened."""
+    """Regions nearer to or further from no effect; bands are narrowed or widened."""
     criteria = [_moved_criterion(each, by) for each in judgement.criteria]
     if criteria == list(judgement.criteria):
         return None
@@ -197,17 +200,26 @@ def _moved(judgement: Judgement, by: float) -> Judgement | None:
 
 
 def _moved_criterion(criterion: Criterion, by: float) -> Criterion:
-    ratio = criterion.unit == "x"
-    sides = {name: _moved_rule(getattr(criterion, name), by, ratio) for name in ("supported", "refuted")}
+    observed = criterion.observe
+    sides = {
+        name: _moved_rule(getattr(criterion, name), by, observed.log_axis, observed.no_effect)
+        for name in ("supported", "refuted")
+    }
     return criterion.model_copy(update=sides)
 
 
-def _moved_rule(rule: Rule, by: float, ratio: bool) -> Rule:
+def _moved_rule(rule: Rule, by: float, log_axis: bool, no_effect: float) -> Rule:
+    """On a log axis a threshold keeps its sign, so that one at 0 or below stays where it is."""
     if isinstance(rule, AtLeast | AtMost):
-        logarithmic = ratio and rule.value > 0
-        return rule.model_copy(update={"value": rule.value**by if logarithmic else rule.value * (1.0 if ratio else by)})
-    if ratio and rule.low > 0:
+        return rule.model_copy(update={"value": _moved_threshold(rule.value, by, log_axis, no_effect)})
+    if log_axis and rule.low > 0:
         centre, half = math.sqrt(rule.low * rule.high), math.sqrt(rule.high / rule.low) ** by
         return rule.model_copy(update={"low": centre / half, "high": centre * half})
     centre, half = (rule.low + rule.high) / 2, by * (rule.high - rule.low) / 2
     return rule.model_copy(update={"low": centre - half, "high": centre + half})
+
+
+def _moved_threshold(value: float, by: float, log_axis: bool, no_effect: float) -> float:
+    if not log_axis or no_effect == 0:
+        return no_effect + (value - no_effect) * by
+    return float(no_effect * (value / no_effect) ** by) if value > 0 else value

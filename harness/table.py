@@ -115,7 +115,8 @@ def rows(
     environment: dict[str, str],
     width_source: str = "given",
 ) -> pa.Table:
-    """The table of one finished pack."""
+    """The table of one finished pack. AssertionError where a row holds what has no column, or lacks what is no curve: pyarrow
+    would drop the one and leave the other empty."""
     shared = {
         "study": study.name,
         "version": study.version,
@@ -129,9 +130,12 @@ def rows(
         "environment": canonical_json(environment),
         "width_source": width_source,
     }
-    return pa.Table.from_pylist(
-        [{**shared, **_row(trial, result)} for trial, result in zip(trials, results, strict=True)], schema=SCHEMA
-    )
+    found = [{**shared, **_row(trial, result)} for trial, result in zip(trials, results, strict=True)]
+    for row in found:
+        homeless, lacking = row.keys() - set(SCHEMA.names), set(SUMMARY) - row.keys()
+        assert not homeless, f"no column for {', '.join(sorted(homeless))}: add it to harness/table.py"
+        assert not lacking, f"nothing for column {', '.join(sorted(lacking))}"
+    return pa.Table.from_pylist(found, schema=SCHEMA)
 
 
 def _row(trial: Trial, result: LaneResult) -> dict[str, object]:

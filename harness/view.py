@@ -170,7 +170,7 @@ class RunView:
         if diverged:
             parts.append(f"{diverged} diverged")
         if self.best:
-            parts.append(f"best so far {self.best[0]:.3f} nats ({self.best[1]})")
+            parts.append(f"best loss so far {self.best[0]:.3f} ({self.best[1]})")
         if self.gpu_memory_bytes is not None:
             parts.append(f"{self.gpu_memory_bytes / 2**30:.1f} GiB GPU memory at most")
         return " · ".join(part for part in parts if part)

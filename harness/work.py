@@ -8,7 +8,7 @@ from typing import Protocol
 class Progress:
     """What a worker reports about its pack; `share` of its steps are done.
 
-    best_loss: lowest recent training loss, nats. diverged: lanes that have, as far as is known before they are done.
+    best_loss: lowest recent training loss. diverged: lanes that have, as far as is known before they are done.
     gpu_memory_bytes: the most the pack has held on a GPU; None on a CPU. stopped: it ends here, at its deadline. too_large: it
     ends here, for memory did not hold it; says why. unwritable: it ends here, for the store takes nothing; says why. notes:
     what the worker would tell a person.

@@ -11,9 +11,28 @@ width both parametrizations are the same.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 EMBEDDING_STD = 0.02
+
+
+def _adaptive(multiplier: float, growing_sides: int) -> float:
+    return 1.0 / multiplier if growing_sides == 2 else 1.0
+
+
+def _gradient_descent(multiplier: float, growing_sides: int) -> float:
+    return multiplier if growing_sides == 1 else 1.0
+
+
+# Optimizer -> what muP multiplies the LR by, of width / base_width and the number of a parameter's sides that grow with the
+# width. The table gives SGD and Adam; AdamW and RAdam take steps of Adam's size.
+LR_RULES: dict[str, Callable[[float, int], float]] = {
+    "adamw": _adaptive,
+    "adam": _adaptive,
+    "radam": _adaptive,
+    "sgd": _gradient_descent,
+}
 
 
 @dataclass(frozen=True)
@@ -41,10 +60,10 @@ class Parametrization:
         """1/sqrt(d), or sqrt(d at the base width)/d under muP, for a fixed number of heads."""
         return 1.0 / math.sqrt(head_width * (self.multiplier or 1.0))
 
-    def lr_multiplier(self, growing_sides: int, optimizer_is_adaptive: bool) -> float:
-        """What the LR of a parameter with so many sides that grow with the width is multiplied by."""
+    def lr_multiplier(self, growing_sides: int, optimizer: str) -> float:
+        """What the LR of a parameter with so many sides that grow with the width is multiplied by. Under muP the optimizer must
+        have a rule (AssertionError)."""
         if self.multiplier is None:
             return 1.0
-        if optimizer_is_adaptive:
-            return 1.0 / self.multiplier if growing_sides == 2 else 1.0
-        return self.multiplier if growing_sides == 1 else 1.0
+        assert optimizer in LR_RULES, f"muP has no rule for optimizer '{optimizer}'"
+        return LR_RULES[optimizer](self.multiplier, growing_sides)

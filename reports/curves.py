@@ -2,30 +2,35 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from harness.spec import Study
 from harness.table import CURVE_PREFIX
 
-# What is drawn -> (curve, its steps)
-DRAWN = {
-    "training loss (nats)": ("train_loss", "step"),
-    "validation loss (nats)": ("evaluation_loss", "evaluation_step"),
-    "gradient norm": ("probe_gradient_norm", "probe_step"),
-    "update-to-weight ratio": ("probe_update_ratio", "probe_step"),
-}
+Drawn = Mapping[str, tuple[str, str]]
 
 
-def files(name: str, trials: pd.DataFrame) -> dict[str, tuple[str, str]]:
+def drawn(study: Study) -> Drawn:
+    """What is drawn -> (curve, its steps)."""
+    return {
+        study.loss_label("training"): ("train_loss", "step"),
+        study.loss_label("validation"): ("evaluation_loss", "evaluation_step"),
+        "gradient norm": ("probe_gradient_norm", "probe_step"),
+        "update-to-weight ratio": ("probe_update_ratio", "probe_step"),
+    }
+
+
+def files(name: str, trials: pd.DataFrame, study: Study) -> dict[str, tuple[str, str]]:
     """Arm -> (file name, its text): a script that hands over {"steps": [...], "trials": {digest: {quantity: [number of the
     steps, values]}}}, for a page that is opened from disk may load nothing else."""
     found = {}
     for index, (arm, rows) in enumerate(trials.groupby("arm", sort=True)):
         file = f"{name}-{index}.js"
-        found[str(arm)] = (file, script(file, _content(rows)))
+        found[str(arm)] = (file, script(file, _content(rows, drawn(study))))
     return found
 
 
@@ -35,20 +40,22 @@ def script(name: str, content: str) -> str:
     return f"folklore.give({json.dumps(name)}, {safe});\n"
 
 
-def _content(rows: pd.DataFrame) -> str:
+def _content(rows: pd.DataFrame, wanted: Drawn) -> str:
     """Joined as text: a library's way through a million numbers took half of the time of a site."""
     known: dict[bytes, int] = {}
     shared: list[str] = []
-    columns = {name: rows[CURVE_PREFIX + name].to_numpy() for pair in DRAWN.values() for name in pair}
+    columns = {name: rows[CURVE_PREFIX + name].to_numpy() for pair in wanted.values() for name in pair}
     trials = [
-        f"{json.dumps(digest)}:{{{','.join(_quantities(index, columns, known, shared))}}}"
+        f"{json.dumps(digest)}:{{{','.join(_quantities(index, columns, known, shared, wanted))}}}"
         for index, digest in enumerate(rows["digest"])
     ]
     return f'{{"steps":[{",".join(shared)}],"trials":{{{",".join(trials)}}}}}'
 
 
-def _quantities(index: int, columns: dict[str, Any], known: dict[bytes, int], shared: list[str]) -> Iterator[str]:
-    for quantity, (curve, at) in DRAWN.items():
+def _quantities(
+    index: int, columns: dict[str, Any], known: dict[bytes, int], shared: list[str], wanted: Drawn
+) -> Iterator[str]:
+    for quantity, (curve, at) in wanted.items():
         steps, values = columns[at][index], columns[curve][index]
         if steps is None or values is None or not len(steps):
             continue

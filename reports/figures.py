@@ -84,7 +84,7 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> Figure | None:
             )  # fmt: skip
             log_axis(axis.xaxis, 2)
             proposed = any(study.arms[arm].searched for arm in arms)
-            ylabel = "validation loss of proposals (nats)" if proposed else "test loss (nats)"
+            ylabel = study.loss_label("proposals' validation" if proposed else "test")
             axis.set(xlabel="peak learning rate", ylabel=ylabel, title=panel)
             below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 2} if len(arms) > MOST_INSIDE else {}
             axis.legend(title=None, fontsize=8, frameon=False, **below)

@@ -77,7 +77,7 @@ def _range_test(axis: Axes, arm: str, optimum: Optimum, table: TrialTable) -> No
     with suppress(UndecidableError):
         best = observe(optimum, table).estimate
         axis.axvline(best, linestyle="--", color="black", linewidth=1, label="best LR of whole runs")
-    axis.set(xlabel="learning rate", ylabel="smoothed training loss (nats)", title=table.study.arms[arm].panel)
+    axis.set(xlabel="learning rate", ylabel=table.study.loss_label("smoothed training"), title=table.study.arms[arm].panel)
     log_axis(axis.xaxis)
     axis.set_ylim(low - 0.45 * (high - low), high + 0.4 * (high - low))
 

@@ -10,9 +10,6 @@ from harness.records import RecordSet
 from reports.figures import MARKERS, STYLE, panel_grid
 from reports.words import power
 
-# Arms by their place, the LR and the loss: the axes a proposal's line goes through.
-AXES = ("arm", "peak learning rate", "validation loss (nats)")
-
 
 def proposals(records: RecordSet) -> Figure | None:
     """Parallel coordinates: every proposal's arm, peak LR and mean validation loss, joined by a line. None without a search."""
@@ -32,7 +29,8 @@ def proposals(records: RecordSet) -> Figure | None:
                     range(3), height, marker=MARKERS[index % len(MARKERS)], markersize=4, linewidth=2.0 if best else 0.6,
                     alpha=1.0 if best else 0.5, color=f"C{index % 10}", label=records.study.arms[arm].label if best else "_",
                 )  # fmt: skip
-        axis.set_xticks(range(3), AXES)
+        # Arms by their place, the LR and the loss: the axes a proposal's line goes through.
+        axis.set_xticks(range(3), ("arm", "peak learning rate", records.study.loss_label("validation")))
         axis.set_yticks([])
         for x, values in ((1, lrs), (2, losses)):
             for end, value in ((0.0, values.min()), (1.0, values.max())):

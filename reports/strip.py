@@ -21,7 +21,7 @@ def strip(criterion: Criterion, finding: Finding, published: Finding | None = No
         return Markup("")
     edges = sorted({edge for rule in (criterion.supported, criterion.refuted) for piece in rule.pieces for edge in piece})
     edges = [edge for edge in edges if math.isfinite(edge)]
-    position = _axis([*edges, *(end for each in seen for end in _ends(each) or ())], criterion.unit == "x")
+    position = _axis([*edges, *(end for each in seen for end in _ends(each) or ())], criterion.observe.log_axis)
     deep = BAND_HEIGHT + ROW_HEIGHT * (len(seen) - 1)
     parts = []
     for name, rule in (("supported", criterion.supported), ("refuted", criterion.refuted)):

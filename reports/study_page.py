@@ -45,8 +45,8 @@ from reports.judged import Judged
 from reports.strip import strip
 from reports.words import power_of_two, share
 
+# Beside the training loss.
 CURVES = (
-    ("train_loss", "step", "training loss (nats)"),
     ("probe_gradient_norm", "probe_step", "gradient norm"),
     ("probe_gradient_variance", "probe_step", "variance of the batch gradient"),
 )
@@ -92,7 +92,9 @@ FIGURES: tuple[tuple[str, str, Callable[[RecordSet], Figure | None], tuple[type,
     (
         "curves",
         "At each arm's tuned learning rate, means over seeds.",
-        lambda records: figures.training_curves(records, CURVES),
+        lambda records: figures.training_curves(
+            records, (("train_loss", "step", records.study.loss_label("training")), *CURVES)
+        ),
         (CurveMedian, CurveDistance, CurveRatio, TrajectoryGap),
     ),
     ("search", "What the search tried: a line a proposal.", searches.proposals, ()),
@@ -125,7 +127,7 @@ def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]
     if records.study.scale(records.scale).judged and not any(verdict.verdict == "invalid" for verdict in verdicts):
         drawn = _draw(records, name, output)
     by_claim, elsewhere, rest = _placed(records, drawn)
-    files = _write_curves(name, trials, output)
+    files = _write_curves(name, trials, output, records.study)
     return {
         "records": records,
         "name": name,
@@ -214,10 +216,10 @@ def _observes(judgement: Judgement, scale: str, observables: tuple[type, ...]) -
     return any(isinstance(part, observables) for each in seen for part in procedures.parts(each))
 
 
-def _write_curves(name: str, trials: pd.DataFrame, output: Path) -> dict[str, str]:
+def _write_curves(name: str, trials: pd.DataFrame, output: Path, study: Study) -> dict[str, str]:
     """Arm -> its file."""
     found = {}
-    for arm, (file, text) in curves.files(name, trials).items():
+    for arm, (file, text) in curves.files(name, trials, study).items():
         (output / "curves" / file).write_text(text, "utf-8")
         found[arm] = f"curves/{file}"
     return found

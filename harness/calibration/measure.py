@@ -20,7 +20,6 @@ from harness.estimators.divergence import counts
 from harness.intervals import Sampled
 from harness.judge import REFUTED, SUPPORTED, judge
 from harness.machine import available_cores
-from harness.observe import on_log_axis
 from harness.randomness import numpy_generator
 from harness.spec import AtLeast, AtMost, Criterion, CureRate, FailureRate, Judgement, Observable, Rule, Study, SuggestionRate
 from harness.trial_table import UndecidableError
@@ -194,7 +193,7 @@ def _compare(tally: Tally, table: PlantedTable, observable: Observable, value: f
     if isinstance(observable, COUNTED):
         return
     try:
-        sampled = sample(observable, table, on_log_axis(observable))
+        sampled = sample(observable, table, observable.log_axis)
     except UndecidableError:
         return
     tally.compared += 1

@@ -1,6 +1,6 @@
 """A named study with a user's workload in place of its own: a variation, with a name, a ledger and a page to itself."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -8,12 +8,15 @@ from pydantic import ValidationError
 from harness.errors import UserError, invalid
 from harness.options import Options
 from harness.own.finding import Found, find
-from harness.spec import Study, Workload, canonical_json
+from harness.spec import Criterion, Judgement, Reported, Study, Unmeasured, Workload, canonical_json
+from harness.spec.observables import relative_to_losses
 from harness.training.own_module import own_module
 from harness.training.programs import EAGER
 
 # Of the workload's identity in the variation's name.
 DIGITS = 8
+# The unit that studies declare thresholds of losses in.
+NATS = "nats"
 
 
 def own_study(study: Study, address: str, options: Options) -> Study:
@@ -36,7 +39,10 @@ def own_study(study: Study, address: str, options: Options) -> Study:
         "variation_of": study.name,
         "title": f"{study.title}, on own workload '{found.workload.name}'",
         "workload": Workload(model="own", dataset=found.dataset).model_dump(),
-        "departures": (_departure(study, found), *study.departures),
+        "departures": (*_departures(study, found), *study.departures),
+        "judgements": [_of_its_loss(each, found).model_dump() for each in study.judgements],
+        "loss_name": found.workload.loss_name,
+        "loss_unit": found.workload.loss_unit,
     }
     for arm in dump["arms"].values():
         arm["settings"] = _of_training(arm["settings"])
@@ -71,6 +77,39 @@ def _lost_comparison(study: Study) -> str | None:
             if others != settings:
                 return f"arms '{other}' and '{arm}' differ only in the model"
     return None
+
+
+def _of_its_loss(judgement: Judgement, found: Found) -> Judgement:
+    """Spelled in the unit of the workload's loss, and unmeasured where shares of it are judged and it may be negative."""
+    own = found.workload
+    reason = (
+        f"the loss of own workload '{own.name}' may be negative, and shares of it mean nothing; differences of it are judged"
+    )
+
+    def changed(each: Criterion | Reported) -> dict[str, Any]:
+        lost = own.loss_may_be_negative and any(relative_to_losses(each.observe))
+        unit = own.loss_unit if each.unit == NATS else each.unit
+        return {"unit": unit, "observe": Unmeasured(reason=reason) if lost else each.observe}
+
+    criteria = tuple(each.model_copy(update=changed(each)) for each in judgement.criteria)
+    reported = tuple(each.model_copy(update=changed(each)) for each in judgement.reported)
+    return judgement.model_copy(update={"criteria": criteria, "reported": reported})
+
+
+def _departures(study: Study, found: Found) -> Iterator[str]:
+    """How the variation differs, and what of the study's claims this workload's loss leaves."""
+    yield _departure(study, found)
+    unit = found.workload.loss_unit
+    if unit != NATS and any(each.unit == NATS for judgement in study.judgements for each in judgement.criteria):
+        spelled = f"in {unit}" if unit else "without a unit"
+        yield f"Its loss is measured {spelled}: thresholds that the study declares in nats are taken for as many of these."
+    lost = [
+        judgement.claim
+        for judgement in study.judgements
+        if any(any(relative_to_losses(each.observe)) for each in judgement.criteria)
+    ]
+    if found.workload.loss_may_be_negative and lost:
+        yield f"Its loss may be negative, and shares of it mean nothing: out of regime is {', '.join(lost)}."
 
 
 def _departure(study: Study, found: Found) -> str:

@@ -20,9 +20,13 @@ class OwnWorkload:
 
     module: makes the model, a plain nn.Module that maps inputs [B, ...] to one tensor; called once for each trial under a seed
     of the trial's, so that its initialization depends on the seed alone. loss: of outputs and targets [B, ...], a loss for each
-    example [B] or their mean, in nats where the study speaks of nats; what is below its start counts as learned. training,
-    validation, test: inputs and targets [N, ...]; chosen on validation, judged on test. Batches are drawn with replacement.
-    Raises UserError for whatever cannot be trained on.
+    example [B] or their mean; what is below its start counts as learned. training, validation, test: inputs and targets
+    [N, ...]; chosen on validation, judged on test. Batches are drawn with replacement. Raises UserError for whatever cannot be
+    trained on.
+
+    loss_name, loss_unit: what pages call the loss and spell its values in; they decide nothing. loss_may_be_negative: as the
+    negative logarithm of a density may be; then no claim is judged by shares of it. (What comes out negative unannounced is
+    judged by no shares, either.)
     """
 
     name: str
@@ -31,6 +35,9 @@ class OwnWorkload:
     training: tuple[Tensor, Tensor]
     validation: tuple[Tensor, Tensor]
     test: tuple[Tensor, Tensor]
+    loss_name: str = "loss"
+    loss_unit: str = "nats"
+    loss_may_be_negative: bool = False
 
     def __post_init__(self) -> None:
         for problem in _problems(self):
@@ -63,6 +70,15 @@ def _problems(workload: OwnWorkload) -> Iterator[str]:
         yield f"workload '{name}': loss is a {type(workload.loss).__name__}: give a function of outputs and targets"
     for split in SPLITS:
         yield from _split_problems(f"workload '{name}': {split}", getattr(workload, split))
+    for field, shortest in (("loss_name", 1), ("loss_unit", 0)):
+        text = getattr(workload, field)
+        if not isinstance(text, str) or not shortest <= len(text) <= LONGEST_NAME or not text.isprintable():
+            yield (
+                f"workload '{name}': {field} = {text!r:.80}: must be a printable text of {shortest} to {LONGEST_NAME}"
+                " characters"
+            )
+    if not isinstance(workload.loss_may_be_negative, bool):
+        yield f"workload '{name}': loss_may_be_negative = {workload.loss_may_be_negative!r:.80}: must be True or False"
     first = workload.training
     for split in SPLITS[1:]:
         for what, tensor, like in zip(("inputs", "targets"), getattr(workload, split), first, strict=True):

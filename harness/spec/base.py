@@ -2,15 +2,45 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
+
+@dataclass(frozen=True)
+class Undeclared:
+    """Marks a field that is no part of what is declared, and says why: `label: Annotated[str, WORDS]`."""
+
+    why: str
+
+
+WORDS = Undeclared("it explains and decides nothing")
 
 
 class Spec(BaseModel):
     """Frozen, and closed: a misspelled field is an error, never a silent default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def decides(spec: type[Spec], field: str) -> bool:
+    """Whether a field of a spec is part of what is declared."""
+    return not any(isinstance(mark, Undeclared) for mark in spec.model_fields[field].metadata)
+
+
+def declared(value: Any) -> Any:
+    """What of a spec, or of anything inside one, is declared, as JSON would have it: its fields without those that are marked
+    Undeclared and without those left at none. Keys of a mapping are names that a user gave: all of them count, whatever they
+    are, and none is a value like others there.
+    """
+    if isinstance(value, Spec):
+        fields = {name: each for name, each in value if each is not None and decides(type(value), name)}
+        return {name: declared(each) for name, each in fields.items()}
+    if isinstance(value, Mapping):
+        return {name: declared(each) for name, each in value.items()}
+    return [declared(each) for each in value] if isinstance(value, tuple | list) else value
 
 
 def canonical_json(value: Any) -> str:

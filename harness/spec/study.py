@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from harness.errors import invalid, unknown
-from harness.spec.base import Spec, canonical_json, fingerprint
+from harness.spec.base import WORDS, Spec, Undeclared, canonical_json, declared, fingerprint
 from harness.spec.claims import Claim
 from harness.spec.configuration import LATER_FIELDS, Configuration, Measurement, Training, Workload
 from harness.spec.markdown import study_markdown
@@ -18,10 +18,7 @@ AnySpec = TypeVar("AnySpec", bound=Spec)
 Value = bool | int | float | str | None
 Factors = dict[str, tuple[Value, ...]]
 
-# Fields that explain and do not decide.
-WORDS = {"title", "question", "departures", "published", "reported", "claims", "label", "panel", "note", "description"}
-# Set by a run, by a rule that is recorded for itself.
-UNDECLARED = {"more_seeds"}
+BY_A_RUN = Undeclared("a run sets it, by a rule that is recorded for itself")
 # Pages of the site, beside which a study has one by its name.
 PAGES = ("index", "calibration")
 # Fewer paired seeds give a t quantile above 2.8 and no rule a chance; science asks for five.
@@ -38,8 +35,8 @@ def log2_grid(low: int, high: int, per_octave: int = 2) -> tuple[float, ...]:
 class Arm(Spec):
     """A setting that is compared: overrides of training, workload or measurement, its own values of a factor if need be."""
 
-    label: str
-    panel: str = Field(default="", description="arms of one panel share a plot")
+    label: Annotated[str, WORDS]
+    panel: Annotated[str, WORDS] = Field(default="", description="arms of one panel share a plot")
     settings: dict[str, Value | tuple[float, ...]] = {}
     factors: Factors = {}
     scales: tuple[str, ...] | None = Field(default=None, description="train it at these scales only; none: at all")
@@ -49,7 +46,7 @@ class Arm(Spec):
 class Scale(Spec):
     """How large a study is run: overrides, seeds, and what it is meant for."""
 
-    description: str
+    description: Annotated[str, WORDS]
     device: Literal["cpu", "cuda"] = Field(default="cpu", description="what the scale is meant for; plans assume it")
     workload: dict[str, Value] = {}
     training: dict[str, Value] = {}
@@ -62,7 +59,7 @@ class Scale(Spec):
     )
     search: dict[str, int | float] | None = Field(default=None, description="overrides of the study's search")
     seeds: int | None = Field(default=None, ge=1, le=10_000, strict=True)
-    more_seeds: int = Field(
+    more_seeds: Annotated[int, BY_A_RUN] = Field(
         default=0,
         ge=0,
         le=10_000,
@@ -70,7 +67,9 @@ class Scale(Spec):
         description="set by `run --until-decided`, and no part of a declaration: leave it at 0",
     )
     judged: bool = True
-    departures: tuple[str, ...] = Field(default=(), description="what else keeps this scale's verdicts from overclaiming")
+    departures: Annotated[tuple[str, ...], WORDS] = Field(
+        default=(), description="what else keeps this scale's verdicts from overclaiming"
+    )
 
 
 class Criterion(Spec):
@@ -108,8 +107,8 @@ class Judgement(Spec):
 
     claim: str
     criteria: tuple[Criterion, ...] = Field(min_length=1)
-    reported: tuple[Reported, ...] = ()
-    note: str = ""
+    reported: Annotated[tuple[Reported, ...], WORDS] = ()
+    note: Annotated[str, WORDS] = ""
 
     def criteria_at(self, scale: str) -> tuple[Criterion, ...]:
         return tuple(each for each in self.criteria if each.scales is None or scale in each.scales)
@@ -160,8 +159,8 @@ class Study(Spec):
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")
     version: int = Field(ge=1, le=1_000_000, strict=True, description="raised when a change makes earlier results incomparable")
-    title: str
-    question: str
+    title: Annotated[str, WORDS]
+    question: Annotated[str, WORDS]
     workload: Workload = Workload()
     training: Training = Training()
     measurement: Measurement = Measurement()
@@ -176,10 +175,12 @@ class Study(Spec):
     )
     search: Search | None = None
     scales: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")], Scale] = Field(min_length=1)
-    departures: tuple[str, ...] = Field(default=(), description="what keeps the page from overclaiming")
-    claims: tuple[Claim, ...] = Field(default=(), description="claims of its own, beside those of the register")
+    departures: Annotated[tuple[str, ...], WORDS] = Field(default=(), description="what keeps the page from overclaiming")
+    claims: Annotated[tuple[Claim, ...], WORDS] = Field(default=(), description="claims of its own, beside the register's")
     judgements: tuple[Judgement, ...] = ()
-    published: tuple[Published, ...] = ()
+    published: Annotated[tuple[Published, ...], WORDS] = ()
+    loss_name: Annotated[str, WORDS] = Field(default="loss", description="what pages call the loss that is trained on")
+    loss_unit: Annotated[str, WORDS] = Field(default="nats", description="what its values are spelled in")
     variation_of: str | None = Field(
         default=None, description="set by a run that changes a named study: the study; it has no place in the index"
     )
@@ -191,7 +192,11 @@ class Study(Spec):
         Fields left at none, and later fields left at their defaults, do not count: a field that comes later leaves the hash of
         a study that does not use it.
         """
-        return fingerprint(_without_words(self.model_dump(mode="json", exclude_none=True, exclude=_unused(self))))
+        content = declared(self)
+        for part in ("workload", "training", "measurement"):
+            unused = _unused(getattr(self, part))
+            content[part] = {name: value for name, value in content[part].items() if name not in unused}
+        return fingerprint(content)
 
     def canonical_json(self) -> str:
         return canonical_json(self.model_dump(mode="json"))
@@ -199,6 +204,10 @@ class Study(Spec):
     def _repr_markdown_(self) -> str:
         """How a notebook shows it: question, arms, scales and what decides."""
         return study_markdown(self)
+
+    def loss_label(self, which: str) -> str:
+        """A loss as an axis names it: test loss (nats)."""
+        return f"{which} {self.loss_name} ({self.loss_unit})" if self.loss_unit else f"{which} {self.loss_name}"
 
     def seeds_at(self, scale: str) -> int:
         return self.declared_seeds_at(scale) + self.scale(scale).more_seeds
@@ -400,20 +409,9 @@ class Study(Spec):
         return self
 
 
-def _unused(study: Study) -> dict[str, set[str]]:
+def _unused(part: Spec) -> set[str]:
     """Fields that came after the first published evidence and stand at their defaults."""
-    return {
-        part: {
-            name for name in LATER_FIELDS & type(spec).model_fields.keys() if name not in spec.model_dump(exclude_defaults=True)
-        }
-        for part, spec in (("workload", study.workload), ("training", study.training), ("measurement", study.measurement))
-    }
-
-
-def _without_words(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_words(each) for key, each in value.items() if key not in WORDS | UNDECLARED}
-    return [_without_words(each) for each in value] if isinstance(value, list) else value
+    return LATER_FIELDS & type(part).model_fields.keys() - part.model_dump(exclude_defaults=True).keys()
 
 
 def _overlay(base: AnySpec, *layers: Mapping[str, Any]) -> AnySpec:

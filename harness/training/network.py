@@ -1,7 +1,7 @@
 """A pack's parameters in one flat buffer, and the losses and gradients of all lanes."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import groupby
@@ -17,28 +17,51 @@ from harness.spec import Training, Workload
 from harness.training.own_module import own_module
 from harness.training.precision import FORMATS
 from models import CNN, GPT, MLP, LinearModel, Model, Parameter, Parametrization, Quadratic, Tap, View
+from models.parametrization import LR_RULES
 
 # Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
 EVALUATION_TARGETS = 4096
+
+
+Builder = Callable[[Workload, DataFacts, Parametrization], Model]
 
 
 def build(workload: Workload, facts: DataFacts, device: str = "cpu") -> Model:
     """The model of a workload for its data. Raises UserError where the two do not fit. device: where an own module is tried."""
     if workload.model == "own":
         return own_module(workload.dataset, device)
-    multiplier = workload.width / workload.base_width if workload.parametrization == "mup" else None
-    scheme = Parametrization(multiplier, workload.zero_readout)
+    assert workload.model in BUILDERS, f"model '{workload.model}' has no builder here"
     _check_fit(workload, facts)
-    features = math.prod(facts.features)
-    if workload.model == "gpt":
-        return GPT(facts.classes, workload.context, workload.width, workload.depth, workload.heads, scheme)
-    if workload.model == "cnn":
-        return CNN(facts.features, facts.classes, workload.width, workload.depth, scheme)
-    if workload.model == "linear":
-        return LinearModel(features, facts.classes or facts.targets)
-    if workload.model == "quadratic":
-        return Quadratic(features)
-    return MLP(features, facts.classes, workload.width, workload.depth, scheme)
+    return BUILDERS[workload.model](workload, facts, _scheme(workload))
+
+
+def _scheme(workload: Workload) -> Parametrization:
+    multiplier = workload.width / workload.base_width if workload.parametrization == "mup" else None
+    return Parametrization(multiplier, workload.zero_readout)
+
+
+def _gpt(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
+    return GPT(facts.classes, workload.context, workload.width, workload.depth, workload.heads, scheme)
+
+
+def _mlp(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
+    return MLP(math.prod(facts.features), facts.classes, workload.width, workload.depth, scheme)
+
+
+def _cnn(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
+    return CNN(facts.features, facts.classes, workload.width, workload.depth, scheme)
+
+
+def _linear(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
+    return LinearModel(math.prod(facts.features), facts.classes or facts.targets)
+
+
+def _quadratic(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
+    return Quadratic(math.prod(facts.features))
+
+
+# All but a user's own.
+BUILDERS: dict[str, Builder] = {"gpt": _gpt, "mlp": _mlp, "cnn": _cnn, "linear": _linear, "quadratic": _quadratic}
 
 
 def _check_fit(workload: Workload, facts: DataFacts) -> None:
@@ -56,10 +79,15 @@ def _check_fit(workload: Workload, facts: DataFacts) -> None:
 
 
 def lr_multipliers(workload: Workload, training: Training, model: Model) -> list[float]:
-    """What each parameter's LR is multiplied by; all ones in standard parametrization."""
-    multiplier = workload.width / workload.base_width if workload.parametrization == "mup" else None
-    scheme = Parametrization(multiplier)
-    return [scheme.lr_multiplier(p.growing_sides, training.optimizer != "sgd") for p in model.parameters]
+    """What each parameter's LR is multiplied by; all ones in standard parametrization. Raises UserError where muP has no rule
+    for the optimizer."""
+    if workload.parametrization == "mup" and training.optimizer not in LR_RULES:
+        raise UserError(
+            f"optimizer '{training.optimizer}' has no published rule in muP: choose parametrization = standard, or one of"
+            f" {', '.join(sorted(LR_RULES))}"
+        )
+    scheme = _scheme(workload)
+    return [scheme.lr_multiplier(p.growing_sides, training.optimizer) for p in model.parameters]
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.declaration import changed_since, declarations, declare, looks_of
+from harness.declaration import changed_since, changes, declarations, declare, looks_of
 from harness.errors import UserError
 from harness.spec import AtLeast, Study
 from harness.store import Store
@@ -105,3 +105,54 @@ def test_a_damaged_one_is_left_out(study: Study, store: Store, caplog: pytest.Lo
     store.write(name, b"{half")
     assert declarations(store, study, "laptop") == []
     assert "cannot be read" in caplog.text
+
+
+def _named_label(study: Study, weight_decay: float) -> Study:
+    """With an arm that is called as a field which explains is."""
+    dump = study.model_dump()
+    dump["arms"]["label"] = {"label": "decayed", "settings": {"weight_decay": weight_decay}}
+    return Study.model_validate(dump)
+
+
+def test_an_arm_that_is_called_as_a_field_is(study: Study, store: Store) -> None:
+    first, moved = _named_label(study, 0.5), _named_label(study, 0.01)
+    assert first.hash != moved.hash
+    declare(store, first, "laptop", trials_before=0)
+    (change,) = changed_since(declarations(store, moved, "laptop"), moved)
+    assert change == "arms.label.settings.weight_decay: 0.5 before, 0.01 now"
+
+
+def test_a_setting_of_none_is_a_setting(study: Study, store: Store) -> None:
+    """An arm that does not clip is not one that clips as the study does."""
+    dump = study.model_dump()
+    dump["training"]["clip_norm"] = 1.0
+    clipped = Study.model_validate(dump)
+    dump["arms"]["half"]["settings"] |= {"clip_norm": None}
+    free = Study.model_validate(dump)
+    assert free.configuration("laptop", "half", {}).training.clip_norm is None
+    assert free.hash != clipped.hash
+    declare(store, clipped, "laptop", trials_before=0)
+    assert changed_since(declarations(store, free, "laptop"), free) == [
+        "arms.half.settings.clip_norm: nothing before, none now"
+    ]
+
+
+def test_an_arm_that_came_shows_without_its_words(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    more = _named_label(study, 0.5)
+    (change,) = changed_since(declarations(store, more, "laptop"), more)
+    assert change == 'arms.label: nothing before, {"settings": {"weight_decay": 0.5}, "factors": {}} now'
+
+
+def test_what_an_earlier_folklore_declared_is_compared_by_field(study: Study) -> None:
+    """It lacks a field that came later, and holds one that this Folklore would not take."""
+    old = study.model_dump(mode="json")
+    del old["training"]["loss_scaling"]
+    assert changes(old, study) == []
+    old["arms"]["half"] |= {"label": "otherwise", "tuned": True}
+    old["arms"]["half"]["settings"] |= {"note": 1}
+    assert changes(old, study) == [
+        "training.loss_scaling: nothing before, none now",
+        "arms.half.settings.note: 1 before, nothing now",
+        "arms.half.tuned: True before, nothing now",
+    ]

@@ -6,13 +6,14 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from typer.testing import CliRunner
 
-from harness import OwnWorkload, catalog
+from harness import OwnWorkload, catalog, columns
 from harness.cli import app
 from harness.errors import UserError
 from harness.ledger import Ledger
@@ -21,7 +22,8 @@ from harness.own import finding
 from harness.own.finding import find, find_again
 from harness.own.study import own_study
 from harness.plan import make_plan
-from harness.spec import Study
+from harness.spec import Gap, Study, Unmeasured
+from harness.spec.observables import relative_to_losses
 from harness.store import Store
 from tests.command_line import folklore
 
@@ -175,6 +177,59 @@ def test_a_variation_is_a_study_of_its_own(study: Study, write: Callable[..., No
     assert other.judgements == study.judgements
     assert other.hash != study.hash
     assert not digests(other) & digests(study)
+
+
+GAUSSIAN = 'extra = dict(loss_name="negative log density", loss_unit="bits", loss_may_be_negative=True)'
+WITH_EXTRA = PLAIN.replace("validation, test)", "validation, test, **extra)")
+
+
+def test_it_names_its_loss(write: Callable[..., None]) -> None:
+    """The words are the pages' and thresholds' alone: trials and their digests are those of the workload."""
+    write("extra = {}", WITH_EXTRA)
+    plain = varied(catalog.load_study("warmup"))
+    assert plain.loss_label("test") == "test loss (nats)"
+    found = find("my_module:workload")
+    worded = replace(found.workload, loss_name="energy", loss_unit="bits", loss_may_be_negative=True)
+    assert finding.identity(found.address, worded) == found.identity
+    write(GAUSSIAN, WITH_EXTRA)
+    bits = varied(catalog.load_study("warmup"))
+    assert bits.loss_label("test") == "test negative log density (bits)"
+    assert {"nats", "bits"} & {each.unit for judgement in bits.judgements for each in judgement.criteria} == {"bits"}
+    assert "thresholds that the study declares in nats are taken for as many of these" in bits.departures[1]
+    units = columns(bits)["unit"]
+    assert (units["test_loss"], units["curve_probe_gradient_variance"], units["seconds"]) == ("bits", "bits^2", "s")
+
+
+def test_a_loss_that_may_be_negative_is_judged_by_differences(write: Callable[..., None]) -> None:
+    write(GAUSSIAN, WITH_EXTRA)
+    whole = catalog.load_study("warmup")
+    other = varied(whole)
+    assert "Its loss may be negative, and shares of it mean nothing: out of regime is warmup.widens" in other.departures[2]
+    for judgement, before in zip(other.judgements, whole.judgements, strict=True):
+        for criterion, was in zip(
+            (*judgement.criteria, *judgement.reported), (*before.criteria, *before.reported), strict=True
+        ):
+            if any(relative_to_losses(was.observe)):
+                assert isinstance(criterion.observe, Unmeasured), criterion.name
+                assert "'a name' may be negative" in criterion.observe.reason
+            else:
+                assert criterion.observe == was.observe
+    kinds = {type(each.observe) for judgement in other.judgements for each in judgement.criteria}
+    assert {Unmeasured, Gap} <= kinds
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ("loss_name=''", "loss_name = '': must be a printable text of 1 to 64 characters"),
+        ("loss_unit='a' * 65", "loss_unit = 'aaaa"),
+        ("loss_unit='a\\nb'", "must be a printable text of 0 to 64 characters"),
+        ("loss_may_be_negative=1", "loss_may_be_negative = 1: must be True or False"),
+    ],
+)
+def test_a_wrong_word_for_the_loss(extra: str, message: str, write: Callable[..., None]) -> None:
+    write(f"extra = dict({extra})", WITH_EXTRA)
+    refused(message, "--workload", "my_module:workload")
 
 
 def test_arms_named_after_models_keep_their_recipes(write: Callable[..., None]) -> None:

@@ -4,10 +4,29 @@ import math
 
 import pytest
 
+from harness import catalog
 from harness.judge import INCONCLUSIVE, REFUTED, SUPPORTED, judge
 from harness.plan import Trial
-from harness.robustness import Robustness, robustness
-from harness.spec import AtLeast, AtMost, Criterion, Judgement, MaxTrainable, Quotient, Study, Within
+from harness.robustness import THRESHOLDS, Robustness, _moved_criterion, robustness
+from harness.spec import (
+    AtLeast,
+    AtMost,
+    Criterion,
+    CurveMedian,
+    Gap,
+    Judgement,
+    MaxTrainable,
+    Observable,
+    Optimum,
+    Outside,
+    Quotient,
+    Rule,
+    Scaled,
+    Spread,
+    Study,
+    TunedLoss,
+    Within,
+)
 from harness.training.result import LaneResult
 from tests.harness.helpers import bowl, frame, result
 
@@ -131,3 +150,46 @@ def test_they_come_back_from_json(wide: Study) -> None:
 def test_nothing_is_said_of_what_has_no_number(wide: Study) -> None:
     trials = frame(wide, _gap(dict.fromkeys(range(5), 0.1))).iloc[:-3]
     assert robustness(wide, "laptop", "cpu", trials, judge(wide, "laptop", "cpu", trials)) == []
+
+
+def test_thresholds_move_on_the_axis_of_what_is_observed() -> None:
+    """The update ratio of a layer is a scale: its band is narrowed around sqrt(3e-4 * 3e-3), whatever unit it is spelled in."""
+    band = {"supported": Within(low=3e-4, high=3e-3), "refuted": Outside(low=3e-4, high=3e-3)}
+    observed = CurveMedian(arm="half", curve="median_update_ratio")
+    for unit in ("", "x"):
+        criterion = Criterion(name="ratio", observe=observed, unit=unit, **band)
+        for by, low, high in ((0.75, 4.0e-4, 2.25e-3), (1.25, 2.25e-4, 4.0e-3)):
+            moved = _moved_criterion(criterion, by)
+            for rule in (moved.supported, moved.refuted):
+                assert (rule.low, rule.high) == pytest.approx((low, high), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("observable", "threshold", "nearer"),
+    [
+        (Quotient(top=Optimum(arm="none"), bottom=Optimum(arm="half")), 4.0, 4.0**0.75),
+        (Scaled(of=Spread(parts=(Optimum(arm="none"), Optimum(arm="half"))), by=3.0), 12.0, 3.0 * 4.0**0.75),
+        # Of a scale no value is that of no effect: a quarter lower, and never across zero.
+        (Optimum(arm="none"), 0.01, 0.0075),
+        (Scaled(of=Optimum(arm="none"), by=3.0), 0.01, 0.0075),
+        (Gap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), 0.04, 0.03),
+    ],
+)
+def test_a_threshold_moves_towards_no_effect(observable: Observable, threshold: float, nearer: float) -> None:
+    criterion = Criterion(name="one", observe=observable, supported=AtLeast(value=threshold), refuted=AtMost(value=-1.0))
+    assert _moved_criterion(criterion, 0.75).supported.value == pytest.approx(nearer)
+
+
+def test_the_moved_thresholds_of_every_ratio_are_positive() -> None:
+    """What a log axis cannot show decides nothing there."""
+    for name in catalog.study_names():
+        for judgement in catalog.load_study(name).judgements:
+            for criterion in judgement.criteria:
+                if criterion.observe.log_axis:
+                    moved = [_moved_criterion(criterion, by) for by in THRESHOLDS.values()]
+                    edges = [edge for each in moved for rule in (each.supported, each.refuted) for edge in _edges(rule)]
+                    assert min(edges) > 0, criterion.name
+
+
+def _edges(rule: Rule) -> list[float]:
+    return [edge for piece in rule.pieces for edge in piece if math.isfinite(edge)]

@@ -67,7 +67,7 @@ def test_the_line_says_what_there_is() -> None:
         shown.finished("a")
         shown.progress("b", Progress(done=True, share=1.0, lanes=10, best_loss=2.9, best_arm="none"))
         shown.failed("c", "RuntimeError: boom")
-    assert "best so far 2.500 nats (half)" in shown.line()
+    assert "best loss so far 2.500 (half)" in shown.line()
     assert "20 of 40 trials" in shown.line()
     assert "1 packs given up" in shown.line()
     assert "pack c given up: RuntimeError: boom" in out.getvalue()

@@ -251,7 +251,7 @@ def test_learning_rate_multipliers_of_mup(optimizer: str, theirs: type) -> None:
     groups = theirs(model.parameters(), lr=1.0).param_groups
     expected = {id(parameter): group["lr"] for group in groups for parameter in group["params"]}
     for parameter in CNN(IMAGE, CLASSES, WIDE, DEPTH, scheme).parameters:
-        multiplier = scheme.lr_multiplier(parameter.growing_sides, optimizer == "adam")
+        multiplier = scheme.lr_multiplier(parameter.growing_sides, optimizer)
         assert multiplier == pytest.approx(expected[id(model.get_parameter(in_theirs(parameter.name)))]), parameter.name
 
 

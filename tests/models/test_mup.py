@@ -10,11 +10,13 @@ from torch import nn
 
 from harness import data
 from harness.data import DataFacts
+from harness.errors import UserError
 from harness.spec import Configuration, Measurement, Training, Workload
 from harness.training.network import build, initial_values, lr_multipliers
 from harness.training.pack import Lane, Pack
 from harness.training.schedules import learning_rates
 from models import GPT, MLP, Parametrization
+from models.parametrization import LR_RULES
 from tests.models.layout import as_in_torch
 
 with warnings.catch_warnings():
@@ -133,7 +135,7 @@ def test_at_the_base_width_both_parametrizations_are_the_same() -> None:
     assert plain.parameters == scaled.parameters
     assert scaled.readout_multiplier == 1.0
     assert plain.blocks[0].scale == scaled.blocks[0].scale
-    assert {Parametrization(1.0).lr_multiplier(sides, adaptive) for sides in (0, 1, 2) for adaptive in (True, False)} == {1.0}
+    assert {Parametrization(1.0).lr_multiplier(sides, name) for sides in (0, 1, 2) for name in LR_RULES} == {1.0}
 
 
 def test_attention_is_divided_by_the_head_and_not_its_root() -> None:
@@ -146,3 +148,14 @@ def test_attention_is_divided_by_the_head_and_not_its_root() -> None:
 def test_a_zero_readout_starts_at_uniform() -> None:
     model = MLP(FEATURES, CLASSES, WIDTH, 2, Parametrization(8.0, zero_readout=True))
     assert model.parameters[-2].initial_std == 0.0
+
+
+def test_an_optimizer_without_a_rule_has_no_mup() -> None:
+    """It does not get Adam's rule for want of its own."""
+    ours = build(WORKLOAD, DataFacts("x", CLASSES, (FEATURES,)))
+    lion = Training().model_copy(update={"optimizer": "lion"})
+    with pytest.raises(UserError, match=r"optimizer 'lion' has no published rule in muP: choose parametrization = standard"):
+        lr_multipliers(WORKLOAD, lion, ours)
+    with pytest.raises(AssertionError, match="muP has no rule for optimizer 'lion'"):
+        Parametrization(2.0).lr_multiplier(1, "lion")
+    assert set(lr_multipliers(WORKLOAD.model_copy(update={"parametrization": "standard"}), lion, ours)) == {1.0}

@@ -20,6 +20,16 @@ SECTION_SIZES = {
     "decay": 7,
     "mup_transfer": 4,
 }
+# What published evidence, verdicts and declarations name each version by.
+DECLARED = {
+    "batch_scaling": (4, "969fa552f0aca117"),
+    "critical_batch": (4, "514e0b51c246cf38"),
+    "decay": (1, "cd15d05a939e5311"),
+    "lr_finder": (1, "ae3927e20f2af79b"),
+    "mup_transfer": (2, "c504d7712e4eb2cd"),
+    "precision": (3, "e2f535e8e656886f"),
+    "warmup": (2, "e4687477da1c81e4"),
+}
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
@@ -52,6 +62,16 @@ def test_every_judged_claim_is_registered_under_its_study(name: str) -> None:
     filed = {claim.id for claim in register().claims if claim.study == name}
     assert {judgement.claim for judgement in study.judgements} == filed
     assert {published.claim for published in study.published} <= filed
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_what_decides_changes_with_a_new_version_only(name: str) -> None:
+    study = load_study(name)
+    version, declared = DECLARED[name]
+    if study.hash != declared:
+        assert study.version > version, f"{name} decides otherwise than its version {version} did: raise its version"
+        raise AssertionError(f"{name} has version {study.version}: pin its hash, {study.hash}")
+    assert study.version == version
 
 
 @pytest.mark.parametrize("name", study_names())
