@@ -104,7 +104,8 @@ def make_environment(folder: Path, options: list[str], uv: str) -> Path:
 def bring_python(folder: Path, uv: str) -> None:
     """An environment of another Python than the one that runs this: uv looks for it here, and else downloads it."""
     needs = f"Folklore needs Python {RANGE}, and this is {sys.version_info[0]}.{sys.version_info[1]}"
-    say(f"{needs}: looking for another with uv (about a minute if it has to be downloaded)")
+    if uv:
+        say(f"{needs}: looking for another with uv (about a minute if it has to be downloaded)")
     with tempfile.TemporaryDirectory() as temporary:
         found = (shutil.which(uv) or uv_in_new_environment(Path(temporary))) if uv else None
         why = "no uv to find or download one"
@@ -302,7 +303,7 @@ def succeeds(command: list[str]) -> bool:
 
 
 def last_line(text: str) -> str:
-    return " ".join(text.strip().splitlines()[-1:])[-300:]
+    return "".join(text.strip().splitlines()[-1:]).strip()[-300:]
 
 
 if __name__ == "__main__":
