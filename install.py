@@ -165,9 +165,11 @@ def install_project(python: Path, uv: str | None, torch: str, cuda: bool) -> Non
         if uv_install(uv, python, [*options, *wanted, "-e", str(PROJECT)], environment):
             return
         say("uv could not install it: once more with pip")
-    libraries = [] if may_bring_gpu_libraries else gpu_libraries_by_pip(python, wanted)
-    if libraries:
-        raise no_cpu_torch(wanted, libraries)
+    if not may_bring_gpu_libraries:
+        say(f"there is no GPU here: asking pip whether {torch} would bring GPU libraries (about 10 s)")
+        libraries = gpu_libraries_by_pip(python, wanted)
+        if libraries:
+            raise no_cpu_torch(wanted, libraries)
     for what, told in ((wanted, torch), (["-e", str(PROJECT)], "Ray, MLflow and what else studies need")):
         if what:
             say(f"installing {told}, with pip (one to two minutes)")
