@@ -27,7 +27,7 @@ CONSTRAINTS = PROJECT / "constraints.txt"
 # The tests use what of mup needs no torchvision, which would fetch another torch.
 WITHOUT_DEPENDENCIES = {"dev": ["mup"]}
 GPU_SIGNS = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/usr/lib/wsl/lib/nvidia-smi")
-GPU_LIBRARIES = re.compile(r"(nvidia|cuda)-")
+GPU_LIBRARIES = re.compile(r"(nvidia|cuda)[-_.]", re.IGNORECASE)
 # pip's option -> uv's variable, and the variables with which a user has said it to uv already.
 PASSED_ON = {
     "index-url": ("UV_DEFAULT_INDEX", "UV_INDEX_URL"),
