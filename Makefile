@@ -1,43 +1,52 @@
-# Everything sets itself up: `make study-warmup` and `make test` work on a fresh clone with Python 3.11 to 3.13.
+# Everything sets itself up: `make study-warmup` and `make test` work on a fresh clone with Python 3.11 to 3.14.
 PYTHON ?= python3
 VENV ?= .venv
-# Which torch to install where none is there yet; any from 2.11 on will do. Wheels for a GPU or for a CPU: your choice.
+# Which torch to install if none is there yet; any from 2.11 on will do: a version, a wheel, an address.
 TORCH ?= torch==2.13.0
-# Options of `python -m venv`; --system-site-packages reuses a torch that the machine already has.
+# Without a GPU no GPU libraries are installed; CUDA=1 installs them all the same (a cluster's login node).
+CUDA ?=
+# Options of `python -m venv`; --system-site-packages reuses a torch that the machine already has (by pip: uv does not see it).
 VENV_OPTIONS ?=
+# Which uv to use; empty: pip does its work.
+UV ?= uv
 STORE ?= results
 SCALE ?=
 ARGS ?=
 PORT ?= 5000
 TEST_PROCESSES ?= 2
+# Drivers to install beside the rest: those of the addresses that are given.
+EXTRAS ?= $(if $(findstring s3://,$(STORE) $(ARGS)),s3) $(if $(findstring postgresql,$(FOLKLORE_TRACKING) $(ARGS)),postgresql)
 
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# A stamp for what studies need, and one for each extra on top of it; dev is what tests and checks need.
+READY := $(VENV)/.ready $(EXTRAS:%=$(VENV)/.ready-%)
+READY_DEV := $(VENV)/.ready-dev
+INSTALL := $(PYTHON) install.py --venv '$(VENV)' --venv-options='$(VENV_OPTIONS)' --uv '$(UV)'
+PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true
+# A run compiles the 4,000 modules that it imports and keeps them; all 25,000 beforehand would take half a minute on two cores.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup audit studies calibrate bench chaos test test-gpu lint check reports notebook mlflow doctor clean
+.PHONY: help setup setup-dev audit studies calibrate bench chaos test test-slow test-all test-gpu lint check reports notebook mlflow doctor clean
 .DEFAULT_GOAL := help
+# One environment, one set of cores: targets wait for each other.
+.NOTPARALLEL:
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 	@echo "  Variables: SCALE=smoke|laptop|gpu|cluster  STORE=$(STORE)  ARGS='…' (passed on to folklore run)"
 
-setup: $(READY) ## make the environment in .venv (the other targets do it themselves)
+setup: $(READY) ## make the environment in .venv, with what studies need (the other targets do it themselves)
 
-$(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; \
-	  sys.exit(None if (3, 11) <= v <= (3, 13) else f"Python {v[0]}.{v[1]}: Folklore needs 3.11 to 3.13; make PYTHON=python3.12 …")'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV_OPTIONS) $(VENV)
-	@$(BIN)/python -c 'import torch; assert tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 11)' 2>/dev/null \
-	  || { echo "installing $(TORCH)"; $(INSTALL) "$(TORCH)"; }
-	@echo "installing folklore and what it needs"
-	@$(INSTALL) -c constraints.txt -e '.[dev]'
-	@# Only the tests use it, without the torchvision it asks for (which would fetch another torch).
-	@$(INSTALL) --no-deps -c constraints.txt mup
-	@# On all cores, where pip would take one; libraries carry some files that no Python compiles.
-	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+setup-dev: $(READY_DEV) ## the same with what tests and checks need
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@$(INSTALL) --torch '$(TORCH)' $(if $(CUDA),--cuda)
+	@touch $@
+
+$(VENV)/.ready-%: $(VENV)/.ready
+	@$(INSTALL) --extra $*
 	@touch $@
 
 study-%: $(READY) ## run a study, judge it and write its page, e.g. make study-warmup
@@ -46,26 +55,31 @@ study-%: $(READY) ## run a study, judge it and write its page, e.g. make study-w
 studies: $(READY) ## run all seven studies, e.g. make studies SCALE=gpu ARGS='--budget 9m'
 	@$(BIN)/folklore run --all $(if $(SCALE),--scale $(SCALE)) $(ARGS)
 
-chaos: $(READY) ## strike runs 100 times at random moments, and see that nothing is lost (about an hour)
+chaos: $(READY_DEV) ## strike runs 100 times at random moments, and see that nothing is lost (about an hour)
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
 calibrate: $(READY) ## draw worlds whose truth is known and count how often the judge is right (about half an hour on 2 cores)
 	@$(BIN)/folklore calibrate --output reports/evidence/calibration.json $(ARGS)
 
-bench: $(READY) ## measure the engine and the harness, into tests/benchmarks/results (40 minutes on 2 cores)
+bench: $(READY_DEV) ## measure the engine and the harness, into tests/benchmarks/results (40 minutes on 2 cores)
 	@$(BIN)/python -m tests.benchmarks
 
-test: $(READY) ## run the tests
+test: $(READY_DEV) ## run the fast tests
 	@# Two processes at the least: half of the suite waits for processes of its own.
-	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
+	@$(PYTEST) -m "not slow and not gpu"
 
-test-gpu: $(READY) ## run the tests that need a GPU
+test-slow: $(READY_DEV) ## run what `make test` leaves out: chaos, planted studies, all studies at smoke scale, mutations, browser
+	@$(PYTEST) -m "slow and not gpu"
+
+test-all: test test-slow ## run all tests but those that need a GPU
+
+test-gpu: $(READY_DEV) ## run the tests that need a GPU
 	@FOLKLORE_TEST_GPU=1 $(BIN)/python -m pytest -m gpu
 
-audit: $(READY) ## pinned dependencies: installed, fitting, and without known vulnerabilities (those need a network to be looked up)
+audit: $(READY_DEV) ## pinned dependencies: installed, fitting, and without known vulnerabilities (those need a network to be looked up)
 	@$(BIN)/python -m tests.audit
 
-lint: $(READY) ## style and types
+lint: $(READY_DEV) ## style and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -76,7 +90,7 @@ reports: $(READY) ## write all pages again from stored and published trials, and
 	@$(BIN)/folklore report
 	@$(BIN)/python -m reports.matrix
 
-notebook: $(READY) ## execute reports/example.ipynb again and keep what it shows
+notebook: $(READY_DEV) ## execute reports/example.ipynb again and keep what it shows
 	@$(BIN)/python -m tests.reports.example_notebook
 
 mlflow: $(READY) ## browse the runs on http://127.0.0.1:5000

@@ -259,6 +259,7 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
     left = [each for each in ready if each.left]
     if not left:
         return []
+    out.print("starting Ray and MLflow (about 10 s)" if options.address is None else "reaching Ray", highlight=False)
     from harness.campaign import most_valuable_first, train
 
     return train(most_valuable_first(left), options, RunView({}, events=events), deadline)

@@ -157,14 +157,14 @@ class RunView:
 
     def line(self) -> str:
         if not self.lanes:
-            return "starting Ray, and measuring how wide packs should be where that is not known"
+            return "starting workers, and measuring how wide packs should be where that is not known"
         total, diverged = sum(self.lanes.values()), sum(self.diverged.values())
         parts = [f"{round(self.trials_done)} of {total} trials", f"{len(self.done)} of {len(self.lanes)} packs"]
         rate, left = self.trials_a_minute(), self.seconds_left()
         if rate is not None:
             parts.append(f"{rate:.0f} trials a minute" if rate >= 10 else f"{rate:.1f} trials a minute")
         if len(self.done) < len(self.lanes):
-            parts.append("starting Ray" if self.first_report is None else "" if left is None else f"{duration(left)} left")
+            parts.append("starting workers" if self.first_report is None else "" if left is None else f"{duration(left)} left")
         if self.given_up:
             parts.append(f"{len(self.given_up)} packs given up")
         if diverged:

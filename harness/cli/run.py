@@ -177,6 +177,8 @@ def run(
 def _chosen(study: str | None, every: bool, store: str) -> "list[Study]":
     if (study is None) != every:
         raise UserError("name one study, or give --all")
+    # Before anything that takes seconds to import.
+    out.print(f"planning {study or 'all studies'}", highlight=False, markup=False)
     return [choices.judgeable_study(study, store)] if study else choices.all_studies()
 
 
