@@ -16,7 +16,6 @@ from harness.store import Store
 from tests.chaos.servers import Nodes
 from tests.command_line import HANG_SECONDS, folklore
 
-
 pytestmark = pytest.mark.slow
 
 
