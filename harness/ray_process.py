@@ -197,11 +197,12 @@ class RayProcess:
         for told in ("progress", "finished", "stopped", "halved", "failed"):
             answers[told] = getattr(listener, told)
         while True:
-            while not self._pipe.poll(INTERRUPT_SECONDS):
-                if self._interrupted and not stop_sent:
-                    stop_sent = True
-                    with suppress(OSError):
-                        self._pipe.send(STOP)
+            if self._interrupted and not stop_sent:
+                stop_sent = True
+                with suppress(OSError):
+                    self._pipe.send(STOP)
+            if not self._pipe.poll(INTERRUPT_SECONDS):
+                continue
             name, arguments = self._receive()
             if name == ENDED:
                 return
