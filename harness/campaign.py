@@ -19,7 +19,8 @@ from harness.packing import shapes
 from harness.plan import Plan, PlannedPack
 from harness.prepare import Prepared, open_tracker
 from harness.projector import Launch, Projector, Sink
-from harness.ray_connection import Connection, Resources, require_reachable
+from harness.ray_connection import Resources, require_reachable
+from harness.ray_process import RayProcess
 from harness.view import RunView
 from harness.work import Job, JobQueue, Progress
 
@@ -42,26 +43,25 @@ class Outcome:
 def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadline: float | None = None) -> list[Outcome]:
     """Train what is left of each study and project it into MLflow. Finished packs are kept whatever happens.
 
-    deadline: seconds since 1970 at which training stops.
+    deadline: seconds since 1970 at which training stops. Raises UnwritableError where the store takes nothing any more, and
+    RunFailedError where Ray is lost for good or a user's code raises.
     """
     first = prepared[0]
     workers = max(each.estimate.workers for each in prepared)
     require_reachable(options.address)
     # Ray starts beside all that is imported, and ends beside what the pages need.
-    with Connection(Resources(first.device.kind, workers, options.address)) as connection:
+    with RayProcess(Resources(first.device.kind, workers, options.address)) as ray:
         projector = Projector()
         parts = [StudyRun(each, options, view, projector, deadline) for each in prepared]
         try:
             for part in parts:
                 projector.serve(part.sink)
             queue = _queue(parts, deadline)
-            from harness import sweep  # Ray Tune takes seconds to import, in which Ray starts
-
-            # MLflow opens while Ray is waited for, and not while something else is imported here.
+            # MLflow opens while Ray is waited for.
             projector.start()
-            connection.wait()
+            ray.wait()
             with view:
-                sweep.run(queue, connection, _Listener(parts))
+                ray.sweep(queue, _Listener(parts))
             projector.drain()
             for part in parts:
                 part.ended = True
@@ -69,7 +69,7 @@ def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadlin
             projector.leave()
             outcomes = [part.close() for part in parts]
         if not any(outcome.interrupted for outcome in outcomes):
-            # This thread stays with Ray's end, which takes SIGTERM's handler away.
+            # This thread stays with Ray's end.
             threading.Thread(target=catalog.extension, args=("site",), name="pages", daemon=True).start()
     return outcomes
 

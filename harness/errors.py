@@ -21,6 +21,14 @@ class UnwritableError(UserError):
     """The store takes nothing: it is full, read-only or gone."""
 
 
+class UserCodeError(UserError):
+    """A user's code raises, and will again: says what it raises, and in which line."""
+
+
+class RunFailedError(RuntimeError):
+    """A run that cannot go on, though nothing it was given was refused. The command line prints one line and exits with 1."""
+
+
 class TooLargeError(Exception):
     """Memory does not hold so many lanes."""
 

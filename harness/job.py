@@ -11,6 +11,7 @@ from harness import data, table
 from harness.errors import UnwritableError, one_line
 from harness.ledger import Ledger
 from harness.machine import environment
+from harness.own.raising import raised_by_user
 from harness.packing import Choice
 from harness.plan import PlannedPack
 from harness.spec import Study
@@ -62,7 +63,7 @@ class TrainingWork:
         lanes = [Lane(trial.configuration, trial.seed) for trial in job.pack.trials]
         program = program_named(job.choice.program, torch.device(job.device))
         free_device_memory(job.device)  # of a pack before this one that did not get as far as its end
-        with too_large_where_memory_ends():
+        with raised_by_user(job.dataset), too_large_where_memory_ends():
             self.training = Pack(lanes, self.dataset, job.device, program)
         state = self.ledger.read_checkpoint(job.pack.key)
         if state is not None and not self.training.load(state):
@@ -73,7 +74,7 @@ class TrainingWork:
 
     def advance(self, seconds: float) -> Progress:
         self.between_steps = False
-        with too_large_where_memory_ends():
+        with raised_by_user(self.job.dataset), too_large_where_memory_ends():
             self.training.advance(seconds)
         self.between_steps = True
         stopped = not self.training.done and self.job.deadline is not None and time.time() >= self.job.deadline

@@ -17,6 +17,7 @@ import torch
 from harness import cost, data
 from harness.errors import TooLargeError
 from harness.machine import Device, worker_memory_bytes
+from harness.own.raising import raised_by_user
 from harness.plan import PlannedPack, Trial
 from harness.spec import Configuration, Workload, canonical_json, fingerprint
 from harness.store import Store
@@ -263,7 +264,7 @@ class WidthWork:
             self.compiled.append(self._measured(self.search.chosen.lanes, Program(True, self.program.captured)))
 
     def _measured(self, width: int, program: Program) -> Timing:
-        with too_large_where_memory_ends():
+        with raised_by_user(self.job.shape.dataset), too_large_where_memory_ends():
             return measure(self.job.shape.configuration, self.dataset, self.job.device.kind, width, program)
 
     def _free_bytes(self) -> int | None:

@@ -8,11 +8,14 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from harness.errors import UserError, one_line
 from harness.machine import Device
@@ -33,6 +36,10 @@ HANDLER_SECONDS = 0.05
 LOCAL_CONNECT_SECONDS = "3"
 # Until every node of a cluster has said what it is; the first time it is sent our code.
 LOOK_SECONDS = 120.0
+# A cluster's head that does not answer for so long is lost: Ray itself ends the process after a minute without it.
+HEAD_SECONDS = 20.0
+# What Ray cannot do without on this machine, by its own names. Any end of one of its agents ends the raylet.
+NEEDED = {"gcs_server": "the GCS ended", "raylet": "the raylet ended"}
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,48 @@ class Connection:
             self._settled.set()
         self._left.wait()
         _shut_down()
+
+
+def missing_part() -> Callable[[], str | None]:
+    """Of the Ray that is connected: what says which part is gone that it cannot do without, or None. It asks Ray nothing, for
+    Ray may not answer."""
+    import ray
+
+    node = ray._private.worker._global_node
+    if node.is_head():
+
+        def missing() -> str | None:
+            return next((NEEDED[kind] for kind, _ in node.dead_processes() if kind in NEEDED), None)
+
+        return missing
+    return _Elsewhere(node.gcs_address, _raylet_of(node.raylet_socket_name))
+
+
+class _Elsewhere:
+    """A cluster's head, by whether it answers, and the raylet on this machine that leads to it."""
+
+    def __init__(self, head: str, raylet: psutil.Process | None, clock: Callable[[], float] = time.monotonic):
+        self.head, self.raylet, self.clock = head, raylet, clock
+        self.answered_at = clock()
+
+    def __call__(self) -> str | None:
+        if self.raylet is not None and not self.raylet.is_running():
+            return NEEDED["raylet"]
+        try:
+            require_reachable(self.head)
+            self.answered_at = self.clock()
+        except UserError:
+            if self.clock() - self.answered_at >= HEAD_SECONDS:
+                return f"its head has not answered for {HEAD_SECONDS:.0f} s"
+        return None
+
+
+def _raylet_of(socket_name: str) -> psutil.Process | None:
+    """The raylet that listens there; None where it cannot be seen."""
+    for process in psutil.process_iter(["cmdline"]):
+        if f"--raylet_socket_name={socket_name}" in (process.info["cmdline"] or ()):
+            return process
+    return None
 
 
 def _shut_down() -> None:
@@ -176,7 +225,7 @@ def _connect(resources: Resources) -> None:
                 ray.init(address="local", num_cpus=resources.workers, num_gpus=gpus, include_dashboard=False, **quiet)
         else:
             ray.init(address=resources.address, runtime_env=_shipped(), **quiet)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+    except Exception as error:  # Ray raises plain ones, too, such as for a node that takes too long to start
         raise _no_cluster(resources.address, error) from None
 
 

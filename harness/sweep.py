@@ -18,7 +18,7 @@ from ray.tune import Callback, FailureConfig, RunConfig, TuneConfig, Tuner
 from ray.tune.search import Searcher
 from ray.tune.stopper import Stopper
 
-from harness.errors import TooLargeError, UnwritableError, one_line
+from harness.errors import RunFailedError, TooLargeError, UnwritableError, UserCodeError, one_line
 from harness.work import Job, JobQueue, Listener, Progress, Work
 
 # A pack is tried this often again after its first failure.
@@ -66,6 +66,8 @@ class PackTrainable(tune.Trainable):
             return Progress(done=False, share=0.0, lanes=0, too_large=one_line(error))
         except UnwritableError as error:
             return Progress(done=False, share=0.0, lanes=0, unwritable=one_line(error))
+        except UserCodeError as error:
+            return Progress(done=False, share=0.0, lanes=0, raised=one_line(error))
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
         self.cleanup()
@@ -127,7 +129,9 @@ class Relay(Callback):
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         pack, progress = trial.config["pack"], trial.last_result["progress"]
         if progress.unwritable:
-            self.halt.reason = progress.unwritable
+            self.halt.reason = UnwritableError(progress.unwritable)
+        elif progress.raised:
+            self.halt.reason = RunFailedError(progress.raised)
         elif progress.too_large:
             self._narrow_or_give_up(pack, progress.too_large)
         else:
@@ -157,19 +161,19 @@ class Halt(Stopper):
     """Ends everything where going on is of no use; workers leave checkpoints where they can."""
 
     def __init__(self) -> None:
-        self.reason = ""
+        self.reason: Exception | None = None
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
         return False
 
     def stop_all(self) -> bool:
-        return bool(self.reason)
+        return self.reason is not None
 
 
 def run(queue: JobQueue, connection: Connection, listener: Listener, retries: int = RETRIES) -> None:
     """Run every job of the queue to its end or to its last failure. Returns early on an interrupt, with finished packs kept.
 
-    Raises UnwritableError where the store takes nothing any more.
+    Raises UnwritableError where the store takes nothing any more, and RunFailedError where a user's code raises.
     """
     resources = connection.resources
     # Ray keeps one trial waiting for room where a search algorithm is used; workers that finish together need more. And it
@@ -191,8 +195,8 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
             ),
         )
         tuner.fit()
-    if halt.reason:
-        raise UnwritableError(halt.reason)
+    if halt.reason is not None:
+        raise halt.reason
 
 
 # How the names of Ray's errors for a worker that is gone begin.

@@ -10,8 +10,8 @@ class Progress:
 
     best_loss: lowest recent training loss. diverged: lanes that have, as far as is known before they are done.
     gpu_memory_bytes: the most the pack has held on a GPU; None on a CPU. stopped: it ends here, at its deadline. too_large: it
-    ends here, for memory did not hold it; says why. unwritable: it ends here, for the store takes nothing; says why. notes:
-    what the worker would tell a person.
+    ends here, for memory did not hold it; says why. unwritable: it ends here, for the store takes nothing; says why. raised: it
+    ends here, for a user's code raises, and will again; says what and where. notes: what the worker would tell a person.
     """
 
     done: bool
@@ -24,11 +24,12 @@ class Progress:
     stopped: bool = False
     too_large: str = ""
     unwritable: str = ""
+    raised: str = ""
     notes: tuple[str, ...] = ()
 
     @property
     def ended(self) -> bool:
-        return self.done or self.stopped or bool(self.too_large or self.unwritable)
+        return self.done or self.stopped or bool(self.too_large or self.unwritable or self.raised)
 
 
 class Work(Protocol):

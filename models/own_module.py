@@ -146,7 +146,7 @@ class OwnModule:
         except ValueError:
             raise
         except Exception as error:  # whatever a user's code raises
-            raise ValueError(f"it fails on {len(self.inputs)} training examples ({_reason(error)})") from None
+            raise ValueError(f"it fails on {len(self.inputs)} training examples ({_reason(error)})") from error
         if not bool(losses.isfinite().all()):
             raise ValueError(f"the loss at its start is {losses[0].item()}: must be finite")
         if not any(bool(each.any()) for each in gradients):

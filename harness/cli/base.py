@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from harness.cli import completion
-from harness.errors import UserError, one_line
+from harness.errors import RunFailedError, UserError, one_line
 from harness.output import err
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -87,6 +87,9 @@ def one_line_errors(command: Command) -> Command:
         except (UserError, OSError) as error:  # a path or a disk that cannot be used is the user's to mend, too
             err.print(f"error: {one_line(error)}", style="red", highlight=False, markup=False, soft_wrap=True)
             raise typer.Exit(BAD_INPUT) from None
+        except RunFailedError as error:
+            err.print(f"error: {one_line(error)}", style="red", highlight=False, markup=False, soft_wrap=True)
+            raise typer.Exit(FAILED) from None
         except KeyboardInterrupt:
             err.print("interrupted: what is finished is kept; the same command goes on", highlight=False)
             raise typer.Exit(INTERRUPTED) from None

@@ -22,7 +22,7 @@ from harness.cli.base import (
     Workers,
     command,
 )
-from harness.errors import UserError, one_line
+from harness.errors import RunFailedError, UserError, one_line
 from harness.options import Options
 from harness.output import out, print_plan, print_rows
 
@@ -202,7 +202,7 @@ def _events(as_json: bool) -> "Iterator[Events]":
     with redirect_stdout(sys.stderr):
         try:
             yield events
-        except (UserError, OSError) as error:
+        except (UserError, RunFailedError, OSError) as error:
             events.emit("failed", error=one_line(error))
             raise
         except KeyboardInterrupt:  # before or after training, which ends in an event of its own

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
 
-from harness.errors import UserError, one_line, unknown
+from harness.errors import UserError, unknown
 from harness.own.identity import identity
+from harness.own.place import place, with_place
 from harness.own.workload import OwnWorkload
+from harness.training.memory import is_memory_end
 
 KIND = "own"
 ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
@@ -86,6 +88,9 @@ def _imported(address: str, name: str) -> ModuleType:
             ) from None
         raise UserError(f"workload '{address}': importing {name} needs '{error.name}', which is not installed") from None
     except Exception as error:  # whatever a user's code raises
-        raise UserError(
-            f"workload '{address}': importing {name} raises {type(error).__name__} ({one_line(error)[:300]}); mend it"
-        ) from None
+        if is_memory_end(error):
+            raise UserError(
+                f"workload '{address}': this machine's memory does not hold what {place(error) or name} builds; build less of"
+                " it, or free memory"
+            ) from None
+        raise UserError(f"workload '{address}': importing {name} raises {with_place(error)}; mend it") from None

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from harness.errors import UserError, one_line
+from harness.errors import UserCodeError, UserError
+from harness.own.place import with_place
 from harness.randomness import key
 
 SPLITS = ("training", "validation", "test")
@@ -50,9 +51,7 @@ class OwnWorkload:
             try:
                 module = self.module()
             except Exception as error:  # whatever a user's code raises
-                raise UserError(
-                    f"workload '{self.name}': module() raises {type(error).__name__} ({one_line(error)[:300]}); mend it"
-                ) from None
+                raise UserCodeError(f"workload '{self.name}': module() raises {with_place(error)}; mend it") from None
         if not isinstance(module, nn.Module):
             raise UserError(f"workload '{self.name}': module() gives a {type(module).__name__}: must give an nn.Module")
         return module

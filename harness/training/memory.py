@@ -17,12 +17,17 @@ def too_large_where_memory_ends() -> Iterator[None]:
     """Raises TooLargeError in place of the various errors for memory that is used up."""
     try:
         yield
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        raise TooLargeError(one_line(error)) from error
-    except RuntimeError as error:
-        if any(words in str(error) for words in HOST):
+    except (RuntimeError, MemoryError) as error:
+        if is_memory_end(error):
             raise TooLargeError(one_line(error)) from error
         raise
+
+
+def is_memory_end(error: BaseException) -> bool:
+    """Whether an error says that memory is used up."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in HOST)
 
 
 def free_device_memory(device: str) -> None:

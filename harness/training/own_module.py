@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from harness.errors import UserError
 from harness.own.finding import find_again
+from harness.own.place import place
 from harness.spec import Configuration
 from models import OwnModule
 
@@ -23,7 +24,8 @@ def own_module(dataset: str, device: str = "cpu") -> OwnModule:
     except UserError:
         raise
     except ValueError as error:
-        raise UserError(f"workload '{found.address}': {error}") from None
+        where = place(error.__cause__ or error)
+        raise UserError(f"workload '{found.address}': {error}{where and f' in {where}'}") from None
 
 
 def require_trainable(configuration: Configuration) -> None:

@@ -72,6 +72,7 @@ def run(
 def _available(totals: Totals) -> list[str]:
     """Faults that end a run, or have one of their own; and what cannot be done on this machine."""
     names = [fault.__name__ for fault in faults.ENDING] * 2 + ["mlflow_down", "node_lost"]
+    names += [fault.__name__ for fault in faults.LOSING_RAY]
     if faults.can_mount():
         names += [fault.__name__ for fault in faults.WITH_MOUNTS]
     else:

@@ -15,11 +15,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
 from tests.chaos.scene import RUN_SECONDS, Run, Scene
+from tests.processes import command_of
 
 FINE, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 2, 130, 143
 # A preempted machine leaves so long between SIGTERM and the end.
 TERMINATION_SECONDS = 10.0
+# A node of this machine that is lost is noticed within so long.
+NOTICE_SECONDS = 30.0
 
 Fault = Callable[[Scene, Run, random.Random], str]
 
@@ -195,6 +200,42 @@ def memory_used_up(scene: Scene, run: Run, draw: random.Random) -> str:
     return "halved" if noticed else "nothing was left to train"
 
 
+def gcs_killed(scene: Scene, run: Run, draw: random.Random) -> str:
+    return _node_killed(scene, run, draw, "gcs_server")
+
+
+def raylet_killed(scene: Scene, run: Run, draw: random.Random) -> str:
+    return _node_killed(scene, run, draw, "raylet")
+
+
+def agent_killed(scene: Scene, run: Run, draw: random.Random) -> str:
+    """It takes the raylet with it."""
+    return _node_killed(scene, run, draw, "ray::RuntimeEnvAgent")
+
+
+def _node_killed(scene: Scene, run: Run, draw: random.Random, victim: str) -> str:
+    """Ray on this machine cannot go on: it is started again, and the run goes on from its checkpoints to its end."""
+    before = trained(scene)
+    wait_for(run, lambda: trained(scene) > before)
+    wait_for(run, lambda: False, draw.uniform(0.0, 4.0))
+    found = parts_of_ray(run.process.pid, victim)
+    for process in found:
+        process.kill()
+    noticed = not found or wait_for(run, lambda: "Ray is started again" in run.text, NOTICE_SECONDS * scene.patience)
+    assert noticed or run.over, f"{victim} killed, and not noticed after {NOTICE_SECONDS * scene.patience:.0f} s\n{run.text}"
+    ends_well(run)
+    return "noticed" if found and noticed else "nothing was left to train"
+
+
+def parts_of_ray(run: int, name: str) -> list[psutil.Process]:
+    """Of the processes that a process has started: those whose program has this name."""
+    try:
+        started = psutil.Process(run).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+    return [each for each in started if Path(command_of(each).partition(" ")[0]).name == name]
+
+
 def _unwritable(scene: Scene, run: Run, draw: random.Random, strike: Callable[[Path], Callable[[], object]]) -> str:
     """The run so far is killed: its store goes to a small disk, where another one is struck."""
     _killed(run)
@@ -283,4 +324,6 @@ ENDING: tuple[Fault, ...] = (
     checkpoint_damaged,
     clock_moved_back,
 )
+# Ray is lost on this machine: a run goes on after the first time, so this is the last that is done to it.
+LOSING_RAY: tuple[Fault, ...] = (gcs_killed, raylet_killed, agent_killed)
 WITH_MOUNTS: tuple[Fault, ...] = (store_full, store_read_only)

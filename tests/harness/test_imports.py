@@ -59,7 +59,7 @@ def test_the_harness_knows_neither_reports_nor_studies() -> None:
 
 
 def test_the_engine_knows_no_sweeps() -> None:
-    allowed = ("harness.training", "harness.spec", "harness.data", "harness.own.finding", "harness.errors")
+    allowed = ("harness.training", "harness.spec", "harness.data", "harness.own.finding", "harness.own.place", "harness.errors")
     allowed += ("harness.randomness", "models")
     for path in sources("harness/training"):
         assert all(name.startswith(allowed) or name == "harness" for name in ours(path)), (path, ours(path))

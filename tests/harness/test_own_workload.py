@@ -13,14 +13,16 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from harness import OwnWorkload, catalog, columns
+from harness import OwnWorkload, catalog, columns, data
 from harness.cli import app
-from harness.errors import UserError
+from harness.errors import TooLargeError, UserCodeError, UserError
+from harness.job import TrainingJob
 from harness.ledger import Ledger
 from harness.options import Options
 from harness.own import finding
 from harness.own.finding import find, find_again
 from harness.own.study import own_study
+from harness.packing import Choice
 from harness.plan import make_plan
 from harness.spec import Gap, Study, Unmeasured
 from harness.spec.observables import relative_to_losses
@@ -50,6 +52,17 @@ PLAIN = """
     module, loss, training, validation, test = Net, nn.functional.cross_entropy, data(50), data(20), data(21)
     #MORE
     workload = OwnWorkload("a name", module, loss, training, validation, test)
+"""
+
+
+BROKEN_FACTORY = """
+    def module():
+        return {}[1]
+"""
+BROKEN_FORWARD = """
+    class module(Net):
+        def forward(self, x):
+            return {}[1]
 """
 
 
@@ -104,7 +117,10 @@ def test_a_wrong_address(address: str, message: str, write: Callable[..., None])
     ("more", "message"),
     [
         ("import no_such_library", "needs 'no_such_library', which is not installed"),
-        ("1 / 0", "importing my_module raises ZeroDivisionError (division by zero)"),
+        ("1 / 0", "importing my_module raises ZeroDivisionError (division by zero) in my_module.py, line 19; mend it"),
+        ("1 +", "importing my_module raises SyntaxError (invalid syntax) in my_module.py, line 19; mend it"),
+        ("torch.empty(2**50)", "this machine's memory does not hold what my_module.py, line 19 builds"),
+        ("raise MemoryError", "this machine's memory does not hold what my_module.py, line 19 builds"),
         ("module = Net()", "module is a Net: give a function that makes the module"),
         ("module = 3", "module is a int: give a function"),
         ("loss = None", "loss is a NoneType: give a function of outputs and targets"),
@@ -121,7 +137,8 @@ def test_a_wrong_address(address: str, message: str, write: Callable[..., None])
         ("module = nn.ReLU", "the module has no trainable parameters"),
         ("module = lambda: Net().double()", "parameter layer.weight is torch.float64: must be float32"),
         ("module = lambda: 3", "module() gives a int: must give an nn.Module"),
-        ("module = lambda: nn.Linear()", "module() raises TypeError"),
+        (BROKEN_FACTORY, "module() raises KeyError (1) in my_module.py, line 21; mend it"),
+        (BROKEN_FORWARD, "it fails on 4 training examples (1) in my_module.py, line 22"),
         ("module = lambda: nn.Linear(5, 2)", "it fails on 4 training examples"),
         ("module = lambda: nn.LazyLinear(2)", "parameter weight has no values yet"),
         ('module = lambda: nn.Linear(4, 2, device="meta")', "parameter weight has no values yet"),
@@ -346,6 +363,63 @@ def test_a_module_that_cannot_be_packed_trains_and_says_why(study: Study, write:
     trials = Ledger(Store(str(tmp_path / "s")), page.stem).trials()
     assert set(trials["width_source"]) == {f"alone: {reason}"}
     assert set(trials["lanes"]) == {1}
+
+
+# Fine on the four examples that a module is tried on; trained on six it fails.
+RAISES_IN_TRAINING = """
+    def loss(outputs, targets):
+        if len(outputs) == 6:
+            raise LookupError("six of them")
+        return nn.functional.cross_entropy(outputs, targets)
+"""
+
+
+def own_job(study: Study, store: Path) -> TrainingJob:
+    """The first pack of a variation whose batches hold six examples."""
+    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 6})})
+    variation = varied(larger)
+    plan = make_plan(variation, "smoke", "cpu", data.describe(variation.workload.dataset).hash)
+    choice = Choice(1, "eager", "given")
+    return TrainingJob(variation, "smoke", "cpu", variation.workload.dataset, str(store), plan.packs[0], choice)
+
+
+def test_what_is_raised_in_training_names_its_line(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    write(RAISES_IN_TRAINING)
+    work = own_job(study, tmp_path / "s").open()
+    message = r"workload 'my_module:workload' raises LookupError \(six of them\) in my_module\.py, line 22: mend it"
+    with pytest.raises(UserCodeError, match=message):
+        work.advance(60.0)
+
+
+@pytest.mark.parametrize("passing", ["OSError", "MemoryError", "torch.OutOfMemoryError"])
+def test_what_may_go_away_is_not_blamed_on_the_user(
+    passing: str, study: Study, write: Callable[..., None], tmp_path: Path
+) -> None:
+    """A pack is tried again after it, or in halves."""
+    write(RAISES_IN_TRAINING.replace("LookupError", passing))
+    work = own_job(study, tmp_path / "s").open()
+    with pytest.raises((OSError, TooLargeError), match="six of them"):
+        work.advance(60.0)
+
+
+def test_torch_called_by_the_user_counts_as_the_users(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    """A class that the module has no output for: no line of the user's own is on the error's way."""
+    write("training[1][:] = 1; training[1][8:] = 7")
+    work = own_job(study, tmp_path / "s").open()
+    with pytest.raises(UserCodeError, match=r"raises IndexError \(Target 7 is out of bounds\.\): mend it"):
+        work.advance(60.0)
+
+
+@pytest.mark.slow
+def test_what_is_raised_in_training_ends_the_run_once(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    write(RAISES_IN_TRAINING)
+    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 6})})
+    (tmp_path / "toy.json").write_text(larger.canonical_json())
+    run = ("run", "toy.json", "--workload", "my_module:workload", "--lanes", "2", "--store", "s")
+    done = folklore(*run, folder=tmp_path, code=1)
+    (line,) = (each for each in done.stderr.splitlines() if "six of them" in each)
+    assert line == "error: workload 'my_module:workload' raises LookupError (six of them) in my_module.py, line 22: mend it"
+    assert "Traceback" not in done.stderr
 
 
 def test_all_studies_know_of_no_variation() -> None:

@@ -6,12 +6,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import ray
 
 from harness import sweep
-from harness.errors import TooLargeError, UnwritableError, UserError
+from harness.errors import RunFailedError, TooLargeError, UnwritableError, UserCodeError, UserError
 from harness.ray_connection import Connection, Resources, require_reachable
 from harness.work import Progress
 from tests.command_line import HANG_SECONDS
@@ -168,6 +169,32 @@ def test_a_store_that_takes_nothing_ends_the_run(tmp_path: Path) -> None:
         sweep.run(Jobs(jobs), connection, Recorder())
     opened = [path for path in tmp_path.iterdir() if path.name.startswith("later")]
     assert len(opened) < 5, "what could not be written is not trained"
+
+
+def advanced(error: type[Exception], folder: Path) -> Progress:
+    """What a worker reports of a job that raises."""
+    worker = object.__new__(sweep.PackTrainable)
+    worker.job, worker.work = ScriptedJob(str(folder), "raises", failures=1, error=error), None
+    return worker._advance()
+
+
+@pytest.mark.parametrize(
+    ("error", "ends_with"), [(UnwritableError, UnwritableError), (UserCodeError, RunFailedError), (TooLargeError, type(None))]
+)
+def test_what_ends_a_run_and_what_a_pack(error: type[Exception], ends_with: type, tmp_path: Path) -> None:
+    """A worker reports both, and neither is tried again."""
+    progress, heard, halt = advanced(error, tmp_path), Recorder(), sweep.Halt()
+    assert progress.ended
+    trial = SimpleNamespace(config={"pack": "raises"}, last_result={"progress": progress})
+    sweep.Relay(Jobs({}), heard, halt).on_trial_complete(0, [], trial)
+    assert type(halt.reason) is ends_with
+    assert halt.stop_all() == (halt.reason is not None)
+    assert heard.errors == ({} if halt.reason else {"raises": "scripted failure of raises"})
+
+
+def test_another_error_is_tried_again(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="scripted failure"):
+        advanced(RuntimeError, tmp_path)
 
 
 def test_an_address_where_no_ray_is() -> None:
