@@ -68,7 +68,12 @@ def load_study(name: str) -> Study:
 
 
 def judgeable(study: Study) -> Study:
-    """The study, all of whose claims are known: a page cannot be written of others. Raises UserError."""
+    """The study, whose name is its own and all of whose claims are known: a page cannot be written of others.
+
+    Raises UserError.
+    """
+    if study.name in study_names() and study != load_study(study.name):
+        raise _taken(f"study '{study.name}'", study.name)
     known = register().including(study)
     for judgement in study.judgements:
         known.claim(judgement.claim)
@@ -122,10 +127,11 @@ def _study_from_file(path: Path) -> Study:
         raise invalid(f"study file {path}", error) from None
     except RecursionError:
         raise UserError(f"study file {path}: nested too deep for a study; flatten it") from None
-    taken = "a built-in study's" if study.name in study_names() else "a variation's" if is_variation(study.name) else None
-    if taken is not None:
-        raise UserError(
-            f"study file {path}: name = {study.name}: is {taken}, whose page and declaration it would overwrite; choose"
-            " another name"
-        )
+    if study.name in study_names() or is_variation(study.name):
+        raise _taken(f"study file {path}", study.name)
     return study
+
+
+def _taken(subject: str, name: str) -> UserError:
+    of = "a variation's" if is_variation(name) else "a built-in study's"
+    return UserError(f"{subject}: name = {name}: is {of}, whose page and declaration it would overwrite; choose another name")

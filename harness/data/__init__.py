@@ -32,9 +32,7 @@ def load(name: str) -> Dataset:
     files) or `images:PATH` (a folder or a .zip with a sub-folder for each class).
     """
     if (character := refused_character(name)) is not None:
-        raise UserError(
-            f"dataset {name}: holds {character}, a character that cannot be shown as it is; rename the file or folder"
-        )
+        raise UserError(f"dataset {name}: holds {character}, which cannot be shown as it is; rename the file or folder")
     if name == "python-docs":
         return tokenize(name, python_documentation())
     if name == "digits":

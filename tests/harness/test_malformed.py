@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from harness import study_file
-from harness.catalog import load_study
+from harness.catalog import judgeable, load_study
 from harness.cli import app
 from harness.errors import UserError, invalid
 from harness.spec import Study
@@ -169,6 +169,13 @@ def test_the_name_of_a_study_that_is_there(name: str, study: Study, tmp_path: Pa
     for command in ("plan", "run"):
         message = refused_by_command(command, str(path), store=tmp_path / "store")
         assert message.endswith("whose page and declaration it would overwrite; choose another name")
+
+
+def test_a_study_that_is_there_and_changed() -> None:
+    """In Python, without a file."""
+    assert judgeable(load_study("warmup")).name == "warmup"
+    with pytest.raises(UserError, match="study 'warmup': name = warmup: is a built-in study's"):
+        judgeable(load_study("warmup").model_copy(update={"title": "Mine"}))
 
 
 @pytest.mark.parametrize("odd", ODD_CHARACTERS)
