@@ -45,7 +45,7 @@ def print_rows(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
         return
     table = Table(*(rows[0] if rows else ()))
     for row in rows:
-        table.add_row(*(escape(", ".join(value) if isinstance(value, list) else str(value)) for value in row.values()))
+        table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
     out.print(table)
 
 
@@ -56,7 +56,7 @@ def print_plan(facts: dict[str, Any], power: dict[str, Any] | None, as_json: boo
         return
     table = Table(show_header=False, box=None)
     for name, value in facts.items():
-        table.add_row(name.replace("_", " "), escape(str(value)))
+        table.add_row(name.replace("_", " "), str(value))
     out.print(table)
     if power is None:
         out.print("no trials to take spreads from: what the seeds can resolve is not known yet", highlight=False)
@@ -70,7 +70,7 @@ def print_plan(facts: dict[str, Any], power: dict[str, Any] | None, as_json: boo
     for column in ("claim", "pilot", "decided if inside by", "seeds for one like it", "criterion"):
         table.add_column(column)
     for each in power["criteria"]:
-        table.add_row(escape(each["claim"]), *_resolved(each), escape(each["criterion"]))
+        table.add_row(each["claim"], *_resolved(each), escape(each["criterion"]))
     out.print(table)
 
 
@@ -119,8 +119,7 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool) -> None:
         table.add_column(no_wrap=True)
         table.add_column()
         for verdict in verdicts_here:
-            colour = COLOURS.get(verdict.verdict, "yellow")
-            table.add_row(f"[{colour}]{verdict.verdict}", escape(verdict.claim), escape(verdict.reason))
+            table.add_row(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{verdict.verdict}", verdict.claim, escape(verdict.reason))
         out.print(table)
 
 
