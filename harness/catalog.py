@@ -1,7 +1,6 @@
 """Finding studies and the register. pyproject.toml names the packages that hold them, so nothing here names a study."""
 
 import importlib
-import json
 import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,14 +9,12 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
-from harness.errors import UserError, invalid, one_line, unknown
+from harness.errors import UserError, invalid, unknown
 from harness.spec import Claim, Document, Study
-
-# More than a hundred times the largest of ours.
-LARGEST_STUDY_BYTES = 8 << 20
+from harness.study_file import read_study_file
+from harness.variation import is_variation
 
 STUDIES, REGISTER, EXTENSIONS = "folklore.studies", "folklore.register", "folklore.extensions"
 
@@ -71,7 +68,12 @@ def load_study(name: str) -> Study:
 
 
 def judgeable(study: Study) -> Study:
-    """The study, all of whose claims are known: a page cannot be written of others. Raises UserError."""
+    """The study, whose name is its own and all of whose claims are known: a page cannot be written of others.
+
+    Raises UserError.
+    """
+    if study.name in study_names() and study != load_study(study.name):
+        raise _taken(f"study '{study.name}'", study.name)
     known = register().including(study)
     for judgement in study.judgements:
         known.claim(judgement.claim)
@@ -118,18 +120,18 @@ def _modules() -> Iterator[tuple[str, str]]:
 
 
 def _study_from_file(path: Path) -> Study:
+    content = read_study_file(path)
     try:
-        if path.stat().st_size > LARGEST_STUDY_BYTES:
-            raise UserError(f"study file {path}: larger than {LARGEST_STUDY_BYTES >> 20} MiB, which no study is")
-        text = path.read_text(encoding="utf-8")
-        content = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except OSError as error:
-        raise UserError(f"study file {path}: cannot be read ({error.strerror})") from None
-    except (ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
-        raise UserError(f"study file {path}: not valid {path.suffix[1:]} ({one_line(error)[:200]})") from None
-    try:
-        return Study.model_validate(content)
+        study = Study.model_validate(content)
     except ValidationError as error:
         raise invalid(f"study file {path}", error) from None
     except RecursionError:
-        raise UserError(f"study file {path}: nested too deep for a study") from None
+        raise UserError(f"study file {path}: nested too deep for a study; flatten it") from None
+    if study.name in study_names() or is_variation(study.name):
+        raise _taken(f"study file {path}", study.name)
+    return study
+
+
+def _taken(subject: str, name: str) -> UserError:
+    of = "a variation's" if is_variation(name) else "a built-in study's"
+    return UserError(f"{subject}: name = {name}: is {of}, whose page and declaration it would overwrite; choose another name")

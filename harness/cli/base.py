@@ -83,6 +83,7 @@ def one_line_errors(command: Command) -> Command:
     @wraps(command)
     def guarded(*args: Any, **options: Any) -> Any:
         try:
+            _require_text(options)
             return command(*args, **options)
         except (UserError, OSError) as error:  # a path or a disk that cannot be used is the user's to mend, too
             err.print(f"error: {one_line(error)}", style="red", highlight=False, markup=False, soft_wrap=True)
@@ -95,3 +96,13 @@ def one_line_errors(command: Command) -> Command:
             raise typer.Exit(INTERRUPTED) from None
 
     return guarded  # type: ignore[return-value]
+
+
+def _require_text(options: dict[str, Any]) -> None:
+    """Text that is not UTF-8 could neither be printed nor stored. Raises UserError."""
+    for name, value in options.items():
+        for each in value if isinstance(value, list) else [value]:
+            try:
+                str(each).encode()
+            except UnicodeEncodeError:
+                raise UserError(f"{name} {each}: is not UTF-8; rename it, or type it in UTF-8") from None

@@ -12,6 +12,7 @@ from harness.data.synthetic import synthetic
 from harness.data.text import python_documentation, read_text, tokenize
 from harness.errors import UserError, unknown
 from harness.own.finding import KIND as OWN
+from harness.spec.characters import refused_character
 
 BUILT_IN = ("digits", "python-docs")
 # Sets a study may name although no package carries them: the user says where they lie.
@@ -30,6 +31,8 @@ def load(name: str) -> Dataset:
     `digits`, `python-docs`, a synthetic one (harness/data/synthetic.py), `text:PATH` (a file, also gzipped, or a folder of .txt
     files) or `images:PATH` (a folder or a .zip with a sub-folder for each class).
     """
+    if (character := refused_character(name)) is not None:
+        raise UserError(f"dataset {name}: holds {character}, which cannot be shown as it is; rename the file or folder")
     if name == "python-docs":
         return tokenize(name, python_documentation())
     if name == "digits":

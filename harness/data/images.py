@@ -9,10 +9,10 @@ or grey where all of them are grey to the pixel. Nothing is unpacked to disk.
 """
 
 import io
-import os
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -22,6 +22,17 @@ from PIL import Image, UnidentifiedImageError
 
 from harness.data.examples import Examples, split_examples
 from harness.errors import UserError, one_line
+from harness.reading import (
+    LARGEST_DATASET,
+    MOST_FILES,
+    Parts,
+    below,
+    open_regular,
+    read_regular,
+    require_shallow,
+    size_of,
+    too_many_files,
+)
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
 FORMATS = ("PNG", "JPEG", "BMP")
@@ -29,12 +40,11 @@ SPLITS = {"train", "training", "val", "valid", "validation", "test", "testing"}
 # Bytes of a file once decompressed, and of an image once decoded.
 MOST_BYTES = 50_000_000
 
-Parts = tuple[str, ...]  # of a path below the folder or inside the zip
-
 
 @dataclass(frozen=True)
 class Tree:
-    """What a folder or a zip holds, without what is hidden. `read` raises ValueError for a file of more than MOST_BYTES."""
+    """What a folder or a zip holds, without what is hidden. `read` raises OSError, and ValueError for a file of more than
+    MOST_BYTES or, in a folder, for what is no regular file."""
 
     files: list[Parts]
     folders: list[Parts]
@@ -50,46 +60,56 @@ def read_images(path: Path) -> Examples:
     subject = f"dataset images:{path}"
     if not path.exists():
         raise UserError(f"{subject}: no such file or folder; give a folder or a .zip with a sub-folder for each class")
-    with _folder(path) if path.is_dir() else _archive(path, subject) as tree:
+    with _folder(path, subject) if path.is_dir() else _archive(path, subject) as tree:
         images, labels = _labelled(tree, subject)
         features = _pixels(tree, images, subject)
     return split_examples(f"images:{path}", features, labels)
 
 
 @contextmanager
-def _folder(path: Path) -> Iterator[Tree]:
-    def read(parts: Parts) -> bytes:
-        file = path.joinpath(*parts)
-        _check_bytes(file.stat().st_size)
-        return file.read_bytes()
-
-    files, folders = [], []
-    for folder, below, names in os.walk(path):
-        start = Path(folder).relative_to(path).parts
-        folders += [(*start, name) for name in below]
-        files += [(*start, name) for name in names]
-    yield Tree(_visible(files), _visible(folders), read)
+def _folder(path: Path, subject: str) -> Iterator[Tree]:
+    try:
+        files, folders = below(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{subject}: cannot be read ({one_line(error)}); give another folder") from None
+    yield Tree(_visible(files), _visible(folders), lambda parts: read_regular(path.joinpath(*parts), MOST_BYTES))
 
 
 @contextmanager
 def _archive(path: Path, subject: str) -> Iterator[Tree]:
-    try:
-        archive = zipfile.ZipFile(path)
-    except (OSError, zipfile.BadZipFile) as error:
-        raise UserError(f"{subject}: neither a folder nor a zip that can be read ({one_line(error)})") from None
-    with archive:
-        members = {PurePosixPath(member.filename).parts: member for member in archive.infolist()}
+    with ExitStack() as opened:
+        try:
+            archive = opened.enter_context(zipfile.ZipFile(opened.enter_context(open_regular(path))))
+            tree = _archived(archive, subject)
+        except UserError:
+            raise
+        except Exception as error:  # zipfile raises whatever its parser stumbles over.
+            raise UserError(f"{subject}: neither a folder nor a zip that can be read ({one_line(error)})") from None
+        yield tree
 
-        def read(parts: Parts) -> bytes:
-            _check_bytes(members[parts].file_size)
-            # The size declared may be a lie: without a limit of its own a read would unpack all there is.
-            with archive.open(members[parts]) as member:
-                return member.read(MOST_BYTES)
 
-        files = [parts for parts, member in members.items() if not member.is_dir()]
-        folders = {parts[:length] for parts in members for length in range(1, len(parts))}
-        folders |= {parts for parts, member in members.items() if member.is_dir()}
-        yield Tree(_visible(files), _visible(sorted(folders)), read)
+def _archived(archive: zipfile.ZipFile, subject: str) -> Tree:
+    listed = archive.infolist()
+    if len(listed) > MOST_FILES:
+        raise too_many_files()
+    members: dict[Parts, zipfile.ZipInfo] = {}
+    for member in listed:
+        parts = PurePosixPath(member.filename).parts
+        require_shallow(parts)
+        if parts in members and not member.is_dir():
+            raise UserError(f"{subject}: holds '{'/'.join(parts)}' twice; remove one of them")
+        members[parts] = member
+
+    def read(parts: Parts) -> bytes:
+        _check_bytes(members[parts].file_size)
+        # The size declared may be a lie: without a limit of its own a read would unpack all there is.
+        with archive.open(members[parts]) as content:
+            return content.read(MOST_BYTES)
+
+    files = [parts for parts, member in members.items() if not member.is_dir()]
+    folders = {parts[:length] for parts in members for length in range(1, len(parts))}
+    folders |= {parts for parts, member in members.items() if member.is_dir()}
+    return Tree(_visible(files), _visible(sorted(folders)), read)
 
 
 def _visible(paths: list[Parts]) -> list[Parts]:
@@ -105,7 +125,7 @@ def _labelled(tree: Tree, subject: str) -> tuple[list[Parts], NDArray[np.int64]]
     for parts in images:
         if len(parts) != start + 2:
             raise UserError(f"{subject}: '{'/'.join(parts)}' does not lie as class/image; give each class one folder of images")
-    classes = sorted({parts[start] for parts in images})
+    classes = {name: label for label, name in enumerate(sorted({parts[start] for parts in images}))}
     above = {parts[:start] for parts in images}
     for folder in tree.folders:
         if len(folder) == start + 1 and folder[:start] in above and folder[start] not in classes:
@@ -114,9 +134,9 @@ def _labelled(tree: Tree, subject: str) -> tuple[list[Parts], NDArray[np.int64]]
             )
     if len(classes) == 1:
         raise UserError(
-            f"{subject}: one class only, '{classes[0]}'; give a sub-folder of images for each of two or more classes"
+            f"{subject}: one class only, '{next(iter(classes))}'; give a sub-folder of images for each of two or more classes"
         )
-    return images, np.array([classes.index(parts[start]) for parts in images], dtype=np.int64)
+    return images, np.array([classes[parts[start]] for parts in images], dtype=np.int64)
 
 
 def _start(images: list[Parts]) -> int:
@@ -130,6 +150,9 @@ def _start(images: list[Parts]) -> int:
 def _pixels(tree: Tree, images: list[Parts], subject: str) -> NDArray[np.uint8]:
     """[N, C, H, W]"""
     first = _decoded(tree, images[0], subject)
+    if len(images) * first.size > LARGEST_DATASET:
+        finding = f"{len(images)} images of {first.shape[2]} x {first.shape[1]} pixels take {size_of(len(images) * first.size)}"
+        raise UserError(f"{subject}: {finding}, more than {size_of(LARGEST_DATASET)}; give fewer or smaller ones")
     features = np.empty((len(images), *first.shape), dtype=np.uint8)
     for index, parts in enumerate(images):
         image = first if index == 0 else _decoded(tree, parts, subject)
@@ -144,7 +167,12 @@ def _pixels(tree: Tree, images: list[Parts], subject: str) -> NDArray[np.uint8]:
 def _decoded(tree: Tree, parts: Parts, subject: str) -> NDArray[np.uint8]:
     """[3, H, W]"""
     try:
-        with Image.open(io.BytesIO(tree.read(parts)), formats=FORMATS) as image:
+        content = tree.read(parts)
+        # Pillow warns of a bomb before it refuses one twice as large; either is refused here, in the same line.
+        with (
+            warnings.catch_warnings(action="error", category=Image.DecompressionBombWarning),
+            Image.open(io.BytesIO(content), formats=FORMATS) as image,
+        ):
             _check_bytes(3 * image.width * image.height)
             if image.mode.startswith(("I", "F")):  # Pillow would cut their values off at 255.
                 raise ValueError("more than 8 bits a channel")
@@ -156,10 +184,19 @@ def _decoded(tree: Tree, parts: Parts, subject: str) -> NDArray[np.uint8]:
     raise UserError(f"{subject}: '{'/'.join(parts)}' cannot be used ({found}); replace, convert or remove it")
 
 
+def _rgb(content: bytes) -> NDArray[np.uint8]:
+    """[3, H, W]"""
+    with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+        _check_bytes(3 * image.width * image.height)
+        if image.mode.startswith(("I", "F")):  # Pillow would cut their values off at 255.
+            raise ValueError("more than 8 bits a channel")
+        return np.asarray(image.convert("RGB")).transpose(2, 0, 1)
+
+
 def _sized(parts: Parts, image: NDArray[np.uint8]) -> str:
     return f"'{'/'.join(parts)}' is {image.shape[2]} x {image.shape[1]}"
 
 
-def _check_bytes(size: int) -> None:
-    if size > MOST_BYTES:
-        raise ValueError(f"{size / 1e6:.0f} MB unpacked, more than {MOST_BYTES / 1e6:.0f}")
+def _check_bytes(count: int) -> None:
+    if count > MOST_BYTES:
+        raise ValueError(f"{size_of(count)} unpacked, more than {size_of(MOST_BYTES)}")

@@ -4,11 +4,13 @@ Tokens are bytes, numbered by their order among the bytes that occur. Of every t
 for validation and one for test, so that all three splits have the same mixture of topics.
 """
 
+import codecs
 import gzip
 import hashlib
+import zlib
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 import torch
@@ -16,8 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
-from harness.errors import UserError
+from harness.errors import UserError, one_line
 from harness.randomness import numpy_generator
+from harness.reading import CHUNK, LARGEST_DATASET, TooMuchError, below, open_regular, read_bounded, read_regular, size_of
 
 BLOCK_BYTES = 4096
 VALIDATION_BLOCK, TEST_BLOCK, BLOCK_PERIOD = 4, 9, 10
@@ -64,10 +67,11 @@ def tokenize(name: str, text: bytes) -> Text:
             f"dataset '{name}': {len(text)} bytes, fewer than the {BLOCK_PERIOD * BLOCK_BYTES} that splitting needs;"
             " give a longer text"
         )
-    raw = np.frombuffer(text, dtype=np.uint8)
-    symbols, tokens = np.unique(raw, return_inverse=True)
-    tokens = tokens.astype(np.uint8)
-    position = np.arange(len(tokens)) // BLOCK_BYTES % BLOCK_PERIOD
+    symbols = _symbols(text)
+    # A byte a token at every step, where numpy's own functions would take eight.
+    tokens = np.frombuffer(text.translate(_numbering(symbols)), dtype=np.uint8)
+    blocks = np.arange(-(-len(tokens) // BLOCK_BYTES)) % BLOCK_PERIOD
+    position = np.repeat(blocks.astype(np.uint8), BLOCK_BYTES)[: len(tokens)]
     held_out = (position == VALIDATION_BLOCK) | (position == TEST_BLOCK)
     return Text(
         name=name,
@@ -87,20 +91,78 @@ def python_documentation() -> bytes:
 
 
 def read_text(path: Path) -> bytes:
+    """The text of a file, or of all .txt and .gz files below a folder in the order of their paths.
+
+    Raises UserError for what is not there, is no regular file, holds no UTF-8 or, with all files together, more than
+    LARGEST_DATASET bytes.
+    """
+    subject = f"dataset text:{path}"
     if not path.exists():
-        raise UserError(f"dataset text:{path}: no such file or folder; give the path of a .txt or .gz file or a folder of them")
-    files = sorted(p for p in path.rglob("*") if p.suffix in (".txt", ".gz")) if path.is_dir() else [path]
-    if not files:
-        raise UserError(f"dataset text:{path}: the folder holds no .txt or .gz file")
-    return b"\n".join(_read_file(file) for file in files)
-
-
-def _read_file(path: Path) -> bytes:
+        raise UserError(f"{subject}: no such file or folder; give the path of a .txt or .gz file or a folder of them")
     try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"dataset text:{path}: not UTF-8 at byte {error.start}; convert it first") from None
-    except (OSError, EOFError, gzip.BadGzipFile) as error:
-        raise UserError(f"dataset text:{path}: cannot be read ({error})") from None
+        files = _files(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{subject}: cannot be read ({one_line(error)}); give another folder") from None
+    if not files:
+        raise UserError(f"{subject}: the folder holds no .txt or .gz file")
+    texts, left = [], LARGEST_DATASET
+    for file in files:
+        texts.append(_read_file(file, left))
+        left = max(0, left - len(texts[-1]))
+    return b"\n".join(texts)
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    return [path.joinpath(*parts) for parts in sorted(below(path)[0]) if PurePath(parts[-1]).suffix in (".txt", ".gz")]
+
+
+def _read_file(path: Path, most: int) -> bytes:
+    subject = f"dataset text:{path}"
+    try:
+        content = _unzipped(path, most) if path.suffix == ".gz" else read_regular(path, most)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{subject}: cannot be read ({one_line(error)}); give another file") from None
+    except TooMuchError:
+        raise UserError(
+            f"{subject}: with it the text has more than {size_of(LARGEST_DATASET)}, the most that is read; give a part of it"
+        ) from None
+    except ValueError as error:
+        raise UserError(f"{subject}: {one_line(error)}") from None
+    if (byte := _first_not_utf8(content)) is not None:
+        raise UserError(f"{subject}: not UTF-8 at byte {byte}; convert it first")
     return content
+
+
+def _unzipped(path: Path, most: int) -> bytes:
+    with open_regular(path) as file, gzip.GzipFile(fileobj=file) as unzipped:
+        return read_bounded(unzipped, most)
+
+
+def _first_not_utf8(content: bytes) -> int | None:
+    """Decoded piece by piece: at once a text could become four times as large."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(content), CHUNK):
+        kept = len(decoder.getstate()[0])
+        try:
+            decoder.decode(content[start : start + CHUNK], final=start + CHUNK >= len(content))
+        except UnicodeDecodeError as error:
+            return start - kept + error.start
+    return None
+
+
+def _symbols(text: bytes) -> list[int]:
+    """The bytes that occur, in order."""
+    occurs = np.zeros(256, dtype=bool)
+    for start in range(0, len(text), CHUNK):
+        occurs |= np.bincount(np.frombuffer(text, np.uint8, min(CHUNK, len(text) - start), start), minlength=256) > 0
+    return np.flatnonzero(occurs).tolist()
+
+
+def _numbering(symbols: list[int]) -> bytes:
+    """A table for bytes.translate: each symbol becomes its number."""
+    table = bytearray(256)
+    for number, symbol in enumerate(symbols):
+        table[symbol] = number
+    return bytes(table)

@@ -4,9 +4,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from harness.spec.characters import refused_character
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,13 @@ class Spec(BaseModel):
     """Frozen, and closed: a misspelled field is an error, never a silent default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _texts_can_be_shown(self) -> Self:
+        for name, value in self.__dict__.items():
+            if (character := refused_character(value)) is not None:
+                raise ValueError(f"{name} holds {character}, which cannot be shown as it is; take it out")
+        return self
 
 
 def decides(spec: type[Spec], field: str) -> bool:

@@ -23,6 +23,8 @@ BY_A_RUN = Undeclared("a run sets it, by a rule that is recorded for itself")
 PAGES = ("index", "calibration")
 # Fewer paired seeds give a t quantile above 2.8 and no rule a chance; science asks for five.
 MINIMUM_JUDGED_SEEDS = 5
+# Of all scales together, and ten times the most of ours: each takes five kilobytes of a plan.
+MOST_TRIALS = 200_000
 # An optimum inside a grid needs a point on either side of it.
 MINIMUM_GRID = 3
 
@@ -269,6 +271,24 @@ class Study(Spec):
             training=training,
             measurement=_overlay(self.measurement, chosen.measurement, overrides),
         )
+
+    @model_validator(mode="after")
+    def _can_be_planned(self) -> Self:
+        """First of all rules, for the others look at every corner of the study."""
+        trials = len(self.scales) * len(self.arms)
+        if trials <= MOST_TRIALS:
+            trials = sum(self._trials_of_grid(scale, arm) for scale in self.scales for arm in self.arms_at(scale))
+        if trials > MOST_TRIALS:
+            raise ValueError(
+                f"{trials} trials at all scales together: must be at most {MOST_TRIALS}; take fewer seeds, arms or"
+                " values of factors"
+            )
+        return self
+
+    def _trials_of_grid(self, scale: str, arm: str) -> int:
+        chosen = self.scale(scale)
+        factors = {**self.factors, **chosen.factors, **self.arms[arm].factors, **chosen.arm_factors.get(arm, {})}
+        return self.seeds_at(scale) * math.prod(map(len, factors.values()))
 
     @model_validator(mode="after")
     def _name_is_free(self) -> Self:

@@ -31,8 +31,13 @@ ODD_NAMES = (
     "1x",
     "-",
 )
+# What cannot be encoded, steers a terminal or turns the direction of writing.
+ODD_CHARACTERS = ("\ud800", "\udcff", "\x00", "\x1b[31m", "\x07", "\r", "\x9b2J", "\u202e", "\u2066", "\u2028")
 DEEP = 3000
 ITSELF = "an observation of itself"
+# Values that PyYAML's constructors stumble over, each in another way.
+ODD_TAGS = ("!!bool x", "!!timestamp x", "!!int ''", "!!float x", "!!binary é", "!!omap 3", "!!set 3", "!!merge x", "=")
+ODD_TAGS += ("2001-12-14t21:59:43+99:99", "2001-13-13", ":".join(["1"] * 190) + ".5", ":".join(["1"] * 500))
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,19 @@ def _unknown_name(study: dict[str, Any], draw: random.Random) -> tuple[str, dict
     return ITSELF if how == 1 else f"unknown name {how}", study
 
 
+def _odd_text(study: dict[str, Any], draw: random.Random) -> tuple[str, dict[str, Any]]:
+    """A character that may stand in no text."""
+    path: tuple[Any, ...] = draw.choice(
+        [("title",), ("question",), ("workload", "dataset"), ("arms", "none", "label"), ("scales", "smoke", "description")]
+        + [("judgements", 0, name) for name in ("claim", "note")]
+        + [("judgements", 0, "criteria", 0, name) for name in ("name", "unit")]
+        + [("departures",)]
+    )
+    odd = f"a{draw.choice(ODD_CHARACTERS)}b"
+    _put(study, path, [odd] if path == ("departures",) else odd)
+    return f"{'.'.join(map(str, path))} = {odd!a}", study
+
+
 def _too_deep(study: dict[str, Any], draw: random.Random) -> tuple[str, dict[str, Any]]:
     """Nested deeper than any declaration, but not so deep that it could not be written down."""
     nested: Any = 1
@@ -139,6 +157,7 @@ def _absurd_size(study: dict[str, Any], draw: random.Random) -> tuple[str, dict[
     path, value = draw.choice(
         [
             (("seeds",), 10**9),
+            (("factors", "peak_lr"), [1e-6 * index for index in range(1, 50_000)]),
             (("training", "steps"), 10**15),
             (("training", "batch_size"), 10**15),
             (("workload", "width"), 10**12),
@@ -166,6 +185,7 @@ CHANGES: tuple[Change, ...] = (
     _missing_field,
     _odd_name,
     _unknown_name,
+    _odd_text,
     _too_deep,
     _absurd_size,
 )
@@ -186,12 +206,26 @@ def _broken_file(study: dict[str, Any], kind: str, draw: random.Random) -> Case:
         ("deep brackets", b"[" * DEEP + b"]" * DEEP),
         ("deep objects", b'{"a":' * DEEP + b"1" + b"}" * DEEP),
         ("not a number", text.encode().replace(b"10", b"NaN", 1)),
+        ("a number of many digits", b'{"version": ' + b"9" * 5000 + b"}"),
+        ("more than any float", b'{"version": 1e999}'),
+        ("many values", b"[" + b"1," * 100_000 + b"1]"),
     ]
+    if kind == "json":
+        broken += [
+            ("a key twice", text.encode().replace(b"{", b'{"version": 1, "version": 2, ', 1)),
+            ("a key twice inside", text.encode().replace(b'"workload": {', b'"workload": {"width": 8, ', 1)),
+        ]
     if kind == "yaml":
         broken += [
             ("a Python object", b"!!python/object/apply:os.system ['true']\n"),
             ("a tag", b"name: !unknown x\n"),
             ("aliases", b"a: &a [x, x, x]\nb: &b [*a, *a, *a]\nname: *b\n"),
+            ("aliases without end", bomb("a: &a [x, x, x, x, x, x, x, x, x]", "[{}]")),
+            ("merges without end", bomb("a: &a {x1: 1, x2: 2, x3: 3}", "{{<<: [{}]}}")),
+            ("a key twice", text.encode() + b"version: 1\n"),
+            ("a key twice, spelled in two ways", b'name: a\n"name": b\n'),
+            ("keys that are no text", b"1: x\ntrue: y\nnull: z\n2001-01-01: z\n"),
+            ("a tag that does not fit", f"version: {draw.choice(ODD_TAGS)}\n".encode()),
             ("an alias of itself", b"&a [*a]\n"),
             ("a mapping of itself", b"arms: &a\n  x: *a\n"),
             ("tabs", b"name:\t\t- x\n\ty: 1"),
@@ -201,6 +235,14 @@ def _broken_file(study: dict[str, Any], kind: str, draw: random.Random) -> Case:
         ]
     what, content = draw.choice(broken)
     return Case(what, content, f".{kind}")
+
+
+def bomb(start: str, of: str) -> bytes:
+    """YAML of a few hundred bytes that stands for some 10^10 values: nine levels of nine aliases each."""
+    lines = [start]
+    for below, name in zip("abcdefghi", "bcdefghij", strict=True):
+        lines.append(f"{name}: &{name} " + of.format(", ".join([f"*{below}"] * 9)))
+    return "\n".join(lines).encode()
 
 
 def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:

@@ -1,4 +1,6 @@
 import gzip
+import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +78,83 @@ def test_a_text_that_cannot_be_used(tmp_path: Path, file: str, content: bytes, f
 def test_an_empty_folder(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"holds no \.txt or \.gz file"):
         data.load(f"text:{tmp_path}")
+
+
+def no_regular_file(path: Path, kind: str) -> Path:
+    """A file that would keep its reader waiting, or feed it without end."""
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+@pytest.mark.parametrize("name", ["a.txt", "a.gz", "folder/a.txt"])
+def test_a_text_that_is_no_regular_file(name: str, kind: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    path = no_regular_file(tmp_path / name, kind)
+    given = path.parent if path.parent != tmp_path else path
+    with pytest.raises(UserError, match=f"text:{path}: is a {kind} and no regular file; copy what it holds into one"):
+        data.load(f"text:{given}")
+
+
+def test_a_text_that_unpacks_to_more_than_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 MB out of 200 kB, of which no more than the bound and a chunk are ever held."""
+    bomb = tmp_path / "bomb.gz"
+    with gzip.open(bomb, "wb", compresslevel=1) as file:
+        for _ in range(200):
+            file.write(bytes(1_000_000))
+    monkeypatch.setattr("harness.data.text.LARGEST_DATASET", 5_000_000)
+    tracemalloc.start()
+    with pytest.raises(UserError, match=r"bomb\.gz: with it the text has more than 5 MB, the most that is read; give a part"):
+        data.load(f"text:{bomb}")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20_000_000
+
+
+def test_all_files_of_a_text_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_bytes(bytes(range(97, 107)) * 6000)
+    assert len(data.load(f"text:{tmp_path}").splits["train"]) > 80_000
+    data.load.cache_clear()
+    monkeypatch.setattr("harness.data.text.LARGEST_DATASET", 100_000)
+    with pytest.raises(UserError, match=r"b\.txt: with it the text has more than 100 kB"):
+        data.load(f"text:{tmp_path}")
+
+
+def test_a_sparse_file_is_refused_by_its_size(tmp_path: Path) -> None:
+    with (tmp_path / "a.txt").open("wb") as file:
+        file.truncate(10**12)
+    with pytest.raises(UserError, match="more than 2 GB"):
+        data.load(f"text:{tmp_path / 'a.txt'}")
+
+
+def test_a_text_takes_five_times_its_size() -> None:
+    """With the text itself, as harness/reading.py says beside the bound."""
+    text = np.random.default_rng(0).integers(0, 200, 5_000_000, dtype=np.uint8).tobytes()
+    tracemalloc.start()
+    data.tokenize("x", text)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak / len(text) < 4.2
+
+
+@pytest.mark.parametrize("place", [10, (1 << 20) - 1, (1 << 20) + 5, 2 * (1 << 20) - 1])
+def test_the_first_byte_that_is_not_utf8_is_named(place: int, tmp_path: Path) -> None:
+    """Wherever it lies among the chunks that are looked at; characters of several bytes may lie across their ends."""
+    content = bytearray("é€".encode() * 430_000)
+    whole = len(content[:place].decode(errors="ignore").encode())
+    content[whole : whole + 1] = b"\xff"
+    (tmp_path / "a.txt").write_bytes(content)
+    with pytest.raises(UserError, match=f"not UTF-8 at byte {whole}; convert it first"):
+        data.load(f"text:{tmp_path / 'a.txt'}")
+
+
+def test_a_name_that_cannot_be_shown() -> None:
+    with pytest.raises(UserError, match=r"holds U\+001B, which cannot be shown as it is; rename the file or folder"):
+        data.load("text:/tmp/\x1b[31m.txt")
 
 
 def test_a_context_longer_than_a_split() -> None:

@@ -1,6 +1,9 @@
-"""Five thousand malformed studies: each is refused in one line that names field or rule, and nothing is written."""
+"""Malformed and hostile studies: each is refused in one line that names field or rule, and nothing is written."""
 
 import json
+import os
+import random
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -8,16 +11,16 @@ import pytest
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
-from harness import catalog
-from harness.catalog import load_study
+from harness import study_file
+from harness.catalog import judgeable, load_study
 from harness.cli import app
 from harness.errors import UserError, invalid
 from harness.spec import Study
-from tests.harness.malformed import cases
+from tests.harness.malformed import ODD_CHARACTERS, bomb, cases
 
-COUNT, SEED = 5000, 11
-# Of the files, every so many go through the command itself.
-COMMANDS = 10
+SEED = 11
+# Made, and of these so many go through the command itself.
+SHORT, LONG = (1000, 40), (5000, 250)
 
 
 def refusal(content: Any, suffix: str, folder: Path) -> str | None:
@@ -36,11 +39,12 @@ def refusal(content: Any, suffix: str, folder: Path) -> str | None:
     return None
 
 
-def test_malformed_studies_are_refused_in_one_line(study: Study, tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [SHORT[0], pytest.param(LONG[0], marks=pytest.mark.slow)])
+def test_malformed_studies_are_refused_in_one_line(count: int, study: Study, tmp_path: Path) -> None:
     plain = json.loads(study.canonical_json())
     Study.model_validate(plain)
     taken, refused = [], 0
-    for case in cases(plain, COUNT, SEED):
+    for case in cases(plain, count, SEED):
         message = refusal(case.content, case.suffix, tmp_path)
         if message is None:
             taken.append(case.what)
@@ -51,28 +55,159 @@ def test_malformed_studies_are_refused_in_one_line(study: Study, tmp_path: Path)
         assert "Traceback" not in message
         assert all(character.isprintable() for character in message), (case.what, message)
     assert not taken, f"{len(taken)} were taken, among them {taken[:5]}"
-    assert refused == COUNT
+    assert refused == count
     assert [path.name for path in tmp_path.iterdir() if path.suffix not in (".json", ".yaml")] == []
 
 
-def test_the_command_refuses_them_with_2(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, calls = json.loads(study.canonical_json()), CliRunner()
+@pytest.mark.parametrize(("made", "called"), [SHORT, pytest.param(*LONG, marks=pytest.mark.slow)])
+def test_the_command_refuses_them_with_2(
+    made: int, called: int, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = json.loads(study.canonical_json())
     monkeypatch.chdir(tmp_path)
-    files = [case for case in cases(plain, COUNT, SEED + 1) if case.suffix]
-    chosen = files[::COMMANDS]
+    files = [case for case in cases(plain, made, SEED + 1) if case.suffix]
+    chosen = random.Random(SEED).sample(files, called)
     assert {case.suffix for case in chosen} == {".json", ".yaml"}
-    for case in chosen:
+    for index, case in enumerate(chosen):
         path = tmp_path / f"study{case.suffix}"
         path.write_bytes(case.content)
-        for command in ("plan", "run"):
-            found = calls.invoke(app, [command, str(path), "--store", str(tmp_path / "store")])
-            assert found.exit_code == 2, (case.what, found.output)
-            assert len(found.stderr.strip().splitlines()) == 1, (case.what, found.stderr)
-            assert not (tmp_path / "store").exists(), case.what
+        refused_by_command(("plan", "run")[index % 2], str(path), store=tmp_path / "store")
+
+
+def refused_by_command(*arguments: str, store: Path) -> str:
+    """The one line of a command that ends with 2 and leaves no store."""
+    called = CliRunner().invoke(app, [*arguments, "--store", str(store)])
+    assert called.exit_code == 2, (arguments, called.output, called.exception)
+    assert len(called.stderr.strip().splitlines()) == 1, (arguments, called.stderr)
+    assert called.stderr.strip().isprintable(), called.stderr
+    assert not store.exists(), arguments
+    return called.stderr.strip()
+
+
+@pytest.mark.parametrize("suffix", [".json", ".yaml"])
+@pytest.mark.parametrize("kind", ["zero", "pipe", "folder", "socket", "circle"])
+def test_what_is_no_regular_file_is_not_opened(suffix: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device whose size is 0 and whose content has no end, a pipe that nobody writes to."""
+    monkeypatch.chdir(tmp_path)  # a socket's path must be short
+    path = tmp_path / f"study{suffix}"
+    words = "and no regular file; copy what it holds into one"
+    if kind == "zero":
+        path.symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+    else:
+        path.symlink_to(path)
+        words = "cannot be read (Too many levels of symbolic links); give another file"
+    assert words in refused_by_command("plan", str(path), store=tmp_path / "store")
 
 
 def test_a_file_too_large_to_be_a_study(tmp_path: Path) -> None:
     path = tmp_path / "large.json"
-    path.write_bytes(b" " * (catalog.LARGEST_STUDY_BYTES + 1))
-    with pytest.raises(UserError, match="larger than"):
+    with path.open("wb") as file:
+        file.truncate(study_file.LARGEST_STUDY + 1)
+    with pytest.raises(UserError, match="larger than 8 MB"):
         load_study(str(path))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content", "finding"),
+    [
+        (".yaml", bomb("a: &a [x, x, x, x, x, x, x, x, x]", "[{}]"), "more than 100000 values, which no study has; shorten it"),
+        (".yaml", bomb("a: &a {x1: 1, x2: 2, x3: 3}", "{{<<: [{}]}}"), "more than 100000 values"),
+        (".json", b"[" + b"1," * 100_000 + b"1]", "more than 100000 values"),
+        (".yaml", b"&a [*a]\n", "an alias stands for a value that holds it"),
+        (".yaml", b"version: " + b"1:" * 1_000 + b"1\n", "a number of 2001 characters"),
+        (".yaml", b"name: a\nname: b\n", "key 'name' stands twice; keep one of them"),
+        (".yaml", b"name: a\n'name': b\n", "key 'name' stands twice; keep one of them"),
+        (".json", b'{"name": "a", "name": "b"}', "key 'name' stands twice in one object; keep one of them"),
+        (".json", b'{"arms": {"a": {}, "a": {}}}', "key 'a' stands twice in one object"),
+        (".yaml", b"version: !!bool x\n", "a value is none of what its tag says); mend it"),
+        (".json", b'{"version": ' + b"9" * 5000 + b"}", "integer string conversion"),
+    ],
+)
+def test_files_that_grow_or_say_two_things(suffix: str, content: bytes, finding: str, tmp_path: Path) -> None:
+    path = tmp_path / f"study{suffix}"
+    path.write_bytes(content)
+    assert finding in refused_by_command("plan", str(path), store=tmp_path / "store")
+
+
+def test_values_are_counted_while_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study_file, "MOST_VALUES", 10)
+    for text, taken in (
+        ("- 1\n" * 9, True),
+        ("- 1\n" * 10, False),
+        ("- &a [1, 2]\n- *a\n- *a", True),
+        ("- &a [1]\n" + "- *a\n" * 4, False),
+    ):
+        path = tmp_path / "study.yaml"
+        path.write_text(text)
+        if taken:
+            study_file.read_study_file(path)
+        else:
+            with pytest.raises(UserError, match="more than 10 values"):
+                study_file.read_study_file(path)
+
+
+def test_yaml_that_is_meant_so_is_read(tmp_path: Path) -> None:
+    """Merged keys may be given anew, aliases may repeat, and a byte order mark is passed over."""
+    path = tmp_path / "study.yaml"
+    path.write_bytes(b"\xef\xbb\xbfa: &a {x: 1, y: 1}\nb: {<<: *a, x: 2}\nc: {<<: [*a, {z: 3}], x: 3}\nd: [*a, *a]\n")
+    a = {"x": 1, "y": 1}
+    assert study_file.read_study_file(path) == {"a": a, "b": {"x": 2, "y": 1}, "c": {"x": 3, "y": 1, "z": 3}, "d": [a, a]}
+
+
+@pytest.mark.parametrize("name", ["warmup", "warmup_varied_0123abcd", "warmup_own_0123abcd"])
+def test_the_name_of_a_study_that_is_there(name: str, study: Study, tmp_path: Path) -> None:
+    """Its page and its declaration would be written over."""
+    path = tmp_path / "study.json"
+    path.write_text(study.model_copy(update={"name": name}).canonical_json())
+    for command in ("plan", "run"):
+        message = refused_by_command(command, str(path), store=tmp_path / "store")
+        assert message.endswith("whose page and declaration it would overwrite; choose another name")
+
+
+def test_a_study_that_is_there_and_changed() -> None:
+    """In Python, without a file."""
+    assert judgeable(load_study("warmup")).name == "warmup"
+    with pytest.raises(UserError, match="study 'warmup': name = warmup: is a built-in study's"):
+        judgeable(load_study("warmup").model_copy(update={"title": "Mine"}))
+
+
+@pytest.mark.parametrize("odd", ODD_CHARACTERS)
+def test_texts_that_cannot_be_shown(odd: str, study: Study, tmp_path: Path) -> None:
+    path = tmp_path / "study.json"
+    content = json.loads(study.canonical_json())
+    path.write_text(json.dumps(content | {"question": f"Does it{odd}?"}))
+    message = refused_by_command("plan", str(path), store=tmp_path / "store")
+    assert f"question holds U+{ord(odd[0]):04X}, which cannot be shown as it is; take it out" in message
+
+
+def test_texts_of_any_language_stand(study: Study) -> None:
+    question = "Hilft das? Ça marche ? 効きますか。 می‌خواهم 👩‍🔬 [/b] <b>\n\tα ≥ 2"
+    assert Study.model_validate(json.loads(study.canonical_json()) | {"question": question}).question == question
+
+
+def test_a_study_too_large_to_be_planned(study: Study) -> None:
+    content = json.loads(study.canonical_json()) | {"judgements": []}
+    many_scales = {f"s{index}": content["scales"]["smoke"] | {"seeds": 101} for index in range(200)}
+    for changes in ({"seeds": 10_000, "factors": {"peak_lr": [1e-5 * n for n in range(1, 12)]}}, {"scales": many_scales}):
+        with pytest.raises(ValidationError, match="trials at all scales together: must be at most 200000; take fewer seeds"):
+            Study.model_validate(content | changes)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("plan", "\udcff.json"),
+        ("plan", "warmup", "--scale", "\udcff"),
+        ("plan", "warmup", "--data", "python-docs=text:/\udcff"),
+        ("run", "warmup", "--only", "\udcff"),
+    ],
+)
+def test_arguments_that_are_not_utf8(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    assert "is not UTF-8; rename it" in refused_by_command(*arguments, store=tmp_path / "store")
