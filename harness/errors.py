@@ -21,6 +21,11 @@ class UnwritableError(UserError):
     """The store takes nothing: it is full, read-only or gone."""
 
 
+class UnreadError(Exception):
+    """A pipe has lost its reader: where it is what a command prints into, the command ends without a word. (Click would turn
+    a BrokenPipeError into exit code 1.)"""
+
+
 class TooLargeError(Exception):
     """Memory does not hold so many lanes."""
 
