@@ -11,7 +11,7 @@ from harness.cli import completion
 from harness.cli.base import FAILED, AsJson, StoreUri, TrackingUri, command
 from harness.errors import unknown
 from harness.options import Options
-from harness.output import out, print_json, print_rows
+from harness.output import out, print_checks, print_json
 
 
 @command(
@@ -84,7 +84,7 @@ def doctor(store: StoreUri = "results", tracking: TrackingUri = None, as_json: A
     from harness.doctor import examine
 
     checks = list(examine(Options(store, tracking)))
-    print_rows(
+    print_checks(
         [{"check": c.name, "ok": "yes" if c.ok else "NO", "found": c.found, "mend": "" if c.ok else c.mend} for c in checks],
         as_json,
     )

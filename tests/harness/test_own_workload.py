@@ -17,7 +17,7 @@ from harness.cli import app
 from harness.errors import UserError
 from harness.ledger import Ledger
 from harness.options import Options
-from harness.own import finding
+from harness.own.address import address_of
 from harness.own.finding import find, find_again
 from harness.own.study import own_study
 from harness.plan import make_plan
@@ -240,7 +240,7 @@ def test_a_file_of_the_users_never_stands_in_for_a_library(write: Callable[..., 
 
 
 def test_its_name_leads_back_to_it() -> None:
-    assert finding.address_of("own:a.b:c@0123456789abcdef") == "a.b:c"
+    assert address_of("own:a.b:c@0123456789abcdef") == "a.b:c"
 
 
 def test_the_workload_is_checked_when_it_is_made() -> None:
