@@ -72,7 +72,7 @@ def _parts(configuration: Configuration) -> dict[str, str]:
         "model": _model(workload),
         "data": _data(workload),
         "optimizer": _optimizer(training),
-        "warmup": _warmup(training),
+        "linear warmup": _warmup(training),
         "schedule": SCHEDULES[training.schedule](training),
         "training": _seen(workload, training),
         "number format": _precision(training),
@@ -110,7 +110,7 @@ def _optimizer(training: Training) -> str:
 
 
 def _warmup(training: Training) -> str:
-    return f"linear over {_percent(training.warmup_fraction)} of the steps" if training.warmup_fraction else "none"
+    return f"over the first {_percent(training.warmup_fraction)} of the steps" if training.warmup_fraction else "none"
 
 
 SCHEDULES: Mapping[str, Callable[[Training], str]] = {
