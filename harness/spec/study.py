@@ -80,7 +80,9 @@ class Criterion(Spec):
     observe: Observable
     supported: Rule
     refuted: Rule
-    unit: str = ""
+    unit: str = Field(
+        default="", description="how numbers are written: 'relative' in percent, 'x' as a factor, else this behind them"
+    )
     scales: tuple[str, ...] | None = Field(default=None, description="judged at these scales only; none: at all")
 
     @model_validator(mode="after")
