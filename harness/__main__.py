@@ -6,13 +6,16 @@ Ctrl-C exits with 130; SIGTERM, which schedulers and preempted machines send, ta
 import atexit
 import logging
 import os
+import select
 import signal
 import sys
 import threading
 from types import FrameType
 from typing import NoReturn
 
-INTERRUPTED, TERMINATED = 130, 143
+BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
+# As a program that SIGPIPE ends; Python ignores the signal.
+UNREAD = 128 + signal.SIGPIPE
 # After so long an interrupt that met an import is tried again.
 IMPORT_SECONDS = 0.1
 
@@ -28,16 +31,19 @@ def main() -> None:
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     from harness.cli import app
+    from harness.errors import UnreadError
 
     signal.signal(signal.SIGINT, _interrupt)
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         _leave()
+    except (BrokenPipeError, UnreadError) as error:
+        code = _unread() or _failed(error)
     except Exception as error:
         code = _shown(error)
-    sys.stdout.flush()
     # All is done: what is left of this process cannot be interrupted any more.
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.SIG_IGN)
@@ -92,9 +98,29 @@ def _shown(error: Exception) -> int:
     return int(getattr(error, "exit_code", 2))
 
 
+def _unread() -> int | None:
+    """The exit code where whoever read what is printed has left, as `head` does: nobody is told. None: it was another pipe."""
+    left = [stream for stream in (sys.stdout, sys.stderr) if stream is not None and _has_no_reader(stream.fileno())]
+    for stream in left:  # what is still to be written goes nowhere, and is no second error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return UNREAD if left else None
+
+
+def _has_no_reader(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
+
+
+def _failed(error: Exception) -> int:
+    print(f"error: {error}", file=sys.stderr)
+    return BAD_INPUT
+
+
 def _leave() -> NoReturn:
-    sys.stdout.flush()
-    print("interrupted", file=sys.stderr, flush=True)
+    if _unread() is None:
+        sys.stdout.flush()
+        print("interrupted", file=sys.stderr, flush=True)
     os._exit(_code())
 
 

@@ -18,9 +18,10 @@ from harness.errors import UserError, unknown
 from harness.judge import Verdict
 from harness.options import Options
 from harness.records import RecordSet
-from harness.references import PUBLISHED, STORED, find_sets, named_study
+from harness.references import PUBLISHED, STORED, find_sets
 from harness.spec import Measurement, Study, Training, Workload
 from harness.store import Store
+from harness.stored_studies import every_study, named_study
 from harness.variation import Changes, Values
 
 SOURCE = table.Column("source", None, "", "where the trial was read: this store, or published")
@@ -61,8 +62,8 @@ class Verdicts(list[Verdict]):
 
 
 def load_study(name: str, store: str | None = None) -> Study:
-    """A study by its name, from a .json or .yaml file, or a variation that the store declares. Raises UserError."""
-    return named_study(Store(store or _default_store()), name)
+    """A study by its name, from a .json or .yaml file, or one that the store declares. Raises UserError."""
+    return named_study(_store(store), name)
 
 
 def trials(
@@ -137,9 +138,9 @@ def verdicts(
 ) -> Verdicts:
     """What becomes of the claims: judged anew from the store's trials, or where it has none from the published ones.
 
-    study: one; default: all. The rest as in `trials`. Raises UserError.
+    study: one; default: all of the catalogue and of the store. The rest as in `trials`. Raises UserError.
     """
-    chosen = [_study(study, store)] if study is not None else [catalog.load_study(name) for name in catalog.study_names()]
+    chosen = every_study(_store(store), scale) if study is None else [_study(study, store)]
     sets = [records for each in chosen for records in _sets(each, scale, store, device, source)]
     return Verdicts(verdict for records in sets for verdict in records.verdicts())
 
@@ -193,6 +194,10 @@ def run(
     return verdicts(chosen, scale, where, source=STORED)
 
 
+def _store(given: str | None) -> Store:
+    return Store(given or _default_store())
+
+
 def _default_store() -> str:
     return os.environ.get("FOLKLORE_STORE", "results")
 
@@ -209,7 +214,7 @@ def _study(study: str | Study, store: str | None) -> Study:
 def _sets(study: Study, scale: str | None, store: str | None, device: str | None, source: str | None) -> list[RecordSet]:
     if source not in (None, STORED, PUBLISHED):
         raise unknown("source", str(source), (STORED, PUBLISHED))
-    return find_sets(Store(store or _default_store()), study, scale, device, source)
+    return find_sets(_store(store), study, scale, device, source)
 
 
 def _plain(found: pd.DataFrame) -> list[str]:

@@ -51,9 +51,14 @@ def study_names() -> list[str]:
     return sorted(name for name, _ in _modules())
 
 
+def is_file(name: str) -> bool:
+    """Whether a study's name is that of a file."""
+    return name.endswith((".json", ".yaml", ".yml"))
+
+
 def load_study(name: str) -> Study:
     """A study by its name (hyphens count as underscores) or from a JSON or YAML file. Raises UserError."""
-    if name.endswith((".json", ".yaml", ".yml")):
+    if is_file(name):
         return _as_declared(_study_from_file(Path(name)), f"study file {name}")
     wanted = name.replace("-", "_")
     for known, module in _modules():

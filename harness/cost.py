@@ -1,10 +1,11 @@
 """What a plan will cost in time and memory, before anything is trained.
 
-Time comes from stored trials of the same shape where there are any, else from the nominal rates below: then it is good
-to a factor of about two on a CPU and is a guess on a GPU, and says so.
+Time comes from stored trials of the same shape where there are any; of own modules from one step, which is timed; else from the
+nominal rates below: then it is good to a factor of about two on a CPU and is a guess on a GPU, and says so.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -75,26 +76,43 @@ def lane_bytes(configuration: Configuration, model: Model) -> int:
 
 
 def estimate(
-    packs: tuple[PlannedPack, ...], device: Device, model_of: Callable[[Workload], Model], measured: Mapping[str, float]
+    packs: tuple[PlannedPack, ...],
+    device: Device,
+    model_of: Callable[[Workload], Model],
+    measured: Mapping[str, float],
+    timed: Mapping[str, float] | None = None,
 ) -> Estimate:
-    """Cost of these packs. measured: pack key -> seconds a trial, where trials of that shape are stored."""
-    rate, seconds, known, largest = RATES[device.kind], 0.0, 0, 0
+    """Cost of these packs. measured: pack key -> seconds a trial, where trials of that shape are stored. timed: shape key ->
+    seconds of a lane's step, where one was timed."""
+    rate, seconds, largest, sources = RATES[device.kind], 0.0, 0, Counter[str]()
     for pack in packs:
         configuration = pack.trials[0].configuration
         model = model_of(configuration.workload)
         largest = max(largest, len(pack.trials) * lane_bytes(configuration, model))
-        per_trial = measured.get(configuration.pack_key)
+        per_trial, step = measured.get(configuration.pack_key), (timed or {}).get(configuration.shape_key)
         if per_trial is not None:
             seconds += per_trial * len(pack.trials)
-            known += len(pack.trials)
+            sources["measured on this store"] += len(pack.trials)
+        elif step is not None:
+            of_a_step = 3.0 * configuration.training.batch_size * model.flops_per_example
+            seconds += step * trial_flops(configuration, model) / of_a_step * len(pack.trials)
+            sources["one step timed"] += len(pack.trials)
         else:
+            sources["nominal rates"] += len(pack.trials)
             per_second = rate.at(configuration.training.precision)
             seconds += trial_flops(configuration, model) * len(pack.trials) / per_second
             seconds += configuration.training.steps * rate.step_overhead_seconds
     workers = max(1, min(device.count, len(packs)))
-    total = sum(len(pack.trials) for pack in packs)
-    source = f"measured on this store for {known} of {total} trials" if known else "nominal rates"
-    return Estimate(seconds / workers + (rate.start_seconds if packs else 0.0), largest, workers, source)
+    return Estimate(seconds / workers + (rate.start_seconds if packs else 0.0), largest, workers, _named(sources))
+
+
+def _named(sources: Counter[str]) -> str:
+    """Where an estimate comes from; of several sources, for how many trials each."""
+    if not sources:
+        return "nothing is left"
+    total = sum(sources.values())
+    several = [f"{source} for {count} of {total} trials" for source, count in sources.items()]
+    return "; ".join(several) if len(several) > 1 else next(iter(sources))
 
 
 def lanes_that_fit(configuration: Configuration, model: Model, free_bytes: int) -> int:

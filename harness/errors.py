@@ -29,6 +29,11 @@ class RunFailedError(RuntimeError):
     """A run that cannot go on, though nothing it was given was refused. The command line prints one line and exits with 1."""
 
 
+class UnreadError(Exception):
+    """A pipe has lost its reader: where it is what a command prints into, the command ends without a word. (Click would turn
+    a BrokenPipeError into exit code 1.)"""
+
+
 class TooLargeError(Exception):
     """Memory does not hold so many lanes."""
 

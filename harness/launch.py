@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from harness import catalog
 from harness.declaration import declarations, declare, looks_of, require_declarable
-from harness.errors import UserError, masked, one_line, unknown
+from harness.errors import UserError, one_line, unknown
 from harness.events import EVENTS, Events, Silent
 from harness.lease import leases
 from harness.ledger import Ledger
+from harness.mlflow_server import how_to_browse
 from harness.options import Options
 from harness.output import err, out, print_verdicts
 from harness.packing import reasons_apart, shapes
 from harness.power import pilot_of, resolutions, whole_seeds
 from harness.prepare import Prepared, datasets_named, default_scale, open_tracker, prepare, progress, sync
 from harness.ray_connection import cluster_device
+from harness.recipe import study_recipe
 from harness.records import at_its_look, stored_set, stored_sets, with_seeds
 from harness.sequential import DEFAULT_TIMES, planned_looks, undecided
 from harness.spec import Study
@@ -195,6 +197,7 @@ def plan_facts(ready: Prepared) -> dict[str, Any]:
         "time": duration(estimate.seconds),
         "time_from": estimate.source,
         "memory_gib": round(estimate.workers * estimate.pack_bytes / 2**30, 2),
+        "recipe": study_recipe(plan.study, plan.scale),
     }
 
 
@@ -323,15 +326,5 @@ def _show(ready: Sequence[Prepared], store: Store, options: Options, events: Eve
     out.print(f"page: {pages / page}.html", highlight=False, soft_wrap=True)
     for name in names:
         events.emit("page", path=f"{pages / name}.html")
-    out.print(f"MLflow: {_browse(options, store)}", highlight=False, soft_wrap=True)
+    out.print(f"MLflow: {how_to_browse(options, store)}", highlight=False, soft_wrap=True)
     return pages
-
-
-def _browse(options: Options, store: Store) -> str:
-    if options.tracking is not None:
-        return masked(options.tracking)
-    return (
-        "make mlflow, then open http://127.0.0.1:5000"
-        if store.is_local
-        else "mlflow ui --backend-store-uri sqlite:///results/mlflow.db"
-    )

@@ -2,14 +2,16 @@
 
 import ipaddress
 import os
+import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import NoReturn
 
-from harness.errors import UserError
+from harness.errors import UserError, masked
 from harness.options import Options
 from harness.store import Store
-from harness.tracking_uri import FILE, default_uri
+from harness.tracking_uri import FILE, SERVERS, default_uri
 
 # MLflow's server can start jobs, and models can be pickles: neither is ours to offer.
 CLOSED = {
@@ -17,6 +19,10 @@ CLOSED = {
     "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
     "MLFLOW_DISABLE_TELEMETRY": "true",
 }
+ADDRESS = "http://127.0.0.1:5000"
+NAME = "folklore"
+# Where the Makefile is, if this is no installed copy.
+PROJECT = Path(__file__).resolve().parents[1]
 ACCOUNTS = "MLFLOW_AUTH_CONFIG_PATH"
 
 
@@ -24,6 +30,31 @@ def serve(options: Options, host: str, port: int, auth: bool) -> NoReturn:
     """Become MLflow's server for what a store's runs are tracked in. Raises UserError where that would not be safe."""
     command = command_of(options, host, port, auth)
     os.execve(command[0], command, {**os.environ, **CLOSED})
+
+
+def how_to_browse(options: Options, store: Store) -> str:
+    """What to type, where a run was started, to see its runs in a browser."""
+    if options.tracking is not None and options.tracking.startswith(SERVERS):
+        return f"open {masked(options.tracking)}"
+    return f"{_browsing_command(options, store)}, then open {ADDRESS}"
+
+
+def _browsing_command(options: Options, store: Store) -> str:
+    if options.tracking is not None:
+        return shlex.join([*_folklore(), "mlflow", "--tracking", masked(options.tracking)])
+    if not store.is_local:  # its runs are tracked beside where the run is started
+        return shlex.join([*_folklore(), "mlflow", "--tracking", default_uri(Path("results").absolute())])
+    if Path.cwd() == PROJECT and (PROJECT / "Makefile").is_file() and Path(store.root) == PROJECT / "results":
+        return "make mlflow"
+    return shlex.join([*_folklore(), "mlflow", "--store", store.root])
+
+
+def _folklore() -> list[str]:
+    """How this program is started: by its name where the shell finds it, else by where it lies."""
+    if shutil.which(NAME):
+        return [NAME]
+    started = Path(sys.argv[0])
+    return [str(started.absolute())] if started.name == NAME else [sys.executable, "-m", "harness"]
 
 
 def command_of(options: Options, host: str, port: int, auth: bool) -> list[str]:
@@ -35,7 +66,7 @@ def command_of(options: Options, host: str, port: int, auth: bool) -> list[str]:
     if auth:
         _require_accounts()
     uri = options.tracking or _existing(Store(options.store))
-    if uri.startswith(("http://", "https://")):
+    if uri.startswith(SERVERS):
         raise UserError(f"--tracking {uri}: is a server already; open it in a browser")
     command = [sys.executable, "-m", "mlflow", "server", "--host", host, "--port", str(port), "--backend-store-uri", uri]
     return [*command, "--app-name", "basic-auth"] if auth else command

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from harness.compare import Comparison, Side
 from harness.judge import region, spell
-from harness.output import COLOURS, out
+from harness.output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped
 from harness.provenance import Basis, Explanation, sparkline
 
 # So many digests of an arm are printed unless all are asked for.
@@ -93,51 +93,58 @@ def print_trial(facts: Mapping[str, Any]) -> None:
     _line(f"arm {escape(facts['arm'])} · {escape(point)} · seed {facts['seed']}")
     at = f" at step {facts['divergence_step']}" if facts["divergence_step"] is not None else ""
     _line(f"{facts['outcome']}{at}")
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    shown = dict[str, str]()
     # An own workload's loss has a unit of its own, which its page names.
     unit = "" if facts["differs_from_defaults"].get("workload", {}).get("model") == "own" else " nats"
     for name in ("initial_loss", "train_loss", "validation_loss", "test_loss"):
         value = facts[name]
-        table.add_row(name.replace("_", " "), "not finite" if value is None else f"{value:.4f}{unit}")
+        shown[name.replace("_", " ")] = "not finite" if value is None else f"{value:.4f}{unit}"
     for name, values in facts["curves"].items():
         if name in ("train_loss", "evaluation_loss", "lr", "probe_gradient_norm"):
             finite = [value for value in values if value is not None]
             ends = f"{finite[0]:.3g} to {finite[-1]:.3g}" if finite else "nowhere finite"
-            table.add_row(name.removeprefix("probe_").replace("_", " "), f"{sparkline(values)}  {ends}")
+            shown[f"curve of {name.removeprefix('probe_').replace('_', ' ')}"] = f"{sparkline(values)}  {ends}"
+    for name, line in facts["recipe"].items():
+        shown[name] = line
     for part, fields in facts["differs_from_defaults"].items():
         settings = ", ".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items())
         if settings:
-            table.add_row(part, escape(settings))
-    table.add_row("trained", f"{facts['seconds']:.2f} s, one of {facts['lanes']} lanes, {facts['program'] or 'eager'}")
-    table.add_row("pack", f"{facts['pack']}, finished {facts['finished_at']}")
-    table.add_row("data", facts["data_hash"])
-    table.add_row("environment", escape(", ".join(f"{name} {value}" for name, value in facts["environment"].items())))
-    out.print(table)
+            shown[f"set of {part}"] = settings
+    shown["trained"] = f"{facts['seconds']:.2f} s, one of {facts['lanes']} lanes, {facts['program'] or 'eager'}"
+    shown["pack"] = f"{facts['pack']}, finished {facts['finished_at']}"
+    shown["data hash"] = facts["data_hash"]
+    shown["environment"] = ", ".join(f"{name} {value}" for name, value in facts["environment"].items())
+    print_facts(shown)
 
 
 def print_comparison(comparison: Comparison) -> None:
     for letter, side in (("A", comparison.left), ("B", comparison.right)):
-        _line(f"{letter}: {side.words}")
+        _line(f"{letter}: {escape(side.words)}")
+    overlaps = {True: Text("overlap"), False: Text("apart", style="bold"), None: Text("nothing to compare")}
+    rows = []
     for pair in comparison.claims:
-        left, right = (_verdict(side) for side in (pair.left, pair.right))
-        _line(f"\n[bold]{pair.claim}[/]: {left} · {right}")
+        rows.append(Row((pair.claim, _verdict(pair.left), _verdict(pair.right), "")))
         for each in pair.criteria:
-            overlap = {True: "overlap", False: "[bold]apart[/]", None: "nothing to compare"}[each.overlap]
-            _line(
-                f"  {escape(each.criterion)}: {_interval(each.left, each.unit)} · {_interval(each.right, each.unit)}: {overlap}"
-            )
+            sides = (_interval(side, each.unit) for side in (each.left, each.right))
+            rows.append(Row(("", *sides, overlaps[each.overlap]), (each.criterion,)))
+    out.print()
+    print_table((Column("claim"), Column("A", number=True), Column("B", number=True), Column("intervals")), rows)
     _line("\nIntervals that overlap do not show that two are equal; intervals that lie apart show that they differ.")
 
 
-def _verdict(verdict: str | None) -> str:
-    return "not judged" if verdict is None else f"[{COLOURS.get(verdict, 'yellow')}]{verdict}[/]"
+def _verdict(verdict: str | None) -> Text:
+    return Text("not judged") if verdict is None else coloured(verdict)
 
 
 def _interval(side: Side | None, unit: str) -> str:
     if side is None or side.estimate is None or side.low is None or side.high is None:
         return "–"
-    return f"{spell(side.estimate, unit)} \\[{spell(side.low, unit)}, {spell(side.high, unit)}]"
+    return f"{spell(side.estimate, unit)} [{spell(side.low, unit)}, {spell(side.high, unit)}]"
 
 
 def _line(text: str) -> None:
-    out.print(text, highlight=False, soft_wrap=True)
+    """Markup, wrapped between words as deep as it begins."""
+    if text.startswith("\n"):
+        out.print()
+    content = text.lstrip()
+    print_wrapped(Text.from_markup(content), len(text.lstrip("\n")) - len(content))

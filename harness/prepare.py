@@ -24,6 +24,7 @@ from harness.store import Store
 from harness.training.network import build
 from harness.training.own_module import require_trainable
 from harness.training.programs import program_named
+from harness.training.throughput import time_one_step
 from harness.tuning import searched_plan
 
 log = logging.getLogger(__name__)
@@ -97,7 +98,8 @@ def prepare(
     packing = Packing(ledger.store, device, model_of, options.lanes, options.program)
     plan = plan.with_lanes({key: each.lanes for key, each in packing.choices(shapes(plan.trials, datasets)).items()})
     left = plan.without(ledger.digests())
-    estimate = cost.estimate(left, device, model_of, _measured(ledger, plan))
+    measured = _measured(ledger, plan)
+    estimate = cost.estimate(left, device, model_of, measured, _timed(left, datasets, device, measured))
     parameters = max(sum(math.prod(p.shape) for p in model_of(each.workload).parameters) for each in configurations)
     return Prepared(plan, datasets, left, estimate, parameters, device, packing, ledger)
 
@@ -189,6 +191,23 @@ def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
         local.mkdir(parents=True, exist_ok=True)
     uri = options.tracking or default_uri(local)
     return Tracker(uri, study, artifacts=local / "mlartifacts" if uri.startswith("sqlite:") else None)
+
+
+def _timed(
+    packs: Iterable[PlannedPack], datasets: Mapping[str, str], device: Device, measured: Mapping[str, float]
+) -> dict[str, float]:
+    """Shape key -> seconds of a lane's step, of own modules that nothing is stored of: what they do besides the operations that
+    are counted no rate knows. On the device they are to train on, if it is here; a step is little beside their training."""
+    found: dict[str, float] = {}
+    if device.elsewhere or device.kind != local_device().kind:
+        return found
+    for pack in packs:
+        configuration, lanes = pack.trials[0].configuration, len(pack.trials)
+        key = configuration.shape_key
+        if configuration.workload.model == "own" and configuration.pack_key not in measured and key not in found:
+            dataset = data.load(datasets[configuration.workload.dataset])
+            found[key] = time_one_step(configuration, dataset, device.kind, lanes) / lanes
+    return found
 
 
 def _measured(ledger: Ledger, plan: Plan) -> dict[str, float]:

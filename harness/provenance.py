@@ -14,6 +14,7 @@ from harness.errors import UserError, unknown
 from harness.estimators import ESTIMATORS, evaluate
 from harness.judge import Finding, Verdict, region, report
 from harness.ledger import Ledger
+from harness.recipe import trial_recipe
 from harness.records import HERE, PUBLISHED, RecordSet
 from harness.references import find_sets
 from harness.robustness import Robustness
@@ -247,6 +248,7 @@ def trial_facts(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: _finite(row.get(name)) for name in read_as_they_are},
         "point": json.loads(row["point"]),
+        "recipe": trial_recipe(configuration),
         "differs_from_defaults": configuration.identity(),
         "environment": json.loads(row["environment"]),
         "curves": {name: [_finite(value) for value in values] for name, values in sorted(curves.items()) if values},

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from harness import catalog
 from harness.declaration import stored_declarations
 from harness.errors import UserError, invalid, unknown
 from harness.ledger import Ledger
@@ -14,7 +13,7 @@ from harness.pages import published_sets
 from harness.records import RecordSet, stored_sets
 from harness.spec import Study
 from harness.store import Store
-from harness.variation import is_variation, stored_variation
+from harness.stored_studies import named_study
 
 STORED, PUBLISHED = "stored", "published"
 PATTERN = re.compile(
@@ -26,7 +25,7 @@ PATTERN = re.compile(
 class Reference:
     """STUDY[@SCALE[-DEVICE]][#VERSION][:SOURCE]. source: stored or published; None: the store's, else published trials.
 
-    STUDY is a name, a file, or a variation of the store.
+    STUDY is a file, or the name of a study of the catalogue or of the store.
     """
 
     study: str
@@ -74,11 +73,6 @@ class Reference:
             return Study.model_validate(fitting[-1].declared)
         except ValidationError as error:
             raise invalid(f"study '{study.name}' version {self.version}, as it was declared in this store", error) from None
-
-
-def named_study(store: Store, name: str) -> Study:
-    """A study of the catalogue, from a file, or a variation that the store declares. Raises UserError."""
-    return stored_variation(store, name) if is_variation(name) else catalog.load_study(name)
 
 
 def find_sets(

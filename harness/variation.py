@@ -6,7 +6,6 @@ What differs stands in its departures. Equal changes give the equal name: the sa
 """
 
 import json
-import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,19 +13,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.declaration import stored_declarations
 from harness.errors import UserError, invalid, unknown
 from harness.spec import Judgement, Measurement, Study, Training, Workload, arms_of
 from harness.spec.study import MINIMUM_JUDGED_SEEDS, Value
-from harness.store import Store
-
-log = logging.getLogger(__name__)
 
 # A name has at most 64 characters.
 LONGEST_STEM = 48
 # Varied by settings, or by a workload of one's own (harness/own).
 NAME = re.compile(r"(?P<stem>[a-z][a-z0-9_]*)_(varied|own)_[0-9a-f]{8}")
 PARTS = (("workload", Workload), ("training", Training), ("measurement", Measurement))
+# What the lines of a variation's departures begin with that say what was varied.
+VARIED = "Varied: "
 # What is no field of a configuration and decides one: the steps of every arm follow from it.
 EXAMPLES = "examples"
 
@@ -106,7 +103,7 @@ def vary(study: Study, scale: str, changes: Changes) -> Study:
     words = [
         f"A variation of study '{study.name}', version {study.version}, at scale '{scale}', and not that study as it was"
         " declared: its verdicts are its own.",
-        *(f"Varied: {each}" for each in departures),
+        *(f"{VARIED}{each}" for each in departures),
         *unjudged,
     ]
     name = f"{study.name[:LONGEST_STEM]}_varied_{varied.hash[:8]}"
@@ -117,26 +114,6 @@ def vary(study: Study, scale: str, changes: Changes) -> Study:
         "departures": (*words, *study.departures),
     }
     return varied.model_copy(update=whole)
-
-
-def stored_variation(store: Store, name: str) -> Study:
-    """A variation as it is declared in a store. Raises UserError."""
-    found = [each for each in stored_variations(store) if each.name == name]
-    if not found:
-        raise unknown("variation in this store", name, [each.name for each in stored_variations(store)])
-    return found[0]
-
-
-def stored_variations(store: Store) -> list[Study]:
-    """All that a store declares."""
-    found = []
-    for name in filter(is_variation, sorted(store.folders("declared"))):
-        for each in stored_declarations(store, name)[-1:]:
-            try:
-                found.append(Study.model_validate(each.declared))
-            except ValidationError as error:
-                log.warning("%s: left out, as it was declared by another Folklore", invalid(f"variation '{name}'", error))
-    return found
 
 
 class _Draft:

@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from harness.catalog import Register
 from harness.declaration import changed_since
 from harness.judge import region
+from harness.own.address import address_of
+from harness.recipe import study_recipe
 from harness.records import HERE, RecordSet
 from harness.spec import (
     CriticalBatch,
@@ -145,6 +147,7 @@ def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]
         "machine": {key: environment[key] for key in MACHINE if key in environment},
         "versions": {key: value for key, value in environment.items() if key not in MACHINE},
         "seeds": records.study.seeds_at(records.scale),
+        "recipe": study_recipe(records.study, records.scale),
         "packing": _packing(trials),
         "diverged": share(int((trials["outcome"] == "diverged").sum()), len(trials)),
         "minutes": f"{trials['seconds'].sum() / 60:.1f}",
@@ -162,8 +165,6 @@ def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]
 def _command(study: Study, scale: str) -> str:
     """What trains the same again."""
     if study.workload.model == "own":
-        from harness.own.finding import address_of  # imports torch: seconds
-
         return f"folklore run {study.variation_of} --scale {scale} --workload {address_of(study.workload.dataset)}"
     if study.variation_of is not None:
         return f"folklore run {study.name} --scale {scale}"

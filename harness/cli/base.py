@@ -1,7 +1,8 @@
 """What all commands share: the application, its options, and errors as one line.
 
 Exit codes: 0 fine · 1 a run failed (packs given up, a check failed) · 2 bad input or an unusable environment ·
-130 interrupted, with everything finished kept. What takes long to import is imported where a command needs it.
+130 interrupted, with everything finished kept · 141 whoever read the output has left. What takes long to import is imported
+where a command needs it.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import typer
 from rich.markup import escape
 
 from harness.cli import completion
-from harness.errors import RunFailedError, UserError, one_line
+from harness.errors import RunFailedError, UnreadError, UserError, one_line
 from harness.output import err
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -85,6 +86,8 @@ def one_line_errors(command: Command) -> Command:
         try:
             _require_text(options)
             return command(*args, **options)
+        except BrokenPipeError as error:
+            raise UnreadError(one_line(error)) from None
         except (UserError, OSError) as error:  # a path or a disk that cannot be used is the user's to mend, too
             err.print(f"error: {one_line(error)}", style="red", highlight=False, markup=False, soft_wrap=True)
             raise typer.Exit(BAD_INPUT) from None

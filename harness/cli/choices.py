@@ -36,9 +36,9 @@ def datasets(pairs: Sequence[str] | None) -> dict[str, str]:
 
 
 def study_named(name: str, store: str) -> "Study":
-    """A study of the catalogue, from a file, or a variation that the store declares."""
-    from harness.references import named_study
+    """A study of the catalogue, from a file, or one that the store declares."""
     from harness.store import Store
+    from harness.stored_studies import named_study
 
     return named_study(Store(store), name)
 
@@ -66,9 +66,13 @@ def all_studies() -> "list[Study]":
 
 
 def some_studies(name: str | None, store: str, scale: str | None = None) -> "list[Study]":
-    """One study, or all. scale: one that each of them must have."""
-    chosen = [study_named(name, store)] if name else all_studies()
+    """One study, or those of the catalogue and of the store. scale: one that they must have."""
+    from harness.store import Store
+    from harness.stored_studies import every_study
+
+    if name is None:
+        return every_study(Store(store), scale)
+    study = study_named(name, store)
     if scale is not None:
-        for study in chosen:
-            study.scale(scale)
-    return chosen
+        study.scale(scale)
+    return [study]

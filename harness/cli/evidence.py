@@ -33,12 +33,13 @@ def verdicts(
     from harness.pages import published_sets
     from harness.records import stored_sets
     from harness.store import Store
+    from harness.stored_studies import readable_names
 
     found: list[Verdict] = []
     for chosen in chosen_studies:
         sets = published_sets(chosen) if published else stored_sets(chosen, Ledger(Store(store), chosen.name))
         found += [verdict for each in sets if scale in (None, each.scale) for verdict in each.verdicts()]
-    print_verdicts(found, as_json)
+    print_verdicts(found, as_json, readable_names(chosen_studies))
     if not found and not as_json:
         err.print("no stored trials to judge: run a study first, or judge the published evidence with --published")
 

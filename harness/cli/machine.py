@@ -9,9 +9,9 @@ import typer
 
 from harness.cli import completion
 from harness.cli.base import FAILED, AsJson, StoreUri, TrackingUri, command
-from harness.errors import unknown
+from harness.errors import UserError, unknown
 from harness.options import Options
-from harness.output import out, print_json, print_rows
+from harness.output import out, print_checks, print_json
 
 
 @command(
@@ -58,13 +58,24 @@ def bundle(
 @command(
     "schema",
     "folklore schema > study.schema.json   # for an editor",
+    "folklore schema --explain | less   # what a study can be made of, in words",
     "folklore schema events   # what folklore run --json says",
     "folklore schema trials   # columns and units of the trials table",
 )
 def schema(
     what: Annotated[str, typer.Argument(metavar="[WHAT]", help="study, events or trials")] = "study",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="of a study, for people: every field and observable, with units and examples")
+    ] = False,
 ) -> None:
     """The JSON Schema of a study, for editors and for studies in JSON or YAML; or what events and trials hold, with units."""
+    if explain:
+        from harness.spec.explanation import explanation
+
+        if what != "study":
+            raise UserError(f"schema {what} --explain: {what} are explained as they are; leave --explain out")
+        sys.stdout.write(explanation())
+        return
     from harness import events, table
     from harness.spec import Study
 
@@ -84,7 +95,7 @@ def doctor(store: StoreUri = "results", tracking: TrackingUri = None, as_json: A
     from harness.doctor import examine
 
     checks = list(examine(Options(store, tracking)))
-    print_rows(
+    print_checks(
         [{"check": c.name, "ok": "yes" if c.ok else "NO", "found": c.found, "mend": "" if c.ok else c.mend} for c in checks],
         as_json,
     )

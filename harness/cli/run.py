@@ -24,50 +24,61 @@ from harness.cli.base import (
 )
 from harness.errors import RunFailedError, UserError, one_line
 from harness.options import Options
-from harness.output import out, print_plan, print_rows
+from harness.output import out, print_plan, print_studies
 
 if TYPE_CHECKING:
     from harness.events import Events
     from harness.launch import UntilDecided
     from harness.spec import Study
+    from harness.variation import Changes
 
 
-@command("list", "folklore list", "folklore list --json   # for scripts")
-def list_studies(as_json: AsJson = False) -> None:
-    """The studies, their scales, and how many claims of the register each judges."""
+@command("list", "folklore list", "folklore list --store s3://bucket/folklore", "folklore list --json   # for scripts")
+def list_studies(store: StoreUri = "results", as_json: AsJson = False) -> None:
+    """The studies, and all that the store holds: own workloads, variations and studies from files among them.
+
+    Every command that reads takes their names, either one.
+    """
     from harness import catalog
+    from harness.store import Store
+    from harness.stored_studies import listed_studies
 
-    claims = catalog.register().claims
-    rows = []
-    for name in catalog.study_names():
-        study = catalog.load_study(name)
-        filed = sum(claim.study == name for claim in claims)
-        rows.append(
-            {
-                "study": name,
-                "judges": len(study.judgements),
-                "registered": filed,
-                "scales": list(study.scales),
-                "question": study.question,
-            }
-        )
-    studied = {row["study"] for row in rows}
-    unstudied = [claim for claim in claims if claim.study not in studied]
-    print_rows(rows, as_json)
+    rows = listed_studies(Store(store))
+    print_studies(rows, as_json)
     if not as_json:
-        out.print(
-            f"{len(claims)} claims registered; {len(unstudied)} of them belong to studies not written yet", highlight=False
-        )
+        claims, studied = catalog.register().claims, {row["study"] for row in rows}
+        unstudied = sum(claim.study not in studied for claim in claims)
+        out.print(f"\n{len(claims)} claims registered; {unstudied} of them belong to studies not written yet", highlight=False)
+
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE[,VALUE…]",
+        help="a variation: the values of a factor, or another field for all arms",
+        autocompletion=completion.settings,
+    ),
+]
+Seeds = Annotated[int | None, typer.Option("--seeds", help="a variation: so many seeds; fewer than 5 are not judged")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="ARM", help="a variation: keep this arm (repeat)", autocompletion=completion.arms),
+]
 
 
 @command(
     "plan",
     "folklore plan warmup   # at the scale that fits this machine",
     "folklore plan warmup --scale gpu --json   # a GPU's plan, for scripts",
+    "folklore plan warmup --set peak_lr=0.004,0.016 --seeds 3   # what the same run would take",
     "folklore plan my-study.yaml --scale cluster --data web-text=text:/data/web",
 )
 def plan(
     study: StudyName,
+    settings: Settings = None,
+    seeds: Seeds = None,
+    only: Only = None,
     scale: ScaleName = None,
     store: StoreUri = "results",
     workers: Workers = None,
@@ -81,7 +92,8 @@ def plan(
     options = Options(
         store, None, None, choices.count("--workers", workers), choices.count("--lanes", lanes), program, choices.datasets(data)
     )
-    chosen = choices.on_own_workload(choices.judgeable_study(study, store), workload, options)
+    changes = _changes(settings, seeds, only)
+    chosen, scale = _as_wished(choices.judgeable_study(study, store), scale, changes, workload, options)
     from harness.launch import plan_facts, power_facts
     from harness.ledger import Ledger
     from harness.prepare import default_scale, prepare
@@ -116,22 +128,9 @@ def run(
     most_seeds: Annotated[
         int | None, typer.Option("--most-seeds", help="where --until-decided ends; default: four times the study's own")
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE[,VALUE…]",
-            help="a variation: the values of a factor, or another field for all arms",
-            autocompletion=completion.settings,
-        ),
-    ] = None,
-    seeds: Annotated[
-        int | None, typer.Option("--seeds", help="a variation: so many seeds; fewer than 5 are not judged")
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--only", metavar="ARM", help="a variation: keep this arm (repeat)", autocompletion=completion.arms),
-    ] = None,
+    settings: Settings = None,
+    seeds: Seeds = None,
+    only: Only = None,
     scale: ScaleName = None,
     store: StoreUri = "results",
     tracking: TrackingUri = None,
@@ -156,22 +155,38 @@ def run(
         deadline = None if seconds is None else time.time() + seconds
         widths = choices.count("--workers", workers), choices.count("--lanes", lanes)
         options = Options(store, tracking, address, *widths, program, choices.datasets(data))
-        from harness.launch import launch, varied
-        from harness.variation import Changes
+        from harness.launch import launch
 
-        changes = Changes.parse(settings or (), choices.count("--seeds", seeds), only or ())
+        changes = _changes(settings, seeds, only)
         if changes and (every or until_decided):
             raise UserError("--set, --seeds and --only vary one study, judged once: leave --all and --until-decided out")
-        if workload is not None:
-            if changes or study is None:
-                raise UserError("--workload takes the place of one study's: name it, and leave --set, --seeds and --only out")
-            chosen = [choices.on_own_workload(chosen[0], workload, options)]
-        if changes:
-            variation, scale = varied(chosen[0], scale, changes, options)
-            chosen = [variation]
+        if workload is not None and study is None:
+            raise UserError("--workload takes the place of one study's: name it, and leave --all out")
+        if study is not None:
+            one, scale = _as_wished(chosen[0], scale, changes, workload, options)
+            chosen = [one]
         code = launch(chosen, scale, options, deadline, until_decided_at, events)
     if code:
         raise typer.Exit(code)
+
+
+def _changes(settings: list[str] | None, seeds: int | None, only: list[str] | None) -> "Changes":
+    from harness.variation import Changes
+
+    return Changes.parse(settings or (), choices.count("--seeds", seeds), only or ())
+
+
+def _as_wished(
+    study: "Study", scale: str | None, changes: "Changes", workload: str | None, options: Options
+) -> "tuple[Study, str | None]":
+    """The study as it is declared, on an own workload, or varied; and the scale, which a variation fixes."""
+    if workload is not None and changes:
+        raise UserError("--workload takes the place of one study's: leave --set, --seeds and --only out")
+    if not changes:
+        return choices.on_own_workload(study, workload, options), scale
+    from harness.launch import varied
+
+    return varied(study, scale, changes, options)
 
 
 def _chosen(study: str | None, every: bool, store: str) -> "list[Study]":

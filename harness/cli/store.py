@@ -19,10 +19,8 @@ def report(
     """Write all pages again from stored and published trials. Trains nothing."""
     from harness.pages import write_pages
     from harness.store import Store
-    from harness.variation import stored_variations
 
-    files = Store(store)
-    folder, _ = write_pages(files, [*choices.all_studies(), *stored_variations(files)], Path(output) if output else None)
+    folder, _ = write_pages(Store(store), choices.some_studies(None, store), Path(output) if output else None)
     out.print(f"pages: {folder / 'index.html'}", highlight=False, soft_wrap=True)
 
 
@@ -64,9 +62,8 @@ def publish(study: SomeStudy = None, scale: ScaleName = None, store: StoreUri = 
     if study is None:
         out.print(f"published: {judged.publish_verdicts(choices.all_studies())}", highlight=False, soft_wrap=True)
         return
-    if is_variation(study):
+    if is_variation(study) or (chosen := choices.study_named(study, store)).variation_of is not None:
         raise UserError(f"'{study}' is a variation, and evidence is of declared studies: declare one of its own in a file")
-    chosen = catalog.load_study(study)
     wanted = scale or default_scale(chosen)
     sets = [each for each in stored_sets(chosen, Ledger(Store(store), chosen.name)) if each.scale == wanted]
     if not sets:

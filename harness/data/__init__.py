@@ -11,7 +11,7 @@ from harness.data.synthetic import LARGEST as SYNTHETIC
 from harness.data.synthetic import synthetic
 from harness.data.text import python_documentation, read_text, tokenize
 from harness.errors import UserError, unknown
-from harness.own.finding import KIND as OWN
+from harness.own.address import KIND as OWN
 from harness.spec.characters import refused_character
 
 BUILT_IN = ("digits", "python-docs")

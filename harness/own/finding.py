@@ -9,12 +9,12 @@ from functools import lru_cache
 from types import ModuleType
 
 from harness.errors import UserError, unknown
+from harness.own.address import KIND
 from harness.own.identity import identity
 from harness.own.place import place, with_place
 from harness.own.workload import OwnWorkload
 from harness.training.memory import is_memory_end
 
-KIND = "own"
 ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
@@ -64,11 +64,6 @@ def find_again(dataset: str) -> Found:
             " this node has another copy; start the run again, with the same files on every node"
         )
     return found
-
-
-def address_of(dataset: str) -> str:
-    """own:MODULE:ATTRIBUTE@IDENTITY -> MODULE:ATTRIBUTE."""
-    return dataset.removeprefix(f"{KIND}:").partition("@")[0]
 
 
 def _imported(address: str, name: str) -> ModuleType:

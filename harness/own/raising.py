@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from harness.errors import TooLargeError, UserCodeError, UserError
-from harness.own.finding import KIND, address_of
+from harness.own.address import KIND, address_of
 from harness.own.place import place, with_place
 
 # What may go away by itself: memory, a disk, a network, or a device that fails.

@@ -7,9 +7,10 @@ from pydantic import ValidationError
 
 from harness.errors import UserError, invalid
 from harness.options import Options
+from harness.own.address import own_title
 from harness.own.finding import Found, find
 from harness.spec import Criterion, Judgement, Reported, Study, Unmeasured, Workload, canonical_json
-from harness.spec.observables import relative_to_losses
+from harness.spec.observables import ARM_FIELDS, relative_to_losses
 from harness.training.own_module import own_module
 from harness.training.programs import EAGER
 
@@ -37,13 +38,15 @@ def own_study(study: Study, address: str, options: Options) -> Study:
     dump |= {
         "name": f"{study.name}_own_{found.identity[:DIGITS]}",
         "variation_of": study.name,
-        "title": f"{study.title}, on own workload '{found.workload.name}'",
+        "title": own_title(study.title, found.workload.name),
         "workload": Workload(model="own", dataset=found.dataset).model_dump(),
         "departures": (*_departures(study, found), *study.departures),
         "judgements": [_of_its_loss(each, found).model_dump() for each in study.judgements],
         "loss_name": found.workload.loss_name,
         "loss_unit": found.workload.loss_unit,
     }
+    if _models_of_arms(study):
+        dump = _named_after_recipes(dump, found.workload.name)
     for arm in dump["arms"].values():
         arm["settings"] = _of_training(arm["settings"])
     for scale in dump["scales"].values():
@@ -53,6 +56,27 @@ def own_study(study: Study, address: str, options: Options) -> Study:
         return Study.model_validate(dump)
     except ValidationError as error:
         raise invalid(f"study '{study.name}' on own workload '{found.workload.name}'", error) from None
+
+
+def _named_after_recipes(dump: dict[str, Any], workload: str) -> dict[str, Any]:
+    """Where arms are named after models: arms, panels and criteria say that it is the model's recipe that is meant."""
+    renamed = _renamed(dump, {name: f"recipe_of_{name}" for name in dump["arms"]})
+    for arm in renamed["arms"].values():
+        arm["panel"] = arm["panel"] and f"{workload}, recipe of: {arm['panel']}"
+    for judgement in renamed["judgements"]:
+        for each in (*judgement["criteria"], *judgement["reported"]):
+            each["name"] += f" (its recipe on {workload})"
+    return dict(renamed)
+
+
+def _renamed(value: Any, arms: Mapping[str, str], field: str = "") -> Any:
+    """A study's content with other names of its arms, wherever one stands."""
+    if isinstance(value, Mapping):
+        named = field in ("arms", "arm_factors", "arm_settings")
+        return {arms.get(key, key) if named else key: _renamed(each, arms, key) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [_renamed(each, arms, field) for each in value]
+    return arms.get(value, value) if isinstance(value, str) and field in (*ARM_FIELDS, "best_of", "points") else value
 
 
 def _of_training(settings: Mapping[str, Any]) -> dict[str, Any]:

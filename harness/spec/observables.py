@@ -5,11 +5,17 @@ tuned on validation loss and judged on test loss. `arm` names an arm of the stud
 """
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from harness.spec.base import Spec
+
+# What an observable says of itself for `folklore schema --explain` ends its class: UNIT, the unit of its numbers, and EXAMPLE,
+# its fields as a study in YAML or JSON has them, without `kind`.
+Example = dict[str, Any]
+ArmName = Annotated[str, Field(description="the arm that is observed")]
+FactorName = Annotated[str, Field(description="the factor whose values are searched")]
 
 FinderRule = Literal[
     "divergence", "tenth_of_divergence", "tenth_of_minimum", "steepest_log", "steepest_linear", "valley", "slide"
@@ -44,8 +50,11 @@ class TunedLoss(Observed):
     """Test loss, in nats, at the arm's best `over` value (lowest mean validation loss over seeds)."""
 
     kind: Literal["tuned_loss"] = "tuned_loss"
-    arm: str
-    over: str = "peak_lr"
+    arm: ArmName
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "nats"
+    EXAMPLE: ClassVar[Example] = {"arm": "warmup_5%"}
 
 
 class Optimum(Observed):
@@ -54,18 +63,24 @@ class Optimum(Observed):
 
     LOG_AXIS: ClassVar[bool] = True
     kind: Literal["optimum"] = "optimum"
-    arm: str
-    over: str = "peak_lr"
+    arm: ArmName
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "of the factor: of peak_lr none"
+    EXAMPLE: ClassVar[Example] = {"arm": "warmup_5%"}
 
 
 class TransferRegret(Observed):
     """Test loss of `arm` at `times` the LR tuned for `tuned_for`, relative to the loss at its own tuned LR, minus one."""
 
     kind: Literal["transfer_regret"] = "transfer_regret"
-    arm: str
-    tuned_for: str
-    times: float = Field(default=1.0, gt=0)
-    over: str = "peak_lr"
+    arm: ArmName
+    tuned_for: str = Field(description="the arm whose tuned LR is taken over")
+    times: float = Field(default=1.0, gt=0, description="the LR is this many times the one tuned for the other arm")
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "relative (0.05 is a loss 5% above its own tuned one)"
+    EXAMPLE: ClassVar[Example] = {"arm": "width_64", "tuned_for": "width_16"}
 
 
 class TrajectoryGap(Observed):
@@ -75,20 +90,26 @@ class TrajectoryGap(Observed):
     """
 
     kind: Literal["trajectory_gap"] = "trajectory_gap"
-    arm: str
-    tuned_for: str
-    times: float = Field(default=1.0, gt=0)
-    after: float = Field(default=0.1, ge=0, lt=1)
-    over: str = "peak_lr"
+    arm: ArmName
+    tuned_for: str = Field(description="the arm whose tuned LR is taken over")
+    times: float = Field(default=1.0, gt=0, description="the LR is this many times the one tuned for the other arm")
+    after: float = Field(default=0.1, ge=0, lt=1, description="share of the run that is left out at its beginning")
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "relative"
+    EXAMPLE: ClassVar[Example] = {"arm": "width_64", "tuned_for": "width_16", "after": 0.2}
 
 
 class SmallestWithin(Observed):
     """The smallest value of `over` whose mean test loss lies within a share of the arm's lowest."""
 
     kind: Literal["smallest_within"] = "smallest_within"
-    arm: str
-    over: str
-    within: float = Field(default=0.01, gt=0)
+    arm: ArmName
+    over: FactorName
+    within: float = Field(default=0.01, gt=0, description="share above the lowest loss that still counts as near it")
+
+    UNIT: ClassVar[str] = "of the factor"
+    EXAMPLE: ClassVar[Example] = {"arm": "decayed", "over": "final_fraction", "within": 0.02}
 
 
 class ActivationSlope(Observed):
@@ -99,15 +120,23 @@ class ActivationSlope(Observed):
     """
 
     kind: Literal["activation_slope"] = "activation_slope"
-    points: tuple[tuple[float, str], ...] = Field(min_length=3)
-    steps: int = Field(default=5, ge=1)
+    points: tuple[tuple[float, str], ...] = Field(
+        min_length=3, description="pairs of the width and an arm of that width, trained at one LR"
+    )
+    steps: int = Field(default=5, ge=1, description="the first steps that are looked at")
+
+    UNIT: ClassVar[str] = "none (an exponent)"
+    EXAMPLE: ClassVar[Example] = {"points": [[16, "width_16"], [32, "width_32"], [64, "width_64"]], "steps": 5}
 
 
 class FinalLoss(Observed):
     """Test loss, in nats, of an arm that is trained at one point."""
 
     kind: Literal["final_loss"] = "final_loss"
-    arm: str
+    arm: ArmName
+
+    UNIT: ClassVar[str] = "nats"
+    EXAMPLE: ClassVar[Example] = {"arm": "trained_once"}
 
 
 class FinderPick(Observed):
@@ -118,8 +147,11 @@ class FinderPick(Observed):
 
     LOG_AXIS: ClassVar[bool] = True
     kind: Literal["finder_pick"] = "finder_pick"
-    arm: str
-    rule: FinderRule
+    arm: ArmName
+    rule: FinderRule = Field(description="how the LR is read off the range test (harness/range_test.py)")
+
+    UNIT: ClassVar[str] = "none (an LR)"
+    EXAMPLE: ClassVar[Example] = {"arm": "range_test", "rule": "valley"}
 
 
 class FinderRegret(Observed):
@@ -129,18 +161,24 @@ class FinderRegret(Observed):
     """
 
     kind: Literal["finder_regret"] = "finder_regret"
-    arm: str
-    range_test: str
-    rule: FinderRule
-    over: str = "peak_lr"
+    arm: ArmName
+    range_test: str = Field(description="the arm that runs the range test")
+    rule: FinderRule = Field(description="how the LR is read off the range test (harness/range_test.py)")
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "relative"
+    EXAMPLE: ClassVar[Example] = {"arm": "full_runs", "range_test": "range_test", "rule": "steepest_log"}
 
 
 class SuggestionRate(Observed):
     """Share of the seeds whose range test lets a rule make a suggestion; exact binomial interval."""
 
     kind: Literal["suggestion_rate"] = "suggestion_rate"
-    arm: str
-    rule: FinderRule
+    arm: ArmName
+    rule: FinderRule = Field(description="how the LR is read off the range test (harness/range_test.py)")
+
+    UNIT: ClassVar[str] = "share of the seeds, 0 to 1"
+    EXAMPLE: ClassVar[Example] = {"arm": "range_test", "rule": "divergence"}
 
 
 class CurveMedian(Observed):
@@ -148,20 +186,28 @@ class CurveMedian(Observed):
 
     LOG_AXIS: ClassVar[bool] = True
     kind: Literal["curve_median"] = "curve_median"
-    arm: str
-    curve: Literal["median_update_ratio", "update_ratio", "gradient_norm"]
-    after: float = Field(default=0.0, ge=0, lt=1)
-    over: str = "peak_lr"
+    arm: ArmName
+    curve: Literal["median_update_ratio", "update_ratio", "gradient_norm"] = Field(
+        description="the curve whose probes are taken"
+    )
+    after: float = Field(default=0.0, ge=0, lt=1, description="share of the run that is left out at its beginning")
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "of the curve: ratios have none"
+    EXAMPLE: ClassVar[Example] = {"arm": "warmup_5%", "curve": "update_ratio", "after": 0.5}
 
 
 class CurveDistance(Observed):
     """Median over probes of |curve / curve of `reference` - 1|, both at the LR tuned for `reference`, seeds paired."""
 
     kind: Literal["curve_distance"] = "curve_distance"
-    arm: str
-    reference: str
-    curve: Literal["gradient_norm"] = "gradient_norm"
-    over: str = "peak_lr"
+    arm: ArmName
+    reference: str = Field(description="the arm whose curve it is compared with")
+    curve: Literal["gradient_norm"] = Field(default="gradient_norm", description="the curve that is compared")
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "relative"
+    EXAMPLE: ClassVar[Example] = {"arm": "bf16", "reference": "fp32"}
 
 
 class UnderflowShare(Observed):
@@ -171,10 +217,13 @@ class UnderflowShare(Observed):
     """
 
     kind: Literal["underflow_share"] = "underflow_share"
-    arm: str
+    arm: ArmName
     of: Literal["activation", "logits", "weight"] = Field(description="activation: before the logits, all together")
     scale_exponent: int = Field(default=0, ge=0, le=16, description="the loss scale is 2 to this")
-    over: str = "peak_lr"
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "share of the entries, 0 to 1"
+    EXAMPLE: ClassVar[Example] = {"arm": "fp16", "of": "activation", "scale_exponent": 8}
 
 
 class _ToTarget(Observed):
@@ -184,9 +233,9 @@ class _ToTarget(Observed):
     step. Each seed runs at the LR that needs fewest steps on the other seeds.
     """
 
-    anchor: str
-    share: float = Field(gt=0, lt=1)
-    over: str = "peak_lr"
+    anchor: str = Field(description="the arm that sets the target")
+    share: float = Field(gt=0, lt=1, description="share of the anchor's fall in loss that the target lies at")
+    over: FactorName = "peak_lr"
 
 
 class StepsToTarget(_ToTarget):
@@ -194,13 +243,18 @@ class StepsToTarget(_ToTarget):
 
     LOG_AXIS: ClassVar[bool] = True
     kind: Literal["steps_to_target"] = "steps_to_target"
-    arm: str
+    arm: ArmName
+
+    UNIT: ClassVar[str] = "steps"
+    EXAMPLE: ClassVar[Example] = {"arm": "batch_32", "anchor": "batch_8", "share": 0.8}
 
 
 class _BatchSweep(_ToTarget):
     """`points` are pairs of a batch size and an arm."""
 
-    points: tuple[tuple[int, str], ...] = Field(min_length=4)
+    points: tuple[tuple[int, str], ...] = Field(
+        min_length=4, description="pairs of a batch size and an arm that trains with it"
+    )
 
 
 class CriticalBatch(_BatchSweep):
@@ -209,12 +263,26 @@ class CriticalBatch(_BatchSweep):
     LOG_AXIS: ClassVar[bool] = True
     kind: Literal["critical_batch_size"] = "critical_batch_size"
 
+    UNIT: ClassVar[str] = "examples"
+    EXAMPLE: ClassVar[Example] = {
+        "points": [[8, "batch_8"], [16, "batch_16"], [32, "batch_32"], [64, "batch_64"], [128, "batch_128"]],
+        "anchor": "batch_8",
+        "share": 0.8,
+    }
+
 
 class HyperbolaError(_BatchSweep):
     """Root mean square error in ln S of the hyperbola at batch sizes it was not fitted to, each left out in turn; without what
     the noise of the seeds contributes."""
 
     kind: Literal["hyperbola_error"] = "hyperbola_error"
+
+    UNIT: ClassVar[str] = "none (an error of ln S, 0.1 is about 10%)"
+    EXAMPLE: ClassVar[Example] = {
+        "points": [[8, "batch_8"], [16, "batch_16"], [32, "batch_32"], [64, "batch_64"], [128, "batch_128"]],
+        "anchor": "batch_8",
+        "share": 0.8,
+    }
 
 
 class DoublingGain(_BatchSweep):
@@ -223,7 +291,15 @@ class DoublingGain(_BatchSweep):
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
     kind: Literal["doubling_gain"] = "doubling_gain"
-    below: float = Field(default=0.125, gt=0)
+    below: float = Field(default=0.125, gt=0, description="doublings up to this share of the critical batch size count")
+
+    UNIT: ClassVar[str] = "none (a ratio of steps)"
+    EXAMPLE: ClassVar[Example] = {
+        "points": [[8, "batch_8"], [16, "batch_16"], [32, "batch_32"], [64, "batch_64"], [128, "batch_128"]],
+        "anchor": "batch_8",
+        "share": 0.8,
+        "below": 0.25,
+    }
 
 
 class NoiseScale(Observed):
@@ -234,10 +310,13 @@ class NoiseScale(Observed):
 
     LOG_AXIS: ClassVar[bool] = True
     kind: Literal["noise_scale"] = "noise_scale"
-    arm: str
-    first: float = Field(default=0.0, ge=0, lt=1)
-    last: float = Field(default=1.0, gt=0, le=1)
-    over: str = "peak_lr"
+    arm: ArmName
+    first: float = Field(default=0.0, ge=0, lt=1, description="where the probes begin, as a share of the run")
+    last: float = Field(default=1.0, gt=0, le=1, description="where the probes end, as a share of the run")
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "examples"
+    EXAMPLE: ClassVar[Example] = {"arm": "batch_32", "first": 0.5, "last": 1.0}
 
 
 class FormGap(Observed):
@@ -247,10 +326,25 @@ class FormGap(Observed):
     """
 
     kind: Literal["form_gap"] = "form_gap"
-    points: tuple[tuple[int, "Observable"], ...] = Field(min_length=5)
-    left: Literal["power", "surge", "saturating"]
-    right: Literal["power", "surge", "saturating"]
+    points: tuple[tuple[int, "Observable"], ...] = Field(
+        min_length=5, description="pairs of a batch size and an observable of the best LR there"
+    )
+    left: Literal["power", "surge", "saturating"] = Field(description="the form that numbers below 0 speak for")
+    right: Literal["power", "surge", "saturating"] = Field(description="the form it is compared with")
     exponent: float = Field(default=1.0, gt=0, description="of the saturating form: 1 for SGD, 1/2 for Adam")
+
+    UNIT: ClassVar[str] = "AICc"
+    EXAMPLE: ClassVar[Example] = {
+        "points": [
+            [8, {"kind": "optimum", "arm": "batch_8"}],
+            [16, {"kind": "optimum", "arm": "batch_16"}],
+            [32, {"kind": "optimum", "arm": "batch_32"}],
+            [64, {"kind": "optimum", "arm": "batch_64"}],
+            [128, {"kind": "optimum", "arm": "batch_128"}],
+        ],
+        "left": "power",
+        "right": "saturating",
+    }
 
 
 class OperationError(Observed):
@@ -262,9 +356,12 @@ class OperationError(Observed):
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
     kind: Literal["operation_error"] = "operation_error"
-    operation: Literal["layer_norm", "softmax", "matmul", "gelu"]
-    format: Literal["bf16", "fp16"]
+    operation: Literal["layer_norm", "softmax", "matmul", "gelu"] = Field(description="what is computed")
+    format: Literal["bf16", "fp16"] = Field(description="the 16-bit format")
     sums: Literal["fp32", "same"] = Field(default="fp32", description="what sums are made in: FP32, or the format itself")
+
+    UNIT: ClassVar[str] = "none (a ratio of errors)"
+    EXAMPLE: ClassVar[Example] = {"operation": "softmax", "format": "bf16"}
 
 
 class SpeedUp(Observed):
@@ -273,8 +370,11 @@ class SpeedUp(Observed):
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
     kind: Literal["speed_up"] = "speed_up"
-    arm: str
-    reference: str
+    arm: ArmName
+    reference: str = Field(description="the arm it is compared with")
+
+    UNIT: ClassVar[str] = "none (a ratio)"
+    EXAMPLE: ClassVar[Example] = {"arm": "bf16", "reference": "fp32"}
 
 
 class MemoryRatio(Observed):
@@ -283,15 +383,21 @@ class MemoryRatio(Observed):
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
     kind: Literal["memory_ratio"] = "memory_ratio"
-    arm: str
-    reference: str
+    arm: ArmName
+    reference: str = Field(description="the arm it is compared with")
+
+    UNIT: ClassVar[str] = "none (a ratio)"
+    EXAMPLE: ClassVar[Example] = {"arm": "bf16", "reference": "fp32"}
 
 
 class Exact(Observed):
     """The number an exact check works out, the same at every seed (harness/exact.py has the checks)."""
 
     kind: Literal["exact"] = "exact"
-    check: ExactCheck
+    check: ExactCheck = Field(description="the number that is worked out")
+
+    UNIT: ClassVar[str] = "of the number"
+    EXAMPLE: ClassVar[Example] = {"check": "fp16_largest"}
 
 
 class MaxTrainable(Observed):
@@ -302,27 +408,36 @@ class MaxTrainable(Observed):
 
     LOG_AXIS: ClassVar[bool] = True
     kind: Literal["max_trainable"] = "max_trainable"
-    arm: str
-    over: str = "peak_lr"
-    within: float = Field(default=0.05, gt=0)
-    best_of: tuple[str, ...] = ()
+    arm: ArmName
+    over: FactorName = "peak_lr"
+    within: float = Field(default=0.05, gt=0, description="share above the lowest loss that still counts as near it")
+    best_of: tuple[str, ...] = Field(default=(), description="the arms whose lowest loss is the best; none: this arm alone")
+
+    UNIT: ClassVar[str] = "of the factor: of peak_lr none"
+    EXAMPLE: ClassVar[Example] = {"arm": "warmup_20%", "within": 0.05, "best_of": ["none", "warmup_20%"]}
 
 
 class LRSensitivity(Observed):
     """Mean over the log grid of min(loss, loss at initialization) minus the best loss, nats (Wortsman et al. 2023)."""
 
     kind: Literal["lr_sensitivity"] = "lr_sensitivity"
-    arm: str
-    over: str = "peak_lr"
+    arm: ArmName
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "nats"
+    EXAMPLE: ClassVar[Example] = {"arm": "warmup_20%"}
 
 
 class FailureRate(Observed):
     """Share of the seeds in which `arm` diverges at the LR tuned for `tuned_for`; exact binomial interval."""
 
     kind: Literal["failure_rate"] = "failure_rate"
-    arm: str
-    tuned_for: str
-    over: str = "peak_lr"
+    arm: ArmName
+    tuned_for: str = Field(description="the arm at whose tuned LR it is trained")
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "share of the seeds, 0 to 1"
+    EXAMPLE: ClassVar[Example] = {"arm": "none", "tuned_for": "warmup_20%"}
 
 
 class CureRate(Observed):
@@ -333,10 +448,13 @@ class CureRate(Observed):
     """
 
     kind: Literal["cure_rate"] = "cure_rate"
-    arm: str
-    by_arm: str | None = None
-    octaves_down: float = Field(default=0.0, ge=0)
-    over: str = "peak_lr"
+    arm: ArmName
+    by_arm: str | None = Field(default=None, description="the arm that is the remedy, at the same value")
+    octaves_down: float = Field(default=0.0, ge=0, description="or the remedy is a value lower by so many octaves")
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "share of the diverged runs, 0 to 1"
+    EXAMPLE: ClassVar[Example] = {"arm": "none", "by_arm": "warmup_20%"}
 
 
 class DivergenceTime(Observed):
@@ -345,8 +463,11 @@ class DivergenceTime(Observed):
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
     kind: Literal["divergence_time"] = "divergence_time"
-    arm: str
-    over: str = "peak_lr"
+    arm: ArmName
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "none (a ratio of steps)"
+    EXAMPLE: ClassVar[Example] = {"arm": "warmup_20%"}
 
 
 class CurveRatio(Observed):
@@ -355,11 +476,14 @@ class CurveRatio(Observed):
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
     kind: Literal["curve_ratio"] = "curve_ratio"
-    arm: str
-    curve: Literal["gradient_norm", "gradient_variance"]
-    first: float = Field(default=0.01, gt=0, le=0.5)
-    last: float = Field(default=0.10, gt=0, le=0.5)
-    over: str = "peak_lr"
+    arm: ArmName
+    curve: Literal["gradient_norm", "gradient_variance"] = Field(description="the curve whose means are taken")
+    first: float = Field(default=0.01, gt=0, le=0.5, description="share of the steps at the beginning")
+    last: float = Field(default=0.10, gt=0, le=0.5, description="share of the steps at the end")
+    over: FactorName = "peak_lr"
+
+    UNIT: ClassVar[str] = "none (a ratio)"
+    EXAMPLE: ClassVar[Example] = {"arm": "none", "curve": "gradient_norm", "first": 0.01, "last": 0.1}
 
 
 class Quotient(Observed):
@@ -368,45 +492,84 @@ class Quotient(Observed):
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
     kind: Literal["quotient"] = "quotient"
-    top: "Observable"
-    bottom: "Observable"
+    top: "Observable" = Field(description="an observable")
+    bottom: "Observable" = Field(description="the observable it is divided by")
+
+    UNIT: ClassVar[str] = "none (a ratio)"
+    EXAMPLE: ClassVar[Example] = {
+        "top": {"kind": "max_trainable", "arm": "warmup_20%"},
+        "bottom": {"kind": "max_trainable", "arm": "none"},
+    }
 
 
 class RelativeGap(Observed):
     """(left - right) / right, seeds paired."""
 
     kind: Literal["relative_gap"] = "relative_gap"
-    left: "Observable"
-    right: "Observable"
+    left: "Observable" = Field(description="an observable")
+    right: "Observable" = Field(description="the observable that is subtracted, and divided by")
+
+    UNIT: ClassVar[str] = "relative (0.01 is 1% more)"
+    EXAMPLE: ClassVar[Example] = {
+        "left": {"kind": "tuned_loss", "arm": "none"},
+        "right": {"kind": "tuned_loss", "arm": "warmup_20%"},
+    }
 
 
 class Gap(Observed):
     """left - right, seeds paired."""
 
     kind: Literal["gap"] = "gap"
-    left: "Observable"
-    right: "Observable"
+    left: "Observable" = Field(description="an observable")
+    right: "Observable" = Field(description="the observable that is subtracted")
+
+    UNIT: ClassVar[str] = "of its parts"
+    EXAMPLE: ClassVar[Example] = {
+        "left": {"kind": "tuned_loss", "arm": "none"},
+        "right": {"kind": "tuned_loss", "arm": "warmup_20%"},
+    }
 
 
 class Slope(Observed):
     """The least-squares slope of log2 of observables on log2 x: an exponent. `points` are pairs of x and an observable."""
 
     kind: Literal["slope"] = "slope"
-    points: tuple[tuple[float, "Observable"], ...] = Field(min_length=3)
+    points: tuple[tuple[float, "Observable"], ...] = Field(min_length=3, description="pairs of x and an observable there")
+
+    UNIT: ClassVar[str] = "none (an exponent)"
+    EXAMPLE: ClassVar[Example] = {
+        "points": [
+            [8, {"kind": "optimum", "arm": "batch_8"}],
+            [16, {"kind": "optimum", "arm": "batch_16"}],
+            [32, {"kind": "optimum", "arm": "batch_32"}],
+        ]
+    }
 
 
 class RankCorrelation(Observed):
     """Spearman's rank correlation of observables with x. `points` are pairs of x and an observable."""
 
     kind: Literal["rank_correlation"] = "rank_correlation"
-    points: tuple[tuple[float, "Observable"], ...] = Field(min_length=3)
+    points: tuple[tuple[float, "Observable"], ...] = Field(min_length=3, description="pairs of x and an observable there")
+
+    UNIT: ClassVar[str] = "none (-1 to 1)"
+    EXAMPLE: ClassVar[Example] = {
+        "points": [
+            [8, {"kind": "optimum", "arm": "batch_8"}],
+            [16, {"kind": "optimum", "arm": "batch_16"}],
+            [32, {"kind": "optimum", "arm": "batch_32"}],
+        ]
+    }
 
 
 class Unmeasured(Observed):
     """What nothing here can show yet: always out of regime, with the reason."""
 
     kind: Literal["unmeasured"] = "unmeasured"
-    reason: str
+    reason: str = Field(description="why nothing can show it")
+
+    UNIT: ClassVar[str] = "none (there is no number)"
+    EXAMPLE: ClassVar[Example] = {"reason": "needs a model of 1B parameters"}
 
 
 class Spread(Observed):
@@ -415,15 +578,27 @@ class Spread(Observed):
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
     kind: Literal["spread"] = "spread"
-    parts: tuple["Observable", ...] = Field(min_length=2)
+    parts: tuple["Observable", ...] = Field(min_length=2, description="the observables that are compared")
+
+    UNIT: ClassVar[str] = "none (a ratio)"
+    EXAMPLE: ClassVar[Example] = {
+        "parts": [
+            {"kind": "optimum", "arm": "width_16"},
+            {"kind": "optimum", "arm": "width_32"},
+            {"kind": "optimum", "arm": "width_64"},
+        ]
+    }
 
 
 class Scaled(Observed):
     """A multiple: sequences to tokens, for example."""
 
     kind: Literal["scaled"] = "scaled"
-    of: "Observable"
-    by: float = Field(gt=0)
+    of: "Observable" = Field(description="an observable")
+    by: float = Field(gt=0, description="what it is multiplied by")
+
+    UNIT: ClassVar[str] = "of its part, times `by`"
+    EXAMPLE: ClassVar[Example] = {"of": {"kind": "noise_scale", "arm": "batch_32"}, "by": 32}
 
     @property
     def log_axis(self) -> bool:
@@ -438,16 +613,36 @@ class Log2(Observed):
     """The logarithm to base 2: a ratio in octaves."""
 
     kind: Literal["log2"] = "log2"
-    of: "Observable"
+    of: "Observable" = Field(description="an observable")
+
+    UNIT: ClassVar[str] = "octaves"
+    EXAMPLE: ClassVar[Example] = {
+        "of": {
+            "kind": "quotient",
+            "top": {"kind": "optimum", "arm": "warmup_20%"},
+            "bottom": {"kind": "optimum", "arm": "none"},
+        }
+    }
 
 
 class Share(Observed):
     """part / whole. Out of regime where the whole's interval reaches below `whole_at_least`: no effect to share."""
 
     kind: Literal["share"] = "share"
-    part: "Observable"
-    whole: "Observable"
-    whole_at_least: float = Field(gt=0)
+    part: "Observable" = Field(description="the observable of the part")
+    whole: "Observable" = Field(description="the observable of the whole")
+    whole_at_least: float = Field(gt=0, description="what the whole has to be for a share to mean anything")
+
+    UNIT: ClassVar[str] = "share of the whole, 1 for all of it"
+    EXAMPLE: ClassVar[Example] = {
+        "part": {"kind": "gap", "left": {"kind": "tuned_loss", "arm": "none"}, "right": {"kind": "tuned_loss", "arm": "radam"}},
+        "whole": {
+            "kind": "gap",
+            "left": {"kind": "tuned_loss", "arm": "none"},
+            "right": {"kind": "tuned_loss", "arm": "warmup_20%"},
+        },
+        "whole_at_least": 0.01,
+    }
 
 
 Observable = Annotated[

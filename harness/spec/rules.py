@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -19,10 +19,12 @@ def plain(value: float) -> str:
 
 
 class AtLeast(Spec):
-    """[value, inf)"""
+    """From `value` on: [value, inf)."""
 
     kind: Literal["at_least"] = "at_least"
     value: float
+
+    EXAMPLE: ClassVar[dict[str, float]] = {"value": 0.05}
 
     @property
     def pieces(self) -> tuple[tuple[float, float], ...]:
@@ -33,10 +35,12 @@ class AtLeast(Spec):
 
 
 class AtMost(Spec):
-    """(-inf, value]"""
+    """Up to `value`: (-inf, value]."""
 
     kind: Literal["at_most"] = "at_most"
     value: float
+
+    EXAMPLE: ClassVar[dict[str, float]] = {"value": 0.05}
 
     @property
     def pieces(self) -> tuple[tuple[float, float], ...]:
@@ -58,9 +62,11 @@ class _Band(Spec):
 
 
 class Within(_Band):
-    """[low, high]. Around zero it is an equivalence margin: the two one-sided tests."""
+    """From `low` to `high`: [low, high]. Around zero it is an equivalence margin: the two one-sided tests."""
 
     kind: Literal["within"] = "within"
+
+    EXAMPLE: ClassVar[dict[str, float]] = {"low": -0.01, "high": 0.01}
 
     @property
     def pieces(self) -> tuple[tuple[float, float], ...]:
@@ -71,9 +77,11 @@ class Within(_Band):
 
 
 class Outside(_Band):
-    """(-inf, low] or [high, inf)"""
+    """Up to `low`, or from `high` on: (-inf, low] or [high, inf)."""
 
     kind: Literal["outside"] = "outside"
+
+    EXAMPLE: ClassVar[dict[str, float]] = {"low": -0.01, "high": 0.01}
 
     @property
     def pieces(self) -> tuple[tuple[float, float], ...]:

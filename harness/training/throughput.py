@@ -81,6 +81,16 @@ class WidthSearch:
         return high + a_lane * (lanes - many)
 
 
+def time_one_step(configuration: Configuration, dataset: Dataset, device: str, lanes: int) -> float:
+    """Seconds of one plain step of a pack of so many lanes, after one that is not counted."""
+    pack = Pack([Lane(configuration, seed) for seed in range(lanes)], dataset, device)
+    try:
+        pack.time_steps(1)
+        return pack.time_steps(1)
+    finally:
+        pack.close()
+
+
 def measure(configuration: Configuration, dataset: Dataset, device: str, lanes: int, program: Program) -> Timing:
     """Train so many lanes of a configuration for a few steps. The first ones, which prepare, are not counted."""
     free_device_memory(device)

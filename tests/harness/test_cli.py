@@ -92,7 +92,7 @@ def edited(study: Study, tmp_path: Path, **fields: object) -> str:
         (("run", "warmup", "--seeds", "0"), "--seeds 0: must be at least 1"),
         (("run", "--all", "--seeds", "3"), "leave --all and --until-decided out"),
         (("run", "warmup", "--until-decided", "--set", "steps=9"), "leave --all and --until-decided out"),
-        (("run", "warmup_varied_01234567"), "no variation in this store named"),
+        (("run", "warmup_varied_01234567"), "no study named 'warmup_varied_01234567'"),
         (("publish", "warmup_varied_01234567"), "is a variation, and evidence is of declared studies"),
         (("schema", "evnts"), "did you mean 'events'?"),
         (("publish", "warmup", "--scale", "cluster", "--store", "/tmp/folklore-nothing-here"), "has no stored trials"),
@@ -187,7 +187,7 @@ def test_verdicts_as_json(study: Study, study_file: Path, tmp_path: Path) -> Non
 
 def test_list_and_schema() -> None:
     listed = json.loads(call("list", "--json").stdout)
-    assert {"study", "judges", "registered", "scales", "question"} == set(listed[0])
+    assert {"study", "name", "variation_of", "judges", "registered", "scales", "trials", "question"} == set(listed[0])
     assert json.loads(call("schema").stdout)["title"] == "Study"
     assert json.loads(call("schema", "events").stdout)["finished"]["seconds"]
     assert {"column", "unit", "description"} == set(json.loads(call("schema", "trials").stdout)[0])

@@ -19,8 +19,9 @@ from harness.errors import TooLargeError, UserCodeError, UserError
 from harness.job import TrainingJob
 from harness.ledger import Ledger
 from harness.options import Options
-from harness.own import finding
+from harness.own.address import address_of
 from harness.own.finding import find, find_again
+from harness.own.identity import identity
 from harness.own.study import own_study
 from harness.packing import Choice
 from harness.plan import make_plan
@@ -207,7 +208,7 @@ def test_it_names_its_loss(write: Callable[..., None]) -> None:
     assert plain.loss_label("test") == "test loss (nats)"
     found = find("my_module:workload")
     worded = replace(found.workload, loss_name="energy", loss_unit="bits", loss_may_be_negative=True)
-    assert finding.identity(found.address, worded) == found.identity
+    assert identity(found.address, worded) == found.identity
     write(GAUSSIAN, WITH_EXTRA)
     bits = varied(catalog.load_study("warmup"))
     assert bits.loss_label("test") == "test negative log density (bits)"
@@ -312,7 +313,7 @@ def test_a_file_of_the_users_never_stands_in_for_a_library(write: Callable[..., 
 
 
 def test_its_name_leads_back_to_it() -> None:
-    assert finding.address_of("own:a.b:c@0123456789abcdef") == "a.b:c"
+    assert address_of("own:a.b:c@0123456789abcdef") == "a.b:c"
 
 
 def test_the_workload_is_checked_when_it_is_made() -> None:

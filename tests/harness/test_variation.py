@@ -13,7 +13,8 @@ from harness.pages import write_pages
 from harness.plan import make_plan
 from harness.spec import Search, Study, arms_of
 from harness.store import Store
-from harness.variation import Changes, is_variation, settable, stored_variation, stored_variations, vary
+from harness.stored_studies import named_study, stored_studies
+from harness.variation import Changes, is_variation, settable, vary
 from tests.harness.helpers import bowl, planned, result, rows
 
 
@@ -183,9 +184,9 @@ def test_a_page_of_its_own_and_no_place_in_the_index(study: Study, store: Store,
 def test_a_variation_is_found_again_by_its_name(study: Study, store: Store) -> None:
     found = varied(study, "steps=7")
     _stored(found, store)
-    assert stored_variation(store, found.name) == Study.model_validate(json.loads(found.canonical_json()))
+    assert named_study(store, found.name) == Study.model_validate(json.loads(found.canonical_json()))
     with pytest.raises(UserError, match=f"did you mean '{found.name}'"):
-        stored_variation(store, found.name[:-1] + ("0" if found.name[-1] != "0" else "1"))
+        named_study(store, found.name[:-1] + ("0" if found.name[-1] != "0" else "1"))
 
 
 def test_one_that_an_earlier_folklore_declared_spoils_nothing(
@@ -198,5 +199,5 @@ def test_one_that_an_earlier_folklore_declared_spoils_nothing(
         kept = json.loads(store.read(name))
         kept["declared"]["arms"] = {}
         store.write(name, json.dumps(kept).encode())
-    assert [each.name for each in stored_variations(store)] == [found.name]
+    assert [each.name for each in stored_studies(store)] == [found.name]
     assert "declared by another Folklore" in caplog.text

@@ -1,0 +1,117 @@
+"""What `folklore schema --explain` says: whatever a study can be made of, with fields, units and examples, in words."""
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+
+import yaml
+
+from harness.spec.base import Spec
+from harness.spec.claims import Claim, Source
+from harness.spec.configuration import Measurement, Training, Workload
+from harness.spec.observables import Observable
+from harness.spec.rules import Rule
+from harness.spec.study import Arm, Criterion, Judgement, Published, Reported, Scale, Search, Study
+
+OBSERVABLES: tuple[type[Spec], ...] = get_args(get_args(Observable)[0])
+RULES: tuple[type[Spec], ...] = get_args(get_args(Rule)[0])
+# Heading -> what stands below it, in the order in which one writes a study.
+PARTS: Mapping[str, tuple[type[Spec], ...]] = {
+    "A study": (Study, Arm, Scale, Search, Claim, Source, Judgement, Criterion, Reported, Published),
+    "What is trained": (Workload, Training, Measurement),
+    "Observables: what a criterion observes": OBSERVABLES,
+    "Rules: regions of an observable's axis": RULES,
+}
+BOUNDS = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
+TYPES = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false", "null": "none"}
+SCALARS = {TYPES["integer"], TYPES["number"], TYPES["string"], TYPES["boolean"]}
+
+
+def explanation() -> str:
+    """All of it, as Markdown."""
+    sections = []
+    for heading, specs in PARTS.items():
+        sections += [f"# {heading}", *(explained(each) for each in specs)]
+    return "\n\n".join(sections) + "\n"
+
+
+def explained(spec: type[Spec]) -> str:
+    """One class: what it is, its unit, its fields, and an example as YAML has it."""
+    lines = [f"## {_kind(spec) or spec.__name__.lower()}", *_sentences(spec)]
+    if (unit := getattr(spec, "UNIT", None)) is not None:
+        lines.append(f"Unit: {unit}.")
+    lines += ["", *_fields(spec)]
+    if (example := example_of(spec)) is not None:
+        flow = yaml.safe_dump(example, default_flow_style=True, sort_keys=False, width=10**6, allow_unicode=True).strip()
+        lines += ["", f"    {'observe' if spec in OBSERVABLES else 'supported'}: {flow}"]
+    return "\n".join(lines)
+
+
+def example_of(spec: type[Spec]) -> dict[str, Any] | None:
+    """An observable or a rule as a study's file has it."""
+    example = getattr(spec, "EXAMPLE", None)
+    return None if example is None else {"kind": _kind(spec), **example}
+
+
+def _kind(spec: type[Spec]) -> str:
+    return str(spec.model_fields["kind"].default) if "kind" in spec.model_fields else ""
+
+
+def _sentences(spec: type[Spec]) -> list[str]:
+    """The docstring, and those of the classes that its fields come from."""
+    bases = [each for each in reversed(spec.__mro__[1:]) if issubclass(each, Spec) and each.model_fields]
+    return [" ".join(inspect.cleandoc(text).split()) for each in (spec, *bases) if (text := each.__doc__)]
+
+
+def _fields(spec: type[Spec]) -> Iterator[str]:
+    schema = spec.model_json_schema()
+    if schema.get("$ref"):  # one that holds itself
+        schema = schema["$defs"][spec.__name__]
+    for name, field in schema["properties"].items():
+        if name == "kind":
+            continue
+        default = "required" if name in schema.get("required", ()) else f"default {_value(field.get('default'))}"
+        about = f": {field['description']}" if "description" in field else ""
+        yield f"- `{name}` ({_type(field)}; {default}){about}"
+
+
+def _value(default: Any) -> str:
+    if isinstance(default, dict) and default:
+        return "as below"
+    return "none" if default in (None, [], {}, "") else yaml.safe_dump(default, default_flow_style=True).split("\n")[0]
+
+
+def _type(field: Mapping[str, Any]) -> str:
+    """A JSON schema in words."""
+    if "$ref" in field:
+        return str(field["$ref"]).rpartition("/")[2].lower()
+    if "oneOf" in field:
+        return "an observable" if len(field["oneOf"]) > len(RULES) else "a rule"
+    if "anyOf" in field:
+        return _either(field["anyOf"])
+    if "enum" in field:
+        return "one of " + ", ".join(map(str, field["enum"]))
+    if "const" in field:
+        return str(field["const"])
+    if field.get("type") == "array":
+        return _list(field)
+    if field.get("type") == "object":
+        named = field.get("patternProperties", {"": field.get("additionalProperties", {})})
+        return "by name " + " or ".join(_type(each) for each in named.values())
+    bounds = [f"{words} {field[key]:,}" for key, words in BOUNDS.items() if key in field]
+    return " ".join([TYPES.get(str(field.get("type")), "anything"), " and ".join(bounds)]).rstrip()
+
+
+def _either(several: list[Mapping[str, Any]]) -> str:
+    """Of several types; all that a value can be is called so."""
+    names = list(dict.fromkeys(_type(each) for each in several))
+    if set(names) >= SCALARS:
+        names = ["value", *(name for name in names if name not in SCALARS)]
+    return " or ".join(names)
+
+
+def _list(field: Mapping[str, Any]) -> str:
+    if "prefixItems" in field:
+        return "pair of " + " and ".join(_type(each) for each in field["prefixItems"])
+    least = f", at least {field['minItems']}" if field.get("minItems") else ""
+    return f"list of {_type(field.get('items', {}))}{least}"
