@@ -248,3 +248,9 @@ def test_the_doctor_finds_a_broken_store(tmp_path: Path) -> None:
     assert found.exit_code == 1
     assert {each["check"] for each in json.loads(found.stdout) if each["ok"] == "NO"} >= {"store"}
     shutil.rmtree(tmp_path / "s")
+
+
+def test_a_run_says_at_once_what_it_does(tmp_path: Path) -> None:
+    found = call("run", "warmpu", "--store", str(tmp_path / "s"))
+    assert_refused(found, "did you mean 'warmup'?")
+    assert found.stdout == "planning warmpu\n"
