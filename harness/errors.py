@@ -8,6 +8,8 @@ from pydantic import ValidationError
 
 # A message that quotes what it was given quotes so much of it at most.
 LONGEST_MESSAGE = 2000
+# Of what is wrong with an input so much is told at once.
+MOST_FINDINGS = 5
 
 
 class UserError(ValueError):
@@ -70,4 +72,5 @@ def invalid(subject: str, error: ValidationError) -> UserError:
         message = item["msg"].removeprefix("Value error, ")
         value = "" if item["type"] == "value_error" else f" = {item['input']!r:.80}"
         findings.append(f"{field}{value}: {message}" if field else message)
-    return UserError(f"{subject}: {'; '.join(findings)}")
+    more = [f"and {len(findings) - MOST_FINDINGS} more"] if len(findings) > MOST_FINDINGS else []
+    return UserError(f"{subject}: {'; '.join([*findings[:MOST_FINDINGS], *more])}")

@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
+from pydantic_core import PydanticCustomError
 
 from harness.errors import invalid, unknown
 from harness.spec.base import WORDS, Spec, Undeclared, canonical_json, declared, fingerprint
@@ -15,7 +16,26 @@ from harness.spec.observables import FailureRate, Observable, arms_of, leaves
 from harness.spec.rules import LEVEL, Rule
 
 AnySpec = TypeVar("AnySpec", bound=Spec)
-Value = bool | int | float | str | None
+
+
+def _said_once(must: str) -> WrapValidator:
+    """A value that fits none of several types is one finding, and not one for each type."""
+
+    def validated(value: Any, fits: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return fits(value)
+        except ValidationError:
+            raise PydanticCustomError("no_such_value", "must be {must}", {"must": must}) from None
+
+    return WrapValidator(validated)
+
+
+Value = Annotated[bool | int | float | str | None, _said_once("a finite number, a text, true, false or none")]
+Setting = Annotated[
+    bool | int | float | str | tuple[float, ...] | None,
+    _said_once("a finite number, a text, true, false, none or a list of finite numbers"),
+]
+Number = Annotated[int | float, _said_once("a finite number")]
 Factors = dict[str, tuple[Value, ...]]
 
 BY_A_RUN = Undeclared("a run sets it, by a rule that is recorded for itself")
@@ -39,7 +59,7 @@ class Arm(Spec):
 
     label: Annotated[str, WORDS]
     panel: Annotated[str, WORDS] = Field(default="", description="arms of one panel share a plot")
-    settings: dict[str, Value | tuple[float, ...]] = {}
+    settings: dict[str, Setting] = {}
     factors: Factors = {}
     scales: tuple[str, ...] | None = Field(default=None, description="train it at these scales only; none: at all")
     searched: bool | None = Field(default=None, description="its LR is proposed by the study's search, not read from a grid")
@@ -56,10 +76,10 @@ class Scale(Spec):
     examples: int | None = Field(default=None, ge=1, le=10**15, strict=True, description="as Study.examples")
     factors: Factors = {}
     arm_factors: dict[str, Factors] = {}
-    arm_settings: dict[str, dict[str, Value | tuple[float, ...]]] | None = Field(
+    arm_settings: dict[str, dict[str, Setting]] | None = Field(
         default=None, description="overrides of single arms, before the arm's own"
     )
-    search: dict[str, int | float] | None = Field(default=None, description="overrides of the study's search")
+    search: dict[str, Number] | None = Field(default=None, description="overrides of the study's search")
     seeds: int | None = Field(default=None, ge=1, le=10_000, strict=True)
     more_seeds: Annotated[int, BY_A_RUN] = Field(
         default=0,

@@ -1,4 +1,5 @@
 import json
+import math
 
 import pytest
 from pydantic import ValidationError
@@ -296,3 +297,44 @@ def test_a_claim_stands_in_a_document_that_is_known(study: Study) -> None:
         catalog.judgeable(own)
     with pytest.raises(ValueError, match="section"):
         Study.model_validate({**study.model_dump(), "claims": [{**claim, "sources": [{**source, "section": ""}]}]})
+
+
+@pytest.mark.parametrize(
+    ("fields", "finding"),
+    [
+        (
+            {"factors": {"peak_lr": [math.nan, 0.1, 0.2]}},
+            "study: factors.peak_lr.0 = nan: must be a finite number, a text, true",
+        ),
+        ({"factors": {"peak_lr": [0.1, {}, 0.2]}}, "study: factors.peak_lr.1 = {}: must be a finite number, a text, true"),
+        ({"training": {"peak_lr": math.nan}}, "study: training.peak_lr = nan: Input should be a finite number"),
+    ],
+)
+def test_a_wrong_value_is_one_finding(study: Study, fields: dict[str, object], finding: str) -> None:
+    """Whatever types it was tried as."""
+    with pytest.raises(ValidationError) as caught:
+        changed(study, **fields)
+    message = str(invalid("study", caught.value))
+    assert message.startswith(finding)
+    assert message.count(" = ") == 1
+
+
+@pytest.mark.parametrize(("setting", "shown"), [(math.inf, "inf"), ([0.5, math.nan], "[0.5, nan]"), ({"a": 1}, "{'a': 1}")])
+def test_a_wrong_setting_is_one_finding(study: Study, setting: object, shown: str) -> None:
+    dump = study.model_dump()
+    dump["arms"]["half"]["settings"]["step_drops"] = setting
+    dump["scales"]["smoke"]["search"] = {"low": math.nan}
+    with pytest.raises(ValidationError) as caught:
+        Study.model_validate(dump)
+    first, second = str(invalid("study", caught.value)).split("; ")
+    rule = "must be a finite number, a text, true, false, none or a list of finite numbers"
+    assert first == f"study: arms.half.settings.step_drops = {shown}: {rule}"
+    assert second == "scales.smoke.search.low = nan: must be a finite number"
+
+
+def test_of_many_findings_the_first_are_told(study: Study) -> None:
+    with pytest.raises(ValidationError) as caught:
+        changed(study, factors={"peak_lr": [math.nan] * 12})
+    message = str(invalid("study", caught.value))
+    assert message.count("= nan") == 5
+    assert message.endswith("; and 7 more")
