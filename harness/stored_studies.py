@@ -102,8 +102,11 @@ def listed_studies(store: Store) -> list[dict[str, Any]]:
 
 
 def _counted(store: Store, name: str) -> dict[str, int]:
-    found = Ledger(store, name).trials(["digest", "scale"])
-    return {str(scale): int(count) for scale, count in found["scale"].value_counts(sort=False).items()}
+    """Trials by scale; one that stands in two packs counts once."""
+    scales: dict[str, str] = {}
+    for rows in Ledger(store, name).tables(["digest", "scale"]):
+        scales.update(zip(rows.column("digest").to_pylist(), rows.column("scale").to_pylist(), strict=True))
+    return dict(Counter(scales.values()))
 
 
 def _declared(store: Store, name: str) -> Study | None:

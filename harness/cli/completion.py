@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,12 +13,17 @@ from harness.errors import UserError
 
 if TYPE_CHECKING:
     from harness.spec import Study
+    from harness.store import Store
 
 
-def studies(incomplete: str) -> Iterator[str]:
+def studies(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """The catalogue's, and what the store on the line holds."""
     from harness import catalog
 
-    return _beginning(catalog.study_names(), incomplete)
+    names = catalog.study_names()
+    stored = _store(context)
+    beyond = [] if stored is None else [name for name in stored.folders("declared") if name not in names]
+    return _beginning([*names, *beyond], incomplete)
 
 
 def scales(context: typer.Context, incomplete: str) -> Iterator[str]:
@@ -46,11 +52,15 @@ def settings(context: typer.Context, incomplete: str) -> Iterator[str]:
     return _beginning((f"{name}=" for name in settable(named)), incomplete)
 
 
-def claims(incomplete: str) -> Iterator[str]:
-    """Claims that are judged; of the register's others there is nothing to say."""
+def claims(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Claims that are judged, those of the store's studies among them; of the register's others there is nothing to say."""
     from harness import catalog
+    from harness.stored_studies import beyond_the_catalogue
 
-    judged = (each.claim for name in catalog.study_names() for each in catalog.load_study(name).judgements)
+    studies = [catalog.load_study(name) for name in catalog.study_names()]
+    if (store := _store(context)) is not None:
+        studies += beyond_the_catalogue(store)
+    judged = dict.fromkeys(each.claim for study in studies for each in study.judgements)
     return _beginning(judged, incomplete)
 
 
@@ -64,16 +74,37 @@ def deployments() -> dict[str, Traversable]:
 
 
 def _study(context: typer.Context) -> "Study | None":
-    """The study on the line. Where an option waits for its value click has not read the arguments: the words themselves are
-    looked through, as the shell hands them over."""
+    """The study on the line."""
     from harness import catalog
+    from harness.stored_studies import named_study
 
-    words = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()
-    name = context.params.get("study") or next((word for word in words if word in catalog.study_names()), None)
+    store = _store(context)
+    names = {*catalog.study_names(), *(store.folders("declared") if store else ())}
+    name = context.params.get("study") or next((word for word in _words() if word in names), None)
     try:
+        if store is not None and name:
+            return named_study(store, name)
         return catalog.load_study(name) if name else None
     except UserError:
         return None
+
+
+def _store(context: typer.Context) -> "Store | None":
+    """The store on the line, if it is on this machine: of another one the shell would wait for the network."""
+    from harness.store import Store
+
+    words = _words()
+    named = [after for word, after in pairwise(words) if word == "--store"]
+    try:
+        store = Store(named[-1] if named else context.params.get("store") or os.environ.get("FOLKLORE_STORE", "results"))
+    except UserError:
+        return None
+    return store if store.is_local else None
+
+
+def _words() -> list[str]:
+    """The line as the shell hands it over: where an option waits for its value click has not read the arguments."""
+    return (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()
 
 
 def _beginning(names: Iterable[str], incomplete: str) -> Iterator[str]:

@@ -94,6 +94,9 @@ def edited(study: Study, tmp_path: Path, **fields: object) -> str:
         (("run", "warmup", "--until-decided", "--set", "steps=9"), "leave --all and --until-decided out"),
         (("run", "warmup_varied_01234567"), "no study named 'warmup_varied_01234567'"),
         (("publish", "warmup_varied_01234567"), "is a variation, and evidence is of declared studies"),
+        (("plan", "warmup", "--seeds", "0"), "--seeds 0: must be at least 1"),
+        (("plan", "warmup", "--set", "peek_lr=1"), "did you mean 'peak_lr'?"),
+        (("plan", "warmup", "--seeds", "3", "--workload", "a:b"), "leave --set, --seeds and --only out"),
         (("schema", "evnts"), "did you mean 'events'?"),
         (("publish", "warmup", "--scale", "cluster", "--store", "/tmp/folklore-nothing-here"), "has no stored trials"),
     ],
@@ -151,6 +154,14 @@ def test_plan_as_json(study_file: Path, tmp_path: Path) -> None:
     assert (facts["trials"], facts["trials_left"], facts["seeds"]) == (50, 50, 5)
     assert facts["seconds"] > 0
     assert not (tmp_path / "s").exists(), "planning writes nothing"
+
+
+def test_a_variation_is_planned_before_it_is_run(tmp_path: Path) -> None:
+    wish = ("--set", "peak_lr=0.01,0.02,0.04", "--seeds", "5", "--only", "none", "--only", "warmup_5%")
+    facts = json.loads(call("plan", "warmup", *wish, "--scale", "laptop", "--json", "--store", str(tmp_path / "s")).stdout)
+    assert re.fullmatch(r"warmup_varied_[0-9a-f]{8}", facts["study"])
+    assert (facts["trials"], facts["arms"], facts["seeds"]) == (2 * 3 * 5, 2, 5)
+    assert facts["recipe"]["peak LR"] == "0.01, 0.02, 0.04"
 
 
 @pytest.mark.parametrize("scale", ["gpu", "cluster"])

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from harness import OwnWorkload, catalog, columns, data
 from harness.cli import app
+from harness.declaration import declare
 from harness.errors import TooLargeError, UserCodeError, UserError
 from harness.job import TrainingJob
 from harness.ledger import Ledger
@@ -25,10 +26,11 @@ from harness.own.identity import identity
 from harness.own.study import own_study
 from harness.packing import Choice
 from harness.plan import make_plan
-from harness.spec import Gap, Study, Unmeasured
+from harness.spec import Gap, Study, Unmeasured, arms_of
 from harness.spec.observables import relative_to_losses
 from harness.store import Store
 from tests.command_line import folklore
+from tests.harness.helpers import result, rows
 
 README = Path(__file__).parents[2] / "README.md"
 CLI = CliRunner()
@@ -260,6 +262,52 @@ def test_arms_named_after_models_keep_their_recipes(write: Callable[..., None]) 
         before, after = make_plan(whole, scale, "cpu", "data"), make_plan(other, scale, "cpu", "data")
         assert {each.configuration.workload for each in after.trials} == {other.workload}
         assert [each.configuration.training for each in after.trials] == [each.configuration.training for each in before.trials]
+
+
+def test_no_arm_is_called_by_a_model_that_is_not_there(write: Callable[..., None]) -> None:
+    """Each is the recipe of that model on one's own."""
+    write()
+    whole = catalog.load_study("lr_finder")
+    other = varied(whole)
+    assert [*other.arms] == [f"recipe_of_{name}" for name in whole.arms]
+    assert {each.panel for each in other.arms.values()} == {f"a name, recipe of: {each.panel}" for each in whole.arms.values()}
+    for before, after in zip(whole.judgements, other.judgements, strict=True):
+        for one, another in zip((*before.criteria, *before.reported), (*after.criteria, *after.reported), strict=True):
+            assert another.name == f"{one.name} (its recipe on a name)"
+            assert arms_of(another.observe) == {f"recipe_of_{name}" for name in arms_of(one.observe)}
+    assert [*varied(catalog.load_study("warmup")).arms] == [*catalog.load_study("warmup").arms], "these name no model"
+
+
+def test_a_plan_times_a_step(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    """What a module does beside its operations no rate knows: this one sleeps."""
+    write("""
+        import time
+
+        class Slow(Net):
+            def forward(self, x):
+                time.sleep(0.05)
+                return super().forward(x)
+
+        module = Slow
+    """)
+    (tmp_path / "toy.json").write_text(study.canonical_json())
+    plan = ["plan", "toy.json", "--workload", "my_module:workload", "--scale", "laptop", "--workers", "1", "--lanes", "1"]
+    facts = json.loads(CLI.invoke(app, [*plan, "--store", "s", "--json"]).stdout)
+    assert facts["time_from"] == "one step timed"
+    assert facts["seconds"] >= facts["trials"] * 10 * 0.05
+    assert facts["recipe"]["model"] == "own module my_module:workload"
+    assert not (tmp_path / "s").exists(), "planning writes nothing"
+
+
+def test_what_is_stored_goes_before_a_step(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    write()
+    other, store = varied(study), Store(str(tmp_path / "s"))
+    plan = make_plan(other, "laptop", "cpu", data.load(other.workload.dataset).facts.hash)
+    Ledger(store, other.name).write("x", rows(other, plan.trials[:20], lambda _: result(2.0)))
+    declare(store, other, "laptop", 0)
+    asked = ["plan", other.name, "--scale", "laptop", "--json", "--store", store.uri]
+    facts = json.loads(CLI.invoke(app, asked).stdout)
+    assert (facts["trials_left"], facts["time_from"]) == (30, "measured on this store")
 
 
 def test_a_factor_of_the_model_is_refused(study: Study, write: Callable[..., None]) -> None:
