@@ -1,0 +1,61 @@
+"""Small packs in every variant of a plain step, and comparisons of a program with the eager step along their training."""
+
+from typing import Any
+
+import torch
+
+from harness.data.text import Text
+from harness.spec import Configuration, Measurement, Training, Workload
+from harness.training.agreement import Step, StepCheck, Verdict
+from harness.training.pack import Lane, Pack
+from harness.training.programs import Program
+
+MEASUREMENT = Measurement(probes=2, evaluations=2, evaluation_examples=8, final_examples=8)
+GPT = Workload(width=8, depth=1, heads=2, context=8)
+VARIANTS: dict[str, dict[str, Any]] = {
+    "adamw": {"clip_norm": 0.5},
+    "adam": {"optimizer": "adam", "second_moment_start": "first_gradient"},
+    "radam": {"optimizer": "radam"},
+    "sgd": {"optimizer": "sgd", "nesterov": True},
+    "bf16": {"precision": "bf16"},
+    "fp8": {"precision": "fp8"},
+    "dynamic scaling": {"precision": "fp16", "loss_scaling": "dynamic", "scale_growth_interval": 3},
+}
+
+
+def lanes(workload: Workload = GPT, **training: Any) -> list[Lane]:
+    settings = {"steps": 20, "batch_size": 4, **training}
+    return [
+        Lane(Configuration(workload=workload, training=Training(**settings, peak_lr=lr), measurement=MEASUREMENT), seed)
+        for seed, lr in enumerate((2.0**-8, 2.0**-6))
+    ]
+
+
+class AtEveryStep:
+    """A check that goes on for as long as a training does. Each step starts where an eager one ended: nothing adds up."""
+
+    def __init__(self, check: StepCheck):
+        self.check, self.settled, self.differences = check, 0, list[str]()
+
+    def __call__(self, eager: Step, program: Step) -> Verdict:
+        verdict = self.check(eager, program)
+        self.settled += verdict.settled
+        self.differences += [verdict.difference] if verdict.difference else []
+        return Verdict(settled=False)
+
+
+def compared_at_every_step(variant: str, text: Text, program: Program, device: str = "cpu") -> tuple[Pack, AtEveryStep]:
+    """A trained pack whose plain steps were all compared with eager ones, but for those that prepare a capture."""
+    pack = Pack(lanes(**VARIANTS.get(variant, {"precision": variant})), text, device, program)
+    check = AtEveryStep(pack._step_check())
+    pack.runner.check = pack.runner.check_of_capture = check
+    pack.advance()
+    return pack, check
+
+
+def reordered(pack: Pack) -> None:
+    """A correct step that rounds otherwise: the examples of each batch in another order."""
+    with torch.no_grad():
+        pack._draws.copy_(pack._draws.flip(2))
+    pack._plain_step()
+    pack._draws.copy_(pack._draws.flip(2))
