@@ -1,11 +1,17 @@
 """Small packs in every variant of a plain step, and comparisons of a program with the eager step along their training."""
 
+import json
+import sys
 from typing import Any
 
+import numpy as np
+import pytest
 import torch
 
+from harness.data import tokenize
 from harness.data.text import Text
 from harness.spec import Configuration, Measurement, Training, Workload
+from harness.training import programs
 from harness.training.agreement import Step, StepCheck, Verdict
 from harness.training.pack import Lane, Pack
 from harness.training.programs import Program
@@ -59,3 +65,32 @@ def reordered(pack: Pack) -> None:
         pack._draws.copy_(pack._draws.flip(2))
     pack._plain_step()
     pack._draws.copy_(pack._draws.flip(2))
+
+
+def larger_update(pack: Pack) -> None:
+    before_KP = pack.network.flat_KP.clone()
+    pack._plain_step()
+    pack.network.flat_KP.copy_(before_KP + 1.01 * (pack.network.flat_KP - before_KP))
+
+
+def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compiled multiplies the update of every step by 1.01."""
+
+    def faulty(step: Any) -> Step:
+        pack = step.__self__
+        return lambda: larger_update(pack)
+
+    monkeypatch.setattr(programs, "compiled", faulty)
+    monkeypatch.setattr(programs, "missing_compiler", lambda device: "")
+
+
+def main(variant: str) -> None:
+    """Print as JSON what a compiled program was found to differ in, for a process of its own."""
+    torch.set_num_threads(1)
+    symbols = np.random.default_rng(7).integers(97, 97 + 17, 60_000)
+    pack, check = compared_at_every_step(variant, tokenize("random", bytes(symbols.tolist())), Program(compiled=True))
+    print(json.dumps({"program": pack.runner.program.name, "differences": check.differences}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -7,19 +7,12 @@ import pytest
 import torch
 
 from harness.data.text import Text
-from harness.training import programs
 from harness.training.agreement import StepCheck
 from harness.training.pack import Pack
 from harness.training.programs import EAGER, Program
-from tests.harness.training.plain_steps import VARIANTS, lanes, reordered
+from tests.harness.training.plain_steps import VARIANTS, lanes, larger_update, plant, reordered
 
 Fault = Callable[[Pack], None]
-
-
-def larger_update(pack: Pack) -> None:
-    before_KP = pack.network.flat_KP.clone()
-    pack._plain_step()
-    pack.network.flat_KP.copy_(before_KP + 1.01 * (pack.network.flat_KP - before_KP))
 
 
 def rate_of_the_neighbour(pack: Pack) -> None:
@@ -169,14 +162,7 @@ def test_a_lane_that_has_diverged_is_not_waited_for(text: Text) -> None:
 
 @pytest.fixture
 def planted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is compiled multiplies the update of every step by 1.01."""
-
-    def faulty(step: Any) -> Callable[[], None]:
-        pack = step.__self__
-        return lambda: larger_update(pack)
-
-    monkeypatch.setattr(programs, "compiled", faulty)
-    monkeypatch.setattr(programs, "missing_compiler", lambda device: "")
+    plant(monkeypatch)
 
 
 @pytest.mark.usefixtures("planted")
