@@ -12,13 +12,13 @@ from harness.errors import UnwritableError, one_line
 from harness.ledger import Ledger
 from harness.machine import environment
 from harness.own.raising import raised_by_user
-from harness.packing import Choice
+from harness.packing import Choice, refusals, refusals_file, refuse
 from harness.plan import PlannedPack
 from harness.spec import Study
 from harness.store import Store
 from harness.training.memory import free_device_memory, too_large_where_memory_ends
 from harness.training.pack import Lane, Pack
-from harness.training.programs import program_named
+from harness.training.programs import EAGER, Program, program_named
 from harness.work import Progress
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,9 @@ class TrainingWork:
 
     def __init__(self, job: TrainingJob):
         self.job = job
-        self.ledger = Ledger(Store(job.store_uri), job.study.name)
+        self.store = Store(job.store_uri)
+        self.shape_key = job.pack.trials[0].configuration.shape_key
+        self.ledger = Ledger(self.store, job.study.name)
         self.dataset = data.load(job.dataset)
         planned = job.pack.trials[0].data_hash
         if self.dataset.facts.hash != planned:
@@ -61,10 +63,11 @@ class TrainingWork:
             # Packs run side by side, one process a core; more threads only fight each other.
             torch.set_num_threads(1)
         lanes = [Lane(trial.configuration, trial.seed) for trial in job.pack.trials]
-        program = program_named(job.choice.program, torch.device(job.device))
+        program, note = self._program()
         free_device_memory(job.device)  # of a pack before this one that did not get as far as its end
         with raised_by_user(job.dataset), too_large_where_memory_ends():
             self.training = Pack(lanes, self.dataset, job.device, program)
+        self.training.runner.note = self.training.runner.note or note
         state = self.ledger.read_checkpoint(job.pack.key)
         if state is not None and not self.training.load(state):
             log.warning("the checkpoint of pack %s does not fit it: the pack starts over", job.pack.key)
@@ -72,11 +75,24 @@ class TrainingWork:
         # Whether there is a state worth keeping: in the middle of a step that failed there is none.
         self.between_steps = True
 
+    def _program(self) -> tuple[Program, str]:
+        """What the pack runs as, and why that is not the program chosen for it; '' if it is."""
+        program = program_named(self.job.choice.program, torch.device(self.job.device))
+        refused = {} if program == EAGER else refusals(self.store, self.shape_key)
+        if program.name not in refused:
+            return program, ""
+        why, file = refused[program.name], refusals_file(self.shape_key)
+        log.warning("packs run eagerly: on this kind of machine %s; to try again, remove %s from the store", why, file)
+        return EAGER, why
+
     def advance(self, seconds: float) -> Progress:
         self.between_steps = False
+        differed = self.training.runner.differs
         with raised_by_user(self.job.dataset), too_large_where_memory_ends():
             self.training.advance(seconds)
         self.between_steps = True
+        if self.training.runner.differs and not differed:
+            refuse(self.store, self.shape_key, self.job.choice.program, self.training.runner.note)
         stopped = not self.training.done and self.job.deadline is not None and time.time() >= self.job.deadline
         if self.training.done:
             self._record()

@@ -1,6 +1,7 @@
 """How wide packs are, and as what program they run: measured where that pays, and remembered on the store.
 
 widths/DEVICE/SHAPE.json     what was measured of one shape on one kind of device
+programs/KIND/SHAPE.json     programs of one shape that do something else than the eager step on one kind of machine, and why
 """
 
 import json
@@ -15,15 +16,16 @@ from dataclasses import asdict, dataclass
 import torch
 
 from harness import cost, data
-from harness.errors import TooLargeError
+from harness.errors import TooLargeError, UnwritableError, one_line
 from harness.machine import Device, worker_memory_bytes
 from harness.own.raising import raised_by_user
 from harness.plan import PlannedPack, Trial
 from harness.spec import Configuration, Workload, canonical_json, fingerprint
 from harness.store import Store
+from harness.training.compile_cache import machine_kind
 from harness.training.memory import free_device_memory, too_large_where_memory_ends
 from harness.training.programs import EAGER, Program, default_program, program_named
-from harness.training.throughput import NEAR, Timing, WidthSearch, measure
+from harness.training.throughput import NEAR, DiffersError, Timing, WidthSearch, measure
 from harness.work import Progress
 from models import Model, OwnModule
 
@@ -157,7 +159,13 @@ class Packing:
         )
 
     def remembered(self, key: str) -> list[Timing]:
-        """What was measured of a shape on this kind of device; a file that cannot be read counts as none."""
+        """What was measured of a shape on this kind of device, but for programs that this machine refuses; a file that cannot
+        be read counts as none."""
+        measured = self._measured(key)
+        refused = refusals(self.store, key) if measured else {}
+        return [each for each in measured if each.program not in refused]
+
+    def _measured(self, key: str) -> list[Timing]:
         name = _file(self.device, key)
         if not self.store.exists(name):
             return []
@@ -205,6 +213,33 @@ def _file(device: Device, key: str) -> str:
     return f"widths/{re.sub(r'[^A-Za-z0-9]+', '-', device.name).strip('-')}/{fingerprint(key)}.json"
 
 
+def refusals(store: Store, key: str) -> dict[str, str]:
+    """Programs of a shape that are not run on this kind of machine -> why; a file that cannot be read counts as none."""
+    name = refusals_file(key)
+    if not store.exists(name):
+        return {}
+    try:
+        refused = json.loads(store.read(name))["refused"]
+        return {str(program): str(why) for program, why in refused.items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        log.warning("%s cannot be read (%s): programs are compared anew", name, error)
+        return {}
+
+
+def refuse(store: Store, key: str, program: str, why: str) -> None:
+    """Remember that a program does something else than the eager step, so that no later pack of the shape tries it."""
+    content = {"shape": json.loads(key), "refused": {**refusals(store, key), program: why}}
+    try:
+        store.write(refusals_file(key), canonical_json(content).encode())
+    except UnwritableError as error:
+        log.warning("not remembered that %s: %s", why, one_line(error))
+
+
+def refusals_file(key: str) -> str:
+    """What is refused of a shape on machines of this kind; without the file programs are compared anew."""
+    return f"programs/{machine_kind()}/{fingerprint(key)}.json"
+
+
 @dataclass(frozen=True)
 class WidthJob:
     """Measures one shape on whatever worker it lands on; it travels pickled."""
@@ -233,6 +268,9 @@ class WidthWork:
         device = torch.device(job.device.kind)
         self.program = default_program(device) if job.program is None else program_named(job.program, device)
         self.compiled: list[Timing] = []
+        self.store = Store(job.store_uri)
+        if self.program.name in refusals(self.store, job.key):
+            self.program = EAGER
 
     def advance(self, seconds: float) -> Progress:
         width = self.search.following
@@ -241,6 +279,9 @@ class WidthWork:
                 self.search.tell(self._measured(width, self.program), self._free_bytes())
             except TooLargeError:
                 self.search.refuse(width)
+            except DiffersError as error:
+                refuse(self.store, self.job.key, self.program.name, str(error))
+                self.program = EAGER  # the same width again, at the next call
         if not self.search.timings and self.search.following is None:
             raise TooLargeError(f"memory does not hold one lane of {self.job.key}")
         if self.search.following is None:
@@ -256,12 +297,21 @@ class WidthWork:
     @property
     def _compiling_may_pay(self) -> bool:
         left = self.job.shape.lane_steps * self.search.best.lane_seconds / self.job.device.count
-        return self.job.program is None and left > SECONDS_WORTH_COMPILING
+        refused = self._also_compiled.name in refusals(self.store, self.job.key)
+        return self.job.program is None and left > SECONDS_WORTH_COMPILING and not refused
+
+    @property
+    def _also_compiled(self) -> Program:
+        return Program(True, self.program.captured)
 
     def _measure_compiled(self) -> None:
-        """A compiled pack may need more memory than the eager one it is compared with: then it is out of the question."""
-        with suppress(TooLargeError):
-            self.compiled.append(self._measured(self.search.chosen.lanes, Program(True, self.program.captured)))
+        """A compiled pack may need more memory than the eager one it is compared with, or do something else: then it is out
+        of the question."""
+        try:
+            with suppress(TooLargeError):
+                self.compiled.append(self._measured(self.search.chosen.lanes, self._also_compiled))
+        except DiffersError as error:
+            refuse(self.store, self.job.key, self._also_compiled.name, str(error))
 
     def _measured(self, width: int, program: Program) -> Timing:
         with raised_by_user(self.job.shape.dataset), too_large_where_memory_ends():
@@ -276,4 +326,4 @@ class WidthWork:
     def _write(self) -> None:
         timings = [asdict(each) for each in (*self.search.timings.values(), *self.compiled)]
         found = {"shape": json.loads(self.job.key), "device": self.job.device.name, "timings": timings}
-        Store(self.job.store_uri).write(_file(self.job.device, self.job.key), canonical_json(found).encode())
+        self.store.write(_file(self.job.device, self.job.key), canonical_json(found).encode())

@@ -241,8 +241,8 @@ def trial_facts(row: Mapping[str, Any]) -> dict[str, Any]:
     read_as_they_are = (
         *("digest", "study", "version", "scale", "device", "arm", "seed", "outcome", "divergence_step"),
         *("initial_loss", "train_loss", "validation_loss", "test_loss", "seconds", "step_seconds", "examples_per_second"),
-        *("peak_memory_bytes", "lanes", "program", "width_source", "pack", "finished_at", "engine_version", "data_hash"),
-        *("study_hash", "source"),
+        *("peak_memory_bytes", "lanes", "program", "program_note", "width_source", "pack", "finished_at", "engine_version"),
+        *("data_hash", "study_hash", "source"),
     )
     curves = {name: row.get(table.CURVE_PREFIX + name) for name in (*table.STEPS_OF, *set(table.STEPS_OF.values()))}
     return {

@@ -89,6 +89,7 @@ COLUMNS = (
     Column("step_seconds", pa.float64(), "s", "median of a plain step; of trials that are trained alone, else null"),
     Column("lanes", pa.int32(), "trials", "trained side by side in its pack"),
     Column("program", pa.string(), "", "what plain steps ran as: eager, compiled, captured; null in older trials"),
+    Column("program_note", pa.string(), "", "why plain steps ran as something else than planned; null if they did not"),
     Column("width_source", pa.string(), "", "why so many lanes: given, measured, nominal, alone; null in older trials"),
     Column("pack", pa.string(), "", "the pack it was trained in"),
     Column("finished_at", pa.string(), "", "when its pack was done, UTC, ISO 8601"),
@@ -140,7 +141,7 @@ def rows(
 
 def _row(trial: Trial, result: LaneResult) -> dict[str, object]:
     measured = ("outcome", "divergence_step", "initial_loss", "train_loss", "validation_loss", "test_loss", "lanes", "program")
-    spent = ("examples_per_second", "seconds", "peak_memory_bytes", "step_seconds", "layers", "taps")
+    spent = ("program_note", "examples_per_second", "seconds", "peak_memory_bytes", "step_seconds", "layers", "taps")
     return {
         "digest": trial.digest,
         "arm": trial.arm,

@@ -48,6 +48,13 @@ class PackedOptimizer(ABC):
         lr_K1 may be [K, P]. Every pass over [K, P] counts: on a CPU a large pack spends its time on memory here.
         """
 
+    @abstractmethod
+    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
+        """The gradient [K, P] whose update of `parameters_KP` moved the first of the moments from `before_KP` to `after_KP`.
+
+        These may lie in the host's memory, and then so does what is returned.
+        """
+
 
 class Adam(PackedOptimizer):
     """Adam (Kingma and Ba 2015, algorithm 1); weight decay enters the gradient as L2.
@@ -117,6 +124,14 @@ class Adam(PackedOptimizer):
     def regularize(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor) -> Tensor:
         return torch.addcmul(gradient_KP, self.decay_KP, parameters_KP) if self.decays_any else gradient_KP
 
+    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
+        gradient_KP = (after_KP - before_KP).div_((1 - self.beta1).to(after_KP.device)).add_(before_KP)
+        return self.without_decay(parameters_KP, gradient_KP)
+
+    def without_decay(self, parameters_KP: Tensor, regularized_KP: Tensor) -> Tensor:
+        decay_KP = self.decay_KP.to(parameters_KP.device)
+        return regularized_KP.addcmul_(decay_KP, parameters_KP, value=-1.0) if self.decays_any else regularized_KP
+
     def accumulate(self, gradient_KP: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
         """Move both averages on; returns the bias corrections 1 - beta^t, [K, 1] each."""
         square = torch.square(gradient_KP, out=self.scratch_KP)
@@ -138,6 +153,9 @@ class AdamW(Adam):
         if self.decays_any:
             parameters_KP.addcmul_(parameters_KP, torch.mul(self.decay_KP, lr_K1, out=self.scratch_KP), value=-1.0)
         return gradient_KP
+
+    def without_decay(self, parameters_KP: Tensor, regularized_KP: Tensor) -> Tensor:
+        return regularized_KP
 
 
 class RAdam(AdamW):
@@ -170,6 +188,11 @@ class SGD(PackedOptimizer):
         buffer = self.state["momentum"].mul_(self.momentum).add_(direction)
         moved = torch.addcmul(direction, self.momentum, buffer) if self.nesterov else buffer
         parameters_KP.addcmul_(moved, lr_K1, value=-1.0)
+
+    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
+        momentum, decay_KP = (each.to(after_KP.device) for each in (self.momentum, self.decay_KP))
+        direction_KP = torch.addcmul(after_KP, momentum, before_KP, value=-1.0)
+        return direction_KP.addcmul_(decay_KP, parameters_KP, value=-1.0) if self.decays_any else direction_KP
 
 
 KINDS: dict[str, type[PackedOptimizer]] = {"adamw": AdamW, "adam": Adam, "radam": RAdam, "sgd": SGD}

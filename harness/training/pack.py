@@ -19,6 +19,7 @@ from harness.data import STEPS_PER_DRAW, Dataset, Split
 from harness.errors import UserError
 from harness.spec import Configuration
 from harness.spec.configuration import LOSS_SCALES
+from harness.training.agreement import StepCheck
 from harness.training.network import lr_multipliers
 from harness.training.optimizers import clip_factor, clip_limits, make_optimizer
 from harness.training.own_network import make_network
@@ -92,7 +93,8 @@ class Pack:
         self._drawn: int | None = None
         self._draws = torch.zeros((STEPS_PER_DRAW, len(lanes), self.training.batch_size), dtype=torch.int64, device=self.device)
         # What an own module does in a step is not known to be safe to compile or capture.
-        self.runner = StepRunner(self._plain_step, program if self.network.shows else EAGER, self.device)
+        program = program if self.network.shows else EAGER
+        self.runner = StepRunner(self._plain_step, program, self.device, None if program == EAGER else self._step_check())
 
     @property
     def done(self) -> bool:
@@ -169,6 +171,14 @@ class Pack:
         )
         self._learn(losses_K, gradient_KP)
 
+    def _step_check(self) -> StepCheck:
+        """Compares a program with the eager step in all that a step could change."""
+        tensors = {name: each for name, each in self.state().items() if name != "progress"} | {"clock": self.clock}
+        return StepCheck(
+            tensors, self.optimizer, lambda clipped_KP: self._update(clipped_KP, clipped_KP), self.network.layer_sizes,
+            self.training.precision,
+        )  # fmt: skip
+
     def _probed_step(self, row: int) -> None:
         """The same step with everything that is looked at."""
         inputs, targets = self._batch()
@@ -194,14 +204,14 @@ class Pack:
         clipped_KP = gradient_KP
         if self.clip_limit_K is not None:
             clipped_KP = gradient_KP * clip_factor(gradient_KP.norm(dim=1), self.clip_limit_K)
+        self._update(gradient_KP, clipped_KP)
+        self.clock.add_(1)
+
+    def _update(self, gradient_KP: Tensor, clipped_KP: Tensor) -> None:
+        """Apply the optimizer; with dynamic loss scaling a lane whose gradient is not finite stays as it is."""
         lr = self.lr_SK.index_select(0, self.clock).view(-1, 1)
         if self.lr_multiplier_P is not None:
             lr = lr * self.lr_multiplier_P
-        self._update(gradient_KP, clipped_KP, lr)
-        self.clock.add_(1)
-
-    def _update(self, gradient_KP: Tensor, clipped_KP: Tensor, lr: Tensor) -> None:
-        """Apply the optimizer; with dynamic loss scaling a lane whose gradient is not finite stays as it is."""
         parameters_KP = self.network.flat_KP
         if not self.scaler.skips:
             self.optimizer.update(parameters_KP, clipped_KP, lr, self.clock.double().view(1, 1))
@@ -339,6 +349,7 @@ class Pack:
                 taps=self.taps,
                 lanes=len(self.lanes),
                 program=self.runner.program.name,
+                program_note=self.runner.note or None,
                 examples_per_second=self.training.steps * self.training.batch_size * len(self.lanes) / self.seconds,
                 pack_seconds=self.seconds,
                 peak_memory_bytes=self._peak_memory_bytes(),

@@ -6,7 +6,6 @@ captured once, and run for every step that is neither probed nor evaluated.
 
 import logging
 import os
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,10 +14,13 @@ from importlib.util import find_spec
 import torch
 
 from harness.errors import UserError, one_line
+from harness.training import compile_cache
+from harness.training.agreement import Step, Verdict
 
 log = logging.getLogger(__name__)
 
-Step = Callable[[], None]
+# Takes one step of the training, by the eager step and by the program it is given, and says whether they agree.
+Check = Callable[[Step, Step], Verdict]
 
 # Steps run on a side stream before a capture, so that libraries have made their workspaces: torch's own advice is three.
 STEPS_BEFORE_CAPTURE = 3
@@ -55,35 +57,40 @@ def default_program(device: torch.device) -> Program:
 
 
 class StepRunner:
-    """Runs a plain step as a program; what cannot be compiled or captured runs eagerly, after one line that says so.
+    """Runs a plain step as a program, or eagerly, after one line that says so, if the program cannot be made or differs.
 
-    `program` is what is run in fact. Every call is a step of the training, also those that prepare a capture.
+    `program` is what is run in fact, `note` why that is not what was asked for, '' if it is; `differs` says whether a program
+    did something else than the eager step. Every call is a step of the training, also those that prepare a capture or
+    compare. check: compares a program with the eager step, on its first calls; without one a program is trusted.
     """
 
-    def __init__(self, step: Step, program: Program, device: torch.device):
-        self.step, self.device = step, device
+    def __init__(self, step: Step, program: Program, device: torch.device, check: Check | None = None):
+        self.step, self.device, self.note = step, device, ""
         if program.compiled and (missing := missing_compiler(device)):
-            log.warning("packs run eagerly: %s", missing)
+            self._note(missing)
             program = Program(captured=program.captured)
         self.program = program
+        self.differs = False
+        # A capture is compared, and what was compiled for it before it is used to prepare the capture.
+        self.check = self.check_of_capture = check
         self.run: Step = compiled(step) if program.compiled else step
         self.graph: torch.cuda.CUDAGraph | None = None
         self.calls = 0
 
     @property
     def settled(self) -> bool:
-        """Whether the next call does what all later ones do, and prepares nothing."""
+        """Whether the next call does what all later ones do, and prepares or compares nothing."""
         if self.program.captured:
-            return self.graph is not None
-        return self.calls > 0 or not self.program.compiled
+            return self.graph is not None and self.check_of_capture is None
+        return not self.program.compiled or (self.calls > 0 and self.check is None)
 
     def close(self) -> None:
         """Give back the graph and its memory; a runner and whoever owns its step hold each other until then."""
-        self.graph, self.step, self.run = None, _over, _over
+        self.graph, self.step, self.run, self.check, self.check_of_capture = None, _over, _over, None, None
 
     def __call__(self) -> None:
         if self.graph is not None:
-            self.graph.replay()
+            self._replay(self.graph)
         elif self.program.captured:
             self._approach_capture()
         elif self.program.compiled:
@@ -92,8 +99,7 @@ class StepRunner:
             self.run()
 
     def _approach_capture(self) -> None:
-        self.calls += 1
-        if self.calls <= STEPS_BEFORE_CAPTURE:
+        if self.calls < STEPS_BEFORE_CAPTURE:
             self._attempt(self._beside)
             return
         graph, current = torch.cuda.CUDAGraph(), torch.cuda.current_stream(self.device)
@@ -103,11 +109,17 @@ class StepRunner:
         except RuntimeError as error:
             # A capture that became invalid is left by an error, on its own stream.
             torch.cuda.set_stream(current)
-            self._give_up(error)
+            self._give_up(f"{self.program.name} failed ({one_line(error)[:200]})")
             self.step()
             return
         self.graph = graph
-        graph.replay()
+        self._replay(graph)
+
+    def _replay(self, graph: torch.cuda.CUDAGraph) -> None:
+        if self.check_of_capture is None:
+            graph.replay()
+        elif self._agrees(self.check_of_capture, graph.replay):
+            self.check_of_capture = None
 
     def _beside(self) -> None:
         stream = _side_stream(self.device)
@@ -118,20 +130,52 @@ class StepRunner:
         current.wait_stream(stream)
 
     def _attempt(self, run: Step) -> None:
-        """Compilation happens at the first call: where it fails, nothing of the step has run yet."""
-        if self.calls > 1 or not self.program.compiled:
+        """Compilation happens at the first call: where it fails, nothing of the step has run yet, or nothing of it remains."""
+        self.calls += 1
+        if not self.program.compiled or (self.calls > 2 and self.check is None):
             run()
             return
-        self.calls += 1
+        if self.check is None:
+            self._guarded(run)
+        elif self._agrees(self.check, run):
+            self.check = None
+
+    def _agrees(self, check: Check, run: Step) -> bool:
+        """Take a step both ways; whether the program has shown that it does what the eager step does."""
+        verdict = Verdict(settled=False)
+
+        def compare() -> None:
+            nonlocal verdict
+            verdict = check(self.step, run)
+
+        self._guarded(compare)
+        if verdict.difference:
+            self.differs = True
+            self._give_up(f"{self.program.name} differs from the eager step ({verdict.difference})", _way_out(self.program))
+        return verdict.settled
+
+    def _guarded(self, run: Step) -> None:
+        """A step by `run`, or an eager one if that fails."""
         try:
             run()
         except Exception as error:  # whatever the compilers raise
-            self._give_up(error)
+            self._give_up(f"{self.program.name} failed ({one_line(error)[:200]})")
             self.step()
 
-    def _give_up(self, error: Exception) -> None:
-        log.warning("packs run eagerly: %s failed (%s)", self.program.name, one_line(error)[:200])
-        self.program, self.run = EAGER, self.step
+    def _give_up(self, reason: str, way_out: str = "") -> None:
+        self._note(reason, way_out)
+        self.program, self.run, self.graph = EAGER, self.step, None
+        self.check = self.check_of_capture = None
+
+    def _note(self, reason: str, way_out: str = "") -> None:
+        self.note = reason
+        log.warning("packs run eagerly: %s%s", reason, way_out)
+
+
+def _way_out(program: Program) -> str:
+    if program.compiled:
+        return f"; to have it compiled anew, remove {os.environ.get(compile_cache.VARIABLE, 'the compile cache')}"
+    return "; --program eager says the same without the attempt"
 
 
 def _over() -> None:
@@ -147,6 +191,7 @@ def _side_stream(device: torch.device) -> torch.cuda.Stream:
 def compiled(step: Step) -> Step:
     """Compiled as one graph. Narrow formats are rounded where the eager step rounds them: left to itself the compiler keeps
     what it fuses in FP32, and a study of precision would measure something else."""
+    compile_cache.separate()
     found: Step = torch.compile(step, fullgraph=True, dynamic=False, options={"emulate_precision_casts": True})
     return found
 
@@ -156,6 +201,6 @@ def missing_compiler(device: torch.device) -> str:
     """Why nothing can be compiled for a device; '' where it can."""
     if device.type == "cuda" and find_spec("triton") is None:
         return "there is no triton to compile for a GPU with"
-    if not any(shutil.which(name) for name in (os.environ.get("CXX", ""), "g++", "clang++", "c++") if name):
+    if not compile_cache.cpp_compiler():
         return "there is no C++ compiler (g++ or clang++) on this machine"
     return ""

@@ -18,8 +18,8 @@ FINAL_SHARE = 0.05
 class LaneResult:
     """Losses in nats. Where a run stopped being finite the numbers are nan; `outcome` says so, nothing is left out.
 
-    program: what plain steps were run as. step_seconds: median time of a step that is neither probed nor the first; of lanes
-    that are trained alone.
+    program: what plain steps were run as. program_note: why that is not what was asked for. step_seconds: median time of a
+    step that is neither probed nor the first; of lanes that are trained alone.
     curves: name -> values; `train_loss` and `lr` belong to `step` (the last step of each bin, from 1), names that start
     with `probe_` to `probe_step`, `evaluation_loss` to `evaluation_step`.
     layer_curves: name -> [probes, layers], layers in the order of `layers`; of `probe_layer_activation` in that of `taps`,
@@ -34,6 +34,7 @@ class LaneResult:
     test_loss: float
     lanes: int
     program: str
+    program_note: str | None
     examples_per_second: float
     seconds: float
     peak_memory_bytes: int
@@ -58,6 +59,7 @@ def lane_result(
     pack_seconds: float,
     peak_memory_bytes: int,
     step_seconds: float | None = None,
+    program_note: str | None = None,
 ) -> LaneResult:
     """Reduce one lane's records (leading axis: steps, probes or evaluations) to what is kept."""
     train_loss = records["train_loss"]
@@ -74,6 +76,7 @@ def lane_result(
         test_loss=final,
         lanes=lanes,
         program=program,
+        program_note=program_note,
         examples_per_second=examples_per_second,
         seconds=pack_seconds / lanes,
         peak_memory_bytes=peak_memory_bytes,

@@ -91,12 +91,23 @@ def time_one_step(configuration: Configuration, dataset: Dataset, device: str, l
         pack.close()
 
 
+class DiffersError(Exception):
+    """A program does something else than the eager step, as the message says: its time is worth nothing."""
+
+
 def measure(configuration: Configuration, dataset: Dataset, device: str, lanes: int, program: Program) -> Timing:
-    """Train so many lanes of a configuration for a few steps. The first ones, which prepare, are not counted."""
+    """Train so many lanes of a configuration for a few steps. The first ones, which prepare and compare, are not counted.
+
+    Raises DiffersError.
+    """
     free_device_memory(device)
     pack = Pack([Lane(configuration, seed) for seed in range(lanes)], dataset, device, program)
     try:
         pack.time_steps(STEPS_BEFORE_CAPTURE + 2)
+        while not pack.runner.settled:
+            pack.time_steps(1)
+        if pack.runner.differs:
+            raise DiffersError(pack.runner.note)
         steps = max(BLOCK_STEPS, round(BLOCK_SECONDS / pack.time_steps(1)))
         seconds = min(pack.time_steps(steps) for _ in range(BLOCKS))
         peak = torch.cuda.max_memory_allocated() if device == "cuda" else None

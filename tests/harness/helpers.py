@@ -32,6 +32,7 @@ def result(
         test_loss=test_loss,
         lanes=1,
         program="eager",
+        program_note=None,
         examples_per_second=1.0,
         seconds=0.5,
         peak_memory_bytes=1,

@@ -1,7 +1,9 @@
 """A pack as work for a sweep: recorded once, and stopped at a deadline where it can go on."""
 
 import logging
+import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,12 @@ from harness import job as jobs
 from harness.errors import TooLargeError, UnwritableError
 from harness.job import TrainingJob
 from harness.ledger import Ledger
-from harness.packing import Choice
+from harness.packing import Choice, refusals, refusals_file
 from harness.plan import make_plan
 from harness.spec import Study
 from harness.store import Store
+from harness.training.programs import EAGER, Program
+from tests.harness.training.plain_steps import plant
 
 
 @pytest.fixture
@@ -31,8 +35,34 @@ def test_a_pack_says_how_it_was_trained(made: TrainingJob, study: Study) -> None
     rows = Ledger(Store(made.store_uri), study.name).read(made.pack.key)
     assert rows is not None
     assert set(rows.column("program").to_pylist()) == {"eager"}
+    assert set(rows.column("program_note").to_pylist()) == {None}
     assert set(rows.column("width_source").to_pylist()) == {"given"}
     assert set(rows.column("lanes").to_pylist()) == {4}
+
+
+def test_a_program_that_differs_is_recorded_and_not_tried_again(
+    made: TrainingJob, study: Study, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    plant(monkeypatch)
+    made = replace(made, choice=Choice(4, "compiled", "given"))
+    key = made.pack.trials[0].configuration.shape_key
+    for tried in (True, False):
+        caplog.clear()
+        work = made.open()
+        assert work.training.runner.program == Program(compiled=tried)
+        while not work.advance(10.0).done:
+            pass
+        rows = Ledger(Store(made.store_uri), study.name).read(made.pack.key)
+        assert rows is not None
+        assert set(rows.column("program").to_pylist()) == {"eager"}
+        (note,) = set(rows.column("program_note").to_pylist())
+        assert note.startswith("compiled differs from the eager step (the weights of lane ")
+        assert refusals(Store(made.store_uri), key) == {"compiled": note}
+        assert len(caplog.records) == 1
+    assert caplog.messages[0].endswith(f"to try again, remove {refusals_file(key)} from the store")
+    assert made.open().training.runner.program == EAGER
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default" if os.environ.get("ATEN_CPU_CAPABILITY") != "default" else "avx2")
+    assert made.open().training.runner.program == Program(compiled=True), "another kind of machine"
 
 
 def test_at_the_deadline_it_leaves_a_checkpoint_and_goes_on_from_it(made: TrainingJob, study: Study) -> None:

@@ -9,13 +9,15 @@ import pytest
 from harness import data
 from harness.machine import Device
 from harness.pack_queue import InTurn, MeasuredFirst, Until
-from harness.packing import Choice, Packing, WidthWork, shapes
+from harness.packing import Choice, Packing, Shape, WidthWork, refusals, refusals_file, refuse, shapes
 from harness.plan import Plan, make_plan
 from harness.spec import Configuration, Study, fingerprint
 from harness.store import Store
+from harness.training import programs
 from harness.training.network import build
 from harness.training.programs import EAGER
 from harness.training.throughput import Timing
+from tests.harness.training.plain_steps import plant
 
 DEVICE = Device("cpu", "a <machine>/x", 2, 8 * 2**30)
 FACTS = data.DataFacts("data", 17)
@@ -95,6 +97,50 @@ def test_what_was_measured_is_remembered(plan: Plan, tmp_path: Path) -> None:
     files = [path.relative_to(tmp_path).parts for path in tmp_path.rglob("*.json")]
     assert [parts[:2] for parts in files] == [("widths", "a-machine-x")]
     assert packing(tmp_path, program="compiled").choices(wanted)[key].source == "nominal", "nothing is known of compiled packs"
+
+
+def measured(packing: Packing, key: str, shape: Shape) -> None:
+    work = WidthWork(packing.job(key, shape))
+    while not work.advance(0.0).done:
+        pass
+
+
+@pytest.mark.parametrize("wish", [None, "compiled"])
+def test_a_program_that_differs_is_not_chosen(
+    wish: str | None, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither where it was measured for its speed nor where it was wished for; and its time is worth nothing."""
+    plant(monkeypatch)
+    monkeypatch.setattr("harness.packing.SECONDS_WORTH_COMPILING", 0.0)
+    ((key, shape),) = found(plan).items()
+    measured(packing(tmp_path, program=wish), key, shape)
+    (why,) = refusals(Store(str(tmp_path)), key).values()
+    assert why.startswith("compiled differs from the eager step")
+    assert {each.program for each in packing(tmp_path).remembered(key)} == {"eager"}
+    assert packing(tmp_path).choices({key: shape})[key].program == "eager"
+    # Not even measured again: what is refused is not compiled.
+    monkeypatch.setattr(programs, "compiled", lambda step: pytest.fail("compiled again"))
+    measured(packing(tmp_path, program=wish), key, shape)
+
+
+def test_what_was_measured_of_a_program_refused_since_counts_for_nothing(plan: Plan, tmp_path: Path) -> None:
+    ((key, shape),) = found(plan).items()
+    store = Store(str(tmp_path))
+    timings = [asdict(Timing(4, "eager", 4.0)), asdict(Timing(8, "compiled", 4.0))]
+    store.write(f"widths/a-machine-x/{fingerprint(key)}.json", json.dumps({"timings": timings}).encode())
+    assert packing(tmp_path).choices({key: shape})[key].program == "compiled"
+    refuse(store, key, "compiled", "it differs")
+    refuse(store, key, "captured", "it differs, too")
+    assert refusals(store, key) == {"compiled": "it differs", "captured": "it differs, too"}
+    assert [each.program for each in packing(tmp_path).remembered(key)] == ["eager"]
+    assert packing(tmp_path).choices({key: shape})[key].program == "eager"
+
+
+def test_refusals_that_cannot_be_read_count_as_none(plan: Plan, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    ((key, _),) = found(plan).items()
+    Store(str(tmp_path)).write(refusals_file(key), b'{"refused": ["com')
+    assert refusals(Store(str(tmp_path)), key) == {}
+    assert "compared anew" in caplog.text
 
 
 def test_only_what_trains_long_is_measured(plan: Plan, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-"""A user's module in the engine: each lane must be what torch.nn and torch.optim make of it alone.
+"""A user's module in the engine: each step of a lane must be what torch.nn and torch.optim make of it alone.
 
-Stated rounding: over 40 steps they agree to 2e-4 nats, as lanes of different packs do.
+The rounding is that of harness/training/agreement.py.
 """
 
 import numpy as np
@@ -21,8 +21,8 @@ from harness.training.pack import Lane, Pack
 from harness.training.result import LaneResult
 from harness.training.schedules import learning_rates
 from tests.harness.training import own_workloads
+from tests.harness.training.single_steps import assert_lane_is_torchs, assert_losses_agree
 
-TOLERANCE_NATS = 2e-4
 MEASUREMENT = Measurement(probes=4, evaluations=2, evaluation_examples=40, final_examples=80)
 PACKED = ("perceptron", "convolutional", "multihead", "scaled_dot_product", "tied", "partial")
 APART = {
@@ -55,42 +55,43 @@ def trained(made: Pack) -> list[LaneResult]:
     return made.results()
 
 
-def by_torch_alone(name: str, seed: int, **settings: object) -> tuple[list[float], float]:
-    """Training losses and test loss of the module itself, with torch.optim's optimizers and a plain loop."""
-    training, workload = configuration(name, **settings).training, getattr(own_workloads, name)
+def assert_as_alone(made: Pack, lane: int, name: str) -> LaneResult:
+    """Train a pack beside the module itself, with torch.optim's optimizers and a plain loop; what is left of the lane."""
+    training, workload = made.training, getattr(own_workloads, name)
+    seed = made.seeds[lane]
     module = workload.made(seed)
     groups = [
         {"params": [each for each in module.parameters() if (each.dim() >= 2) == decays], "weight_decay": decay}
         for decays, decay in ((True, training.weight_decay), (False, 0.0))
     ]
     optimizer = torch.optim.SGD(groups, momentum=0.9) if training.optimizer == "sgd" else torch.optim.AdamW(groups)
-    (inputs, targets), losses = workload.training, []
+    (inputs, targets), rates = workload.training, learning_rates(made.trainings[lane])
     index = load(find(address(name)).dataset).batch_index(seed, 0, training.batch_size, 0)
-    for step, lr in enumerate(learning_rates(training)):
+
+    def loss_at(step: int) -> torch.Tensor:
         torch.manual_seed(key(seed, f"forward:{step}"))
-        loss = workload.loss(module(inputs[index[step]]), targets[index[step]]).mean()
-        optimizer.zero_grad()
-        loss.backward()
+        loss: torch.Tensor = workload.loss(module(inputs[index[step]]), targets[index[step]]).mean()
+        return loss
+
+    def set_rates(step: int) -> None:
         for group in optimizer.param_groups:
-            group["lr"] = lr
-        optimizer.step()
-        losses.append(loss.item())
+            group["lr"] = rates[step]
+
+    assert_lane_is_torchs(made, lane, dict(module.named_parameters()), optimizer, loss_at, set_rates)
+    result = made.results()[lane]
     module.eval()
     with torch.no_grad():
-        return losses, workload.loss(module(workload.test[0]), workload.test[1]).mean().item()
-
-
-def assert_as_alone(result: LaneResult, alone: tuple[list[float], float]) -> None:
-    assert np.allclose(result.curves["train_loss"], alone[0], rtol=0, atol=TOLERANCE_NATS)
-    assert abs(result.test_loss - alone[1]) <= TOLERANCE_NATS
+        for parameter, value in made.network.views_of(made.network.flat_KP).items():
+            module.get_parameter(parameter).copy_(value[lane])
+        assert_losses_agree(result.test_loss, workload.loss(module(workload.test[0]), workload.test[1]).mean())
     assert result.test_loss < result.initial_loss, "a module that does not learn would show nothing"
+    return result
 
 
 @pytest.mark.parametrize("name", PACKED)
 def test_a_packed_lane_is_what_torch_makes_of_it_alone(name: str) -> None:
-    results = trained(pack(name, [1, 3, 2]))
     assert own_module(find(address(name)).dataset).alone == ""
-    assert_as_alone(results[1], by_torch_alone(name, 3))
+    assert_as_alone(pack(name, [1, 3, 2]), 1, name)
 
 
 def test_lanes_share_a_program_whatever_is_asked_first() -> None:
@@ -113,21 +114,19 @@ def test_lanes_share_a_program_whatever_is_asked_first() -> None:
 
 @pytest.mark.parametrize("settings", [{"optimizer": "sgd"}, {"weight_decay": 0.3, "schedule": "linear"}], ids=["sgd", "decay"])
 def test_other_optimizers(settings: dict[str, object]) -> None:
-    assert_as_alone(trained(pack("perceptron", [1, 3], **settings))[1], by_torch_alone("perceptron", 3, **settings))
+    assert_as_alone(pack("perceptron", [1, 3], **settings), 1, "perceptron")
 
 
 @pytest.mark.parametrize("name", APART)
 def test_what_cannot_be_packed_says_why_and_is_what_torch_makes_of_it(name: str) -> None:
     assert own_module(find(address(name)).dataset).alone.startswith(APART[name])
-    (result,) = trained(pack(name, [3]))
-    assert result.lanes == 1
-    assert_as_alone(result, by_torch_alone(name, 3))
+    assert assert_as_alone(pack(name, [3]), 0, name).lanes == 1
 
 
 @pytest.mark.parametrize("name", ["batch_norm", "dropout"])
 def test_lanes_that_cannot_share_a_program_can_share_a_pack(name: str) -> None:
     """Where the device of a worker finds what the planner's did not."""
-    assert_as_alone(trained(pack(name, [1, 3]))[1], by_torch_alone(name, 3))
+    assert_as_alone(pack(name, [1, 3]), 1, name)
 
 
 @pytest.mark.parametrize("name", ["perceptron", "batch_norm", "dropout", "remembers"])
@@ -145,9 +144,8 @@ def test_stopping_and_going_on_changes_nothing(name: str) -> None:
 def test_a_diverged_neighbour_changes_nothing() -> None:
     healthy, doomed = (configuration("convolutional", optimizer="sgd", peak_lr=lr) for lr in (2.0**-5, 1e6))
     made = Pack([Lane(doomed, 1), Lane(healthy, 3), Lane(doomed, 2)], load(healthy.workload.dataset))
-    results = trained(made)
-    assert results[0].outcome == "diverged"
-    assert_as_alone(results[1], by_torch_alone("convolutional", 3, optimizer="sgd"))
+    assert_as_alone(made, 1, "convolutional")
+    assert made.results()[0].outcome == "diverged"
 
 
 def test_the_start_depends_on_the_seed_alone() -> None:
