@@ -21,7 +21,7 @@ BIN := $(VENV)/bin
 # A stamp for what studies need, and one for each extra on top of it; dev is what tests and checks need.
 READY := $(VENV)/.ready $(EXTRAS:%=$(VENV)/.ready-%)
 READY_DEV := $(VENV)/.ready-dev
-INSTALL := $(PYTHON) install.py --venv '$(VENV)' --venv-options='$(VENV_OPTIONS)' --uv '$(UV)'
+INSTALL := $(PYTHON) -I harness/install.py --venv '$(VENV)' --venv-options='$(VENV_OPTIONS)' --uv '$(UV)'
 PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true

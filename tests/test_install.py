@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import install
+from harness import install
 
 ROOT = Path(__file__).parents[1]
 FOR_STUDIES = ("setup", "study-warmup", "studies", "reports", "mlflow", "calibrate", "doctor")
@@ -30,7 +30,7 @@ def make(folder: Path, *arguments: str) -> list[str]:
 
 def installations(commands: list[str]) -> list[str]:
     """The extra that each call of install.py adds; '' for the project itself."""
-    extras = [re.findall(r"--extra (\S+)", line) for line in commands if " install.py " in line]
+    extras = [re.findall(r"--extra (\S+)", line) for line in commands if "install.py " in line]
     return ["".join(found) for found in extras]
 
 
@@ -63,7 +63,7 @@ def test_all_tests_are_run_once(tmp_path: Path) -> None:
 
 
 def test_no_file_of_the_set_up_holds_an_address_of_an_index() -> None:
-    for name in ("Makefile", "install.py", "pyproject.toml", "constraints.txt", ".ci/run"):
+    for name in ("Makefile", "harness/install.py", "pyproject.toml", "constraints.txt", ".ci/run"):
         addresses = re.findall(r"(?:https?|file)://[^\s'\"`]+", (ROOT / name).read_text())
         assert [each for each in addresses if not each.startswith("http://127.0.0.1")] == [], name
 

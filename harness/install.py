@@ -1,4 +1,4 @@
-"""Makes the environment: `python3 install.py` for what studies need, `python3 install.py --extra dev` for an extra on top.
+"""Makes the environment: `python3 harness/install.py` for what studies need, `… --extra dev` for an extra on top.
 
 With uv if it is on PATH or can be installed, else with pip. The Makefile calls it. It runs before anything is installed and on
 Pythons too old for the project: nothing but the standard library of Python 3.8.
@@ -22,7 +22,7 @@ OLDEST, NEWEST = (3, 11), (3, 14)
 BROUGHT = ">=3.11,<3.14"
 RANGE = f"3.{OLDEST[1]} to 3.{NEWEST[1]}"
 LEAST_TORCH = (2, 11)
-PROJECT = Path(__file__).resolve().parent
+PROJECT = Path(__file__).resolve().parents[1]
 CONSTRAINTS = PROJECT / "constraints.txt"
 # The tests use what of mup needs no torchvision, which would fetch another torch.
 WITHOUT_DEPENDENCIES = {"dev": ["mup"]}
