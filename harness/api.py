@@ -163,8 +163,8 @@ def run(
     """`folklore run`: train what is missing, judge, write the page; returns the verdicts. Nothing is trained twice.
 
     settings, seeds, only: a variation, as by --set, --seeds and --only; of a factor a sequence of values. The other options
-    are those of the command. Raises UserError where it cannot be run, RuntimeError where trials were given up, and
-    KeyboardInterrupt where it was interrupted: what is finished is kept.
+    are those of the command. Raises UserError where it cannot be run, RuntimeError where trials were given up or
+    it could not go on, and KeyboardInterrupt where it was interrupted: what is finished is kept.
     """
     from harness.launch import FAILED, INTERRUPTED, launch, varied
     from harness.ray_connection import require_no_other

@@ -1,6 +1,8 @@
 """A study on several nodes of a real Ray cluster on this machine: found, shipped to, and trained on without a change."""
 
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,10 +13,10 @@ from harness.errors import UserError
 from harness.ledger import Ledger
 from harness.machine import available_memory_bytes, local_device, worker_memory_bytes
 from harness.ray_connection import Connection, Resources, cluster_device
-from harness.spec import Study
+from harness.spec import Study, Training
 from harness.store import Store
 from tests.chaos.servers import Nodes
-from tests.command_line import HANG_SECONDS, folklore
+from tests.command_line import FOLKLORE, HANG_SECONDS, folklore
 
 pytestmark = pytest.mark.slow
 
@@ -55,6 +57,27 @@ def test_a_study_runs_on_all_nodes(nodes: Nodes, study: Study, tmp_path: Path) -
     assert len(Ledger(Store(str(tmp_path / "store")), study.name).digests()) == 50
     refused = folklore("run", "warmup", "--scale", "gpu", "--store", tmp_path, "--address", nodes.address, code=2)
     assert "this cluster has none" in refused.stderr
+
+
+@pytest.mark.slow
+def test_a_head_that_is_lost_ends_the_run(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray is not ours to start again: one line, and what is finished is kept."""
+    monkeypatch.setenv("FOLKLORE_CHECKPOINT_SECONDS", "0.5")
+    found = Nodes((1,), {})
+    try:
+        path = tmp_path / "toy.json"
+        path.write_text(study.model_copy(update={"training": Training(steps=10**6, batch_size=4)}).canonical_json())
+        options = ("--lanes", "5", "--store", str(tmp_path / "store"), "--address", found.address)
+        with subprocess.Popen([*FOLKLORE, "run", str(path), *options], stderr=subprocess.PIPE, text=True) as process:
+            while process.poll() is None and not list((tmp_path / "store").glob("checkpoints/*/*")):
+                time.sleep(0.2)
+            found.cluster.head_node.kill_gcs_server()
+            _, said = process.communicate(timeout=HANG_SECONDS)
+    finally:
+        found.shutdown()
+    assert process.returncode == 1, said
+    assert f"error: the Ray cluster at {found.address} is lost: its head has not answered" in said
+    assert "Traceback" not in said
 
 
 def test_a_cluster_with_nothing_to_train_on() -> None:

@@ -197,6 +197,20 @@ def test_another_error_is_tried_again(tmp_path: Path) -> None:
         advanced(RuntimeError, tmp_path)
 
 
+def test_ray_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that takes too long is told by a plain Exception; nothing else may start a Ray then, without our settings."""
+
+    def init(**settings: object) -> None:
+        raise Exception("The current node timed out during startup")
+
+    monkeypatch.setattr(ray, "init", init)
+    with (
+        Connection(Resources("cpu", workers=1)) as connection,
+        pytest.raises(UserError, match=r"no Ray cluster on this machine .*timed out during startup"),
+    ):
+        connection.wait()
+
+
 def test_an_address_where_no_ray_is() -> None:
     with pytest.raises(UserError, match=r"no Ray cluster at 127\.0\.0\.1:1 .*--address"):
         require_reachable("127.0.0.1:1")
