@@ -106,9 +106,7 @@ def _lost_comparison(study: Study) -> str | None:
 def _of_its_loss(judgement: Judgement, found: Found) -> Judgement:
     """Spelled in the unit of the workload's loss, and unmeasured where shares of it are judged and it may be negative."""
     own = found.workload
-    reason = (
-        f"the loss of own workload '{own.name}' may be negative, and shares of it mean nothing; differences of it are judged"
-    )
+    reason = f"the loss of own workload '{own.name}' may be negative, and shares of it mean nothing: judge a difference instead"
 
     def changed(each: Criterion | Reported) -> dict[str, Any]:
         lost = own.loss_may_be_negative and any(relative_to_losses(each.observe))
