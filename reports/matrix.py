@@ -18,7 +18,7 @@ MARKS = {"supported": "✓", "refuted": "✗", "inconclusive": "?", "out of regi
 
 def markdown(studies: Sequence[Study], register: Register, judged: Sequence[Judged]) -> str:
     """The whole file, from what became of the studies' claims."""
-    found = index_page.content(studies, register, judged, there=())
+    found = index_page.content(studies, register, judged, places=())
     lines = [
         "# Claims and verdicts",
         "",
