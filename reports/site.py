@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harness.catalog import Register
-from harness.judge import spell
+from harness.judge import spell, spell_interval
 from harness.records import HERE, RecordSet
 from harness.spec import Study
 from reports import beside, calibration, document_page, index_page, study_page
@@ -92,6 +92,7 @@ def _templates() -> Environment:
         loader=PackageLoader("reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     pages.filters["spell"] = spell
+    pages.filters["interval"] = lambda seen: spell_interval(seen.estimate, seen.low, seen.high, seen.unit)
     return pages
 
 

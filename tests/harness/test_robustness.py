@@ -6,7 +6,7 @@ import pytest
 
 from harness.judge import INCONCLUSIVE, REFUTED, SUPPORTED, judge
 from harness.plan import Trial
-from harness.robustness import Robustness, robustness
+from harness.robustness import Alternative, Robustness, robustness
 from harness.spec import AtLeast, AtMost, Criterion, Judgement, MaxTrainable, Quotient, Study, Within
 from harness.training.result import LaneResult
 from tests.harness.helpers import bowl, frame, result
@@ -131,3 +131,27 @@ def test_they_come_back_from_json(wide: Study) -> None:
 def test_nothing_is_said_of_what_has_no_number(wide: Study) -> None:
     trials = frame(wide, _gap(dict.fromkeys(range(5), 0.1))).iloc[:-3]
     assert robustness(wide, "laptop", "cpu", trials, judge(wide, "laptop", "cpu", trials)) == []
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        ([], "no other choice bears on it"),
+        ([SUPPORTED], "the same under the one other choice (choice 0)"),
+        ([SUPPORTED] * 2, "the same under all 2 other choices (choice 0, choice 1)"),
+        ([REFUTED], "another under the one other choice: choice 0 (refuted)"),
+        ([SUPPORTED, REFUTED], "another under 1 of 2 other choices: choice 1 (refuted)"),
+    ],
+)
+def test_other_choices_in_words(verdicts: list[str], words: str) -> None:
+    """Also where there are none."""
+    others = tuple(Alternative(f"choice {index}", verdict) for index, verdict in enumerate(verdicts))
+    assert Robustness("claim", SUPPORTED, {0: SUPPORTED}, others).choices_in_words == words
+
+
+def test_seeds_in_words() -> None:
+    assert (
+        Robustness("claim", SUPPORTED, {0: SUPPORTED, 1: SUPPORTED}, ()).seeds_in_words == "the same without any one of 2 seeds"
+    )
+    matters = Robustness("claim", SUPPORTED, {0: SUPPORTED, 1: INCONCLUSIVE}, ())
+    assert matters.seeds_in_words == "another without seed 1 (inconclusive)"

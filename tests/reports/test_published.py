@@ -1,5 +1,7 @@
 """The pages of the published evidence as a reader gets them: small, and without a link that leads nowhere."""
 
+import html
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -7,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from harness import catalog, table
+from harness.judge import region, spell_interval
 from harness.ledger import Ledger
 from harness.pages import belonging, published_sets, write_pages
 from harness.store import Store
@@ -74,6 +77,41 @@ def test_the_first_run_of_a_newcomer_leaves_no_dead_link(first_run: Path) -> Non
         text = " ".join((first_run / name).read_text().split())
         assert "batch_scaling, critical_batch, decay" in text, f"{name} does not say which pages are not there"
         assert "folklore report --store" in text, f"{name} does not say what writes them"
+
+
+def test_every_criterion_says_its_number_or_why_it_has_none(folder: Path) -> None:
+    """As text that everybody reads, and not in a text alternative of its picture alone."""
+    for name in catalog.study_names():
+        blocks = (folder / f"{name}.html").read_text().split('<div class="criterion">')[1:]
+        told = [html.unescape(re.sub(r"<[^>]*>", "", block.partition("</p>")[0])) for block in blocks]
+        judged = published_verdicts(catalog.load_study(name)) or []
+        findings = [found for each in judged for verdict in each.verdicts for found in verdict.findings]
+        assert len(findings) == len(told), name
+        for found, text in zip(findings, told, strict=True):
+            if found.estimate is None or found.low is None or found.high is None:
+                assert f"no number, because {found.reason}" in text
+            else:
+                assert spell_interval(found.estimate, found.low, found.high, found.unit) in text
+
+
+def test_what_is_said_of_verdicts_is_for_readers() -> None:
+    """Without names that only a declaration has, advice to whoever writes studies, or bands of one number."""
+    for name in catalog.study_names():
+        study = catalog.load_study(name)
+        keys = [key for key in study.arms if "_" in key]
+        for each in published_verdicts(study) or ():
+            lines = [line for shown in each.reported.values() for line in shown]
+            lines += [verdict.reason for verdict in each.verdicts]
+            lines += [found.reason for verdict in each.verdicts for found in verdict.findings]
+            lines += [robust.choices_in_words for robust in each.robustness]
+            for judgement in study.judgements:
+                for criterion in judgement.criteria_at(each.scale):
+                    lines += [region(criterion.supported, criterion), region(criterion.refuted, criterion)]
+            for line in lines:
+                assert not any(re.search(rf"\b{re.escape(key)}\b", line) for key in keys), line
+                assert not re.search(r"widen (it|its|the)\b|[;:] run the study", line), line
+                assert "all 0 " not in line, line
+                assert not re.search(r"between (\S+) and \1(?![\d.])", line), line
 
 
 def test_a_page_without_a_place_is_not_linked_there(folder: Path) -> None:
