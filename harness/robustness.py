@@ -86,7 +86,7 @@ class Robustness:
         if others:
             share = f"{len(others)} of {count} other choices" if count > 1 else "the one other choice"
             return f"another under {share}: " + ", ".join(f"{each.choice} ({each.verdict})" for each in others)
-        every = f"all {count} other choices" if count > 1 else "the one other choice"
+        every = {1: "the one other choice", 2: "both other choices"}.get(count, f"all {count} other choices")
         return f"the same under {every} ({', '.join(each.choice for each in self.alternatives)})"
 
     def to_dict(self) -> dict[str, Any]:

@@ -138,7 +138,7 @@ def test_nothing_is_said_of_what_has_no_number(wide: Study) -> None:
     [
         ([], "no other choice bears on it"),
         ([SUPPORTED], "the same under the one other choice (choice 0)"),
-        ([SUPPORTED] * 2, "the same under all 2 other choices (choice 0, choice 1)"),
+        ([SUPPORTED] * 2, "the same under both other choices (choice 0, choice 1)"),
         ([REFUTED], "another under the one other choice: choice 0 (refuted)"),
         ([SUPPORTED, REFUTED], "another under 1 of 2 other choices: choice 1 (refuted)"),
     ],
