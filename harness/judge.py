@@ -19,7 +19,7 @@ from scipy import stats
 from harness.estimators import slope_scatter
 from harness.intervals import Observation
 from harness.observe import observe
-from harness.spec import Criterion, Judgement, Reported, Rule, Slope, Study
+from harness.spec import Criterion, Exact, Judgement, Outside, Reported, Rule, Slope, Study, Within
 from harness.trial_table import TrialTable, UndecidableError
 
 ALPHA = 0.05
@@ -118,9 +118,8 @@ def _reported(reported: Reported, table: TrialTable) -> str:
     try:
         seen = observe(reported.observe, table)
     except UndecidableError as error:
-        return f"{reported.name}: {error}"
-    estimate, low, high = (spell(value, reported.unit) for value in (seen.estimate, seen.low, seen.high))
-    return f"{reported.name}: {estimate} [{low}, {high}]"
+        return f"{reported.name}: no number, because {error}"
+    return f"{reported.name}: {spell_interval(seen.estimate, seen.low, seen.high, reported.unit)}"
 
 
 def _finding(criterion: Criterion, table: TrialTable, alpha: float) -> Finding:
@@ -129,12 +128,13 @@ def _finding(criterion: Criterion, table: TrialTable, alpha: float) -> Finding:
     except UndecidableError as error:
         return Finding(criterion.name, criterion.unit, error.verdict, None, None, None, table.seeds, 1.0, 1.0, str(error))
     p_supported, p_refuted = seen.p_in_rule(criterion.supported), seen.p_in_rule(criterion.refuted)
-    estimate, low, high = (spell(value, criterion.unit) for value in (seen.estimate, seen.low, seen.high))
-    numbers = f"{criterion.name}: {estimate} [{low}, {high}]"
+    numbers = f"{criterion.name}: {spell_interval(seen.estimate, seen.low, seen.high, criterion.unit)}"
+    # What is computed exactly has no interval that could lie wholly anywhere.
+    inside = "which is" if isinstance(criterion.observe, Exact) else "wholly"
     if p_supported <= alpha:
-        verdict, reason = SUPPORTED, f"{numbers}, wholly {region(criterion.supported, criterion)}"
+        verdict, reason = SUPPORTED, f"{numbers}, {inside} {region(criterion.supported, criterion)}"
     elif p_refuted <= alpha:
-        verdict, reason = REFUTED, f"{numbers}, wholly {region(criterion.refuted, criterion)}"
+        verdict, reason = REFUTED, f"{numbers}, {inside} {region(criterion.refuted, criterion)}"
     else:
         verdict, reason = INCONCLUSIVE, f"{numbers}; {_what_would_settle(seen, criterion, alpha)}"
     return Finding(
@@ -160,7 +160,7 @@ def _verdict(
         reason += _what_would_outweigh(min(deciding.p_supported, deciding.p_refuted), p_adjusted, deciding.seeds, alpha)
         verdict = INCONCLUSIVE
     elif verdict == SUPPORTED and len(findings) > 1:
-        reason = f"all {len(findings)} criteria hold; " + reason
+        reason = f"{'both' if len(findings) == 2 else f'all {len(findings)}'} criteria hold; " + reason
     return Verdict(
         study.name,
         judgement.claim,
@@ -285,8 +285,16 @@ def _t_quantiles(alpha: float) -> NDArray[np.float64]:
 
 
 def region(rule: Rule, criterion: Criterion) -> str:
-    """A rule's region in the unit of its criterion."""
+    """A rule's region in the unit of its criterion. A band around a value that an exact check must meet is that value."""
+    if isinstance(rule, Within | Outside) and spell(rule.low, criterion.unit) == spell(rule.high, criterion.unit):
+        return f"{'exactly' if isinstance(rule, Within) else 'other than'} {spell(rule.low, criterion.unit)}"
     return rule.words(lambda value: spell(value, criterion.unit))
+
+
+def spell_interval(estimate: float, low: float, high: float, unit: str = "") -> str:
+    """An estimate with its interval; what is known exactly stands alone."""
+    told = spell(estimate, unit)
+    return told if low == estimate == high else f"{told} [{spell(low, unit)}, {spell(high, unit)}]"
 
 
 def spell(value: float, unit: str = "") -> str:

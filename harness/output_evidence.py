@@ -65,12 +65,7 @@ def _robustness(each: Explanation) -> list[str]:
     found = each.robustness
     if found is None:
         return []
-    seeds = ", ".join(f"{seed} ({found.without_seed[seed]})" for seed in found.seeds_that_matter)
-    choices = ", ".join(f"{other.choice} ({other.verdict})" for other in found.choices_that_matter)
-    return [
-        "without single seeds: " + (f"another verdict without {seeds}" if seeds else "the same verdict without any of them"),
-        "other choices: " + (f"another verdict with {choices}" if choices else f"the same with all {len(found.alternatives)}"),
-    ]
+    return [f"without single seeds: {found.seeds_in_words}", f"other choices: {found.choices_in_words}"]
 
 
 def _print_trials(each: Explanation, every_trial: bool) -> None:

@@ -1,13 +1,15 @@
 """Pages from what a store has, and from the published evidence where it has nothing."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
 from harness import catalog
-from harness.errors import UnwritableError, one_line
+from harness.errors import UnwritableError, masked, one_line
 from harness.judge import Verdict
 from harness.ledger import Ledger
+from harness.options import Options
 from harness.records import RecordSet, stored_sets
 from harness.spec import Study
 from harness.store import Store
@@ -39,6 +41,11 @@ class _Links(HTMLParser):
         self.targets += [value for name, value in attrs if name in ("href", "src") and value]
 
 
+def store_option(store: Store) -> str:
+    """What a command needs to reach this store, with a space before it; nothing where it is the default one."""
+    return "" if store.uri == Options.store else f" --store {shlex.quote(masked(store.uri))}"
+
+
 def write_pages(
     store: Store, studies: Sequence[Study], output: Path | None = None, only: Sequence[str] | None = None
 ) -> tuple[Path, Mapping[str, list[Verdict]]]:
@@ -59,7 +66,16 @@ def write_pages(
     site = catalog.extension("site")
     shown = experiments(Path(store.root)) if store.is_local else {}
     try:
-        found = site.write(output, ordered, catalog.register(), sets_of, only, memory.recall, experiments=shown)
+        found = site.write(
+            output,
+            ordered,
+            catalog.register(),
+            sets_of,
+            only,
+            memory.recall,
+            experiments=shown,
+            store_option=store_option(store),
+        )
     except OSError as error:
         raise UnwritableError(
             f"pages {output}: cannot be written ({one_line(error)}); mend it, or `folklore report --output FOLDER` writes them"

@@ -72,6 +72,23 @@ class Robustness:
     def choices_that_matter(self) -> list[Alternative]:
         return [each for each in self.alternatives if each.verdict != self.verdict]
 
+    @property
+    def seeds_in_words(self) -> str:
+        if not self.seeds_that_matter:
+            return f"the same without any one of {len(self.without_seed)} seeds"
+        return "another without seed " + ", ".join(f"{seed} ({self.without_seed[seed]})" for seed in self.seeds_that_matter)
+
+    @property
+    def choices_in_words(self) -> str:
+        count, others = len(self.alternatives), self.choices_that_matter
+        if not count:
+            return "no other choice bears on it"
+        if others:
+            share = f"{len(others)} of {count} other choices" if count > 1 else "the one other choice"
+            return f"another under {share}: " + ", ".join(f"{each.choice} ({each.verdict})" for each in others)
+        every = {1: "the one other choice", 2: "both other choices"}.get(count, f"all {count} other choices")
+        return f"the same under {every} ({', '.join(each.choice for each in self.alternatives)})"
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 

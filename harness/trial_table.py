@@ -30,8 +30,17 @@ def resamples(study: str, seeds: int, count: int) -> Numbers:
     return weights
 
 
+def in_words(factor: str) -> str:
+    """A factor as readers call it."""
+    return factor.replace("_", " ").replace("lr", "LR")
+
+
 class UndecidableError(Exception):
-    """There is no number. verdict: what the judge says instead; the message says why, and what would help."""
+    """There is no number. verdict: what the judge says instead.
+
+    The message is a clause for the readers of pages, which goes on after "no number, because": why there is none, and what
+    would help. It names arms by their labels (TrialTable.arm_name).
+    """
 
     def __init__(self, verdict: Literal["inconclusive", "out of regime", "invalid"], reason: str):
         super().__init__(reason)
@@ -84,7 +93,7 @@ class TrialTable:
             errors = sorted(set(self.failures.values()))
             why = f"; an error of this run: {errors[0]}" if errors else "; run the study again to train them"
             raise UndecidableError(
-                "invalid", f"{missing.sum()} of {index.size} trials of arm '{arm}' are missing or crashed{why}"
+                "invalid", f"{missing.sum()} of {index.size} trials of {self.arm_name(arm)} are missing or crashed{why}"
             )
         return np.asarray(self.columns[column])[index]
 
@@ -105,32 +114,39 @@ class TrialTable:
         ((factor, values),) = self.study.factors_at(self.scale, arm).items()
         if len(values) != 1:
             raise UndecidableError(
-                "inconclusive", f"arm '{arm}' has {len(values)} values of {factor}: this observable reads one"
+                "inconclusive", f"{self.arm_name(arm)} is trained at {len(values)} {in_words(factor)}s, and this is read at one"
             )
         return factor
+
+    def arm_name(self, arm: str) -> str:
+        """What a reader knows an arm by: its label, with its panel if another arm has the same label."""
+        chosen = self.study.arms[arm]
+        shared = [each for each in self.study.arms.values() if each.label == chosen.label]
+        return f"'{chosen.panel}: {chosen.label}'" if len(shared) > 1 and chosen.panel else f"'{chosen.label}'"
 
     def _require_trained(self, arm: str) -> None:
         """An arm can be left to scales whose device shows what it is for."""
         if arm not in self.study.arms_at(self.scale):
             scales = self.study.arms[arm].scales or ()
             on_gpu = all(self.study.scale(scale).device == "cuda" for scale in scales)
-            why = ", which needs a GPU" if on_gpu else ""
-            raise UndecidableError("out of regime", f"arm '{arm}' is trained at scale {' or '.join(scales)} only{why}")
+            why = "it needs a GPU: " if on_gpu else ""
+            raise UndecidableError("out of regime", f"{why}{self.arm_name(arm)} is trained at scale {' or '.join(scales)} only")
 
     def _tuned(self, arm: str) -> float:
         """The searched value. Raises UndecidableError where the search is not complete, or ends at its edge."""
         search, found = self.study.search_at(self.scale), self.tunings.get(arm)
         assert search is not None
+        name = self.arm_name(arm)
         if found is None or not found.complete:
             have = 0 if found is None else len(found.values)
             raise UndecidableError(
-                "invalid",
-                f"the search of arm '{arm}' has {have} of {search.budget} proposals; run the study again to train them",
+                "invalid", f"the search of {name} has {have} of {search.budget} proposals; run the study again to train them"
             )
         if found.at_edge:
             raise UndecidableError(
                 "inconclusive",
-                f"the best {search.factor} of arm '{arm}', {found.best:.3g}, lies at the edge of the searched range; widen it",
+                f"the best {in_words(search.factor)} of {name}, {found.best:.3g}, lies at the edge of the searched range;"
+                " a wider one would settle it",
             )
         return found.best
 

@@ -8,6 +8,7 @@ from harness.catalog import Register
 from harness.judge import Verdict
 from harness.spec import Study
 from reports.judged import Judged
+from reports.places import beside_page, place_of
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ def content(study: Study, register: Register, found: Mapping[tuple[str, str], Se
 
 
 def changes(study: Study, found: Mapping[tuple[str, str], Sequence[Pair]]) -> list[dict[str, Any]]:
-    """Verdicts that differ, for the index."""
+    """Verdicts that differ, for the index, with the place that shows each and the page that shows both."""
     return [
-        {"study": study.name, "pair": pair}
+        {"pair": pair, "link": place_of(pair.yours), "beside": beside_page(study.name)}
         for together in found.values()
         for pair in together
         if pair.yours.verdict != pair.published.verdict

@@ -1,7 +1,7 @@
 """A document, graded: its claims in its own order with what became of them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -13,9 +13,14 @@ from reports.index_page import Column
 
 
 def content(
-    document: Document, register: Register, columns: Sequence[Column], verdicts: Mapping[tuple[str, str, str], Verdict]
+    document: Document,
+    register: Register,
+    columns: Sequence[Column],
+    verdicts: Mapping[tuple[str, str, str], Verdict],
+    places: Collection[str],
 ) -> dict[str, Any]:
-    """Sections as the document orders them: numbers by size, names in the order the register first names them."""
+    """Sections as the document orders them: numbers by size, names in the order the register first names them. places: what
+    links may lead to (reports/places.py)."""
     named = [source.section for claim in register.claims for source in claim.sources if source.document == document.key]
     order = {section: index for index, section in enumerate(dict.fromkeys(named))}
     placed = [
@@ -28,8 +33,11 @@ def content(
         section: [_row(claim, document, columns, verdicts) for _, claim in group]
         for section, group in groupby(placed, key=lambda pair: pair[0])
     }
+    own = {claim.id for _, claim in placed}
     return {
         "document": document,
+        "places": places,
+        "unwritten": index_page.unwritten({place: each for place, each in verdicts.items() if each.claim in own}, places),
         "columns": columns,
         "sections": {_heading(section): rows for section, rows in sections.items()},
         "coverage": index_page.coverage(document.key, document.title, register, verdicts),

@@ -4,6 +4,7 @@ import io
 import re
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ import seaborn as sns
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
+from numpy.typing import NDArray
 
 from harness.estimators.common import tuned_index
 from harness.intervals import Observation
@@ -49,6 +51,8 @@ LEFT, RIGHT, BOTTOM, TOP = 0.75, 0.15, 0.55, 0.35
 LEGEND_ROW = 0.2
 # Names that a legend inside a panel has room for.
 MOST_INSIDE = 4
+# The curve whose axis is no logarithm.
+LINEAR = "train_loss"
 # Beyond this many runs single points hide the lines and fill the page.
 MOST_POINTS = 2000
 
@@ -80,7 +84,7 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> Figure | None:
                 )
             sns.lineplot(
                 data, x="value", y="loss", hue="arm", style="arm", hue_order=names, style_order=names, errorbar=None,
-                markers=list(MARKERS[: len(names)]), markersize=5, ax=axis,
+                markers=[MARKERS[index % len(MARKERS)] for index in range(len(names))], markersize=5, ax=axis,
             )  # fmt: skip
             log_axis(axis.xaxis, 2)
             proposed = any(study.arms[arm].searched for arm in arms)
@@ -99,27 +103,39 @@ def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], 
     trained = study.arms_at(records.scale)
     arms = [arm for arm in trained if is_searched(table, arm, over)]
     arms = arms or [arm for arm in trained if list(study.factors_at(records.scale, arm)) == [over]]
-    if not arms:
+    means = {curve: _tuned_means(table, arms, over, curve, steps) for curve, steps, _ in curves}
+    # A panel without a line says nothing, and one without a positive value has no logarithmic axis.
+    shown = [(curve, label) for curve, _, label in curves if means[curve]]
+    if not shown:
         return None
     with mpl.rc_context(STYLE):
-        figure, axes = panel_grid(1, len(curves), below=-(-len(arms) // 3), width=2 * PANEL_WIDTH / len(curves))
+        figure, axes = panel_grid(1, len(shown), below=-(-len(arms) // 3), width=2 * PANEL_WIDTH / len(shown))
         several = len({arm.panel for arm in study.arms.values()}) > 1
         names = {name: f"{arm.panel}: {arm.label}" if several else arm.label for name, arm in study.arms.items()}
-        for axis, (curve, steps, label) in zip(axes[0], curves, strict=True):
-            for index, arm in enumerate(arms):
-                try:
-                    best = tuned_index(arm, over, table)
-                except UndecidableError:  # an arm whose optimum lies on the grid's edge has no tuned LR to show
-                    continue
-                values = np.stack(table.values(arm, over, CURVE_PREFIX + curve)[best]).astype(float)
-                step = np.asarray(table.values(arm, over, CURVE_PREFIX + steps)[best][0])
+        for axis, (curve, label) in zip(axes[0], shown, strict=True):
+            for arm, (step, values) in means[curve].items():
+                index = arms.index(arm)
                 style = {"linestyle": ("-", "--", "-.", ":")[index % 4], "marker": MARKERS[index % len(MARKERS)]}
-                axis.plot(step, values.mean(axis=0), label=names[arm], markersize=4, markevery=0.12, linewidth=1, **style)
+                axis.plot(step, values, label=names[arm], markersize=4, markevery=0.12, linewidth=1, **style)
             axis.set(xlabel="step", title=label)
-            if curve != "train_loss":
+            if curve != LINEAR:
                 log_axis(axis.yaxis)
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", ncols=3, fontsize=8, frameon=False)
         return figure
+
+
+def _tuned_means(
+    table: TrialTable, arms: Sequence[str], over: str, curve: str, steps: str
+) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Arm -> steps [N] and the mean curve over seeds [N] at its tuned LR; without those that no axis shows."""
+    seen = {}
+    for arm in arms:
+        with suppress(UndecidableError):  # an arm whose optimum lies on the grid's edge has no tuned LR to show
+            best = tuned_index(arm, over, table)
+            values = np.stack(table.values(arm, over, CURVE_PREFIX + curve)[best]).astype(float).mean(axis=0)
+            if (np.isfinite(values) & ((values > 0) | (curve == LINEAR))).any():
+                seen[arm] = np.asarray(table.values(arm, over, CURVE_PREFIX + steps)[best][0]), values
+    return seen
 
 
 def exponents(records: RecordSet) -> Figure | None:
@@ -153,18 +169,28 @@ def draw_range_test(found: "RangeTest", path: Path) -> None:
         means = found.smoothed
         axis.plot(found.lr, found.losses.T, color="lightgray", linewidth=0.6, zorder=1)
         axis.plot(found.lr, means.T, color="black", linewidth=1.2, zorder=2)
-        lowest = np.nanmin(means)
-        top = 1.3 * np.nanmax(means[:, : max(2, means.shape[1] // 10)])
+        lowest, top = _range_of(means)
         for index, (rule, picks) in enumerate(found.picks.items()):
             lrs = [pick.lr for pick in picks if isinstance(pick, Suggestion)]
             # Marks of one rule on a line of their own below the curve.
             height = lowest - (index + 1) * 0.05 * (top - lowest)
             axis.plot(lrs, [height] * len(lrs), MARKERS[index % len(MARKERS)], label=rule.replace("_", " "), markersize=6)
+        axis.update_datalim([(found.lr[0], lowest), (found.lr[-1], top)])  # the whole ramp, whatever is finite
         axis.set(xlabel="learning rate", ylabel="training loss (nats)", ylim=(lowest - 0.45 * (top - lowest), top))
         log_axis(axis.xaxis)
         figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
         plt.close(figure)
+
+
+def _range_of(means_SN: NDArray[np.float64]) -> tuple[float, float]:
+    """The lowest smoothed loss and somewhat more than the highest of the first tenth; some range where no loss gives one."""
+    known = means_SN[np.isfinite(means_SN)]
+    if not len(known):
+        return 0.0, 1.0
+    early = means_SN[:, : max(2, means_SN.shape[1] // 10)]
+    lowest, top = float(known.min()), 1.3 * float(early.max(where=np.isfinite(early), initial=known[0]))
+    return lowest, top if top > lowest else lowest + 1.0
 
 
 def panel_grid(rows: int, columns: int, below: int = 0, width: float = PANEL_WIDTH, sharey: bool = False) -> tuple[Figure, Any]:

@@ -7,6 +7,7 @@ from harness.catalog import Register
 from harness.judge import VERDICTS, Verdict
 from harness.spec import Claim, Study
 from reports.judged import Judged
+from reports.places import place_of
 
 # Columns of the matrix: these scales first, in this order.
 SCALES = ("laptop", "gpu", "cluster")
@@ -19,11 +20,11 @@ def content(
     studies: Sequence[Study],
     register: Register,
     judged: Sequence[Judged],
-    there: Collection[str],
+    places: Collection[str],
     changes: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Rows are claims in register order, columns the scales and devices that were judged. there: studies with a page. changes:
-    verdicts of this store that differ from the published ones."""
+    """Rows are claims in register order, columns the scales and devices that were judged. places: what links may lead to
+    (reports/places.py). changes: verdicts of this store that differ from the published ones."""
     columns = columns_of(judged)
     verdicts = by_claim(judged, register)
     filed = [(claim.study, claim) for claim in register.claims]
@@ -36,7 +37,8 @@ def content(
         "columns": columns,
         "groups": {name: rows for name, rows in groups.items() if rows},
         "titles": {study.name: study.title for study in studies},
-        "written": there,
+        "places": places,
+        "unwritten": unwritten(verdicts, places),
         "counts": counts,
         "verdicts": [*VERDICTS, NOT_STUDIED],
         "kinds": sorted({kind for _, claim in filed for kind in claim.kinds}),
@@ -63,12 +65,18 @@ def by_claim(judged: Iterable[Judged], register: Register) -> dict[tuple[str, st
     return found
 
 
+def unwritten(verdicts: Mapping[tuple[str, str, str], Verdict], places: Collection[str]) -> list[str]:
+    """Studies with a verdict in the matrix and no place that shows it."""
+    return sorted({verdict.study for verdict in verdicts.values() if place_of(verdict) not in places})
+
+
 def row(claim: Claim, columns: Sequence[Column], verdicts: Mapping[tuple[str, str, str], Verdict]) -> dict[str, Any]:
     """A claim and its verdict in each column; `found`: what a filter may ask for."""
     cells = [verdicts.get((claim.id, *column)) for column in columns]
     return {
         "claim": claim,
         "cells": cells,
+        "links": [place_of(cell) if cell else "" for cell in cells],
         "studied": any(cells),
         "found": sorted({cell.verdict for cell in cells if cell}) or [NOT_STUDIED],
         "documents": list(dict.fromkeys(source.document for source in claim.sources)),

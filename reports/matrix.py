@@ -7,7 +7,7 @@ from typing import Any
 
 from harness import catalog
 from harness.catalog import Register
-from harness.judge import Verdict, spell
+from harness.judge import Verdict, spell_interval
 from harness.spec import Study
 from reports import index_page
 from reports.judged import Judged, published_verdicts
@@ -18,7 +18,7 @@ MARKS = {"supported": "✓", "refuted": "✗", "inconclusive": "?", "out of regi
 
 def markdown(studies: Sequence[Study], register: Register, judged: Sequence[Judged]) -> str:
     """The whole file, from what became of the studies' claims."""
-    found = index_page.content(studies, register, judged, there=())
+    found = index_page.content(studies, register, judged, places=())
     lines = [
         "# Claims and verdicts",
         "",
@@ -69,8 +69,7 @@ def _cell(verdict: Verdict | None) -> str:
     told = f"{MARKS[verdict.verdict]} {verdict.verdict}"
     if verdict.estimate is None or verdict.low is None or verdict.high is None:
         return told
-    estimate, low, high = (spell(value, verdict.unit) for value in (verdict.estimate, verdict.low, verdict.high))
-    return f"{told}: {estimate} [{low}, {high}]"
+    return f"{told}: {spell_interval(verdict.estimate, verdict.low, verdict.high, verdict.unit)}"
 
 
 def _escaped(text: str) -> str:

@@ -116,19 +116,24 @@ def batch_sweeps(records: RecordSet) -> Figure | None:
 
 
 def noise_scales(records: RecordSet) -> Figure | None:
-    """The noise scale over training, seeds averaged and neighbouring probes smoothed, of every arm it is observed in."""
+    """The noise scale over training, seeds averaged and neighbouring probes smoothed, of every arm it is observed in. None
+    where none has a number."""
     table = records.table
     arms = dict.fromkeys((found.arm, found.over) for found in _observed(records, NoiseScale))
     if not arms:
         return None
-    figure, axes = _panels(1)
-    for index, (arm, over) in enumerate(arms):
-        try:
+    drawn = []
+    for arm, over in arms:
+        with suppress(UndecidableError):
             share, scale = noise_curve(arm, over, table)
-        except UndecidableError:
-            continue
+            if (scale > 0).any():
+                drawn.append((arm, share, scale))
+    if not drawn:
+        return None
+    figure, axes = _panels(1)
+    for index, (arm, share, scale) in enumerate(drawn):
         label = f"{table.study.arms[arm].panel}: {table.study.arms[arm].label}"
-        axes[0].plot(share, scale, marker=MARKERS[index], markersize=4, linewidth=1, label=label)
+        axes[0].plot(share, scale, marker=MARKERS[index % len(MARKERS)], markersize=4, linewidth=1, label=label)
     axes[0].set(xlabel="share of the run", ylabel="gradient noise scale (examples)")
     log_axis(axes[0].yaxis)
     axes[0].legend(fontsize=8, frameon=False)
@@ -167,21 +172,21 @@ def survival(records: RecordSet) -> Figure | None:
 
 
 def underflow(records: RecordSet) -> Figure | None:
-    """Share of gradients that FP16 flushes to zero against the loss scale."""
+    """Share of gradients that FP16 flushes to zero against the loss scale. None where no arm has a number."""
     table = records.table
     arms = dict.fromkeys((found.arm, found.of) for found in _observed(records, UnderflowShare))
-    if not arms:
-        return None
-    figure, axes = _panels(1, below=-(-len(arms) // 2))
-    for index, (arm, of) in enumerate(arms):
-        try:
-            shares = [
+    drawn = {}
+    for arm, of in arms:
+        with suppress(UndecidableError):
+            drawn[f"{table.study.arms[arm].label}: {of}"] = [
                 observe(UnderflowShare(arm=arm, of=of, scale_exponent=exponent), table).estimate
                 for exponent in range(len(LOSS_SCALES))
             ]
-        except UndecidableError:
-            continue
-        axes[0].plot(LOSS_SCALES, shares, marker=MARKERS[index], linewidth=1, label=f"{table.study.arms[arm].label}: {of}")
+    if not drawn:
+        return None
+    figure, axes = _panels(1, below=-(-len(drawn) // 2))
+    for index, (label, shares) in enumerate(drawn.items()):
+        axes[0].plot(LOSS_SCALES, shares, marker=MARKERS[index % len(MARKERS)], linewidth=1, label=label)
     log_axis(axes[0].xaxis, 2)
     axes[0].set_yscale("symlog", linthresh=1e-6)
     axes[0].yaxis.set_major_formatter(FuncFormatter(lambda value, _: power(value) if value else "0"))

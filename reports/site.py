@@ -10,11 +10,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harness.catalog import Register
-from harness.judge import spell
+from harness.judge import spell, spell_interval
 from harness.records import HERE, RecordSet
 from harness.spec import Study
 from reports import beside, calibration, document_page, index_page, study_page
 from reports.judged import Judged, published_verdicts
+from reports.places import beside_page, page, places
 from reports.side_by_side import side_by_side
 from reports.strip import strip
 
@@ -31,12 +32,14 @@ def write(
     known: Callable[[Study], list[Judged] | None] = lambda study: None,
     published: Callable[[Study], list[Judged] | None] = published_verdicts,
     experiments: Mapping[str, str] = MappingProxyType({}),
+    store_option: str = "",
 ) -> dict[str, list[Judged]]:
     """Write the site into a folder; returns what became of every study's claims. sets_of: the stored trials of a study.
 
-    only: the studies whose pages are written; the index links to those that are there. known: what is known without judging of
-    a study whose page is not written. published: what stands beside the published evidence.
-    experiments: ids of the studies' experiments in the store's MLflow.
+    only: the studies whose pages are written; links lead to pages and places that are there. known: what is known without
+    judging of a study whose page is not written. published: what stands beside the published evidence.
+    experiments: ids of the studies' experiments in the store's MLflow. store_option: what a command on a page needs to reach
+    the store, such as " --store /data"; empty for the default one.
     """
     pages = _templates()
     _write_assets(output, pages)
@@ -57,8 +60,8 @@ def write(
         if write_page:
             own = list(zip(sets, judged, strict=True))
             compared = beside.pairs([each for records, each in own if records.source == HERE], published(study) or ())
-            page = study_page.content(study, register, own, output, experiments.get(study.name))
-            _save(output / f"{study.name}.html", pages.get_template("study.html").render(page, compared=bool(compared)))
+            shown = study_page.content(study, register, own, output, experiments.get(study.name), store_option)
+            _save(output / page(study.name), pages.get_template("study.html").render(shown, compared=bool(compared)))
             _write_beside(output, pages, study, register, compared)
         return judged
 
@@ -68,17 +71,19 @@ def write(
     # A variation's verdicts are of something else than the claims' study: they stand on its own page alone.
     studies = [study for study in studies if study.variation_of is None]
     judged = [each for study in studies for each in found[study.name]]
-    there = {study.name for study in studies if (output / f"{study.name}.html").exists()}
+    there = places(output, (study.name for study in studies))
     changes = [
         change for study in studies for change in beside.changes(study, beside.pairs(found[study.name], published(study) or ()))
     ]
-    content = index_page.content(studies, register, judged, there, changes)
-    linked = [change["study"] for change in changes if (output / _beside(change["study"])).exists()]
-    _save(output / "index.html", pages.get_template("index.html").render(content, calibrated=bool(counted), linked=linked))
+    content = {**index_page.content(studies, register, judged, there, changes), "store_option": store_option}
+    _save(output / "index.html", pages.get_template("index.html").render(content, calibrated=bool(counted)))
     for document in register.documents:
         columns, verdicts = index_page.columns_of(judged), index_page.by_claim(judged, register)
-        graded = document_page.content(document, register, columns, verdicts)
-        _save(output / f"document-{document.key}.html", pages.get_template("document.html").render(graded))
+        graded = document_page.content(document, register, columns, verdicts, there)
+        _save(
+            output / f"document-{document.key}.html",
+            pages.get_template("document.html").render(graded, store_option=store_option),
+        )
     return found
 
 
@@ -87,6 +92,7 @@ def _templates() -> Environment:
         loader=PackageLoader("reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     pages.filters["spell"] = spell
+    pages.filters["interval"] = lambda seen: spell_interval(seen.estimate, seen.low, seen.high, seen.unit)
     return pages
 
 
@@ -106,16 +112,12 @@ def _write_assets(output: Path, pages: Environment) -> None:
 def _write_beside(
     output: Path, pages: Environment, study: Study, register: Register, found: Mapping[tuple[str, str], Sequence[beside.Pair]]
 ) -> None:
-    path = output / _beside(study.name)
+    path = output / beside_page(study.name)
     if not found:
         path.unlink(missing_ok=True)
         return
     content: dict[str, Any] = beside.content(study, register, found)
     _save(path, pages.get_template("beside.html").render(content, strip=strip))
-
-
-def _beside(study: str) -> str:
-    return f"{study}-beside.html"
 
 
 def _observations(study: Study) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from harness import catalog
 from harness.catalog import Register
 from harness.declaration import changed_since
 from harness.judge import region
@@ -104,15 +105,25 @@ FIGURES: tuple[tuple[str, str, Callable[[RecordSet], Figure | None], tuple[type,
 
 
 def content(
-    study: Study, register: Register, judged: Sequence[tuple[RecordSet, Judged]], output: Path, experiment: str | None = None
+    study: Study,
+    register: Register,
+    judged: Sequence[tuple[RecordSet, Judged]],
+    output: Path,
+    experiment: str | None = None,
+    store_option: str = "",
 ) -> dict[str, Any]:
-    """Writes figures and curves into `output` on the way. experiment: the study's id in the store's MLflow."""
+    """Writes figures and curves into `output` on the way. experiment: the study's id in the store's MLflow. store_option: what
+    a command needs to reach the store."""
     return {
         "study": study,
         "claims": {judgement.claim: register.including(study).claim(judgement.claim) for judgement in study.judgements},
         "judgements": {judgement.claim: judgement for judgement in study.judgements},
         "documents": {document.key: document for document in register.documents},
-        "sections": [_section(records, each, output) for records, each in judged],
+        "command": _command(study, None, store_option),
+        "sections": [
+            {**_section(records, each, output), "command": _command(records.study, records.scale, store_option)}
+            for records, each in judged
+        ],
         "mlflow": MLFLOW if experiment is None else f"{MLFLOW}#/experiments/{experiment}/runs",
         "strip": strip,
         "region": region,
@@ -158,17 +169,21 @@ def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]
         "curve_files": list(files.values()),
         "factors": factors,
         "in_mlflow": records.source == HERE,
-        "command": _command(records.study, records.scale),
     }
 
 
-def _command(study: Study, scale: str) -> str:
-    """What trains the same again."""
+def _command(study: Study, scale: str | None, store_option: str) -> str:
+    """What trains the same again; scale: None leaves it to the machine.
+
+    A study that no built-in module declares came from a file or is a variation: the store's declarations know it by its name.
+    """
+    at_scale = f" --scale {scale}" if scale else ""
     if study.workload.model == "own":
-        return f"folklore run {study.variation_of} --scale {scale} --workload {address_of(study.workload.dataset)}"
-    if study.variation_of is not None:
-        return f"folklore run {study.name} --scale {scale}"
-    return f"make study-{study.name} SCALE={scale}"
+        workload = address_of(study.workload.dataset)
+        return f"folklore run {study.variation_of}{at_scale} --workload {workload}{store_option}"
+    if study.name not in catalog.study_names():
+        return f"folklore run {study.name}{at_scale}{store_option}"
+    return f"make study-{study.name}" + (f" SCALE={scale}" if scale else "")
 
 
 def _draw(records: RecordSet, name: str, output: Path) -> dict[str, dict[str, str]]:

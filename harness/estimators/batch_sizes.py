@@ -3,11 +3,11 @@
 import numpy as np
 
 from harness import fits
-from harness.estimators.common import mean, present, seed_mean, tuned_index
+from harness.estimators.common import at_the_edge, mean, present, seed_mean, tuned_index
 from harness.estimators.losses import evaluation_curves
 from harness.fits import Flags
 from harness.spec import CriticalBatch, DoublingGain, HyperbolaError, StepsToTarget
-from harness.trial_table import Numbers, TrialTable, UndecidableError
+from harness.trial_table import Numbers, TrialTable, UndecidableError, in_words
 
 AnyTarget = StepsToTarget | CriticalBatch | HyperbolaError | DoublingGain
 
@@ -46,7 +46,9 @@ def _tuned_log_steps(observable: AnyTarget, arm: str, table: TrialTable, weights
     grid = table.grid(arm, observable.over)
     if best in (0, len(grid) - 1) and not censored_GS.all():  # where no run gets there, no LR is better than another
         raise UndecidableError(
-            "inconclusive", f"arm '{arm}' reaches the target soonest at {grid[best]:.3g}, the edge of its grid; widen the grid"
+            "inconclusive",
+            f"the {in_words(observable.over)} at which {table.arm_name(arm)} reaches the target soonest, {grid[best]:.3g},"
+            f" {at_the_edge(best)}",
         )
     total_RG = weights @ steps_GS.T
     others = total_RG[:, :, None] - weights[:, None, :] * steps_GS[None]
@@ -59,10 +61,13 @@ def steps_to_target(observable: StepsToTarget, table: TrialTable, weights: Numbe
     """exp of the weighted mean of ln(steps), [R]. Undecidable where a run does not get there: nothing is made up for it."""
     steps, censored = _tuned_log_steps(observable, observable.arm, table, weights)
     if censored[0].any():
-        raise UndecidableError(
-            "inconclusive", f"{censored[0].sum()} runs of arm '{observable.arm}' do not reach the target: train it longer"
-        )
+        raise _out_of_reach(observable.arm, table, int(censored[0].sum()))
     return np.asarray(np.exp(seed_mean(np.where(censored, np.nan, steps), weights)))
+
+
+def _out_of_reach(arm: str, table: TrialTable, count: int) -> UndecidableError:
+    subject = f"{count} runs of {table.arm_name(arm)} do" if count > 1 else f"a run of {table.arm_name(arm)} does"
+    return UndecidableError("inconclusive", f"{subject} not reach the target loss; longer training would settle it")
 
 
 def runs(
@@ -106,12 +111,13 @@ def doubling_gain(observable: DoublingGain, table: TrialTable, weights: Numbers)
     if not pairs:
         raise UndecidableError(
             "out of regime",
-            f"the critical batch size is {knee:.3g}: no batch size at most {observable.below:g} of it was trained and doubled",
+            f"the critical batch size is {knee:.3g}, and no batch size of at most {observable.below:g} times that was trained"
+            " and doubled",
         )
     logs = {}
     for size in {size for pair in pairs for size in pair}:
         steps, censored = _tuned_log_steps(observable, arms[int(size)], table, weights)
         if censored[0].any():
-            raise UndecidableError("inconclusive", f"runs of arm '{arms[int(size)]}' do not reach the target: train it longer")
+            raise _out_of_reach(arms[int(size)], table, int(censored[0].sum()))
         logs[size] = seed_mean(steps, weights)
     return np.asarray(np.exp(np.mean([logs[small] - logs[large] for small, large in pairs], axis=0)))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.spec import Spec, arms_of
-from harness.trial_table import Numbers, TrialTable, UndecidableError
+from harness.trial_table import Numbers, TrialTable, UndecidableError, in_words
 
 
 def mean(values_GS: Numbers, weights_RS: Numbers) -> Numbers:
@@ -25,9 +25,16 @@ def tuned(arm: str, over: str, table: TrialTable, weights: Numbers) -> NDArray[n
     grid = table.grid(arm, over)
     if len(grid) > 1 and best[0] in (0, len(grid) - 1):
         raise UndecidableError(
-            "inconclusive", f"the best {over} of arm '{arm}', {grid[best[0]]:.3g}, lies on the edge of its grid; widen the grid"
+            "inconclusive",
+            f"the best {in_words(over)} of {table.arm_name(arm)}, {grid[best[0]]:.3g}, {at_the_edge(int(best[0]))}",
         )
     return np.asarray(best)
+
+
+def at_the_edge(index: int) -> str:
+    """Ends a clause on what lies at one of the two ends of a grid."""
+    end, further = ("lowest", "lower") if index == 0 else ("highest", "higher")
+    return f"is the {end} that was tried; a grid that goes {further} would settle it"
 
 
 def tuned_index(arm: str, over: str, table: TrialTable) -> int:
@@ -41,10 +48,16 @@ def present(points: Sequence[tuple[float, Any]], table: TrialTable) -> list[tupl
     return [(x, part) for x, part in points if (arms_of(part) if isinstance(part, Spec) else {part}) <= trained]
 
 
-def position(grid: Numbers, value: float, arm: str, over: str) -> int:
+def position(table: TrialTable, arm: str, over: str, value: float) -> int:
+    """Index of a value on an arm's grid. Raises UndecidableError if it was not tried."""
+    grid = table.grid(arm, over)
     near = int(np.abs(np.log(grid / value)).argmin())
     if not math.isclose(grid[near], value, rel_tol=1e-6):
-        raise UndecidableError("inconclusive", f"arm '{arm}' has no {over} of {value:.3g} to compare at; widen its grid")
+        raise UndecidableError(
+            "inconclusive",
+            f"{table.arm_name(arm)} was not trained at the {in_words(over)} of {value:.3g} that this compares; a grid with it"
+            " would settle it",
+        )
     return near
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from harness.estimators.common import present, seed_mean, stacked, tuned
 from harness.spec import ActivationSlope, CurveDistance, CurveMedian, CurveRatio, NoiseScale, Training, UnderflowShare
 from harness.training.noise import noise_parts
-from harness.trial_table import Numbers, TrialTable, UndecidableError
+from harness.trial_table import Numbers, TrialTable, UndecidableError, in_words
 
 
 def activation_slope(observable: ActivationSlope, table: TrialTable, weights: Numbers) -> Numbers:
@@ -18,7 +18,7 @@ def activation_slope(observable: ActivationSlope, table: TrialTable, weights: Nu
     for _, arm in points:
         (curves,) = table.values(arm, table.only_factor(arm), "curve_probe_layer_activation")
         if not len(curves[0][0]):
-            raise UndecidableError("out of regime", f"arm '{arm}' trains an own workload, which shows no activations")
+            raise UndecidableError("out of regime", f"{table.arm_name(arm)} trains a module that shows no activations")
         sizes.append([np.stack([np.asarray(step, dtype=np.float64) for step in curve[: observable.steps]]) for curve in curves])
     with np.errstate(divide="ignore"):
         logs = np.log(np.array(sizes))
@@ -78,12 +78,14 @@ def curve_distance(observable: CurveDistance, table: TrialTable, weights: Number
     best = tuned(observable.reference, over, table, weights)
     grid, reference_grid = table.grid(observable.arm, over), table.grid(observable.reference, over)
     if not np.allclose(grid, reference_grid):
-        raise UndecidableError("inconclusive", f"arms '{observable.arm}' and '{observable.reference}' have different grids")
+        names = " and ".join(map(table.arm_name, (observable.arm, observable.reference)))
+        raise UndecidableError("inconclusive", f"{names} have different grids of the {in_words(over)}, and no pairs of curves")
     curves, reference = (stacked(table.values(arm, over, column)) for arm in (observable.arm, observable.reference))
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = np.median(np.abs(curves / reference - 1), axis=2)
     if not np.isfinite(distance[best[0]]).all():
-        raise UndecidableError("inconclusive", f"runs of arm '{observable.arm}' diverge there: their curves have no distance")
+        name = table.arm_name(observable.arm)
+        raise UndecidableError("inconclusive", f"runs of {name} diverge there, and their curves have no distance")
     return seed_mean(distance[best], weights)
 
 
@@ -94,7 +96,9 @@ def underflow_share(observable: UnderflowShare, table: TrialTable, weights: Numb
     best = tuned(arm, over, table, weights)
     column = table.values(arm, over, f"curve_probe_layer_underflow_{observable.of}")
     if any(curve is None for curve in column.ravel()):
-        raise UndecidableError("invalid", f"arm '{arm}' did not measure underflow: set its measurement's underflow")
+        raise UndecidableError(
+            "invalid", f"underflow was not measured in {table.arm_name(arm)}; the study has to set measurement.underflow"
+        )
     shares = np.array([[np.mean([step[observable.scale_exponent] for step in curve]) for curve in row] for row in column])
     return seed_mean(shares[best], weights)
 
@@ -109,7 +113,8 @@ def noise_scale(observable: NoiseScale, table: TrialTable, weights: Numbers) -> 
     trace, signal = (seed_mean(np.nanmean(np.where(inside, part, np.nan), axis=2)[best], weights) for part in parts)
     if signal[0] <= 0:
         raise UndecidableError(
-            "inconclusive", f"the squared mean gradient of arm '{arm}' is lost in its noise: probe more steps or a larger batch"
+            "inconclusive",
+            f"the mean gradient of {table.arm_name(arm)} is lost in its noise; more probes or a larger batch would show it",
         )
     return np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan)
 

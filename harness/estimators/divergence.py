@@ -6,7 +6,7 @@ from harness.estimators import range_tests
 from harness.estimators.common import position, tuned_index
 from harness.range_test import Suggestion
 from harness.spec import CureRate, DivergenceTime, FailureRate, SuggestionRate
-from harness.trial_table import Numbers, TrialTable, UndecidableError
+from harness.trial_table import Numbers, TrialTable, UndecidableError, in_words
 
 
 def divergence_edge(arm: str, over: str, table: TrialTable) -> int:
@@ -14,7 +14,7 @@ def divergence_edge(arm: str, over: str, table: TrialTable) -> int:
     most = np.flatnonzero(table.diverged(arm, over).mean(axis=1) > 0.5)
     if not len(most):
         raise UndecidableError(
-            "out of regime", f"arm '{arm}' diverges in most seeds at no {over} of its grid: nothing to look at here"
+            "out of regime", f"{table.arm_name(arm)} diverges in most seeds at no {in_words(over)} that was tried"
         )
     return int(most[0])
 
@@ -40,11 +40,11 @@ def counts(observable: FailureRate | CureRate | SuggestionRate, table: TrialTabl
     if isinstance(observable, FailureRate):
         best = tuned_index(observable.tuned_for, over, table)
         value = table.grid(observable.tuned_for, over)[best]
-        failed = table.diverged(observable.arm, over)[position(grid, value, observable.arm, over)]
+        failed = table.diverged(observable.arm, over)[position(table, observable.arm, over, value)]
         return int(failed.sum()), len(failed)
     edge = divergence_edge(observable.arm, over, table)
     arm = observable.by_arm or observable.arm
     value = grid[edge] * 2.0**-observable.octaves_down
     happened = table.diverged(observable.arm, over)[edge]
-    remedied = ~table.diverged(arm, over)[position(table.grid(arm, over), value, arm, over)]
+    remedied = ~table.diverged(arm, over)[position(table, arm, over, value)]
     return int((happened & remedied).sum()), int(happened.sum())

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.estimators.common import mean, position, seed_mean, stacked, tuned
+from harness.estimators.common import at_the_edge, mean, position, seed_mean, stacked, tuned
 from harness.spec import (
     FinalLoss,
     LRSensitivity,
@@ -14,7 +14,7 @@ from harness.spec import (
     TransferRegret,
     TunedLoss,
 )
-from harness.trial_table import Numbers, TrialTable, UndecidableError
+from harness.trial_table import Numbers, TrialTable, UndecidableError, in_words
 
 
 def final_loss(observable: FinalLoss, table: TrialTable, weights: Numbers) -> Numbers:
@@ -60,7 +60,7 @@ def _transferred(
     over, grid = observable.over, table.grid(observable.arm, observable.over)
     source = table.grid(observable.tuned_for, over) * observable.times
     chosen = tuned(observable.tuned_for, over, table, weights)
-    position(grid, float(source[chosen[0]]), observable.arm, over)
+    position(table, observable.arm, over, float(source[chosen[0]]))
     near = np.abs(np.log(grid[None, :] / source[:, None])).argmin(axis=1)
     return chosen, near[chosen], np.isclose(grid[near], source, rtol=1e-6)[chosen]
 
@@ -104,7 +104,8 @@ def smallest_within(observable: SmallestWithin, table: TrialTable, weights: Numb
     good = loss <= (1 + observable.within) * loss.min(axis=1, keepdims=True)
     if good[0].argmax() == len(grid) - 1:
         raise UndecidableError(
-            "inconclusive", f"only the largest {observable.over} of arm '{observable.arm}' is good enough; widen its grid"
+            "inconclusive",
+            f"the only {in_words(observable.over)} of {table.arm_name(observable.arm)} that is good enough {at_the_edge(-1)}",
         )
     return np.asarray(np.where(good, grid, np.inf).min(axis=1))
 
@@ -120,14 +121,13 @@ def max_trainable(observable: MaxTrainable, table: TrialTable, weights: Numbers)
     grid = np.log2(table.grid(observable.arm, observable.over))
     inside = loss <= bar[:, None]
     if not inside[0].any():
-        raise UndecidableError(
-            "inconclusive",
-            f"no {observable.over} of arm '{observable.arm}' comes within {observable.within:.0%} of the best loss",
-        )
+        none = f"no {in_words(observable.over)} of {table.arm_name(observable.arm)}"
+        raise UndecidableError("inconclusive", f"{none} comes within {observable.within:.0%} of the best loss")
     last = len(grid) - 1 - inside[:, ::-1].argmax(axis=1)
     if last[0] == len(grid) - 1:
         raise UndecidableError(
-            "inconclusive", f"arm '{observable.arm}' still trains at the largest {observable.over} of its grid; widen the grid"
+            "inconclusive",
+            f"the largest {in_words(observable.over)} at which {table.arm_name(observable.arm)} still trains {at_the_edge(-1)}",
         )
     after = np.minimum(last + 1, len(grid) - 1)
     row = np.arange(len(weights))

@@ -6,7 +6,7 @@ import numpy as np
 
 from harness.estimators.common import seed_mean
 from harness.spec import Exact, MemoryRatio, OperationError, SpeedUp
-from harness.trial_table import Numbers, TrialTable, UndecidableError
+from harness.trial_table import Numbers, TrialTable, UndecidableError, in_words
 
 
 def operation_error(observable: OperationError, table: TrialTable, weights: Numbers) -> Numbers:
@@ -43,9 +43,10 @@ def _ratio(observable: SpeedUp | MemoryRatio, column: str, table: TrialTable, we
     pair = (observable.arm, observable.reference)
     (own,), (reference,) = (table.values(arm, table.only_factor(arm), column).astype(np.float64) for arm in pair)
     if not (np.isfinite(own).all() and np.isfinite(reference).all()):
-        raise UndecidableError("invalid", f"arms '{pair[0]}' and '{pair[1]}' have no {column}: train them alone, undisturbed")
+        names = " and ".join(map(table.arm_name, pair))
+        raise UndecidableError("invalid", f"{in_words(column)} of {names} were not measured, which takes trials trained alone")
     found = (table.values(arm, table.only_factor(arm), "environment").ravel() for arm in pair)
     devices = {json.loads(environment)["device"] for environments in found for environment in environments}
     if len(devices) > 1:
-        raise UndecidableError("invalid", f"trained on different devices ({', '.join(sorted(devices))}): train them on one")
+        raise UndecidableError("invalid", f"the arms were trained on different devices ({', '.join(sorted(devices))})")
     return np.asarray(np.exp(seed_mean(np.log(own / reference), weights)))

@@ -7,7 +7,7 @@ import numpy as np
 from harness.estimators.common import mean, seed_mean, tuned
 from harness.range_test import NoSuggestion, Pick, Suggestion, divergence, suggest
 from harness.spec import FinderPick, FinderRegret
-from harness.trial_table import Numbers, TrialTable, UndecidableError
+from harness.trial_table import Numbers, TrialTable, UndecidableError, in_words
 
 
 @lru_cache(maxsize=256)
@@ -32,7 +32,8 @@ def _log_picks(arm: str, rule: str, table: TrialTable) -> Numbers:
     reasons = [pick.reason for pick in found if isinstance(pick, NoSuggestion)]
     if 2 * len(reasons) > len(found):
         raise UndecidableError(
-            "inconclusive", f"rule '{rule}' makes no suggestion in {len(reasons)} of {len(found)} range tests: {reasons[0]}"
+            "inconclusive",
+            f"the rule '{in_words(rule)}' makes no suggestion in {len(reasons)} of {len(found)} range tests: {reasons[0]}",
         )
     return np.array([np.log2(pick.lr) if isinstance(pick, Suggestion) else np.nan for pick in found])
 
@@ -50,10 +51,12 @@ def finder_regret(observable: FinderRegret, table: TrialTable, weights: Numbers)
     grid = np.log2(table.grid(observable.arm, observable.over))
     outside = (log_pick < grid[0]) | (log_pick > grid[-1])
     if outside.any():
+        first = log_pick[outside][0]
+        side, end = ("below the lowest", grid[0]) if first < grid[0] else ("above the highest", grid[-1])
         raise UndecidableError(
             "inconclusive",
-            f"rule '{observable.rule}' picks an LR of {2 ** log_pick[outside][0]:.2g}, outside the grid of arm"
-            f" '{observable.arm}'; widen it",
+            f"the rule '{in_words(observable.rule)}' picks an LR of {2**first:.2g}, {side} that"
+            f" {table.arm_name(observable.arm)} was trained at, {2**end:.2g}: its loss there is not known",
         )
     losses = table.losses(observable.arm, observable.over, "test_loss")
     there = np.array(

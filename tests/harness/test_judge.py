@@ -13,11 +13,15 @@ from harness.judge import (
     Verdict,
     holm,
     judge,
+    region,
+    report,
     spell,
+    spell_interval,
 )
 from harness.plan import Trial
-from harness.spec import Study
+from harness.spec import AtLeast, Criterion, Exact, Judgement, Outside, Reported, Study, TunedLoss, Within
 from harness.training.result import LaneResult
+from harness.trial_table import TrialTable
 from tests.harness.helpers import bowl, frame, result
 
 KEYS = ["study", "claim", "scale", "device", "verdict", "estimate", "low", "high", "seeds", "trials", "reason"]
@@ -104,7 +108,7 @@ def test_all_criteria_must_hold_and_one_refutes(study: Study) -> None:
     several = judging(study, [easy, easy], [easy, hard], [easy, between])
     found = judge(several, "laptop", "cpu", frame(several, with_gap(0.05)))
     assert [verdict.verdict for verdict in found] == [SUPPORTED, REFUTED, INCONCLUSIVE]
-    assert "all 2 criteria hold" in found[0].reason
+    assert "both criteria hold" in found[0].reason
     assert "in neither region" in found[2].reason
 
 
@@ -170,3 +174,42 @@ def test_seeds_needed_would_be_enough(study: Study) -> None:
 )
 def test_spelling(value: float, unit: str, text: str) -> None:
     assert spell(value, unit) == text
+
+
+def test_an_exact_check_is_one_number(study: Study) -> None:
+    """Its band is only as wide as rounding: in words it is the number, and it has no interval."""
+    half = Criterion(
+        name="half-way", observe=Exact(check="cosine_half_way"), supported=Within(low=0.4999, high=0.5001),
+        refuted=Outside(low=0.4999, high=0.5001),
+    )  # fmt: skip
+    assert region(half.supported, half) == "exactly 0.5"
+    assert region(half.refuted, half) == "other than 0.5"
+    wide = half.model_copy(update={"supported": Within(low=0.4, high=0.6)})
+    assert region(wide.supported, wide) == "between 0.4 and 0.6"
+    exact = study.model_copy(update={"judgements": (Judgement(claim="decay.half_way", criteria=(half,)),)})
+    assert verdict_of(exact, with_gap(0.0)).reason == "half-way: 0.5, which is exactly 0.5"
+    assert spell_interval(2.0, 1.5, 2.5, "x") == "2x [1.5x, 2.5x]"
+    assert spell_interval(2.0, 2.0, 2.0, "x") == "2x"
+
+
+def test_what_has_no_number_says_why_in_words_of_a_reader(study: Study) -> None:
+    """The optimum lies below the grid: no key of an arm or a field, and what would settle it."""
+    table = TrialTable(study, "laptop", frame(study, lambda trial: result(bowl(trial, -20, 2.0))))
+    judgement = Judgement(
+        claim="warmup.improves_best",
+        criteria=(
+            Criterion(name="x", observe=TunedLoss(arm="half"), supported=AtLeast(value=0), refuted=Within(low=-2, high=-1)),
+        ),
+        reported=(Reported(name="tuned loss", observe=TunedLoss(arm="half")),),
+    )
+    assert report(judgement, table) == [
+        "tuned loss: no number, because the best peak LR of 'half warmup', 0.00195, is the lowest that was tried;"
+        " a grid that goes lower would settle it"
+    ]
+
+
+def test_arms_with_one_label_are_told_apart_by_their_panels(study: Study) -> None:
+    arms = {name: arm.model_copy(update={"label": "B 8", "panel": name}) for name, arm in study.arms.items()}
+    table = TrialTable(study.model_copy(update={"arms": arms}), "laptop", frame(study, with_gap(0.0)))
+    assert table.arm_name("half") == "'half: B 8'"
+    assert TrialTable(study, "laptop", frame(study, with_gap(0.0))).arm_name("half") == "'half warmup'"

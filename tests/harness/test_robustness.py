@@ -7,7 +7,7 @@ import pytest
 from harness import catalog
 from harness.judge import INCONCLUSIVE, REFUTED, SUPPORTED, judge
 from harness.plan import Trial
-from harness.robustness import THRESHOLDS, Robustness, _moved_criterion, robustness
+from harness.robustness import THRESHOLDS, Alternative, Robustness, _moved_criterion, robustness
 from harness.spec import (
     AtLeast,
     AtMost,
@@ -193,3 +193,27 @@ def test_the_moved_thresholds_of_every_ratio_are_positive() -> None:
 
 def _edges(rule: Rule) -> list[float]:
     return [edge for piece in rule.pieces for edge in piece if math.isfinite(edge)]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        ([], "no other choice bears on it"),
+        ([SUPPORTED], "the same under the one other choice (choice 0)"),
+        ([SUPPORTED] * 2, "the same under both other choices (choice 0, choice 1)"),
+        ([REFUTED], "another under the one other choice: choice 0 (refuted)"),
+        ([SUPPORTED, REFUTED], "another under 1 of 2 other choices: choice 1 (refuted)"),
+    ],
+)
+def test_other_choices_in_words(verdicts: list[str], words: str) -> None:
+    """Also where there are none."""
+    others = tuple(Alternative(f"choice {index}", verdict) for index, verdict in enumerate(verdicts))
+    assert Robustness("claim", SUPPORTED, {0: SUPPORTED}, others).choices_in_words == words
+
+
+def test_seeds_in_words() -> None:
+    assert (
+        Robustness("claim", SUPPORTED, {0: SUPPORTED, 1: SUPPORTED}, ()).seeds_in_words == "the same without any one of 2 seeds"
+    )
+    matters = Robustness("claim", SUPPORTED, {0: SUPPORTED, 1: INCONCLUSIVE}, ())
+    assert matters.seeds_in_words == "another without seed 1 (inconclusive)"

@@ -105,7 +105,7 @@ def test_an_unfinished_search_is_no_number(searched: Study) -> None:
     ledger = Ledger(searched)
     ledger.run(3)
     trials = searched_plan(make_plan(searched, "laptop", "cpu", "data"), ledger.stored()).select(ledger.stored())
-    with pytest.raises(UndecidableError, match=r"the search of arm 'none' has \d+ of 12 proposals") as error:
+    with pytest.raises(UndecidableError, match=r"the search of 'none' has \d+ of 12 proposals") as error:
         TrialTable(searched, "laptop", trials).losses("none", "peak_lr", "test_loss")
     assert error.value.verdict == "invalid"
 

@@ -115,7 +115,7 @@ def test_a_claim_without_a_number_for_want_of_seeds_is_open(study: Study) -> Non
         return Verdict("toy", "c", "laptop", "cpu", INCONCLUSIVE, None, None, None, 5, 50, "", "", findings)
 
     assert undecided([verdict(finding("the estimate does not exist in 12% of the resamples; add seeds"))]) == ["c"]
-    assert undecided([verdict(finding("the best peak_lr lies on the edge of its grid; widen the grid"))]) == []
+    assert undecided([verdict(finding("the best peak LR is the lowest that was tried"))]) == []
     assert undecided([verdict(finding("needs a GPU", "out of regime"))]) == []
 
 

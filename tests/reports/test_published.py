@@ -1,33 +1,26 @@
 """The pages of the published evidence as a reader gets them: small, and without a link that leads nowhere."""
 
-from html.parser import HTMLParser
+import html
+import re
 from pathlib import Path
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
-from harness import catalog
-from harness.pages import belonging, write_pages
+from harness import catalog, table
+from harness.judge import region, spell_interval
+from harness.ledger import Ledger
+from harness.pages import belonging, published_sets, write_pages
 from harness.store import Store
+from reports.judged import Memory, published_verdicts
+from reports.places import places
+from tests.reports.links import dead_links, pages_of
 
 # What every page of the site shares, and what is loaded when a reader asks for a trial's curves.
 SHARED = ("style.css", "site.js", "plotly.min.js")
 CURVES = "curves"
 MOST_BYTES = 1_000_000
-
-
-class Page(HTMLParser):
-    """The places a page leads to, and the names of its own."""
-
-    def __init__(self, file: Path):
-        super().__init__()
-        self.targets: list[str] = []
-        self.names: list[str] = []
-        self.feed(file.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.targets += [value for name in ("href", "src") if (value := found.get(name))]
-        self.names += [found[name] or "" for name in ("id", "name") if name in found]
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +42,83 @@ def test_every_page_is_small_with_its_figures(folder: Path) -> None:
 
 
 def test_every_link_leads_somewhere(folder: Path) -> None:
-    pages = {file.name: Page(file) for file in folder.glob("*.html")}
+    assert dead_links(folder) == []
+    pages = pages_of(folder)
     for name, page in pages.items():
         assert page.targets, name
-        for target in page.targets:
-            if "://" in target:
-                continue
-            file, _, place = target.partition("#")
-            assert (folder / (file or name)).is_file(), f"{name} leads to {target}"
-            if place:
-                assert place in pages[file or name].names, f"{name} leads to {target}"
+    index = pages["index.html"].targets
+    for study in catalog.study_names():
+        assert any(target.startswith(f"{study}.html#") for target in index), f"no verdict on the index leads to {study}"
+    assert "folklore report" not in (folder / "index.html").read_text(), "nothing is left to write"
+
+
+@pytest.fixture(scope="module")
+def first_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of somebody whose first command was `make study-warmup`, which comes to the published trials."""
+    store, warmup = Store(str(tmp_path_factory.mktemp("first"))), catalog.load_study("warmup")
+    trials = pd.concat([records.trials for records in published_sets(warmup)])
+    rows = pa.Table.from_pandas(trials.reindex(columns=table.SCHEMA.names), schema=table.SCHEMA, preserve_index=False)
+    Ledger(store, "warmup").write("pack", rows)
+    judged = published_verdicts(warmup)
+    assert judged is not None
+    Memory(store).remember(warmup, judged)
+    pages, _ = write_pages(store, [catalog.load_study(name) for name in catalog.study_names()], only=["warmup"])
+    return pages
+
+
+def test_the_first_run_of_a_newcomer_leaves_no_dead_link(first_run: Path) -> None:
+    """One study's pages are written, and the verdicts of all studies stand on the index."""
+    assert dead_links(first_run) == []
+    pages = pages_of(first_run)
+    assert {"warmup.html", "warmup-beside.html"} <= pages.keys()
+    assert "decay.html" not in pages
+    assert any(target.startswith("warmup.html#warmup.widens") for target in pages["index.html"].targets)
+    for name in ("index.html", "document-TB.html"):
+        text = " ".join((first_run / name).read_text().split())
+        assert "batch_scaling, critical_batch, decay" in text, f"{name} does not say which pages are not there"
+        assert "folklore report --store" in text, f"{name} does not say what writes them"
+
+
+def test_every_criterion_says_its_number_or_why_it_has_none(folder: Path) -> None:
+    """As text that everybody reads, and not in a text alternative of its picture alone."""
+    for name in catalog.study_names():
+        blocks = (folder / f"{name}.html").read_text().split('<div class="criterion">')[1:]
+        told = [html.unescape(re.sub(r"<[^>]*>", "", block.partition("</p>")[0])) for block in blocks]
+        judged = published_verdicts(catalog.load_study(name)) or []
+        findings = [found for each in judged for verdict in each.verdicts for found in verdict.findings]
+        assert len(findings) == len(told), name
+        for found, text in zip(findings, told, strict=True):
+            if found.estimate is None or found.low is None or found.high is None:
+                assert f"no number, because {found.reason}" in text
+            else:
+                assert spell_interval(found.estimate, found.low, found.high, found.unit) in text
+
+
+def test_what_is_said_of_verdicts_is_for_readers() -> None:
+    """Without names that only a declaration has, advice to whoever writes studies, or bands of one number."""
+    for name in catalog.study_names():
+        study = catalog.load_study(name)
+        keys = [key for key in study.arms if "_" in key]
+        for each in published_verdicts(study) or ():
+            lines = [line for shown in each.reported.values() for line in shown]
+            lines += [verdict.reason for verdict in each.verdicts]
+            lines += [found.reason for verdict in each.verdicts for found in verdict.findings]
+            lines += [robust.choices_in_words for robust in each.robustness]
+            for judgement in study.judgements:
+                for criterion in judgement.criteria_at(each.scale):
+                    lines += [region(criterion.supported, criterion), region(criterion.refuted, criterion)]
+            for line in lines:
+                assert not any(re.search(rf"\b{re.escape(key)}\b", line) for key in keys), line
+                assert not re.search(r"widen (it|its|the)\b|[;:] run the study", line), line
+                assert "all 0 " not in line, line
+                assert not re.search(r"between (\S+) and \1(?![\d.])", line), line
+
+
+def test_a_page_without_a_place_is_not_linked_there(folder: Path) -> None:
+    """A page that an earlier run left behind may not show what is judged now."""
+    page = (folder / "decay.html").read_text()
+    there = places(folder, ["decay", "lr_finder"])
+    assert {"decay.html", "decay.html#decay.half_way-laptop-cpu", "lr_finder.html"} <= there
+    assert "decay.html#decay.half_way-gpu-cuda" not in there
+    assert {place for place in there if "beside" in place} == set()
+    assert page.count(" id=") == len([place for place in there if place.startswith("decay.html#")])

@@ -3,7 +3,6 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from harness.store import Store
 from reports import calibration, evidence, matrix, site, study_page
 from reports.judged import Judged
 from tests.harness.helpers import bowl, frame, result
+from tests.reports.links import dead_links, pages_of
 
 REGISTER = Register(
     documents=(Document(key="TB", title="A <title>", file="a.txt"),),
@@ -48,19 +48,6 @@ def records(study: Study, floor: float = 2.1) -> RecordSet:
 
 
 GOLDEN = Path(__file__).parent / "golden"
-
-
-class Links(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.targets: list[str] = []
-        self.ids: set[str] = set()
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        found = dict(attributes)
-        self.targets += [value for name in ("href", "src") if (value := found.get(name))]
-        if found.get("id"):
-            self.ids.add(str(found["id"]))
 
 
 @pytest.fixture
@@ -110,19 +97,10 @@ def test_equal_data_gives_equal_bytes(study: Study, written: Path, tmp_path_fact
 
 
 def test_links_resolve_and_nothing_is_fetched_from_outside(written: Path) -> None:
-    parsed = {}
-    for page in written.glob("*.html"):
-        parsed[page.name] = Links()
-        parsed[page.name].feed(page.read_text())
-    for name, links in parsed.items():
-        for target in links.targets:
-            if target == study_page.MLFLOW:
-                continue
-            assert not re.match(r"[a-z]+:|//", target), f"{name} reaches outside: {target}"
-            file, _, anchor = target.partition("#")
-            assert (written / (file or name)).exists(), f"{name}: {target}"
-            if anchor:
-                assert anchor in parsed[file or name].ids, f"{name}: {target}"
+    assert dead_links(written) == []
+    for name, page in pages_of(written).items():
+        for target in page.targets:
+            assert target == study_page.MLFLOW or not re.match(r"[a-z]+:|//", target), f"{name} reaches outside: {target}"
 
 
 def test_a_missing_trial_shows_as_invalid_without_a_number(study: Study, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_doubling_a_small_batch(table: TrialTable) -> None:
     expected = np.exp(np.mean([np.log((1 + KNEE / b) / (1 + KNEE / (2 * b))) for b in (2, 4)]))
     with_eight = np.exp(np.mean([np.log((1 + KNEE / b) / (1 + KNEE / (2 * b))) for b in (2, 4, 8)]))
     assert min(expected, with_eight) * 0.99 < seen.estimate < max(expected, with_eight) * 1.01
-    with pytest.raises(UndecidableError, match="no batch size at most") as error:
+    with pytest.raises(UndecidableError, match="no batch size of at most") as error:
         observe(DoublingGain(**SWEEP, below=0.01), table)
     assert error.value.verdict == "out of regime"
 

@@ -86,7 +86,7 @@ def test_underflow_that_was_not_measured(wide: Study) -> None:
         curves = {name: value for name, value in found.layer_curves.items() if "underflow" not in name}
         return replace(found, layer_curves=curves)
 
-    with pytest.raises(UndecidableError, match="did not measure underflow"):
+    with pytest.raises(UndecidableError, match="underflow was not measured in"):
         observe(UnderflowShare(arm="none", of="activation"), TrialTable(wide, "laptop", frame(wide, without)))
 
 

@@ -177,7 +177,11 @@ def test_a_claim_about_activations_is_out_of_regime() -> None:
     empty = np.empty(1, dtype=object)
     empty[0] = [[], []]
     table = SimpleNamespace(
-        only_factor=lambda arm: "peak_lr", values=lambda *names: (empty,), study=SimpleNamespace(arms={}), scale="laptop"
+        only_factor=lambda arm: "peak_lr",
+        arm_name=lambda arm: f"'{arm}'",
+        values=lambda *names: (empty,),
+        study=SimpleNamespace(arms={}),
+        scale="laptop",
     )
     observable = ActivationSlope(points=((8.0, "a"), (16.0, "b"), (32.0, "c")))
     table.study.arms_at = lambda scale: ["a", "b", "c"]

@@ -1,0 +1,37 @@
+"""Where links between pages can lead: the pages of studies that are there, and what in them has a name."""
+
+import html
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from harness.judge import Verdict
+
+_NAME = re.compile(r'\sid="([^"]*)"')
+
+
+def page(study: str) -> str:
+    return f"{study}.html"
+
+
+def beside_page(study: str) -> str:
+    """The page that shows one's own run of a study beside the published one."""
+    return f"{study}-beside.html"
+
+
+def place_of(verdict: Verdict) -> str:
+    """Where a study's page shows a verdict."""
+    return f"{page(verdict.study)}#{verdict.claim}-{verdict.scale}-{verdict.device}"
+
+
+def places(folder: Path, studies: Iterable[str]) -> frozenset[str]:
+    """What a link may name: FILE and FILE#ID for every page of these studies in the folder and every id on it.
+
+    Pages are written a study at a time, and those of others may be missing or older than the verdicts that would link to them.
+    """
+    found: set[str] = set()
+    for file in (folder / name(study) for study in studies for name in (page, beside_page)):
+        if file.is_file():
+            names = _NAME.findall(file.read_text(encoding="utf-8"))
+            found |= {file.name, *(f"{file.name}#{html.unescape(name)}" for name in names)}
+    return frozenset(found)

@@ -1,0 +1,61 @@
+"""The command on a page that trains the same again does so, whatever the study came from."""
+
+import html
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+
+from harness.cli import choices
+from harness.cli.base import app
+from harness.declaration import declare
+from harness.ledger import Ledger
+from harness.options import Options
+from harness.pages import store_option, write_pages
+from harness.spec import Study
+from harness.store import Store
+from reports import site
+from tests.harness.helpers import bowl, planned, result, rows
+from tests.reports.test_site import REGISTER, of, records
+
+
+def test_a_study_from_a_file_is_run_again_by_the_name_that_its_store_knows(study: Study, tmp_path: Path) -> None:
+    """Its file may be anywhere by now, or gone; the store need not be the default one."""
+    store = Store(str(tmp_path / "my results"))
+    declare(store, study, "smoke", trials_before=0)
+    trained = rows(study, planned(study, "smoke").trials, lambda trial: result(bowl(trial, -7, 2.0)), scale="smoke")
+    Ledger(store, study.name).write("pack", trained)
+    folder, _ = write_pages(store, [study])
+    (command,) = re.findall(r"<pre>(.*?)</pre>", (folder / "toy.html").read_text())
+    program, run, *arguments = shlex.split(html.unescape(command))
+    assert (program, run) == ("folklore", "run")
+    context = typer.main.get_command(app).commands["run"].make_context("run", arguments)  # type: ignore[attr-defined]
+    assert context.params["scale"] == "smoke"
+    assert Path(context.params["store"]) == tmp_path / "my results"
+    assert choices.judgeable_study(context.params["study"], context.params["store"]) == study
+
+
+def test_a_study_of_the_catalogue_is_made(study: Study, tmp_path: Path) -> None:
+    built_in = Study.model_validate({**study.model_dump(), "name": "warmup"})
+    site.write(tmp_path, [built_in], REGISTER, of([records(built_in)]), published=lambda _: None, store_option=" --store x")
+    assert "<pre>make study-warmup SCALE=laptop</pre>" in (tmp_path / "warmup.html").read_text()
+
+
+def test_a_page_without_trials_says_what_trains_them(study: Study, tmp_path: Path) -> None:
+    site.write(tmp_path, [study], REGISTER, of([]), published=lambda _: None)
+    assert "<code>folklore run toy</code> runs the study" in (tmp_path / "toy.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("uri", "option"),
+    [
+        (Options.store, ""),
+        ("my results", " --store 'my results'"),
+        ("memory://user:secret@host/place", " --store 'memory://***@host/place'"),
+    ],
+)
+def test_a_command_names_the_store_where_it_is_not_the_default(uri: str, option: str) -> None:
+    """Without the password in it: a page is there to be passed on."""
+    assert store_option(Store(uri)) == option
