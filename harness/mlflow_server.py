@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,6 +18,8 @@ CLOSED = {
     "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
     "MLFLOW_DISABLE_TELEMETRY": "true",
 }
+# harness/mlflow_app.py, by its name in pyproject.toml.
+APP = "folklore"
 ACCOUNTS = "MLFLOW_AUTH_CONFIG_PATH"
 
 
@@ -38,7 +41,10 @@ def command_of(options: Options, host: str, port: int, auth: bool) -> list[str]:
     if uri.startswith(("http://", "https://")):
         raise UserError(f"--tracking {uri}: is a server already; open it in a browser")
     command = [sys.executable, "-m", "mlflow", "server", "--host", host, "--port", str(port), "--backend-store-uri", uri]
-    return [*command, "--app-name", "basic-auth"] if auth else command
+    if auth:
+        return [*command, "--app-name", "basic-auth"]
+    # An installation of an earlier Folklore does not name it yet.
+    return [*command, "--app-name", APP] if entry_points(group="mlflow.app", name=APP) else command
 
 
 def is_loopback(host: str) -> bool:
