@@ -91,7 +91,7 @@ class StudyRun:
         self.shapes = shapes(prepared.plan.trials, prepared.datasets)
         self.choices = self.packing.choices(self.shapes)
         study, store = prepared.plan.study, self.ledger.store
-        launch = Launch(prepared.plan.scale, sum(len(pack.trials) for pack in prepared.left))
+        launch = Launch(prepared.plan.scale, sum(len(pack.trials) for pack in prepared.left), prepared.data_hashes)
         self.sink = Sink(self.ledger, lambda: open_tracker(study, options, store), launch)
         self.queue: PackQueue | None = None
         self.packs: dict[str, PlannedPack] = {}

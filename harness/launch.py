@@ -10,6 +10,7 @@ from harness import catalog
 from harness.declaration import declarations, declare, looks_of, require_declarable
 from harness.errors import UserError, one_line, unknown
 from harness.events import EVENTS, Events, Silent
+from harness.judge import Verdict
 from harness.lease import leases
 from harness.ledger import Ledger
 from harness.mlflow_server import how_to_browse
@@ -105,8 +106,8 @@ def _launch(
     left = _print_what_is_left(ready) if any(outcome.interrupted for outcome in outcomes) else False
     stopped = left and deadline is None
     if not stopped:
-        pages = _show(ready, store, options, events)
-        _attach_pages(ready, every, pages, options)
+        pages, verdicts = _show(ready, store, options, events)
+        _attach(ready, every, pages, verdicts, options)
     missed, given_up = (sum(getattr(each, name) for each in outcomes) for name in ("not_in_mlflow", "given_up"))
     if missed and not stopped:
         err.print(f"{missed} packs are not in MLflow yet: `folklore sync` brings them", highlight=False)
@@ -181,10 +182,7 @@ def plan_facts(ready: Prepared) -> dict[str, Any]:
         "study_hash": plan.study.hash,
         "scale": plan.scale,
         "device": f"{ready.device.count} x {ready.device.name}",
-        "datasets": ", ".join(
-            f"{used} ({plan.data_hashes if isinstance(plan.data_hashes, str) else plan.data_hashes[name]})"
-            for name, used in ready.datasets.items()
-        ),
+        "datasets": ", ".join(f"{used} ({ready.data_hashes[name]})" for name, used in ready.datasets.items()),
         "parameters": ready.parameters,
         "arms": len(plan.study.arms),
         "seeds": plan.study.seeds_at(plan.scale),
@@ -292,8 +290,15 @@ def _print_what_is_left(ready: Sequence[Prepared]) -> bool:
     return bool(left)
 
 
-def _attach_pages(ready: Sequence[Prepared], outcomes: "Sequence[Outcome]", pages: Path, options: Options) -> None:
-    """To the launches in MLflow; where it does not take them they lie in their folder all the same."""
+def _attach(
+    ready: Sequence[Prepared],
+    outcomes: "Sequence[Outcome]",
+    pages: Path,
+    verdicts: Mapping[str, Sequence[Verdict]],
+    options: Options,
+) -> None:
+    """Pages and counts of verdicts to the launches in MLflow; where it does not take them they are in their folder all the
+    same."""
     from harness.pages import belonging
 
     for outcome in outcomes:
@@ -302,22 +307,25 @@ def _attach_pages(ready: Sequence[Prepared], outcomes: "Sequence[Outcome]", page
         own = next(each for each in ready if each.plan.study.name == outcome.study)
         try:
             tracker = open_tracker(own.plan.study, options, own.ledger.store)
+            tracker.count(outcome.run_id, [verdict.verdict for verdict in verdicts[outcome.study]])
             tracker.attach(outcome.run_id, pages.resolve(), belonging(pages / f"{outcome.study}.html"))
         except Exception as error:  # whatever MLflow's backend raises
             err.print(f"MLflow did not take the page ({one_line(error)[:200]})", highlight=False, markup=False, soft_wrap=True)
 
 
-def _show(ready: Sequence[Prepared], store: Store, options: Options, events: Events) -> Path:
-    """Write the pages, and print the verdicts that are on them; returns the pages' folder."""
+def _show(ready: Sequence[Prepared], store: Store, options: Options, events: Events) -> tuple[Path, dict[str, list[Verdict]]]:
+    """Write the pages, and print the verdicts that are on them; returns the pages' folder, and each study's verdicts."""
     from harness.pages import write_pages
 
     studies = [each.plan.study for each in ready]
     names = [study.name for study in studies]
     others = [catalog.load_study(name) for name in catalog.study_names() if name not in names]
     pages, found = write_pages(store, [*others, *studies], only=names)
+    shown: dict[str, list[Verdict]] = {}
     for each in ready:
         own = [v for v in found[each.plan.study.name] if (v.scale, v.device) == (each.plan.scale, each.plan.device)]
         own = own or stored_set(each.plan, each.ledger).verdicts()
+        shown[each.plan.study.name] = own
         print_verdicts(own, as_json=False)
         for verdict in own:
             said = {**verdict.row(), "unit": verdict.unit, "variation": is_variation(verdict.study)}
@@ -327,4 +335,4 @@ def _show(ready: Sequence[Prepared], store: Store, options: Options, events: Eve
     for name in names:
         events.emit("page", path=f"{pages / name}.html")
     out.print(f"MLflow: {how_to_browse(options, store)}", highlight=False, soft_wrap=True)
-    return pages
+    return pages, shown

@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NoReturn
 
@@ -23,6 +24,8 @@ ADDRESS = "http://127.0.0.1:5000"
 NAME = "folklore"
 # Where the Makefile is, if this is no installed copy.
 PROJECT = Path(__file__).resolve().parents[1]
+# harness/mlflow_app.py, by its name in pyproject.toml.
+APP = "folklore"
 ACCOUNTS = "MLFLOW_AUTH_CONFIG_PATH"
 
 
@@ -69,7 +72,10 @@ def command_of(options: Options, host: str, port: int, auth: bool) -> list[str]:
     if uri.startswith(SERVERS):
         raise UserError(f"--tracking {uri}: is a server already; open it in a browser")
     command = [sys.executable, "-m", "mlflow", "server", "--host", host, "--port", str(port), "--backend-store-uri", uri]
-    return [*command, "--app-name", "basic-auth"] if auth else command
+    if auth:
+        return [*command, "--app-name", "basic-auth"]
+    # An installation of an earlier Folklore does not name it yet.
+    return [*command, "--app-name", APP] if entry_points(group="mlflow.app", name=APP) else command
 
 
 def is_loopback(host: str) -> bool:

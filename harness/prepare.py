@@ -50,6 +50,12 @@ class Prepared:
     packing: Packing
     ledger: Ledger
 
+    @property
+    def data_hashes(self) -> dict[str, str]:
+        """What a study calls a dataset -> the hash of its content."""
+        hashes = self.plan.data_hashes
+        return {name: hashes if isinstance(hashes, str) else hashes[name] for name in self.datasets}
+
 
 def default_scale(study: Study, device: Device | None = None) -> str:
     """The scale that fits a device, or this machine: gpu where there is one, laptop elsewhere."""
@@ -179,7 +185,25 @@ def sync(study: Study, options: Options, ledger: Ledger, everything: bool = Fals
             sink.project(pack)
         except Exception as error:  # whatever MLflow's backend raises
             raise UserError(f"MLflow at {masked(tracker.uri)}: did not take pack {pack} ({one_line(error)[:200]})") from None
+    try:
+        if tracker.complete():
+            _count_verdicts(study, ledger, tracker)
+    except Exception as error:  # as above
+        raise UserError(
+            f"MLflow at {masked(tracker.uri)}: older runs could not be completed ({one_line(error)[:200]})"
+        ) from None
     return sink.projected
+
+
+def _count_verdicts(study: Study, ledger: Ledger, tracker: "Tracker") -> None:
+    """Of launches that an earlier Folklore wrote, on the last of each scale: what is stored is what it came to."""
+    from harness.records import stored_sets
+
+    sets = stored_sets(study, ledger)
+    for scale, run_id in tracker.uncounted().items():
+        here = [each for each in sets if each.scale == scale]
+        if len(here) == 1:  # trained on one kind of device
+            tracker.count(run_id, [verdict.verdict for verdict in here[0].verdicts()])
 
 
 def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":

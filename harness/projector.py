@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import psutil
@@ -35,10 +35,11 @@ LEAVE_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Launch:
-    """What the parent run of a launch says of it."""
+    """What the parent run of a launch says of it. datasets: name -> hash."""
 
     scale: str
     trials: int
+    datasets: Mapping[str, str] = field(default_factory=dict)
 
 
 class Sink:
@@ -59,8 +60,8 @@ class Sink:
         if self.tracker is None:
             tracker = self._opened()
             tracker.close_stale()
-            if self._launch is not None:
-                self.run_id = tracker.launch(self._launch.scale, environment(), self._launch.trials)
+            if (launch := self._launch) is not None:
+                self.run_id = tracker.launch(launch.scale, environment(), launch.trials, launch.datasets)
             self.tracker = tracker
             self.missing.update(self.ledger.not_projected(tracker.identity))
         return self.tracker

@@ -10,8 +10,10 @@ import math
 import os
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -35,9 +37,10 @@ for _name in ("alembic", "mlflow", "sqlalchemy"):
     logging.getLogger(_name).setLevel(logging.ERROR)
 
 from mlflow import MlflowClient  # noqa: E402
-from mlflow.entities import Metric, Param, Run, ViewType  # noqa: E402
+from mlflow.entities import Metric, Param, Run, RunTag, ViewType  # noqa: E402
 from sqlalchemy.exc import OperationalError, SQLAlchemyError  # noqa: E402
 
+from harness.tracking_origin import SOURCE, Origin  # noqa: E402
 from harness.tracking_tables import RunTables, TrialRun  # noqa: E402
 
 log = logging.getLogger(__name__)
@@ -66,6 +69,12 @@ FINALS = {
     "peak_memory_bytes": "cost/pack_peak_memory_bytes",
 }
 PARENT, LAUNCHER, NOTE = "mlflow.parentRunId", "folklore.launcher", "mlflow.note.content"
+# Of models, and not of generative AI; what else MLflow's page needs to be told: harness/mlflow_app.py.
+KIND, MODELS = "mlflow.experimentKind", "custom_model_development"
+# Shown for every launch, be they 0; others where there are any.
+VERDICTS = ("supported", "refuted", "inconclusive")
+# Between a launch's name and what it came to.
+COUNTED = ": "
 
 
 class Tracker:
@@ -94,8 +103,9 @@ class Tracker:
         """Names this MLflow and the life of its experiment: a database made anew is another one."""
         return fingerprint([self.uri, self.study.name, self.client.get_experiment(self.experiment).creation_time])
 
-    def launch(self, scale: str, environment: dict[str, str], trials: int) -> str:
-        """Open the parent run of one launch; returns its id."""
+    def launch(self, scale: str, environment: Mapping[str, str], trials: int, datasets: Mapping[str, str]) -> str:
+        """Open the parent run of one launch; returns its id. datasets: name -> hash."""
+        origin = Origin(self.study.name, scale, datasets, environment.get("git_commit", ""))
         tags = {f"folklore.{name}": value for name, value in environment.items()}
         tags |= {
             "folklore.kind": "launch",
@@ -104,10 +114,12 @@ class Tracker:
             "folklore.study_hash": self.study.hash,
             "folklore.variation": str(is_variation(self.study.name)).lower(),
             NOTE: _launch_note(self.study, scale, trials),
+            **origin.tags,
         }
         run_id = str(self.client.create_run(self.experiment, run_name=f"{self.study.name} · {scale}", tags=tags).info.run_id)
         params = {"scale": scale, "study_version": self.study.version, "study_hash": self.study.hash, "trials_to_train": trials}
         self.client.log_batch(run_id, params=[Param(name, str(value)) for name, value in params.items()])
+        self.client.log_inputs(run_id, origin.inputs)
         try:
             self.client.log_text(run_id, self.study.canonical_json(), "study.json")
         except Exception as error:  # runs and their numbers need no place for files
@@ -125,11 +137,22 @@ class Tracker:
         now = int(time.time() * 1000)
         self.client.log_batch(run_id, metrics=[Metric(f"system/{name}", value, now, step) for name, value in values.items()])
 
+    def count(self, run_id: str, verdicts: Sequence[str]) -> None:
+        """How many of each verdict a launch came to: in its name, which every row shows, and as metrics, by which launches can
+        be sorted."""
+        counts = {**dict.fromkeys(VERDICTS, 0), **Counter(verdicts)}
+        now = int(time.time() * 1000)
+        metrics = [Metric(f"verdicts/{name.replace(' ', '_')}", float(count), now, 0) for name, count in counts.items()]
+        self.client.log_batch(run_id, metrics=metrics)
+        name = self.client.get_run(run_id).info.run_name.partition(COUNTED)[0]
+        words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+        self.client.update_run(run_id, name=f"{name}{COUNTED}{words or 'no verdicts'}")
+
     def _describe(self, tags: Mapping[str, str]) -> None:
-        """What MLflow shows above the experiment's runs."""
-        note = _study_note(self.study)
-        if tags.get(NOTE) != note:
-            self.client.set_experiment_tag(self.experiment, NOTE, note)
+        """What MLflow shows above the experiment's runs, and as which kind of experiment."""
+        for name, value in {NOTE: _study_note(self.study), KIND: MODELS}.items():
+            if tags.get(name) != value:
+                self.client.set_experiment_tag(self.experiment, name, value)
 
     def finish(self, run_id: str, status: str) -> None:
         """status: FINISHED, FAILED or KILLED, in MLflow's words."""
@@ -172,6 +195,39 @@ class Tracker:
             raise
         self._digests.update(trials["digest"])
 
+    def complete(self) -> bool:
+        """Give runs that an earlier Folklore wrote what their columns show: source and data. Whether there were any."""
+        runs = [run for run in self._runs("") if SOURCE not in run.data.tags and run.info.status != "RUNNING"]
+        missing = {run.info.run_id: _known_origin(run, self.study.name) for run in runs}
+        for run in runs:
+            launch = missing.get(run.data.tags.get(PARENT, ""))
+            if launch is not None:  # it used what its trials did
+                used = {**launch.datasets, **missing[run.info.run_id].datasets}
+                missing[run.data.tags[PARENT]] = replace(launch, datasets=used)
+        self._complete(missing)
+        return bool(missing)
+
+    def _complete(self, missing: Mapping[str, Origin]) -> None:
+        tables = self.tables
+        if tables is not None:
+            added = {run_id: (origin.tags, origin.inputs) for run_id, origin in missing.items()}
+            if self._by_tables(lambda: tables.add(added)):
+                return
+        for run_id, origin in missing.items():
+            self.client.log_inputs(run_id, origin.inputs)
+            self.client.log_batch(run_id, tags=[RunTag(name, value) for name, value in origin.tags.items()])
+
+    def uncounted(self) -> dict[str, str]:
+        """Scale -> the last launch there, if it has no counts of verdicts and is over."""
+        last: dict[str, Run] = {}
+        for run in self._runs("tags.`folklore.kind` = 'launch'"):  # the last first
+            last.setdefault(run.data.tags.get("folklore.scale", ""), run)
+        return {
+            scale: run.info.run_id
+            for scale, run in last.items()
+            if run.info.status != "RUNNING" and "verdicts/supported" not in run.data.metrics
+        }
+
     def _present(self) -> set[str]:
         """The trials this MLflow has. What was written half is removed: this process is the only writer."""
         digests = set()
@@ -183,20 +239,26 @@ class Tracker:
         return digests
 
     def _write(self, missing: Sequence[TrialRun]) -> None:
-        if self.tables is not None:
-            try:
-                self.tables.write(missing)
-                return
-            except OperationalError:  # locked, full or gone: the client would fare no better
-                raise
-            except SQLAlchemyError as error:
-                log.warning("MLflow's tables are not as they were (%s): runs are written one by one", one_line(error)[:200])
-                self.tables = None
+        tables = self.tables
+        if tables is not None and self._by_tables(lambda: tables.write(missing)):
+            return
         for run in missing:
             self._write_by_client(run)
 
+    def _by_tables(self, write: Callable[[], None]) -> bool:
+        """Whether the tables took it; from then on they are not tried again where they did not."""
+        try:
+            write()
+        except OperationalError:  # locked, full or gone: the client would fare no better
+            raise
+        except SQLAlchemyError as error:
+            log.warning("MLflow's tables are not as they were (%s): runs are written one by one", one_line(error)[:200])
+            self.tables = None
+        return self.tables is not None
+
     def _write_by_client(self, run: TrialRun) -> None:
         run_id = self.client.create_run(self.experiment, run.start, dict(run.tags), run.name).info.run_id
+        self.client.log_inputs(run_id, list(run.inputs))
         params = [Param(name, value) for name, value in run.params.items()]
         for batch in _batches(run.metrics, METRICS_A_BATCH):
             self.client.log_batch(run_id, metrics=batch, params=params)
@@ -248,7 +310,8 @@ def _launch_note(study: Study, scale: str, trials: int) -> str:
 def _run(trial: pd.Series, parent: str | None) -> TrialRun:
     end = int(datetime.fromisoformat(trial["finished_at"]).timestamp() * 1000)
     named = ("digest", "pack", "arm", "scale", "device", "outcome", "data_hash", "program", "width_source")
-    tags = {f"folklore.{name}": str(trial[name]) for name in named} | {"folklore.kind": "trial"}
+    origin = _origin(trial)
+    tags = {f"folklore.{name}": str(trial[name]) for name in named} | {"folklore.kind": "trial"} | origin.tags
     if parent is not None:
         tags[PARENT] = parent
     params = dict(list(_params(trial).items())[:PARAMS_A_BATCH])
@@ -259,7 +322,21 @@ def _run(trial: pd.Series, parent: str | None) -> TrialRun:
         tags=tags,
         params={name: str(value) for name, value in params.items()},
         metrics=list(_metrics(trial, end)),
+        inputs=origin.inputs,
     )
+
+
+def _origin(trial: pd.Series) -> Origin:
+    dataset = json.loads(trial["configuration"])["workload"]["dataset"]
+    commit = json.loads(trial["environment"]).get("git_commit", "")
+    return Origin(trial["study"], trial["scale"], {dataset: trial["data_hash"]}, commit)
+
+
+def _known_origin(run: Run, study: str) -> Origin:
+    """From what the run itself says."""
+    tags, dataset = run.data.tags, run.data.params.get("workload.dataset")
+    datasets = {dataset: tags["folklore.data_hash"]} if dataset and "folklore.data_hash" in tags else {}
+    return Origin(study, tags.get("folklore.scale", ""), datasets, tags.get("folklore.git_commit", ""))
 
 
 def _batches(metrics: Sequence[Metric], size: int) -> Iterator[Sequence[Metric]]:

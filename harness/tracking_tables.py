@@ -12,8 +12,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy
-from mlflow.entities import Metric
-from mlflow.store.tracking.dbmodels.models import SqlLatestMetric, SqlMetric, SqlParam, SqlRun, SqlTag
+from mlflow.entities import DatasetInput, Metric
+from mlflow.store.tracking.dbmodels.models import (
+    SqlDataset,
+    SqlInput,
+    SqlInputTag,
+    SqlLatestMetric,
+    SqlMetric,
+    SqlParam,
+    SqlRun,
+    SqlTag,
+)
+from sqlalchemy.engine import Connection
 
 # Seconds to wait for another writer of an SQLite file.
 LOCK_SECONDS = 20
@@ -29,6 +39,11 @@ class TrialRun:
     tags: Mapping[str, str]
     params: Mapping[str, str]
     metrics: Sequence[Metric] = field(repr=False)
+    inputs: Sequence[DatasetInput] = ()
+
+
+# Rows of each table, by their columns.
+Rows = dict[Any, list[dict[str, Any]]]
 
 
 class RunTables:
@@ -41,19 +56,56 @@ class RunTables:
 
     def write(self, runs: Iterable[TrialRun]) -> None:
         """Insert finished runs. Raises sqlalchemy.exc.SQLAlchemyError, and then nothing is written."""
-        rows: dict[Any, list[dict[str, Any]]] = {SqlRun: [], SqlTag: [], SqlParam: [], SqlMetric: [], SqlLatestMetric: []}
+        rows: Rows = {table: [] for table in (SqlRun, SqlTag, SqlParam, SqlMetric, SqlLatestMetric)}
+        inputs: dict[str, Sequence[DatasetInput]] = {}
         for run in runs:
             run_id = uuid.uuid4().hex
             rows[SqlRun].append(self._run(run_id, run))
-            tags = {**run.tags, "mlflow.runName": run.name}
-            rows[SqlTag] += [{"run_uuid": run_id, "key": key, "value": value} for key, value in tags.items()]
+            rows[SqlTag] += _tag_rows(run_id, {**run.tags, "mlflow.runName": run.name})
             rows[SqlParam] += [{"run_uuid": run_id, "key": key, "value": value} for key, value in run.params.items()]
             rows[SqlMetric] += _metric_rows(run_id, run.metrics)
             rows[SqlLatestMetric] += _metric_rows(run_id, _latest(run.metrics))
+            inputs[run_id] = run.inputs
         with self.engine.begin() as connection:
-            for table, values in rows.items():
-                if values:
-                    connection.execute(sqlalchemy.insert(table.__table__), values)
+            _insert(connection, rows)
+            _insert(connection, self._input_rows(connection, inputs))
+
+    def add(self, runs: Mapping[str, tuple[Mapping[str, str], Sequence[DatasetInput]]]) -> None:
+        """Give runs that are there tags and datasets they do not have. Raises as `write`."""
+        tags = [row for run_id, (tags, _) in runs.items() for row in _tag_rows(run_id, tags)]
+        with self.engine.begin() as connection:
+            _insert(connection, {SqlTag: tags})
+            _insert(connection, self._input_rows(connection, {run_id: inputs for run_id, (_, inputs) in runs.items()}))
+
+    def _input_rows(self, connection: Connection, inputs: Mapping[str, Sequence[DatasetInput]]) -> Rows:
+        """A dataset has one row in its experiment, to which each run that used it is tied."""
+        rows: Rows = {SqlDataset: [], SqlInput: [], SqlInputTag: []}
+        table = SqlDataset.__table__.c
+        found = sqlalchemy.select(table.name, table.digest, table.dataset_uuid).where(table.experiment_id == self.experiment)
+        known = {(name, digest): dataset_id for name, digest, dataset_id in connection.execute(found)}
+        for run_id, used in inputs.items():
+            for each in used:
+                key = (each.dataset.name, each.dataset.digest)
+                if key not in known:
+                    known[key] = uuid.uuid4().hex
+                    rows[SqlDataset].append(self._dataset(known[key], each))
+                input_id = uuid.uuid4().hex
+                tie = {"input_uuid": input_id, "source_type": "DATASET", "source_id": known[key]}
+                rows[SqlInput].append({**tie, "destination_type": "RUN", "destination_id": run_id})
+                rows[SqlInputTag] += [{"input_uuid": input_id, "name": tag.key, "value": tag.value} for tag in each.tags]
+        return rows
+
+    def _dataset(self, dataset_id: str, used: DatasetInput) -> dict[str, Any]:
+        return {
+            "dataset_uuid": dataset_id,
+            "experiment_id": self.experiment,
+            "name": used.dataset.name,
+            "digest": used.dataset.digest,
+            "dataset_source_type": used.dataset.source_type,
+            "dataset_source": used.dataset.source,
+            "dataset_schema": used.dataset.schema,
+            "dataset_profile": used.dataset.profile,
+        }
 
     def _run(self, run_id: str, run: TrialRun) -> dict[str, Any]:
         return {
@@ -71,6 +123,16 @@ class RunTables:
             "artifact_uri": f"{self.artifacts}/{run_id}/artifacts",
             "experiment_id": self.experiment,
         }
+
+
+def _insert(connection: Connection, rows: Rows) -> None:
+    for table, values in rows.items():
+        if values:
+            connection.execute(sqlalchemy.insert(table.__table__), values)
+
+
+def _tag_rows(run_id: str, tags: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [{"run_uuid": run_id, "key": key, "value": value} for key, value in tags.items()]
 
 
 def _metric_rows(run_id: str, metrics: Iterable[Metric]) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ OURS = ("studies", "harness", "models", "reports", "tests")
 # The only modules that may import these packages, at any level.
 OWNERS = {
     "ray": {"harness/sweep.py", "harness/ray_connection.py"},
-    "mlflow": {"harness/tracking.py", "harness/tracking_tables.py"},
+    "mlflow": {f"harness/{name}.py" for name in ("tracking", "tracking_tables", "tracking_origin", "mlflow_app")},
     "optuna": {"harness/search.py"},
 }
 

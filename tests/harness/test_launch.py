@@ -29,7 +29,7 @@ class Trainer:
         self.outcome, self.seeds = outcome, []
         self.declared_before_training: list[int] = []
         monkeypatch.setattr(launching, "_train_or_sync", self)
-        monkeypatch.setattr(launching, "_show", lambda *args: Path())
+        monkeypatch.setattr(launching, "_show", lambda *args: (Path(), {}))
 
     def __call__(self, ready: Sequence[Prepared], options: Options, deadline: float | None, events: Events) -> list[Outcome]:
         for each in ready:

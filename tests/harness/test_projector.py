@@ -32,7 +32,7 @@ class FakeTracker:
     def close_stale(self) -> None:
         self._check()
 
-    def launch(self, scale: str, environment: dict[str, str], trials: int) -> str:
+    def launch(self, scale: str, environment: dict[str, str], trials: int, datasets: dict[str, str]) -> str:
         self._check()
         return f"launch of {trials}"
 

@@ -1,22 +1,33 @@
 import os
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from mlflow import MlflowClient
+from mlflow.entities import Run
 from sqlalchemy.exc import ProgrammingError
 
 from harness import table
 from harness.errors import UserError
 from harness.pages import belonging
 from harness.spec import Study
-from harness.tracking import LAUNCHER, PARENT, Tracker
-from harness.tracking_uri import default_uri, experiments
+from harness.tracking import LAUNCHER, PARENT, Tracker, _make_database
+from harness.tracking_uri import FILE, default_uri, experiments
 from tests.harness.helpers import planned, result, rows
 
 
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty one: MLflow's migrations take seconds, and a copy of it none."""
+    path = tmp_path_factory.mktemp("mlflow") / FILE
+    _make_database(path)
+    return path
+
+
 @pytest.fixture
-def uri(tmp_path: Path) -> str:
+def uri(tmp_path: Path, database: Path) -> str:
+    shutil.copy(database, tmp_path / FILE)
     return default_uri(tmp_path)
 
 
@@ -38,7 +49,7 @@ def runs(uri: str, query: str = "") -> list:
 
 
 def test_a_launch_and_its_trials(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
-    parent = tracker.launch("laptop", {"git_commit": "abc", "device": "x"}, 3)
+    parent = tracker.launch("laptop", {"git_commit": "abc", "device": "x"}, 3, {})
     tracker.record(trials, parent)
     tracker.finish(parent, "FINISHED")
     children = runs(uri, f"tags.`{PARENT}` = '{parent}'")
@@ -65,7 +76,7 @@ def test_a_page_and_what_it_shows_lie_together_on_their_launch(tracker: Tracker,
     (pages / "figures/other.svg").write_text("")
     (tmp_path / "secret.txt").write_text("")
     (pages / "toy.html").write_text(links + '<a href="../secret.txt">s</a><img src="figures/gone.svg">')
-    parent = tracker.launch("laptop", {}, 3)
+    parent = tracker.launch("laptop", {}, 3, {})
     tracker.attach(parent, pages, belonging(pages / "toy.html"))
     client = MlflowClient(tracking_uri=uri)
     assert {each.path for each in client.list_artifacts(parent, "report")} == {
@@ -75,7 +86,7 @@ def test_a_page_and_what_it_shows_lie_together_on_their_launch(tracker: Tracker,
 
 
 def test_what_people_read_first(tracker: Tracker, uri: str, study: Study) -> None:
-    parent = tracker.launch("laptop", {}, 3)
+    parent = tracker.launch("laptop", {}, 3, {})
     tracker.measure(parent, {"cpu_utilization_percentage": 12.5}, 0)
     tracker.measure(parent, {"cpu_utilization_percentage": 13.5}, 1)
     client = MlflowClient(tracking_uri=uri)
@@ -96,7 +107,7 @@ def test_curves_have_their_steps_and_leave_out_what_is_not_finite(tracker: Track
 
 def test_both_ways_into_a_database_leave_the_same(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
     """The tables that are written at once against MLflow's own client, as MLflow reads them back."""
-    parent = tracker.launch("laptop", {}, 3)
+    parent = tracker.launch("laptop", {}, 3, {})
     tracker.record(trials, parent)
     assert tracker.tables is not None
     tracker.tables, tracker._digests = None, set()  # else they would be known to be there
@@ -114,10 +125,92 @@ def test_both_ways_into_a_database_leave_the_same(tracker: Tracker, uri: str, st
         ]
         info = [{**dict(r.info), "run_id": "", "run_uuid": "", "artifact_uri": r.info.artifact_uri[-10:]} for r in found]
         shown = [(r.data.metrics, r.data.params, {**r.data.tags, "folklore.pack": ""}) for r in found]
-        return list(zip(info, shown, histories, strict=True))
+        inputs = [[each.to_dictionary() for each in r.inputs.dataset_inputs] for r in found]
+        return list(zip(info, shown, histories, inputs, strict=True))
 
     assert len(content("p1")) == 3
     assert content("p1") == content("p2")
+    assert all(len(inputs) == 1 for *_, inputs in content("p1"))
+
+
+def datasets(run: Run) -> list[tuple[str, str]]:
+    return [(each.dataset.name, each.dataset.digest) for each in run.inputs.dataset_inputs]
+
+
+def test_the_columns_of_the_runs_table_are_filled(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+    """Dataset, source and version; verdicts are metrics, so that launches can be sorted by them."""
+    parent = tracker.launch("laptop", {"git_commit": "0123456789ab+"}, 3, {"python-docs": "d1", "digits": "d2"})
+    tracker.record(trials, parent)
+    tracker.count(parent, ["supported", "refuted", "supported", "out of regime"])
+    tracker.finish(parent, "FINISHED")
+    launch = next(run for run in runs(uri) if run.info.run_id == parent)
+    assert sorted(datasets(launch)) == [("digits", "d2"), ("python-docs", "d1")]
+    assert launch.info.run_name == "toy · laptop: 2 supported, 1 refuted, 1 out of regime"
+    assert launch.data.tags["mlflow.source.name"] == "folklore run toy --scale laptop"
+    assert launch.data.tags["mlflow.source.git.commit"] == "0123456789ab"
+    assert launch.data.metrics == {
+        "verdicts/supported": 2.0,
+        "verdicts/refuted": 1.0,
+        "verdicts/inconclusive": 0.0,
+        "verdicts/out_of_regime": 1.0,
+    }
+    for trial in runs(uri, "tags.`folklore.kind` = 'trial'"):
+        assert datasets(trial) == [("python-docs", trials["data_hash"].iloc[0])]
+        assert trial.data.tags["mlflow.source.name"] == "folklore run toy --scale laptop"
+        assert trial.data.tags["mlflow.source.type"] == "LOCAL"
+        (used,) = trial.inputs.dataset_inputs
+        assert [(tag.key, tag.value) for tag in used.tags] == [("mlflow.data.context", "training")]
+
+
+def test_an_experiment_is_of_models_and_not_of_generative_ai(tracker: Tracker, uri: str, study: Study) -> None:
+    """Also one that an earlier Folklore made."""
+
+    def kind() -> str | None:
+        return MlflowClient(tracking_uri=uri).get_experiment_by_name("toy").tags.get("mlflow.experimentKind")
+
+    assert kind() == "custom_model_development"
+    tracker.client.delete_experiment_tag(tracker.experiment, "mlflow.experimentKind")
+    assert kind() is None
+    Tracker(uri, study)
+    assert kind() == "custom_model_development"
+
+
+@pytest.mark.parametrize("by_tables", [True, False])
+def test_runs_of_an_earlier_folklore_are_completed(
+    by_tables: bool, tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame
+) -> None:
+    older = MlflowClient(tracking_uri=uri)
+    scales = {"folklore.kind": "launch", "folklore.scale": "laptop", "folklore.git_commit": "abc"}
+    parent = older.create_run(tracker.experiment, tags=scales).info.run_id
+    older.set_terminated(parent, "FINISHED")
+    going = older.create_run(tracker.experiment, tags=scales).info.run_id
+    tags = {"folklore.kind": "trial", "folklore.scale": "laptop", "folklore.data_hash": "d1", PARENT: parent}
+    for index in range(3):
+        run_id = older.create_run(tracker.experiment, tags=tags | {"folklore.digest": str(index)}).info.run_id
+        older.log_param(run_id, "workload.dataset", "python-docs")
+        older.set_terminated(run_id, "FINISHED")
+    tracker.record(trials, None)
+    if not by_tables:
+        tracker.tables = None
+    assert tracker.complete()
+    assert not tracker.complete()
+    found = {run.info.run_id: run for run in runs(uri)}
+    assert datasets(found[parent]) == [("python-docs", "d1")]
+    assert found[parent].data.tags["mlflow.source.git.commit"] == "abc"
+    assert "mlflow.source.name" not in found.pop(going).data.tags, "which is being written"
+    assert all(datasets(run) and run.data.tags["mlflow.source.name"] for run in found.values())
+
+
+def test_verdicts_are_counted_on_the_last_launch_of_a_scale(tracker: Tracker) -> None:
+    first, last, going = (tracker.launch(scale, {}, 1, {}) for scale in ("laptop", "laptop", "smoke"))
+    tracker.finish(first, "FINISHED")
+    tracker.finish(last, "FINISHED")
+    assert tracker.uncounted() == {"laptop": last}
+    tracker.finish(going, "KILLED")
+    tracker.count(last, ["supported"])
+    assert tracker.uncounted() == {"smoke": going}
+    tracker.count(last, ["refuted"])  # anew, after more seeds
+    assert tracker.client.get_run(last).info.run_name == "toy · laptop: 1 refuted"
 
 
 def test_tables_of_another_shape_are_left_to_the_client(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
@@ -167,8 +260,8 @@ def test_a_server_that_fails_half_way_gets_each_trial_once(
 
 
 def test_what_a_crash_left_behind_is_closed(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
-    alive = tracker.launch("laptop", {}, 1)
-    dead = tracker.launch("laptop", {}, 1)
+    alive = tracker.launch("laptop", {}, 1, {})
+    dead = tracker.launch("laptop", {}, 1, {})
     tracker.client.set_tag(dead, LAUNCHER, f"{os.uname().nodename}:{2**22 + 1}")
     half = tracker.client.create_run(tracker.experiment, tags={"folklore.kind": "trial", "folklore.pack": "p1"})
     going = tracker.client.create_run(tracker.experiment, tags={"folklore.kind": "trial", PARENT: alive}).info.run_id
@@ -216,7 +309,7 @@ def test_a_place_for_files_that_refuses_keeps_no_numbers_away(
         raise PermissionError("no such bucket")
 
     monkeypatch.setattr(tracker.client, "log_text", refuses)
-    launch = tracker.launch("laptop", {}, len(trials))
+    launch = tracker.launch("laptop", {}, len(trials), {})
     tracker.record(trials, launch)
     tracker.finish(launch, "FINISHED")
     assert {run.info.status for run in runs(uri)} == {"FINISHED"}
