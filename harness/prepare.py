@@ -18,7 +18,7 @@ from harness.ledger import Ledger
 from harness.machine import Device, local_device, worker_memory_bytes
 from harness.options import Options
 from harness.packing import Packing, shapes
-from harness.plan import Plan, PlannedPack, make_plan, points
+from harness.plan import Plan, PlannedPack, Setting, make_plan, settings
 from harness.spec import Configuration, Study
 from harness.store import Store
 from harness.training.network import build
@@ -64,7 +64,8 @@ def prepare(
     only_plan: assume the device the scale is meant for, and data that is still to be given. cluster: the devices it is trained
     on, where these are not this machine's.
     """
-    configurations = list({each.pack_key: each for each in _configurations(study, scale)}.values())
+    resolved = settings(study, scale)
+    configurations = list({each.pack_key: each for each in _configurations(study, scale, resolved)}.values())
     for configuration in configurations:
         require_trainable(configuration)
     datasets = _datasets(study, scale, configurations, options)
@@ -91,7 +92,7 @@ def prepare(
             f"{'' if device.elsewhere else ' or fewer --workers'}"
         )
     hashes = {name: found.hash for name, found in facts.items()}
-    plan = make_plan(study, scale, device.kind, hashes)
+    plan = make_plan(study, scale, device.kind, hashes, resolved=resolved)
     if study.search_at(scale) is not None:
         plan = outline(searched_plan(plan, ledger.trials()))
     packing = Packing(ledger.store, device, model_of, options.lanes, options.program)
@@ -102,9 +103,8 @@ def prepare(
     return Prepared(plan, datasets, left, estimate, parameters, device, packing, ledger)
 
 
-def _configurations(study: Study, scale: str) -> Iterator[Configuration]:
-    for arm, point in points(study, scale):
-        yield study.configuration(scale, arm, point)
+def _configurations(study: Study, scale: str, resolved: Iterable[Setting]) -> Iterator[Configuration]:
+    yield from (setting.configuration for setting in resolved)
     for arm in study.arms_at(scale):
         if study.arms[arm].searched:
             yield study.configuration(scale, arm, {})
@@ -120,7 +120,7 @@ def _datasets(study: Study, scale: str, configurations: Iterable[Configuration],
 
 def datasets_named(study: Study, scale: str) -> set[str]:
     """What a study calls the datasets it trains on at a scale."""
-    return {configuration.workload.dataset for configuration in _configurations(study, scale)}
+    return {configuration.workload.dataset for configuration in _configurations(study, scale, settings(study, scale))}
 
 
 def outline(plan: Plan) -> Plan:
