@@ -19,8 +19,9 @@ from typing import Any
 import pandas as pd
 
 from harness.errors import UserError, masked, one_line
-from harness.spec import Study, fingerprint
+from harness.spec import Study
 from harness.table import CURVE_PREFIX
+from harness.tracking_state import NOTE, identity, study_note
 from harness.tracking_uri import DATABASES, SQLITE, require_reachable
 from harness.variation import is_variation
 
@@ -65,7 +66,7 @@ FINALS = {
     "examples_per_second": "cost/pack_examples_per_second",
     "peak_memory_bytes": "cost/pack_peak_memory_bytes",
 }
-PARENT, LAUNCHER, NOTE = "mlflow.parentRunId", "folklore.launcher", "mlflow.note.content"
+PARENT, LAUNCHER = "mlflow.parentRunId", "folklore.launcher"
 
 
 class Tracker:
@@ -92,7 +93,7 @@ class Tracker:
     @property
     def identity(self) -> str:
         """Names this MLflow and the life of its experiment: a database made anew is another one."""
-        return fingerprint([self.uri, self.study.name, self.client.get_experiment(self.experiment).creation_time])
+        return identity(self.uri, self.study.name, self.client.get_experiment(self.experiment).creation_time)
 
     def launch(self, scale: str, environment: dict[str, str], trials: int) -> str:
         """Open the parent run of one launch; returns its id."""
@@ -127,7 +128,7 @@ class Tracker:
 
     def _describe(self, tags: Mapping[str, str]) -> None:
         """What MLflow shows above the experiment's runs."""
-        note = _study_note(self.study)
+        note = study_note(self.study)
         if tags.get(NOTE) != note:
             self.client.set_experiment_tag(self.experiment, NOTE, note)
 
@@ -218,24 +219,6 @@ class Tracker:
             token = page.token
             if not token:
                 return
-
-
-def _study_note(study: Study) -> str:
-    """Markdown."""
-    claims = [f"- `{each.claim}`: {'; '.join(criterion.name for criterion in each.criteria)}" for each in study.judgements]
-    varied = [f"- {each}" for each in study.departures] if is_variation(study.name) else []
-    return "\n".join(
-        [
-            f"**{study.title}.** {study.question}",
-            "",
-            *varied,
-            "One parent run a launch, whose artifact `report` is the page; below it a run a trial. Compare trials by"
-            " `final/test_loss` over the parameter `training.peak_lr`, and filter them by the tags `folklore.arm`,"
-            " `folklore.scale`, `folklore.device` and `folklore.outcome`.",
-            "",
-            *claims,
-        ]
-    )
 
 
 def _launch_note(study: Study, scale: str, trials: int) -> str:

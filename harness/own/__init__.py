@@ -1,1 +1,4 @@
 """A user's own model, loss and data in place of a study's: `folklore run STUDY --workload MODULE:ATTRIBUTE`."""
+
+# What the name of an own dataset begins with: own:MODULE:ATTRIBUTE@IDENTITY.
+KIND = "own"

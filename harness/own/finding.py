@@ -9,10 +9,10 @@ from functools import lru_cache
 from types import ModuleType
 
 from harness.errors import UserError, one_line, unknown
+from harness.own import KIND
 from harness.own.identity import identity
 from harness.own.workload import OwnWorkload
 
-KIND = "own"
 ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
