@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -112,6 +113,21 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[package] = "not installed"
     return found
+
+
+def torch_facts() -> dict[str, Any]:
+    """What torch says of this machine, for `folklore doctor`, which asks it in a process of its own."""
+    import torch
+
+    from harness.training.programs import missing_compiler
+
+    device = local_device()
+    return {
+        "version": torch.__version__,
+        "device": f"{device.count} x {device.name} ({device.kind})",
+        "compiler": missing_compiler(torch.device(device.kind)),
+        "memory_gib": available_memory_bytes(device) / 2**30,
+    }
 
 
 def git_commit() -> str:
