@@ -8,11 +8,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from harness.machine import Device
 from harness.plan import PlannedPack
 from harness.spec import Configuration, Workload
-from models import Model
+
+if TYPE_CHECKING:
+    from models import Model
 
 FLOAT_BYTES = 4
 
@@ -59,7 +62,7 @@ class Estimate:
     source: str
 
 
-def trial_flops(configuration: Configuration, model: Model) -> float:
+def trial_flops(configuration: Configuration, model: "Model") -> float:
     """Floating-point operations of a whole trial: a backward pass costs two forward passes."""
     training, measurement = configuration.training, configuration.measurement
     trained = 3.0 * training.batch_size * (training.steps + 0.5 * measurement.probes)
@@ -67,7 +70,7 @@ def trial_flops(configuration: Configuration, model: Model) -> float:
     return (trained + evaluated) * model.flops_per_example
 
 
-def lane_bytes(configuration: Configuration, model: Model) -> int:
+def lane_bytes(configuration: Configuration, model: "Model") -> int:
     """Peak memory of one lane: weights, two gradients, two moments, three temporaries, and the step's activations."""
     activation_bytes = FLOAT_BYTES // (2 if configuration.training.precision in ("bf16", "fp16") else 1)
     parameters = sum(math.prod(p.shape) for p in model.parameters)
@@ -78,7 +81,7 @@ def lane_bytes(configuration: Configuration, model: Model) -> int:
 def estimate(
     packs: tuple[PlannedPack, ...],
     device: Device,
-    model_of: Callable[[Workload], Model],
+    model_of: "Callable[[Workload], Model]",
     measured: Mapping[str, float],
     timed: Mapping[str, float] | None = None,
 ) -> Estimate:
@@ -115,12 +118,12 @@ def _named(sources: Counter[str]) -> str:
     return "; ".join(several) if len(several) > 1 else next(iter(sources))
 
 
-def lanes_that_fit(configuration: Configuration, model: Model, free_bytes: int) -> int:
+def lanes_that_fit(configuration: Configuration, model: "Model", free_bytes: int) -> int:
     """How many lanes of a pack a worker's free memory allows; 0 where not even one fits."""
     return int(MEMORY_SHARE * free_bytes // lane_bytes(configuration, model))
 
 
-def lane_step_seconds(configuration: Configuration, model: Model, device: str, lanes: int) -> float:
+def lane_step_seconds(configuration: Configuration, model: "Model", device: str, lanes: int) -> float:
     """Nominal time of a trial's step in packs of so many lanes."""
     rate, training = RATES[device], configuration.training
     flops = 3.0 * training.batch_size * model.flops_per_example

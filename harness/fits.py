@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 from numpy.typing import NDArray
-from scipy import special
 
 from harness.trial_table import Numbers
 
@@ -164,7 +164,7 @@ class _Tobit:
         """[R]"""
         level, bend, log_deviation = state
         z = (self.log_steps - _predicted(level, bend, self.batch)) * np.exp(-log_deviation)[:, None]
-        runs = np.where(self.censored, special.log_ndtr(-z), -(z**2) / 2 - log_deviation[:, None] - np.log(2 * np.pi) / 2)
+        runs = np.where(self.censored, scipy.special.log_ndtr(-z), -(z**2) / 2 - log_deviation[:, None] - np.log(2 * np.pi) / 2)
         return np.asarray((self.weights * runs).sum(axis=1))
 
 
@@ -176,7 +176,7 @@ def _beyond_cap(log_steps: Numbers, predicted: Numbers, log_deviation: Numbers, 
     """
     sigma = np.exp(log_deviation)[:, None]
     z = (log_steps - predicted) / sigma
-    hazard = np.sqrt(2 / np.pi) / special.erfcx(z / np.sqrt(2))
+    hazard = np.sqrt(2 / np.pi) / scipy.special.erfcx(z / np.sqrt(2))
     variance = sigma**2 * np.clip(1 - hazard * (hazard - z), 0.0, 1.0)
     return np.where(censored, predicted + sigma * hazard, log_steps), np.where(censored, variance, 0.0)
 

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 from numpy.typing import NDArray
-from scipy import stats
 
 from harness.spec import LEVEL, Rule
 from harness.trial_table import ADD_SEEDS, UndecidableError
@@ -110,7 +110,7 @@ def student(sampled: Sampled, error: float, level: float = LEVEL, bias: float = 
         distances = (centre - edges[0], edges[1] - centre)
         if error == 0:
             return 0.0 if min(distances) > 0 else 1.0  # on the edge itself nothing is decided
-        return float(min(1.0, 2 * max(stats.t.sf(distance / error, degrees) for distance in distances)))
+        return float(min(1.0, 2 * max(scipy.stats.t.sf(distance / error, degrees) for distance in distances)))
 
     return Observation(
         sampled.off_axis(centre) if bias else sampled.estimate,
@@ -125,7 +125,7 @@ def student(sampled: Sampled, error: float, level: float = LEVEL, bias: float = 
 
 @lru_cache(maxsize=256)
 def _t_quantile(degrees: int, level: float) -> float:
-    return float(stats.t.ppf(0.5 + level / 2, degrees))
+    return float(scipy.stats.t.ppf(0.5 + level / 2, degrees))
 
 
 def bootstrap_t(sampled: Sampled) -> tuple[float, float]:
@@ -155,12 +155,12 @@ def bca(sampled: Sampled) -> tuple[float, float]:
     """Quantiles of the resamples, shifted for bias and acceleration (Efron 1987, equation 2.3)."""
     assert sampled.left_out is not None
     below = np.mean(sampled.resampled < sampled.estimate) + np.mean(sampled.resampled == sampled.estimate) / 2
-    bias = float(stats.norm.ppf(np.clip(below, 1e-3, 1 - 1e-3)))
+    bias = float(scipy.stats.norm.ppf(np.clip(below, 1e-3, 1 - 1e-3)))
     deviations = sampled.left_out.mean() - sampled.left_out
     scale = float((deviations**2).sum()) ** 1.5
     acceleration = float((deviations**3).sum()) / (6 * scale) if scale > 0 else 0.0
-    normal = stats.norm.ppf([0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
-    levels = stats.norm.cdf(bias + (bias + normal) / (1 - acceleration * (bias + normal)))
+    normal = scipy.stats.norm.ppf([0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
+    levels = scipy.stats.norm.cdf(bias + (bias + normal) / (1 - acceleration * (bias + normal)))
     low, high = np.quantile(sampled.resampled, np.clip(levels, 0, 1))
     return float(low), float(high)
 

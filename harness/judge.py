@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 from numpy.typing import NDArray
-from scipy import stats
 
 from harness.estimators import slope_scatter
 from harness.intervals import Observation
@@ -241,9 +241,9 @@ def _what_would_settle(seen: Observation, criterion: Criterion, alpha: float) ->
 
 def _what_would_outweigh(p: float, p_adjusted: float, seeds: int, alpha: float) -> str:
     """How many more seeds would carry a p value over its correction, if estimate and spread stay as they are."""
-    distance = float(stats.t.isf(p / 2, seeds - 1))
+    distance = float(scipy.stats.t.isf(p / 2, seeds - 1))
     more = np.arange(1, MOST_ADVISED_SEEDS)
-    grown = 2 * stats.t.sf(distance * np.sqrt((seeds + more) / seeds), seeds + more - 1)
+    grown = 2 * scipy.stats.t.sf(distance * np.sqrt((seeds + more) / seeds), seeds + more - 1)
     enough = np.flatnonzero(grown * p_adjusted / p <= alpha)
     if not len(enough):
         return ""
@@ -268,9 +268,9 @@ def seeds_needed(seen: Observation, rule: Rule, alpha: float = ALPHA) -> int | N
 def _would_decide(seen: Observation, low: float, high: float, seeds: NDArray[np.int64], alpha: float) -> NDArray[np.bool_]:
     if seen.spread is None:  # a share of runs: Clopper and Pearson's interval
         successes = np.rint(seen.estimate * seeds)
-        least = np.where(successes > 0, stats.beta.ppf(alpha / 2, np.maximum(successes, 1), seeds - successes + 1), 0.0)
+        least = np.where(successes > 0, scipy.stats.beta.ppf(alpha / 2, np.maximum(successes, 1), seeds - successes + 1), 0.0)
         failures = seeds - successes
-        most = np.where(failures > 0, stats.beta.ppf(1 - alpha / 2, successes + 1, np.maximum(failures, 1)), 1.0)
+        most = np.where(failures > 0, scipy.stats.beta.ppf(1 - alpha / 2, successes + 1, np.maximum(failures, 1)), 1.0)
         return np.asarray((low <= least) & (most <= high))
     axis = (lambda value: math.log(value) if value > 0 else -math.inf) if seen.log_axis else float
     centre = axis(seen.estimate)
@@ -281,7 +281,7 @@ def _would_decide(seen: Observation, low: float, high: float, seeds: NDArray[np.
 @cache
 def _t_quantiles(alpha: float) -> NDArray[np.float64]:
     """Of 2, 3, … seeds."""
-    return np.asarray(stats.t.ppf(1 - alpha / 2, np.arange(1, MOST_ADVISED_SEEDS)))
+    return np.asarray(scipy.stats.t.ppf(1 - alpha / 2, np.arange(1, MOST_ADVISED_SEEDS)))
 
 
 def region(rule: Rule, criterion: Criterion) -> str:

@@ -16,7 +16,6 @@ from harness.ledger import Ledger
 from harness.mlflow_server import how_to_browse
 from harness.options import Options
 from harness.output import err, out, print_verdicts
-from harness.packing import reasons_apart, shapes
 from harness.power import pilot_of, resolutions, whole_seeds
 from harness.prepare import Prepared, datasets_named, default_scale, open_tracker, prepare, progress, sync
 from harness.ray_connection import cluster_device
@@ -174,7 +173,8 @@ def _at_next_look(ready: Prepared) -> Study | None:
     return study.with_more_seeds(scale, following[0] - study.declared_seeds_at(scale))
 
 
-def plan_facts(ready: Prepared) -> dict[str, Any]:
+def run_facts(ready: Prepared) -> dict[str, Any]:
+    """What a run says of its plan before it trains."""
     plan, estimate = ready.plan, ready.estimate
     return {
         "study": plan.study.name,
@@ -182,18 +182,28 @@ def plan_facts(ready: Prepared) -> dict[str, Any]:
         "study_hash": plan.study.hash,
         "scale": plan.scale,
         "device": f"{ready.device.count} x {ready.device.name}",
-        "datasets": ", ".join(f"{used} ({ready.data_hashes[name]})" for name, used in ready.datasets.items()),
-        "parameters": ready.parameters,
-        "arms": len(plan.study.arms),
         "seeds": plan.study.seeds_at(plan.scale),
         "trials": len(plan.digests),
         "trials_left": sum(len(pack.trials) for pack in ready.left),
         "packs_left": len(ready.left),
-        "lanes": _widths(ready),
         "workers": estimate.workers,
         "seconds": round(estimate.seconds, 1),
         "time": duration(estimate.seconds),
         "time_from": estimate.source,
+    }
+
+
+def plan_facts(ready: Prepared) -> dict[str, Any]:
+    """`run_facts`, and what training takes."""
+    plan, estimate, facts = ready.plan, ready.estimate, run_facts(ready)
+    first = ("study", "version", "study_hash", "scale", "device")
+    return {
+        **{name: facts[name] for name in first},
+        "datasets": ", ".join(f"{used} ({ready.data_hashes[name]})" for name, used in ready.datasets.items()),
+        "parameters": ready.parameters,
+        "arms": len(plan.study.arms),
+        **facts,
+        "lanes": _widths(ready),
         "memory_gib": round(estimate.workers * estimate.pack_bytes / 2**30, 2),
         "recipe": study_recipe(plan.study, plan.scale),
     }
@@ -218,6 +228,8 @@ def power_facts(ready: Prepared) -> dict[str, Any] | None:
 
 def _widths(ready: Prepared) -> str:
     """Lanes of the packs, what they run as, and where that comes from."""
+    from harness.packing import shapes
+
     choices = ready.packing.choices(shapes(ready.plan.trials, ready.datasets)).values()
     if not choices:
         return "1 (alone)"
@@ -243,7 +255,7 @@ def _with_own_datasets(studies: Sequence[Study], scale: str | None, options: Opt
 def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float | None, events: Events) -> "list[Outcome]":
     """Train what is left; where nothing is, only bring MLflow up to date."""
     for each in ready:
-        facts = plan_facts(each)
+        facts = run_facts(each)
         events.emit("planned", **_planned(each, facts))
         out.print(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials", highlight=False)
         if not each.left:
@@ -255,7 +267,7 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
             f" about {facts['time']} ({facts['time_from']})",
             highlight=False,
         )
-        for reason in reasons_apart(each.packing.choices(shapes(each.plan.trials, each.datasets)).values()):
+        for reason in _reasons_apart(each):
             out.print(f"one trial a pack: {reason}", highlight=False, markup=False, soft_wrap=True)
     left = [each for each in ready if each.left]
     if not left:
@@ -264,6 +276,12 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
     from harness.campaign import most_valuable_first, train
 
     return train(most_valuable_first(left), options, RunView({}, events=events), deadline)
+
+
+def _reasons_apart(ready: Prepared) -> list[str]:
+    from harness.packing import reasons_apart, shapes
+
+    return reasons_apart(ready.packing.choices(shapes(ready.plan.trials, ready.datasets)).values())
 
 
 def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:

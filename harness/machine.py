@@ -1,13 +1,16 @@
 """What this machine is: devices, memory, versions. Recorded with every trial and shown on every page."""
 
+import ctypes
 import math
 import os
 import platform
 import subprocess
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -38,13 +41,34 @@ class Device:
 @lru_cache(maxsize=1)
 def local_device() -> Device:
     """The GPUs of this machine if torch sees any, else its cores."""
-    import torch
+    if _may_have_gpu():
+        import torch
 
-    if torch.cuda.is_available():
-        properties = torch.cuda.get_device_properties(0)
-        return Device("cuda", properties.name, torch.cuda.device_count(), properties.total_memory)
+        if torch.cuda.is_available():
+            properties = torch.cuda.get_device_properties(0)
+            return Device("cuda", properties.name, torch.cuda.device_count(), properties.total_memory)
     total = psutil.virtual_memory().total
     return Device("cpu", cpu_name(), available_cores(), min(total, control_groups.memory_bytes() or total))
+
+
+def _may_have_gpu() -> bool:
+    """False only if torch would surely see no GPU: it takes seconds to import, and most machines need not ask it.
+
+    A build of torch for CPUs sees none; one for CUDA needs the driver's library; one for ROCm is asked.
+    """
+    try:
+        build = version("torch").partition("+")[2]
+    except PackageNotFoundError:
+        return False
+    if build == "cpu" or sys.platform == "darwin":
+        return False
+    if build.startswith("rocm"):
+        return True
+    try:
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def available_cores() -> int:
@@ -89,6 +113,21 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[package] = "not installed"
     return found
+
+
+def torch_facts() -> dict[str, Any]:
+    """What torch says of this machine, for `folklore doctor`, which asks it in a process of its own."""
+    import torch
+
+    from harness.training.programs import missing_compiler
+
+    device = local_device()
+    return {
+        "version": torch.__version__,
+        "device": f"{device.count} x {device.name} ({device.kind})",
+        "compiler": missing_compiler(torch.device(device.kind)),
+        "memory_gib": available_memory_bytes(device) / 2**30,
+    }
 
 
 def git_commit() -> str:

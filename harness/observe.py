@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
 from harness.estimators import evaluate
 from harness.estimators.divergence import counts, divergence_edge
@@ -87,14 +87,14 @@ def _exact(value: float, seeds: int) -> Observation:
 
 
 def _binomial(successes: int, runs: int, level: float) -> Observation:
-    interval = stats.binomtest(successes, runs).proportion_ci(level, method="exact")
+    interval = scipy.stats.binomtest(successes, runs).proportion_ci(level, method="exact")
 
     def p_inside(lower: float, upper: float) -> float:
         """Twice the larger tail; the inversion of the exact interval, so both agree."""
         if upper < 0 or lower > 1:  # a region without a share in it
             return 1.0
-        below = stats.binom.sf(successes - 1, runs, lower) if lower > 0 else 0.0
-        above = stats.binom.cdf(successes, runs, upper) if upper < 1 else 0.0
+        below = scipy.stats.binom.sf(successes - 1, runs, lower) if lower > 0 else 0.0
+        above = scipy.stats.binom.cdf(successes, runs, upper) if upper < 1 else 0.0
         return float(min(1.0, 2 * max(below, above)))
 
     return Observation(successes / runs, float(interval.low), float(interval.high), runs, p_inside)

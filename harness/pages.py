@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 from harness import catalog
 from harness.errors import UnwritableError, masked, one_line
@@ -49,9 +50,10 @@ def store_option(store: Store) -> str:
 def write_pages(
     store: Store, studies: Sequence[Study], output: Path | None = None, only: Sequence[str] | None = None
 ) -> tuple[Path, Mapping[str, list[Verdict]]]:
-    """The index and all pages, or those of some studies; returns the folder, and each study's verdicts.
+    """The index and all pages, or those of some studies; returns the folder, and the verdicts of the studies written.
 
-    A variation has a page of its own and no place in the index. Raises UnwritableError.
+    only: those studies' pages, which are left as they are if nothing that is on them has changed. A variation has a page of its
+    own and no place in the index. Raises UnwritableError.
     """
     if output is None:
         output = Path(store.root if store.is_local else "results").absolute() / "pages"
@@ -63,8 +65,10 @@ def write_pages(
         have = {(each.scale, each.device) for each in own}
         return own + [each for each in published_sets(study) if (each.scale, each.device) not in have]
 
-    site = catalog.extension("site")
     shown = experiments(Path(store.root)) if store.is_local else {}
+    if only is not None and (current := memory.written(output, ordered, only, shown)) is not None:
+        return output, _verdicts(current)
+    site = catalog.extension("site")  # imports what draws figures: seconds
     try:
         found = site.write(
             output,
@@ -83,4 +87,10 @@ def write_pages(
         ) from error
     for study in ordered:
         memory.remember(study, found[study.name])
-    return output, {name: [verdict for each in judged for verdict in each.verdicts] for name, judged in found.items()}
+    if only is not None:
+        memory.remember_written(output, ordered, only, shown)
+    return output, _verdicts(found)
+
+
+def _verdicts(found: Mapping[str, Sequence[Any]]) -> dict[str, list[Verdict]]:
+    return {name: [verdict for each in judged for verdict in each.verdicts] for name, judged in found.items()}

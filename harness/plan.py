@@ -1,9 +1,11 @@
 """A study at a scale becomes trials with digests, and trials become packs."""
 
+import gc
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -19,6 +21,18 @@ DataHashes = str | Mapping[str, str]
 Widths = int | Mapping[str, int]
 
 
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """A plan is a million objects without a cycle: the garbage collector would go through them all, again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 @dataclass(frozen=True)
 class Trial:
     """One training run. `point` holds its values of the study's factors, searched ones among them."""
@@ -29,6 +43,15 @@ class Trial:
     seed: int
     configuration: Configuration
     data_hash: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A point of an arm and the configuration it resolves to, which its seeds share."""
+
+    arm: str
+    point: dict[str, Value]
+    configuration: Configuration
 
 
 @dataclass(frozen=True)
@@ -107,6 +130,13 @@ def points(study: Study, scale: str) -> Iterable[tuple[str, dict[str, Value]]]:
             yield arm, dict(zip(factors, values, strict=True))
 
 
+@collector_paused()
+def settings(study: Study, scale: str) -> tuple[Setting, ...]:
+    """Every point of `points`, resolved. It is the dear part of a plan of many points: whoever plans twice passes it on."""
+    return tuple(Setting(arm, point, study.configuration(scale, arm, point)) for arm, point in points(study, scale))
+
+
+@collector_paused()
 def make_plan(
     study: Study,
     scale: str,
@@ -116,36 +146,40 @@ def make_plan(
     engine_version: int = ENGINE_VERSION,
     proposals: Mapping[str, Sequence[float]] | None = None,
     chosen: Mapping[str, float] | None = None,
+    resolved: Sequence[Setting] | None = None,
 ) -> Plan:
     """Expand, digest and pack. `device` ('cpu', 'cuda') is part of a digest: numbers of two kinds are never mixed.
 
     Points of two arms that resolve to the same trial share it: it is trained once.
-    proposals, chosen: arm -> values of the searched factor, for searched arms.
+    proposals, chosen: arm -> values of the searched factor, for searched arms. resolved: `settings(study, scale)`, if known.
     """
     search, proposals, chosen = study.search_at(scale), proposals or {}, chosen or {}
-    groups: list[tuple[list[tuple[str, dict[str, Value]]], Sequence[int]]] = []
-    judged = list(points(study, scale))
+    judged = list(settings(study, scale) if resolved is None else resolved)
+    groups: list[tuple[Sequence[Setting], Sequence[int]]] = []
     if search is not None:
-        proposed: list[tuple[str, dict[str, Value]]] = [
-            (arm, {search.factor: value}) for arm, values in proposals.items() for value in values
-        ]
+
+        def searched(arm: str, value: float) -> Setting:
+            point: dict[str, Value] = {search.factor: value}
+            return Setting(arm, point, study.configuration(scale, arm, point))
+
+        proposed = [searched(arm, value) for arm, values in proposals.items() for value in values]
         groups.append((proposed, search.seed_numbers))
-        judged += [(arm, {search.factor: value}) for arm, value in chosen.items()]
+        judged += [searched(arm, value) for arm, value in chosen.items()]
     groups.append((judged, study.seed_numbers_at(scale)))
     # Seeds outermost: a run that is cut short has whole seeds, in all arms.
     trials = tuple(
         Trial(
             digest=fingerprint([study.name, study.version, engine_version, device, data_hash, identity, seed]),
-            arm=arm,
-            point=point,
+            arm=setting.arm,
+            point=setting.point,
             seed=seed,
-            configuration=configuration,
+            configuration=setting.configuration,
             data_hash=data_hash,
         )
-        for settings, seeds in groups
-        for resolved in [[_resolved(study, scale, arm, point, data_hashes) for arm, point in settings]]
+        for group, seeds in groups
+        for identified in [[(each, *_identified(each.configuration, data_hashes)) for each in group]]
         for seed in seeds
-        for arm, point, configuration, identity, data_hash in resolved
+        for setting, identity, data_hash in identified
     )
     return Plan(study, scale, device, data_hashes, trials, lanes, engine_version, proposals, chosen)
 
@@ -155,15 +189,13 @@ def _unique(trials: Sequence[Trial]) -> Iterable[Trial]:
     return reversed({trial.digest: trial for trial in reversed(trials)}.values())
 
 
-def _resolved(
-    study: Study, scale: str, arm: str, point: dict[str, Value], data_hashes: DataHashes
-) -> tuple[str, dict[str, Value], Configuration, dict[str, object], str]:
-    configuration = study.configuration(scale, arm, point)
-    dataset = configuration.workload.dataset
-    data_hash = data_hashes if isinstance(data_hashes, str) else data_hashes[dataset]
-    return arm, point, configuration, configuration.identity(), data_hash
+def _identified(configuration: Configuration, data_hashes: DataHashes) -> tuple[dict[str, object], str]:
+    """What enters a digest of a configuration, and the hash of its data."""
+    data_hash = data_hashes if isinstance(data_hashes, str) else data_hashes[configuration.workload.dataset]
+    return configuration.identity(), data_hash
 
 
+@collector_paused()
 def make_packs(trials: Iterable[Trial], lanes: Widths) -> tuple[PlannedPack, ...]:
     """Trials that agree in shape and length, cut into packs of at most `lanes`, as even as they come."""
     groups: dict[str, list[Trial]] = defaultdict(list)

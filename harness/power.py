@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from scipy import stats
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
 from harness.intervals import LEAST_SEEDS, Observation
 from harness.judge import ALPHA, MOST_ADVISED_SEEDS
@@ -90,7 +90,7 @@ def decided_distance(spread: float, seeds: int, claims: int = 1, power: float = 
 
 @cache
 def _quantiles(seeds: int, claims: int, power: float) -> float:
-    return float(stats.t.ppf(1 - ALPHA / claims / 2, seeds - 1) + stats.t.ppf(power, seeds - 1))
+    return float(scipy.stats.t.ppf(1 - ALPHA / claims / 2, seeds - 1) + scipy.stats.t.ppf(power, seeds - 1))
 
 
 def seeds_for(seen: Observation, criterion: Criterion, claims: int = 1, power: float = POWER) -> int | None:

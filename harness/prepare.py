@@ -1,15 +1,17 @@
-"""What a run needs before it trains: the plan, what is left of it, what it will cost; and bringing MLflow up to the ledger."""
+"""What a run needs before it trains: the plan, what is left of it, what it will cost; and bringing MLflow up to the ledger.
+
+Torch is imported only if something is left to train, or is asked what training takes: its import takes seconds.
+"""
 
 import logging
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from harness import cost, data, table
 from harness.cost import Estimate
@@ -17,44 +19,52 @@ from harness.errors import UserError, masked, one_line, unknown
 from harness.ledger import Ledger
 from harness.machine import Device, local_device, worker_memory_bytes
 from harness.options import Options
-from harness.packing import Packing, shapes
-from harness.plan import Plan, PlannedPack, make_plan, points
-from harness.spec import Configuration, Study
+from harness.plan import Plan, PlannedPack, Setting, make_plan, settings
+from harness.spec import Configuration, Study, Workload
 from harness.store import Store
-from harness.training.network import build
-from harness.training.own_module import require_trainable
-from harness.training.programs import program_named
-from harness.training.throughput import time_one_step
 from harness.tuning import searched_plan
 
 log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
+    from harness.packing import Packing
     from harness.tracking import Tracker
+    from models import Model
 
 
 @dataclass(frozen=True)
 class Prepared:
     """A plan with everything that can be known before training.
 
-    datasets: what a study calls a dataset -> the one used for it. left: what is to be trained; of a search, that of the
-    rounds known so far and stand-ins for the rest.
+    datasets: what a study calls a dataset -> the one used for it; facts: what is known of each. left: what is to be trained; of
+    a search, that of the rounds known so far and stand-ins for the rest.
     """
 
     plan: Plan
     datasets: Mapping[str, str]
+    facts: Mapping[str, data.DataFacts]
     left: tuple[PlannedPack, ...]
     estimate: Estimate
-    parameters: int
     device: Device
-    packing: Packing
+    options: Options
     ledger: Ledger
 
     @property
     def data_hashes(self) -> dict[str, str]:
         """What a study calls a dataset -> the hash of its content."""
-        hashes = self.plan.data_hashes
-        return {name: hashes if isinstance(hashes, str) else hashes[name] for name in self.datasets}
+        return {name: found.hash for name, found in self.facts.items()}
+
+    @cached_property
+    def packing(self) -> "Packing":
+        """How wide packs are, and as what program they run."""
+        return _packing(self.ledger, self.device, _models(self.facts), self.options)
+
+    @cached_property
+    def parameters(self) -> int:
+        """Of the largest model."""
+        model_of = _models(self.facts)
+        workloads = {trial.configuration.workload for trial in self.plan.trials}
+        return max(sum(math.prod(p.shape) for p in model_of(each).parameters) for each in workloads)
 
 
 def default_scale(study: Study, device: Device | None = None) -> str:
@@ -71,21 +81,72 @@ def prepare(
     only_plan: assume the device the scale is meant for, and data that is still to be given. cluster: the devices it is trained
     on, where these are not this machine's.
     """
-    configurations = list({each.pack_key: each for each in _configurations(study, scale)}.values())
-    for configuration in configurations:
-        require_trainable(configuration)
+    resolved = settings(study, scale)
+    configurations = list({each.pack_key: each for each in _configurations(study, scale, resolved)}.values())
     datasets = _datasets(study, scale, configurations, options)
     facts = {name: data.describe(used) for name, used in datasets.items()}
-    model_of = cache(lambda workload: build(workload, facts[workload.dataset]))
-    for workload in {configuration.workload for configuration in configurations}:
-        model_of(workload)
-        if not only_plan:
-            chosen = data.load(datasets[workload.dataset])
-            chosen.check(workload.context)
-            chosen.training_arrays(workload.label_noise)
-    device = _device(
-        study, scale, options, only_plan, cluster or local_device(), {each.training.precision for each in configurations}
-    )
+    device = _device(study, scale, options, only_plan, cluster or local_device())
+    plan = make_plan(study, scale, device.kind, {name: found.hash for name, found in facts.items()}, resolved=resolved)
+    if study.search_at(scale) is not None:
+        plan = outline(searched_plan(plan, ledger.trials()))
+    done = ledger.digests()
+    # What is trained could be trained: nothing needs to be checked that torch would have to be imported for.
+    if not only_plan and options.program is None and plan.digests <= done:
+        return Prepared(plan, datasets, facts, (), _no_cost(device), device, options, ledger)
+    model_of = _models(facts)
+    _require_trainable(study, scale, configurations, device, model_of, options)
+    if not only_plan:
+        _require_data(configurations, datasets)
+    plan = plan.with_lanes(_lanes(plan, datasets, _packing(ledger, device, model_of, options)))
+    left = plan.without(done)
+    measured = _measured(ledger, plan)
+    estimate = cost.estimate(left, device, model_of, measured, _timed(left, datasets, device, measured))
+    return Prepared(plan, datasets, facts, left, estimate, device, options, ledger)
+
+
+def _no_cost(device: Device) -> Estimate:
+    def model_of(workload: Workload) -> "Model":
+        raise AssertionError("nothing is trained, so no model is asked for")
+
+    return cost.estimate((), device, model_of, {})
+
+
+def _models(facts: Mapping[str, data.DataFacts]) -> "Callable[[Workload], Model]":
+    from harness.training.network import build
+
+    return cache(lambda workload: build(workload, facts[workload.dataset]))
+
+
+def _packing(ledger: Ledger, device: Device, model_of: "Callable[[Workload], Model]", options: Options) -> "Packing":
+    from harness.packing import Packing
+
+    return Packing(ledger.store, device, model_of, options.lanes, options.program)
+
+
+def _lanes(plan: Plan, datasets: Mapping[str, str], packing: "Packing") -> dict[str, int]:
+    from harness.packing import shapes
+
+    return {key: each.lanes for key, each in packing.choices(shapes(plan.trials, datasets)).items()}
+
+
+def _require_trainable(
+    study: Study,
+    scale: str,
+    configurations: Collection[Configuration],
+    device: Device,
+    model_of: "Callable[[Workload], Model]",
+    options: Options,
+) -> None:
+    """Raises UserError for a model that cannot be built, and for what this device cannot do or hold."""
+    import torch
+
+    from harness.training.own_module import require_trainable
+    from harness.training.programs import program_named
+
+    for configuration in configurations:
+        require_trainable(configuration)
+        model_of(configuration.workload)
+    _require_precisions(study, scale, device, {each.training.precision for each in configurations})
     if options.program is not None:
         program_named(options.program, torch.device(device.kind))
     free = worker_memory_bytes(device)
@@ -97,22 +158,18 @@ def prepare(
             f" {free / 2**30:.1f} GiB free for each of {device.count} workers; choose a smaller scale"
             f"{'' if device.elsewhere else ' or fewer --workers'}"
         )
-    hashes = {name: found.hash for name, found in facts.items()}
-    plan = make_plan(study, scale, device.kind, hashes)
-    if study.search_at(scale) is not None:
-        plan = outline(searched_plan(plan, ledger.trials()))
-    packing = Packing(ledger.store, device, model_of, options.lanes, options.program)
-    plan = plan.with_lanes({key: each.lanes for key, each in packing.choices(shapes(plan.trials, datasets)).items()})
-    left = plan.without(ledger.digests())
-    measured = _measured(ledger, plan)
-    estimate = cost.estimate(left, device, model_of, measured, _timed(left, datasets, device, measured))
-    parameters = max(sum(math.prod(p.shape) for p in model_of(each.workload).parameters) for each in configurations)
-    return Prepared(plan, datasets, left, estimate, parameters, device, packing, ledger)
 
 
-def _configurations(study: Study, scale: str) -> Iterator[Configuration]:
-    for arm, point in points(study, scale):
-        yield study.configuration(scale, arm, point)
+def _require_data(configurations: Iterable[Configuration], datasets: Mapping[str, str]) -> None:
+    """Raises UserError for data that a workload cannot be trained on."""
+    for workload in {configuration.workload for configuration in configurations}:
+        chosen = data.load(datasets[workload.dataset])
+        chosen.check(workload.context)
+        chosen.training_arrays(workload.label_noise)
+
+
+def _configurations(study: Study, scale: str, resolved: Iterable[Setting]) -> Iterator[Configuration]:
+    yield from (setting.configuration for setting in resolved)
     for arm in study.arms_at(scale):
         if study.arms[arm].searched:
             yield study.configuration(scale, arm, {})
@@ -128,7 +185,7 @@ def _datasets(study: Study, scale: str, configurations: Iterable[Configuration],
 
 def datasets_named(study: Study, scale: str) -> set[str]:
     """What a study calls the datasets it trains on at a scale."""
-    return {configuration.workload.dataset for configuration in _configurations(study, scale)}
+    return {configuration.workload.dataset for configuration in _configurations(study, scale, settings(study, scale))}
 
 
 def outline(plan: Plan) -> Plan:
@@ -145,19 +202,23 @@ def outline(plan: Plan) -> Plan:
     return plan.with_search(proposals, {arm: plan.chosen.get(arm, stand_in) for arm in proposals})
 
 
-def _device(study: Study, scale: str, options: Options, only_plan: bool, found: Device, precisions: Collection[str]) -> Device:
-    """The device to run on; a precision it does not have is refused. A plan may assume a GPU that is not here."""
+def _device(study: Study, scale: str, options: Options, only_plan: bool, found: Device) -> Device:
+    """The device to run on. A plan may assume a GPU that is not here."""
     device = found if options.workers is None else replace(found, count=options.workers)
     if only_plan and study.scale(scale).device == "cuda" and device.kind == "cpu":
         return replace(cost.ASSUMED_GPU, count=options.workers or 1)
+    return device
+
+
+def _require_precisions(study: Study, scale: str, device: Device, precisions: Collection[str]) -> None:
+    """Raises UserError for a precision that the device does not have."""
     for precision in sorted(precisions):
         if precision not in cost.RATES[device.kind].flops_per_second:
             raise UserError(
                 f"study '{study.name}' at scale '{scale}': precision {precision} needs a CUDA GPU and"
-                f" {'this cluster' if found.elsewhere else 'this machine'} has none; choose another --scale (it fits"
-                f" {default_scale(study, found)})"
+                f" {'this cluster' if device.elsewhere else 'this machine'} has none; choose another --scale (it fits"
+                f" {default_scale(study, device)})"
             )
-    return device
 
 
 def progress(prepared: Prepared) -> tuple[int, int]:
@@ -175,6 +236,8 @@ def sync(study: Study, options: Options, ledger: Ledger, everything: bool = Fals
     """
     from harness.projector import Sink
 
+    if not everything and not _is_behind(study, options, ledger):
+        return 0
     tracker = open_tracker(study, options, ledger.store)
     if everything:
         ledger.forget_projections(tracker.identity)
@@ -206,14 +269,28 @@ def _count_verdicts(study: Study, ledger: Ledger, tracker: "Tracker") -> None:
             tracker.count(run_id, [verdict.verdict for verdict in here[0].verdicts()])
 
 
-def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
-    from harness.tracking import Tracker
+def _is_behind(study: Study, options: Options, ledger: Ledger) -> bool:
+    """Whether MLflow may lack something; seen in its database, for MLflow takes seconds to import."""
+    from harness.tracking_state import settled
+
+    known = settled(_tracking(options, ledger.store)[0], study)
+    return known is None or bool(ledger.not_projected(known))
+
+
+def _tracking(options: Options, store: Store) -> tuple[str, Path]:
+    """The address of MLflow, and the folder beside which a database of its own lies."""
     from harness.tracking_uri import default_uri
 
     local = Path(store.root) if store.is_local else Path("results").absolute()
+    return options.tracking or default_uri(local), local
+
+
+def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
+    from harness.tracking import Tracker
+
+    uri, local = _tracking(options, store)
     if options.tracking is None:
         local.mkdir(parents=True, exist_ok=True)
-    uri = options.tracking or default_uri(local)
     return Tracker(uri, study, artifacts=local / "mlartifacts" if uri.startswith("sqlite:") else None)
 
 
@@ -229,6 +306,8 @@ def _timed(
         configuration, lanes = pack.trials[0].configuration, len(pack.trials)
         key = configuration.shape_key
         if configuration.workload.model == "own" and configuration.pack_key not in measured and key not in found:
+            from harness.training.throughput import time_one_step
+
             dataset = data.load(datasets[configuration.workload.dataset])
             found[key] = time_one_step(configuration, dataset, device.kind, lanes) / lanes
     return found

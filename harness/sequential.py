@@ -20,8 +20,8 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 from numpy.typing import NDArray
-from scipy import stats
 
 from harness.errors import UserError
 from harness.judge import ALPHA, INCONCLUSIVE, REFUTED, SUPPORTED, Finding, Verdict, judge
@@ -51,7 +51,7 @@ def planned_looks(first: int, most: int) -> tuple[int, ...]:
 
 def spent(share: float, alpha: float = ALPHA) -> float:
     """Error spent on both sides together when so much of the information is there."""
-    return float(4 * stats.norm.sf(stats.norm.isf(alpha / 4) / math.sqrt(share)))
+    return float(4 * scipy.stats.norm.sf(scipy.stats.norm.isf(alpha / 4) / math.sqrt(share)))
 
 
 @lru_cache(maxsize=64)
@@ -70,7 +70,7 @@ def levels(looks: tuple[int, ...], alpha: float = ALPHA) -> tuple[float, ...]:
         allowed = spent(share, alpha) - before
         step = math.sqrt(share - last)
         boundary = _boundary(grid, mass, step, allowed)
-        found.append(float(2 * stats.norm.sf(boundary / math.sqrt(share))))
+        found.append(float(2 * scipy.stats.norm.sf(boundary / math.sqrt(share))))
         grid, mass = _carried(grid, mass, step, boundary)
         before = spent(share, alpha)
     return tuple(found)
@@ -81,7 +81,7 @@ def _boundary(grid: Numbers, mass: Numbers, step: float, allowed: float) -> floa
     low, high = 0.0, BEYOND * 2
     for _ in range(80):
         middle = (low + high) / 2
-        outside = mass @ (stats.norm.sf((middle - grid) / step) + stats.norm.cdf((-middle - grid) / step))
+        outside = mass @ (scipy.stats.norm.sf((middle - grid) / step) + scipy.stats.norm.cdf((-middle - grid) / step))
         low, high = (middle, high) if outside > allowed else (low, middle)
     return (low + high) / 2
 
@@ -90,7 +90,7 @@ def _carried(grid: Numbers, mass: Numbers, step: float, boundary: float) -> tupl
     """The mass inside the boundary after one more step, on a grid of its own."""
     inside = np.linspace(-boundary, boundary, POINTS)
     width = inside[1] - inside[0]
-    density = stats.norm.pdf((inside[:, None] - grid[None, :]) / step) / step
+    density = scipy.stats.norm.pdf((inside[:, None] - grid[None, :]) / step) / step
     weights = np.full(POINTS, width)
     weights[[0, -1]] /= 2
     return inside, (density @ mass) * weights

@@ -21,8 +21,9 @@ from typing import Any
 import pandas as pd
 
 from harness.errors import UserError, masked, one_line
-from harness.spec import Study, fingerprint
+from harness.spec import Study
 from harness.table import CURVE_PREFIX
+from harness.tracking_state import KIND, MODELS, NOTE, identity, study_note
 from harness.tracking_uri import DATABASES, SQLITE, require_reachable
 from harness.variation import is_variation
 
@@ -68,9 +69,7 @@ FINALS = {
     "examples_per_second": "cost/pack_examples_per_second",
     "peak_memory_bytes": "cost/pack_peak_memory_bytes",
 }
-PARENT, LAUNCHER, NOTE = "mlflow.parentRunId", "folklore.launcher", "mlflow.note.content"
-# Of models, and not of generative AI; what else MLflow's page needs to be told: harness/mlflow_app.py.
-KIND, MODELS = "mlflow.experimentKind", "custom_model_development"
+PARENT, LAUNCHER = "mlflow.parentRunId", "folklore.launcher"
 # Shown for every launch, be they 0; others where there are any.
 VERDICTS = ("supported", "refuted", "inconclusive")
 # Between a launch's name and what it came to.
@@ -101,7 +100,7 @@ class Tracker:
     @property
     def identity(self) -> str:
         """Names this MLflow and the life of its experiment: a database made anew is another one."""
-        return fingerprint([self.uri, self.study.name, self.client.get_experiment(self.experiment).creation_time])
+        return identity(self.uri, self.study.name, self.client.get_experiment(self.experiment).creation_time)
 
     def launch(self, scale: str, environment: Mapping[str, str], trials: int, datasets: Mapping[str, str]) -> str:
         """Open the parent run of one launch; returns its id. datasets: name -> hash."""
@@ -150,7 +149,7 @@ class Tracker:
 
     def _describe(self, tags: Mapping[str, str]) -> None:
         """What MLflow shows above the experiment's runs, and as which kind of experiment."""
-        for name, value in {NOTE: _study_note(self.study), KIND: MODELS}.items():
+        for name, value in {NOTE: study_note(self.study), KIND: MODELS}.items():
             if tags.get(name) != value:
                 self.client.set_experiment_tag(self.experiment, name, value)
 
@@ -280,24 +279,6 @@ class Tracker:
             token = page.token
             if not token:
                 return
-
-
-def _study_note(study: Study) -> str:
-    """Markdown."""
-    claims = [f"- `{each.claim}`: {'; '.join(criterion.name for criterion in each.criteria)}" for each in study.judgements]
-    varied = [f"- {each}" for each in study.departures] if is_variation(study.name) else []
-    return "\n".join(
-        [
-            f"**{study.title}.** {study.question}",
-            "",
-            *varied,
-            "One parent run a launch, whose artifact `report` is the page; below it a run a trial. Compare trials by"
-            " `final/test_loss` over the parameter `training.peak_lr`, and filter them by the tags `folklore.arm`,"
-            " `folklore.scale`, `folklore.device` and `folklore.outcome`.",
-            "",
-            *claims,
-        ]
-    )
 
 
 def _launch_note(study: Study, scale: str, trials: int) -> str:

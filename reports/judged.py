@@ -1,11 +1,13 @@
-"""What became of each study's claims, remembered, so that an index need not judge anew what has not changed.
+"""What became of each study's claims, remembered, so that an index need not judge anew what has not changed, nor a run that
+trains nothing write its pages anew.
 
 Twice: `evidence/verdicts.json` stands beside the published trials (a test holds it to what is judged now), and a store keeps
 what was last judged of its own trials, by the code that judged.
 """
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import harness
+from harness.catalog import register
 from harness.judge import Finding, Verdict, report
 from harness.ledger import Ledger
 from harness.records import RecordSet
@@ -23,6 +26,12 @@ from reports import evidence
 
 # What else decides a number, beside the harness itself.
 LIBRARIES = ("numpy", "pandas", "scipy")
+# And what else decides how a page looks.
+PAGE_LIBRARIES = (*LIBRARIES, "jinja2", "matplotlib", "plotly", "seaborn")
+
+
+# What the pages of a store's latest run were made of, and what was written.
+PAGES = "written/pages.json"
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,39 @@ class Memory:
         if own:
             self.store.write(self._name(study), json.dumps(_written(self._key(study, own), judged)).encode())
 
+    def written(
+        self, output: Path, studies: Sequence[Study], only: Collection[str], experiments: Mapping[str, str]
+    ) -> dict[str, list[Judged]] | None:
+        """What is on some studies' pages in a folder, if writing all of them would change no byte; else None.
+
+        studies: all that the index shows; only: those whose pages are written; experiments: their ids in MLflow.
+        """
+        if not self.store.exists(PAGES):
+            return None
+        state = [self._pages_key(studies, only, experiments), _files(output)]
+        if self.store.read(PAGES) != _state(output, state):
+            return None
+        found = {study.name: self.recall(study) for study in studies if study.name in only}
+        return None if any(each is None for each in found.values()) else {name: each or [] for name, each in found.items()}
+
+    def remember_written(
+        self, output: Path, studies: Sequence[Study], only: Collection[str], experiments: Mapping[str, str]
+    ) -> None:
+        self.store.write(PAGES, _state(output, [self._pages_key(studies, only, experiments), _files(output)]))
+
+    def _pages_key(self, studies: Sequence[Study], only: Collection[str], experiments: Mapping[str, str]) -> str:
+        """Of all that pages are made of."""
+        of_studies = [
+            [
+                study.canonical_json(),
+                Ledger(self.store, study.name).state(),
+                self.store.names(f"declared/{study.name}", ".json"),
+                experiments.get(study.name),
+            ]
+            for study in studies
+        ]
+        return fingerprint([of_studies, sorted(only), _files(evidence.FOLDER), _page_code()])
+
     def _name(self, study: Study) -> str:
         return f"judged/{study.name}.json"
 
@@ -129,9 +171,35 @@ def _read(kept: Mapping[str, Any], key: str) -> list[Judged] | None:
     return [Judged.from_dict(each) for each in kept["judged"]] if current else None
 
 
+def _state(output: Path, state: object) -> bytes:
+    return json.dumps({"folder": str(output), "state": fingerprint(state)}).encode()
+
+
+def _files(folder: Path) -> dict[str, str]:
+    """Name -> hash of what is in it, of all files in a folder and below."""
+    return {
+        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
 @cache
 def _code() -> str:
     """The harness' own sources and the libraries it computes with."""
     root = Path(harness.__file__).parent
     sources = {str(file.relative_to(root)): file.read_text(encoding="utf-8") for file in sorted(root.rglob("*.py"))}
     return fingerprint([sources, {name: version(name) for name in LIBRARIES}])
+
+
+@cache
+def _page_code() -> str:
+    """The sources and templates of pages, the register's claims, and all code and libraries that make pages."""
+    here, claims = Path(__file__).parent, register()
+    sources = {
+        str(file.relative_to(here)): file.read_text(encoding="utf-8")
+        for file in sorted(here.rglob("*"))
+        if file.suffix in (".py", ".html", ".css", ".js")
+    }
+    said = [each.model_dump(mode="json") for each in (*claims.documents, *claims.claims)]
+    return fingerprint([_code(), sources, said, {name: version(name) for name in PAGE_LIBRARIES}])

@@ -6,7 +6,6 @@ from pathlib import Path
 from harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Split
 from harness.data.examples import digits
 from harness.data.images import read_images
-from harness.data.own import own_examples
 from harness.data.synthetic import LARGEST as SYNTHETIC
 from harness.data.synthetic import synthetic
 from harness.data.text import python_documentation, read_text, tokenize
@@ -45,6 +44,8 @@ def load(name: str) -> Dataset:
     if kind == "images" and path:
         return read_images(Path(path))
     if kind == OWN and path:
+        from harness.data.own import own_examples  # imports torch, as the user's module does
+
         return own_examples(name)
     if kind in SYNTHETIC:
         return synthetic(kind, path)

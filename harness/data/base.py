@@ -2,13 +2,16 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from harness.errors import UserError
+
+# A dataset is described without torch, whose import takes seconds; only its batches are tensors.
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Split = Literal["train", "validation", "test"]
 Index = NDArray[np.int64]
@@ -50,15 +53,15 @@ class Dataset(ABC):
         """The fixed, evenly spread examples a split is evaluated on: the same ones for every trial, [examples]."""
 
     @abstractmethod
-    def arrays(self, split: Split) -> tuple[Tensor, ...]:
+    def arrays(self, split: Split) -> "tuple[Tensor, ...]":
         """A split's content, to be moved to the device once."""
 
-    def training_arrays(self, label_noise: float) -> tuple[Tensor, ...]:
+    def training_arrays(self, label_noise: float) -> "tuple[Tensor, ...]":
         """The training split, with a share of its labels drawn at random where it has labels. Raises UserError where not."""
         if label_noise:
             raise UserError(f"label_noise = {label_noise}: dataset '{self.name}' is a text and has no labels; leave it at 0")
         return self.arrays("train")
 
     @abstractmethod
-    def gather(self, arrays: tuple[Tensor, ...], index: Tensor, context: int) -> tuple[Tensor, Tensor]:
+    def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":
         """Inputs and targets of the indexed examples; an index [...] gives [..., example]."""

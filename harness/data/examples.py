@@ -2,15 +2,17 @@
 
 import hashlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
 from harness.errors import UserError
 from harness.randomness import numpy_generator
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 VALIDATION_SHARE = TEST_SHARE = 0.2
 
@@ -38,23 +40,27 @@ class Examples(Dataset):
         generator = numpy_generator(seed, "batches", draw)
         return generator.integers(0, len(self.splits["train"][1]), size=(STEPS_PER_DRAW, batch_size), dtype=np.int64)
 
-    def arrays(self, split: Split) -> tuple[Tensor, ...]:
+    def arrays(self, split: Split) -> "tuple[Tensor, ...]":
+        import torch
+
         features, labels = self.splits[split]
         return torch.from_numpy(features), torch.from_numpy(labels)
 
-    def training_arrays(self, label_noise: float) -> tuple[Tensor, ...]:
+    def training_arrays(self, label_noise: float) -> "tuple[Tensor, ...]":
         """The same labels are replaced for every seed, each by one of all classes with equal chances."""
         features, labels = self.arrays("train")
         if label_noise and not self.facts.classes:
             raise UserError(f"label_noise = {label_noise}: dataset '{self.name}' has no labels; leave it at 0")
         if not label_noise:
             return features, labels
+        import torch
+
         generator = numpy_generator(0, "label noise", 0)
         replaced = generator.random(len(labels)) < label_noise
         drawn = generator.integers(0, self.facts.classes, size=len(labels))
         return features, torch.where(torch.from_numpy(replaced), torch.from_numpy(drawn), labels)
 
-    def gather(self, arrays: tuple[Tensor, ...], index: Tensor, context: int) -> tuple[Tensor, Tensor]:
+    def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":
         features, labels = arrays
         return features[index], labels[index]
 

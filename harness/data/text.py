@@ -11,16 +11,18 @@ import zlib
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
 from harness.errors import UserError, one_line
 from harness.randomness import numpy_generator
 from harness.reading import CHUNK, LARGEST_DATASET, TooMuchError, below, open_regular, read_bounded, read_regular, size_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 BLOCK_BYTES = 4096
 VALIDATION_BLOCK, TEST_BLOCK, BLOCK_PERIOD = 4, 9, 10
@@ -51,10 +53,14 @@ class Text(Dataset):
         high = len(self.splits["train"]) - context
         return generator.integers(0, high, size=(STEPS_PER_DRAW, batch_size), dtype=np.int64)
 
-    def arrays(self, split: Split) -> tuple[Tensor, ...]:
+    def arrays(self, split: Split) -> "tuple[Tensor, ...]":
+        import torch
+
         return (torch.from_numpy(self.splits[split]),)
 
-    def gather(self, arrays: tuple[Tensor, ...], index: Tensor, context: int) -> tuple[Tensor, Tensor]:
+    def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":
+        import torch
+
         (tokens,) = arrays
         windows = tokens[index.unsqueeze(-1) + torch.arange(context + 1, device=index.device)].long()
         return windows[..., :-1], windows[..., 1:]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
 from harness import fits
 from harness.estimators import batch_sizes, curves, divergence, losses, numerics, range_tests
@@ -98,14 +98,14 @@ def slope_scatter(observable: Slope, table: TrialTable) -> float:
     points = present(observable.points, table)
     x = np.log2([value for value, _ in points])
     y = np.log2([evaluate(part, table, table.resamples)[0] for _, part in points])
-    return float(stats.linregress(x, y).stderr)
+    return float(scipy.stats.linregress(x, y).stderr)
 
 
 def _rank_correlation(observable: RankCorrelation, table: TrialTable, weights: Numbers) -> Numbers:
     """Ties share their mean rank; where all observations are equal there is no correlation (nan)."""
     points = present(observable.points, table)
-    x = stats.rankdata([value for value, _ in points])
-    y = stats.rankdata([evaluate(part, table, weights) for _, part in points], axis=0)
+    x = scipy.stats.rankdata([value for value, _ in points])
+    y = scipy.stats.rankdata([evaluate(part, table, weights) for _, part in points], axis=0)
     x, y = x - x.mean(), y - y.mean(axis=0)
     with np.errstate(invalid="ignore"):
         return np.asarray(x @ y / np.sqrt((x**2).sum() * (y**2).sum(axis=0)))

@@ -1,6 +1,7 @@
 """What one trial trains, how, and what is measured on the way. All defaults of training stand here."""
 
-from functools import cached_property
+import sys
+from functools import cached_property, lru_cache
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -152,13 +153,13 @@ class Configuration(Spec):
     def pack_key(self) -> str:
         """Trials with equal keys can share a pack: all but the per-lane hyper-parameters is equal."""
         training = self.training.model_dump(mode="json", exclude=PER_LANE)
-        return canonical_json([self.workload.model_dump(), self.measurement.model_dump(), training])
+        return sys.intern(f"[{_part_json(self.workload)},{_part_json(self.measurement)},{canonical_json(training)}]")
 
     @cached_property
     def shape_key(self) -> str:
         """Trials with equal keys cost the same a step in packs of the same width: what they are measured by is left out."""
         training = self.training.model_dump(mode="json", include=set(SHAPING))
-        return canonical_json([self.workload.model_dump(exclude={"label_noise", "feature_scale"}), training])
+        return sys.intern(f"[{_part_json(self.workload, _DATA_FIELDS)},{canonical_json(training)}]")
 
     def identity(self) -> dict[str, object]:
         """What enters a digest: only fields that differ from their defaults, so that a new field leaves old results valid.
@@ -167,6 +168,15 @@ class Configuration(Spec):
         """
         return self.model_dump(mode="json", exclude_defaults=True)
 
+
+@lru_cache(maxsize=256)
+def _part_json(part: Spec, exclude: frozenset[str] = frozenset()) -> str:
+    """The canonical JSON of a part without some fields. Kept: most configurations of a plan share theirs."""
+    return canonical_json(part.model_dump(exclude=set(exclude)))
+
+
+# Workload fields that change the data and not what a step costs.
+_DATA_FIELDS = frozenset({"label_noise", "feature_scale"})
 
 # Training fields that may differ between the lanes of a pack; the engine holds them as tensors or tables.
 PER_LANE = {

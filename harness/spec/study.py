@@ -457,10 +457,10 @@ def _unused(part: Spec) -> set[str]:
 
 
 def _overlay(base: AnySpec, *layers: Mapping[str, Any]) -> AnySpec:
-    """The base with those overrides that are fields of it."""
+    """The base with those overrides that are fields of it; the base itself if there are none, so that points share it."""
     fields = type(base).model_fields
     known = {name: value for layer in layers for name, value in layer.items() if name in fields}
-    return type(base).model_validate({**base.model_dump(), **known})
+    return type(base).model_validate({**vars(base), **known}) if known else base
 
 
 def _require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:

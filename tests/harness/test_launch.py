@@ -1,5 +1,7 @@
 """One `folklore run`: what is written down before training, and seeds that are added until claims are decided."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,9 +14,10 @@ from harness.errors import UserError
 from harness.events import Events
 from harness.launch import UntilDecided, launch
 from harness.ledger import Ledger
+from harness.machine import local_device
 from harness.options import Options
 from harness.plan import Trial
-from harness.prepare import Prepared
+from harness.prepare import Prepared, open_tracker, sync
 from harness.records import stored_sets
 from harness.spec import Study
 from harness.store import Store
@@ -100,3 +103,30 @@ def test_looks_beyond_sense_are_refused(study: Study, tmp_path: Path, monkeypatc
     with pytest.raises(UserError, match=r"scale 'smoke' is never judged"):
         launch([study], "smoke", Options(str(tmp_path)), None, UntilDecided(12))
     assert declarations(Store(str(tmp_path)), study, "laptop") == []
+
+
+def test_a_run_that_trains_nothing_imports_nothing_heavy(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took 11 s: torch to learn that nothing is to be trained, MLflow to learn that it lacks nothing, and all pages anew."""
+    store, file = tmp_path / "store", tmp_path / "toy.json"
+    file.write_text(study.canonical_json())
+    with monkeypatch.context() as patch:
+        Trainer(patch, _gap(0.1, 0.0001))
+        assert launch([study], "laptop", Options(str(store)), None) == 0
+    assert local_device().kind == "cpu"
+    # What trains nothing still brings MLflow up to date and writes the pages: once.
+    assert launch([study], "laptop", Options(str(store)), None) == 0
+    options, ledger = Options(str(store)), Ledger(Store(str(store)), study.name)
+    assert sync(study, options, ledger) == 0
+    identity = open_tracker(study, options, ledger.store).identity
+    ledger.store.remove(f"projected/{study.name}/{identity}/{ledger.packs()[0]}")
+    assert sync(study, options, ledger) == 1
+    page = store / "pages" / "toy.html"
+    written = page.stat().st_mtime_ns
+    heavy = "{'torch', 'ray', 'mlflow', 'optuna', 'scipy.stats', 'matplotlib', 'seaborn'}"
+    run = f"app(['run', {str(file)!r}, '--scale', 'laptop', '--store', {str(store)!r}], standalone_mode=False)"
+    code = f"import sys; from harness.cli import app; {run}; print('heavy:', *{heavy} & {{*sys.modules}})"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said[-1].split() == ["heavy:"]
+    assert "nothing to train: all trials are in the ledger" in said
+    assert any("warmup.improves_best" in line and "supported" in line for line in said), said
+    assert page.stat().st_mtime_ns == written

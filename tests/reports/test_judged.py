@@ -101,3 +101,43 @@ def test_published_verdicts_are_not_taken_for_other_trials(
     assert Memory(Store(str(tmp_path / "empty"))).recall(study) == [Judged.of(records)]
     (tmp_path / f"{study.name}-laptop-cpu.parquet").write_bytes(b"other trials")
     assert published_verdicts(study) is None
+
+
+def test_pages_are_written_anew_only_if_something_on_them_changes(
+    study: Study, stored: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, pages, experiments = Memory(stored), tmp_path / "pages", {study.name: "1"}
+    (pages / "figures").mkdir(parents=True)
+    (pages / "toy.html").write_text("as written")
+    (pages / "figures" / "one.svg").write_text("as drawn")
+    memory.remember(study, judge_stored(study, stored))
+
+    def current(others: tuple[Study, ...] = (), only: tuple[str, ...] = (study.name,)) -> bool:
+        return Memory(stored).written(pages, [study, *others], only, experiments) is not None
+
+    assert not current(), "nothing was written"
+    memory.remember_written(pages, [study], [study.name], experiments)
+    found = memory.written(pages, [study], [study.name], experiments)
+    assert found == {study.name: judge_stored(study, stored)}
+    assert not current(only=(study.name, "other"))
+    assert not current(others=(study.model_copy(update={"name": "other"}),)), "the index shows another study"
+    experiments[study.name] = "2"
+    assert not current(), "the page links to another experiment"
+    experiments[study.name] = "1"
+    for code in ("_code", "_page_code"):
+        with monkeypatch.context() as changed:
+            changed.setattr(judged, code, lambda: "other code")
+            assert not current(), code
+    for file in (pages / "toy.html", pages / "figures" / "one.svg"):
+        before = file.read_text()
+        file.write_text("changed by hand")
+        assert not current(), file
+        file.unlink()
+        assert not current(), file
+        file.write_text(before)
+        assert current(), file
+    stored.write(f"declared/{study.name}/laptop.json", b"{}")
+    assert not current(), "the page says when the study was declared"
+    stored.remove(f"declared/{study.name}/laptop.json")
+    Ledger(stored, study.name).write_failure("other", ["digest"], "it broke")
+    assert not current(), "an error is on the page"
