@@ -13,7 +13,7 @@ from harness.tracking_uri import default_uri
 def test_an_experiment_is_settled_once_nothing_but_packs_can_be_missing(study: Study, tmp_path: Path) -> None:
     tracker = Tracker(default_uri(tmp_path), study, artifacts=tmp_path / "artifacts")
     assert settled(tracker.uri, study) == tracker.identity
-    run = tracker.launch("laptop", {}, 3)
+    run = tracker.launch("laptop", {}, 3, {})
     assert settled(tracker.uri, study) is None, "it may be a launch that was killed, which the next run closes"
     tracker.finish(run, "FINISHED")
     assert settled(tracker.uri, study) == tracker.identity
