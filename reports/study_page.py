@@ -109,7 +109,7 @@ def content(
         "judgements": {judgement.claim: judgement for judgement in study.judgements},
         "documents": {document.key: document for document in register.documents},
         "sections": [_section(records, each, output) for records, each in judged],
-        "mlflow": MLFLOW if experiment is None else f"{MLFLOW}#/experiments/{experiment}/runs",
+        "mlflow": MLFLOW if experiment is None else f"{MLFLOW}#/experiments/{experiment}/runs?workflowType=machine_learning",
         "strip": strip,
         "region": region,
     }
