@@ -69,11 +69,13 @@ FINALS = {
     "examples_per_second": "cost/pack_examples_per_second",
     "peak_memory_bytes": "cost/pack_peak_memory_bytes",
 }
-PARENT, LAUNCHER = "mlflow.parentRunId", "folklore.launcher"
+PARENT, LAUNCHER, NAME = "mlflow.parentRunId", "folklore.launcher", "mlflow.runName"
 # Shown for every launch, be they 0; others where there are any.
 VERDICTS = ("supported", "refuted", "inconclusive")
-# Between a launch's name and what it came to.
-COUNTED = ": "
+# A row is too narrow for words; counts stand first in a launch's name, where no width cuts them off.
+SIGNS = {"supported": "✓", "refuted": "✗", "inconclusive": "?", "out of regime": "–", "invalid": "!"}
+# Between what is noted of a launch and the words for what it came to.
+COUNTED = "\n\nVerdicts: "
 
 
 class Tracker:
@@ -115,7 +117,7 @@ class Tracker:
             NOTE: _launch_note(self.study, scale, trials),
             **origin.tags,
         }
-        run_id = str(self.client.create_run(self.experiment, run_name=f"{self.study.name} · {scale}", tags=tags).info.run_id)
+        run_id = str(self.client.create_run(self.experiment, run_name=self._name(scale), tags=tags).info.run_id)
         params = {"scale": scale, "study_version": self.study.version, "study_hash": self.study.hash, "trials_to_train": trials}
         self.client.log_batch(run_id, params=[Param(name, str(value)) for name, value in params.items()])
         self.client.log_inputs(run_id, origin.inputs)
@@ -137,15 +139,21 @@ class Tracker:
         self.client.log_batch(run_id, metrics=[Metric(f"system/{name}", value, now, step) for name, value in values.items()])
 
     def count(self, run_id: str, verdicts: Sequence[str]) -> None:
-        """How many of each verdict a launch came to: in its name, which every row shows, and as metrics, by which launches can
-        be sorted."""
+        """How many of each verdict a launch came to: in its name, which every row shows, in words in its note, and as metrics,
+        by which launches can be sorted."""
         counts = {**dict.fromkeys(VERDICTS, 0), **Counter(verdicts)}
         now = int(time.time() * 1000)
         metrics = [Metric(f"verdicts/{name.replace(' ', '_')}", float(count), now, 0) for name, count in counts.items()]
         self.client.log_batch(run_id, metrics=metrics)
-        name = self.client.get_run(run_id).info.run_name.partition(COUNTED)[0]
-        words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-        self.client.update_run(run_id, name=f"{name}{COUNTED}{words or 'no verdicts'}")
+        tags = self.client.get_run(run_id).data.tags
+        signs = " ".join(f"{SIGNS[name]}{count}" for name, count in counts.items() if count)
+        words = ", ".join(f"{count} {name}" for name, count in counts.items())
+        note = tags.get(NOTE, "").partition(COUNTED)[0]
+        named = " · ".join(filter(None, (signs, self._name(tags.get("folklore.scale", "")))))
+        self.client.log_batch(run_id, tags=[RunTag(NOTE, f"{note}{COUNTED}{words}."), RunTag(NAME, named)])
+
+    def _name(self, scale: str) -> str:
+        return f"{self.study.name} · {scale}"
 
     def _describe(self, tags: Mapping[str, str]) -> None:
         """What MLflow shows above the experiment's runs, and as which kind of experiment."""

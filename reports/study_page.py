@@ -124,7 +124,7 @@ def content(
             {**_section(records, each, output), "command": _command(records.study, records.scale, store_option)}
             for records, each in judged
         ],
-        "mlflow": MLFLOW if experiment is None else f"{MLFLOW}#/experiments/{experiment}/runs",
+        "mlflow": MLFLOW if experiment is None else f"{MLFLOW}#/experiments/{experiment}/runs?workflowType=machine_learning",
         "strip": strip,
         "region": region,
     }

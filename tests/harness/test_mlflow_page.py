@@ -104,7 +104,7 @@ def test_an_experiment_opens_with_its_runs(server: str) -> None:
         page = browser.new_page(viewport={"width": 2000, "height": 900})
         page.goto(f"{server}/#/experiments", wait_until="domcontentloaded", timeout=120_000)
         page.get_by_role("link", name="toy", exact=True).click(timeout=120_000)
-        expect(page.get_by_text("toy · laptop: 1 supported, 1 refuted")).to_be_visible()
+        expect(page.get_by_text("✓1 ✗1 · toy · laptop")).to_be_visible()
         expect(page.get_by_text("python-docs (d1)")).to_be_visible()
         expect(page.get_by_text("folklore run toy --scale laptop")).to_be_visible()
         assert "/runs" in page.url

@@ -10,9 +10,10 @@ from sqlalchemy.exc import ProgrammingError
 
 from harness import table
 from harness.errors import UserError
+from harness.judge import INCONCLUSIVE, INVALID, OUT_OF_REGIME, REFUTED, SUPPORTED
 from harness.pages import belonging
 from harness.spec import Study
-from harness.tracking import LAUNCHER, PARENT, Tracker, _make_database
+from harness.tracking import LAUNCHER, PARENT, SIGNS, Tracker, _make_database
 from harness.tracking_uri import FILE, default_uri, experiments
 from tests.harness.helpers import planned, result, rows
 
@@ -145,7 +146,9 @@ def test_the_columns_of_the_runs_table_are_filled(tracker: Tracker, uri: str, tr
     tracker.finish(parent, "FINISHED")
     launch = next(run for run in runs(uri) if run.info.run_id == parent)
     assert sorted(datasets(launch)) == [("digits", "d2"), ("python-docs", "d1")]
-    assert launch.info.run_name == "toy · laptop: 2 supported, 1 refuted, 1 out of regime"
+    assert launch.info.run_name == "✓2 ✗1 –1 · toy · laptop"
+    assert "2 supported, 1 refuted, 0 inconclusive, 1 out of regime." in launch.data.tags["mlflow.note.content"]
+    assert "3 trials to train" in launch.data.tags["mlflow.note.content"]
     assert launch.data.tags["mlflow.source.name"] == "folklore run toy --scale laptop"
     assert launch.data.tags["mlflow.source.git.commit"] == "0123456789ab"
     assert launch.data.metrics == {
@@ -210,7 +213,13 @@ def test_verdicts_are_counted_on_the_last_launch_of_a_scale(tracker: Tracker) ->
     tracker.count(last, ["supported"])
     assert tracker.uncounted() == {"smoke": going}
     tracker.count(last, ["refuted"])  # anew, after more seeds
-    assert tracker.client.get_run(last).info.run_name == "toy · laptop: 1 refuted"
+    counted = tracker.client.get_run(last)
+    assert counted.info.run_name == "✗1 · toy · laptop"
+    assert counted.data.tags["mlflow.note.content"].count("Verdicts:") == 1
+
+
+def test_every_verdict_has_a_sign() -> None:
+    assert SIGNS.keys() == {SUPPORTED, REFUTED, INCONCLUSIVE, OUT_OF_REGIME, INVALID}
 
 
 def test_tables_of_another_shape_are_left_to_the_client(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
