@@ -89,8 +89,8 @@ class StepRunner:
         self.graph, self.step, self.run, self.check, self.check_of_capture = None, _over, _over, None, None
 
     def __call__(self) -> None:
-        if self.graph is not None:
-            self._replay(self.graph)
+        if self.graph is not None and self.check_of_capture is None:
+            self.graph.replay()
         elif self.program.captured:
             self._approach_capture()
         elif self.program.compiled:
@@ -101,25 +101,24 @@ class StepRunner:
     def _approach_capture(self) -> None:
         if self.calls < STEPS_BEFORE_CAPTURE:
             self._attempt(self._beside)
-            return
-        graph, current = torch.cuda.CUDAGraph(), torch.cuda.current_stream(self.device)
-        try:
-            with torch.cuda.graph(graph):
-                self.run()
-        except RuntimeError as error:
-            # A capture that became invalid is left by an error, on its own stream.
-            torch.cuda.set_stream(current)
-            self._give_up(f"{self.program.name} failed ({one_line(error)[:200]})")
-            self.step()
-            return
-        self.graph = graph
-        self._replay(graph)
-
-    def _replay(self, graph: torch.cuda.CUDAGraph) -> None:
-        if self.check_of_capture is None:
-            graph.replay()
-        elif self._agrees(self.check_of_capture, graph.replay):
+        elif self.check_of_capture is None:
+            self._guarded(self._captured)
+        elif self._agrees(self.check_of_capture, self._captured):
             self.check_of_capture = None
+
+    def _captured(self) -> None:
+        """Replay the step. Only here it is captured, after the eager step it is compared with: a graph keeps its memory."""
+        if self.graph is None:
+            graph, current = torch.cuda.CUDAGraph(), torch.cuda.current_stream(self.device)
+            try:
+                with torch.cuda.graph(graph):
+                    self.run()
+            except RuntimeError:
+                # A capture that became invalid is left by an error, on its own stream.
+                torch.cuda.set_stream(current)
+                raise
+            self.graph = graph
+        self.graph.replay()
 
     def _beside(self) -> None:
         stream = _side_stream(self.device)
@@ -160,7 +159,9 @@ class StepRunner:
             run()
         except Exception as error:  # whatever the compilers raise
             self._give_up(f"{self.program.name} failed ({one_line(error)[:200]})")
-            self.step()
+        else:
+            return
+        self.step()  # not above, where the error still holds what it interrupted, and its memory
 
     def _give_up(self, reason: str, way_out: str = "") -> None:
         self._note(reason, way_out)
@@ -175,7 +176,7 @@ class StepRunner:
 def _way_out(program: Program) -> str:
     if program.compiled:
         return f"; to have it compiled anew, remove {os.environ.get(compile_cache.VARIABLE, 'the compile cache')}"
-    return "; --program eager says the same without the attempt"
+    return "; --program eager spares the attempt"
 
 
 def _over() -> None:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from harness.data import tokenize
-from harness.data.text import Text
+from harness.data import Dataset, tokenize
 from harness.spec import Configuration, Measurement, Training, Workload
 from harness.training import programs
 from harness.training.agreement import Step, StepCheck, Verdict
@@ -50,9 +49,11 @@ class AtEveryStep:
         return Verdict(settled=False)
 
 
-def compared_at_every_step(variant: str, text: Text, program: Program, device: str = "cpu") -> tuple[Pack, AtEveryStep]:
+def compared_at_every_step(
+    chosen: list[Lane], dataset: Dataset, program: Program, device: str = "cpu"
+) -> tuple[Pack, AtEveryStep]:
     """A trained pack whose plain steps were all compared with eager ones, but for those that prepare a capture."""
-    pack = Pack(lanes(**VARIANTS.get(variant, {"precision": variant})), text, device, program)
+    pack = Pack(chosen, dataset, device, program)
     check = AtEveryStep(pack._step_check())
     pack.runner.check = pack.runner.check_of_capture = check
     pack.advance()
@@ -88,7 +89,8 @@ def main(variant: str) -> None:
     """Print as JSON what a compiled program was found to differ in, for a process of its own."""
     torch.set_num_threads(1)
     symbols = np.random.default_rng(7).integers(97, 97 + 17, 60_000)
-    pack, check = compared_at_every_step(variant, tokenize("random", bytes(symbols.tolist())), Program(compiled=True))
+    text = tokenize("random", bytes(symbols.tolist()))
+    pack, check = compared_at_every_step(lanes(**VARIANTS[variant]), text, Program(compiled=True))
     print(json.dumps({"program": pack.runner.program.name, "differences": check.differences}))
 
 

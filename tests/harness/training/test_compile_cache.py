@@ -20,6 +20,7 @@ NARROWER = "avx2" if torch.backends.cpu.get_cpu_capability() == "AVX512" else "d
 @pytest.fixture(autouse=True)
 def own_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, os.environ.get(VARIABLE, ""))  # what a test makes of it is undone
+    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
 
 
 def test_a_kind_of_machine_is_known_by_its_instructions_and_its_compiler(

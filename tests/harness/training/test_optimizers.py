@@ -1,8 +1,8 @@
 """Every packed optimizer against torch.optim on the same gradients, 150 steps, lanes of different hyper-parameters.
 
-Tolerance: relative 2e-5 of the largest weight. Both compute in float32; what differs is the order of operations. As no gradient
-depends on the weights, a difference of rounding is kept and not amplified: after 150 steps there are at most 150 times an
-update's and a weight's own, 2^-24 each, or 9e-6.
+Tolerance: relative 2e-5 of the largest weight. Both compute in float32; what differs is the order of operations. As no
+gradient depends on the weights, a difference of rounding is kept and not amplified: after 150 steps there are at most 150
+times an update's and a weight's own, 2^-24 each, or 9e-6.
 """
 
 import pytest

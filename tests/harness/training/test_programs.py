@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from harness.data import load
+from harness.data import Dataset, load
 from harness.data.text import Text
 from harness.errors import UserError
 from harness.spec import Workload
 from harness.training import compile_cache, programs
 from harness.training.agreement import Verdict
-from harness.training.pack import Pack
+from harness.training.pack import Lane, Pack
 from harness.training.programs import EAGER, Program, StepRunner, default_program, program_named
 from tests.harness.training.plain_steps import VARIANTS, compared_at_every_step, lanes
 
@@ -70,18 +70,29 @@ def test_the_watch_sees_what_it_watches_for() -> None:
     assert len(watch.found) == 2
 
 
-SLOW = pytest.mark.slow
+NEEDS_COMPILER = pytest.mark.skipif(programs.missing_compiler(CPU) != "", reason="no compiler here")
 
 
-@pytest.mark.skipif(programs.missing_compiler(CPU) != "", reason="no compiler here")
-@pytest.mark.parametrize("variant", [pytest.param(name, marks=[] if name == "sgd" else SLOW) for name in VARIANTS])
-def test_a_compiled_step_is_the_eager_one(variant: str, text: Text) -> None:
+def assert_compiled_is_eager(chosen: list[Lane], dataset: Dataset) -> None:
     """One step of each from equal states, at every step of a training; by the rounding that is stated in agreement.py."""
-    pack, check = compared_at_every_step(variant, text, Program(compiled=True))
+    pack, check = compared_at_every_step(chosen, dataset, Program(compiled=True))
     assert check.differences == []
     assert check.settled >= 15, "steps in which all lanes could be compared"
     assert pack.runner.program == Program(compiled=True)
-    assert {result.program for result in pack.results()} == {"compiled"}
+    assert {(result.program, result.program_note) for result in pack.results()} == {("compiled", None)}
+
+
+@NEEDS_COMPILER
+def test_a_small_compiled_step_is_the_eager_one() -> None:
+    workload = Workload.model_validate({"model": "mlp", "dataset": "digits", "width": 8, "depth": 1})
+    assert_compiled_is_eager(lanes(workload, optimizer="sgd"), load("digits"))
+
+
+@pytest.mark.slow
+@NEEDS_COMPILER
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_compiled_step_is_the_eager_one(variant: str, text: Text) -> None:
+    assert_compiled_is_eager(lanes(**VARIANTS[variant]), text)
 
 
 @pytest.fixture
@@ -136,7 +147,8 @@ def test_names() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 @pytest.mark.parametrize("variant", [*VARIANTS, "tf32"])
 def test_a_captured_step_is_the_eager_one(variant: str, text: Text) -> None:
-    pack, check = compared_at_every_step(variant, text, Program(captured=True), "cuda")
+    chosen = lanes(**VARIANTS.get(variant, {"precision": "tf32"}))
+    pack, check = compared_at_every_step(chosen, text, Program(captured=True), "cuda")
     assert check.differences == []
     assert check.settled > 0
     assert pack.runner.program == Program(captured=True)
