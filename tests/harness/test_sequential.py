@@ -69,7 +69,7 @@ def _extended(study: Study, seeds: int) -> Study:
 def test_a_claim_keeps_its_first_verdict(study: Study) -> None:
     """Decided by eight seeds at its look's level; that later seeds say otherwise comes too late."""
     looks = (5, 8, 12)
-    gaps = {seed: 0.1 + 0.01 * (seed % 3) for seed in range(8)} | dict.fromkeys(range(8, 12), -5.0)
+    gaps = {seed: 0.1 + 0.01 * (seed % 3) for seed in range(8)} | dict.fromkeys(range(8, 12), -1.5)
     seen = {}
     for reached in looks:
         extended = _extended(study, reached)
