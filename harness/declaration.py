@@ -47,7 +47,8 @@ class Declaration:
         return cls(**{**value, "looks": tuple(value["looks"]) if value["looks"] else None})
 
     def to_json(self) -> bytes:
-        return (json.dumps(asdict(self), indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
+        """In declared order: arms and scales are shown in it, and a study may be read back from here."""
+        return (json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def declarations(store: Store, study: Study, scale: str) -> list[Declaration]:

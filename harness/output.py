@@ -117,6 +117,8 @@ def _block(names: Sequence[Text], cells: Sequence[Text]) -> Iterator[Text]:
         yield cells[0]
     widest = max((name.cell_len for name in names[1:]), default=0)
     for index, cell in enumerate(cells[1:], start=1):
+        if not cell:
+            continue
         label = Text(" " * INDENT)
         if names:
             label += Text(names[index].plain + " " * (widest + GAP - names[index].cell_len))

@@ -127,6 +127,15 @@ def test_a_file_counts_as_it_is(store: Store, from_file: Study, tmp_path: Path) 
     assert json.loads(printed(store, "plan", "toy", "--scale", "laptop", "--json"))["seeds"] == 5
 
 
+def test_arms_and_scales_keep_their_order(store: Store, from_file: Study) -> None:
+    """Pages show arms in it, and a study without a usual scale is run at its first."""
+    found = named_study(store, "toy")
+    assert (
+        ([*found.arms], [*found.scales]) == ([*from_file.arms], [*from_file.scales]) == (["none", "half"], ["laptop", "smoke"])
+    )
+    assert found == from_file
+
+
 def test_what_is_declared_last_is_meant(store: Store, from_file: Study) -> None:
     declare(store, changed(from_file, version=2), "laptop", 0)
     assert named_study(store, "toy").version == 2
