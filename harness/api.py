@@ -5,12 +5,14 @@
 Paths and stores are those of the command line; where no store is given it is FOLKLORE_STORE, else `results`.
 """
 
+import json
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from harness import catalog, table
@@ -19,7 +21,7 @@ from harness.judge import Verdict
 from harness.options import Options
 from harness.records import RecordSet
 from harness.references import PUBLISHED, STORED, find_sets
-from harness.spec import Measurement, Study, Training, Workload
+from harness.spec import Measurement, Spec, Study, Training, Workload
 from harness.store import Store
 from harness.stored_studies import every_study, named_study
 from harness.variation import Changes, Values
@@ -29,12 +31,24 @@ CURVE_COLUMNS = (
     table.Column("step", None, "steps", "the step a value belongs to, from 1"),
     table.Column("value", None, "", "the curve's value there, in the curve's own unit; nan where not finite"),
 )
-# Units of what may be a factor; all others have none.
+# What a frame holds otherwise than the stored table, which has text here.
+FINISHED = table.Column("finished_at", None, "", "when its pack was done, a timestamp in UTC")
+_COUNTED = "as it is judged: a run that diverged, or ended above its start, counts with its loss at initialization"
+# Stored loss -> the loss that the judge reads in its place.
+JUDGED = {
+    "test_loss": table.Column("judged_loss", None, "nats", f"the test loss {_COUNTED}"),
+    "validation_loss": table.Column("judged_validation_loss", None, "nats", f"the validation loss {_COUNTED}"),
+}
+PARTS: Mapping[str, type[Spec]] = {"workload": Workload, "training": Training, "measurement": Measurement}
+# Units of a configuration's fields; all others have none.
 UNITS = {
     "batch_size": "sequences or examples",
     "steps": "steps",
     "context": "tokens",
     "patience": "evaluations",
+    "scale_growth_interval": "steps",
+    "probes": "steps",
+    "curve_points": "points",
     "evaluation_examples": "sequences or examples",
     "final_examples": "sequences or examples",
 }
@@ -69,17 +83,20 @@ def load_study(name: str, store: str | None = None) -> Study:
 def trials(
     study: str | Study, scale: str | None = None, store: str | None = None, device: str | None = None, source: str | None = None
 ) -> pd.DataFrame:
-    """One row a trial: the columns that `columns(study)` describes (also in `.attrs["columns"]`), a column for each factor.
+    """One row a trial: the columns that `columns(study)` describes (also in `.attrs["columns"]`).
+
+    Beside what is stored: losses as they are judged (`judged_loss`), and every field of the configuration, factors among them,
+    as a column of its own by its plain name (`optimizer`, `batch_size`, `peak_lr`).
 
     The store's trials, or where it has none the published ones. scale: one scale; default: all. device: cpu or cuda. source:
     stored or published alone. Raises UserError for what the study does not have; a frame without rows where nothing is there.
     """
     chosen = _study(study, store)
     sets = _sets(chosen, scale, store, device, source)
-    # Curves have a frame of their own: `curves`.
-    parts = [each.trials[_plain(each.trials)].assign(source=each.source) for each in sets]
+    # Curves have a frame of their own: `curves`; a factor has the same values as the configuration, which all arms have.
+    parts = [each.trials[list(table.SUMMARY)].assign(source=each.source) for each in sets]
     found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*table.SUMMARY, SOURCE.name])
-    return _described(found, chosen)
+    return _described(_tidy(found), chosen)
 
 
 def curves(
@@ -100,7 +117,8 @@ def curves(
     steps, values = (table.CURVE_PREFIX + name for name in (table.STEPS_OF[curve], curve))
     parts = []
     for each in _sets(chosen, scale, store, device, source):
-        factors = [name for name in each.trials if name not in table.SCHEMA.names]
+        # A factor of another version, whose trials lie in the same ledger, is left out.
+        factors = [name for name in _factors(chosen) if name in each.trials]
         kept = each.trials[["digest", "scale", "device", "arm", *factors, "seed", steps, values]]
         parts.append(kept.explode([steps, values], ignore_index=True).rename(columns={steps: "step", values: "value"}))
     named = ["digest", "scale", "device", "arm", "seed", "step", "value"]
@@ -113,11 +131,14 @@ def curves(
 
 
 def columns(study: str | Study | None = None) -> pd.DataFrame:
-    """What the columns of `trials` and `curves` hold: name, unit and description. study: with its factors and its unit."""
-    described = [*table.COLUMNS, SOURCE, *CURVE_COLUMNS]
-    if study is not None:
-        chosen = _study(study, None)
-        described += [_factor(name) for name in _factors(chosen)]
+    """What the columns of `trials` and `curves` hold: name, unit and description. study: says which are its factors, and the
+    unit of its loss."""
+    chosen = None if study is None else _study(study, None)
+    factors = [] if chosen is None else _factors(chosen)
+    stored = [FINISHED if column.name == FINISHED.name else column for column in table.COLUMNS]
+    fields = [_field(part, name, name in factors) for part, spec in PARTS.items() for name in spec.model_fields]
+    described = [*stored, SOURCE, *JUDGED.values(), *fields, *CURVE_COLUMNS]
+    if chosen is not None:
         described = [replace(each, unit=_in_unit(each.unit, chosen.loss_unit)) for each in described]
     return pd.DataFrame(
         [{"column": each.name, "unit": each.unit, "description": each.description} for each in described]
@@ -217,9 +238,29 @@ def _sets(study: Study, scale: str | None, store: str | None, device: str | None
     return find_sets(_store(store), study, scale, device, source)
 
 
-def _plain(found: pd.DataFrame) -> list[str]:
-    """Columns with one value a trial."""
-    return [str(name) for name in found if name in table.SUMMARY or name not in table.SCHEMA.names]
+def _tidy(found: pd.DataFrame) -> pd.DataFrame:
+    """With losses as they are judged beside the raw ones, dates as dates, and the configuration as columns."""
+    outcome, initial = found["outcome"].to_numpy(), found["initial_loss"].to_numpy(dtype=np.float64)
+    tidy = found.assign(finished_at=pd.to_datetime(found["finished_at"], utc=True, format="ISO8601"))
+    for loss, column in JUDGED.items():
+        judged = table.judged_losses(found[loss].to_numpy(dtype=np.float64), initial, outcome)
+        tidy.insert(list(tidy.columns).index(loss) + 1, column.name, judged)
+    resolved = {text: _fields(text) for text in found["configuration"].unique()}
+    names = [name for part in PARTS.values() for name in part.model_fields]
+    fields = pd.DataFrame([resolved[text] for text in found["configuration"]], columns=names, index=found.index)
+    # None, such as that of no clipping, is nan among numbers, also where all are none.
+    numbers = [name for part in PARTS.values() for name, field in part.model_fields.items() if field.annotation == float | None]
+    return pd.concat([tidy, fields.astype(dict.fromkeys(numbers, "float64"))], axis=1)
+
+
+def _fields(configuration: str) -> dict[str, Any]:
+    """A stored configuration's fields by name. One that came later than the trial has its default, which changes nothing."""
+    stored = json.loads(configuration)
+    found: dict[str, Any] = {}
+    for part, spec in PARTS.items():
+        defaults = {name: field.default for name, field in spec.model_fields.items()}
+        found |= {**defaults, **{name: value for name, value in stored[part].items() if name in defaults}}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
 
 
 def _factors(study: Study) -> list[str]:
@@ -230,17 +271,13 @@ def _factors(study: Study) -> list[str]:
     return list(dict.fromkeys([*(name for each in declared for name in each), *searched]))
 
 
-def _factor(name: str) -> table.Column:
-    for part in (Workload, Training, Measurement):
-        if name in part.model_fields:
-            about = part.model_fields[name].description or name.replace("_", " ").replace(" lr", " LR")
-            return table.Column(name, None, UNITS.get(name, ""), f"factor of the study: {about}")
-    raise AssertionError(f"'{name}' is no field of a configuration, so no factor")
+def _field(part: str, name: str, is_factor: bool) -> table.Column:
+    """A field of the configuration as a column."""
+    about = PARTS[part].model_fields[name].description or name.replace("_", " ").replace(" lr", " LR")
+    return table.Column(name, None, UNITS.get(name, ""), f"{'factor of the study' if is_factor else part}: {about}")
 
 
 def _described(found: pd.DataFrame, study: Study) -> pd.DataFrame:
     about = columns(study).to_dict("index")
-    # A factor of another version, whose trials lie in the same ledger.
-    found = found.drop(columns=[name for name in found if name not in about and found[name].isna().all()])
     found.attrs["columns"] = {str(name): dict(about[name]) for name in found.columns}
     return found

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from harness.plan import Trial
 from harness.spec import Study, canonical_json
@@ -187,3 +189,11 @@ def frame(table: pa.Table) -> pd.DataFrame:
     clash = points.columns.intersection(data.columns)
     assert clash.empty, f"a factor has the name of a column: {list(clash)}"
     return pd.concat([data, points], axis=1).sort_values(["arm", *points.columns, "seed"], ignore_index=True, kind="stable")
+
+
+def judged_losses(
+    loss: NDArray[np.float64], initial: NDArray[np.float64], outcome: NDArray[np.object_] | pd.Series
+) -> NDArray[np.float64]:
+    """Losses in nats as they are judged: a diverged run, or one that ends above its start or not finite, counts with its loss
+    at initialization. All three of one shape."""
+    return np.where((outcome == "diverged") | ~(loss < initial), initial, loss)

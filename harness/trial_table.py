@@ -12,6 +12,7 @@ from harness.plan import points
 from harness.randomness import numpy_generator
 from harness.range_test import SMOOTHING
 from harness.spec import Spec, Study, canonical_json
+from harness.table import judged_losses
 from harness.tuning import tunings
 
 Numbers = NDArray[np.float64]
@@ -98,10 +99,9 @@ class TrialTable:
         return np.asarray(self.columns[column])[index]
 
     def losses(self, arm: str, over: str, column: str) -> Numbers:
-        """A loss [G, S] in nats; a diverged run, or one that ends above its start, counts with the loss at initialization."""
-        loss = self.values(arm, over, column).astype(np.float64)
-        initial = self.values(arm, over, "initial_loss").astype(np.float64)
-        return np.where((self.values(arm, over, "outcome") == "diverged") | ~(loss < initial), initial, loss)
+        """A loss [G, S] in nats, as `judged_losses` counts it."""
+        loss, initial = (self.values(arm, over, name).astype(np.float64) for name in (column, "initial_loss"))
+        return judged_losses(loss, initial, self.values(arm, over, "outcome"))
 
     def diverged(self, arm: str, over: str) -> NDArray[np.bool_]:
         return np.asarray(self.values(arm, over, "outcome") == "diverged")

@@ -9,6 +9,7 @@ import pandas as pd
 
 from harness.plan import Plan
 from harness.spec import Search, Study
+from harness.table import judged_losses
 
 # A best value nearer to an end of the searched range than this share of its octaves is at its edge.
 EDGE_SHARE = 0.05
@@ -43,11 +44,7 @@ def tunings(study: Study, scale: str, trials: pd.DataFrame) -> dict[str, Tuning]
         return {}
     wanted = set(search.seed_numbers)
     rows = trials[trials["seed"].isin(wanted)]
-    capped = np.where(
-        (rows["outcome"] == "diverged") | ~(rows["validation_loss"] < rows["initial_loss"]),
-        rows["initial_loss"],
-        rows["validation_loss"],
-    )
+    capped = judged_losses(*(rows[name].to_numpy() for name in ("validation_loss", "initial_loss", "outcome")))
     losses: dict[str, dict[float, dict[int, float]]] = {}
     for arm, point, seed, loss in zip(rows["arm"], rows["point"], rows["seed"], capped, strict=True):
         value = json.loads(point).get(search.factor)

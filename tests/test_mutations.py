@@ -73,7 +73,7 @@ FAULTS = (
     ),
     Fault(
         "a diverged run is dropped",
-        "harness/trial_table.py",
+        "harness/table.py",
         "| ~(loss < initial), initial, loss)",
         "| ~(loss < initial), np.nan, loss)",
         OBSERVE + "test_a_diverged_run_counts_with_its_loss_at_initialization",

@@ -7,15 +7,17 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import harness
 from harness import columns, curves, load_study, run, table, trials, verdicts
 from harness.errors import UserError
 from harness.ledger import Ledger
-from harness.spec import Study
+from harness.records import stored_sets
+from harness.spec import Study, canonical_json
 from harness.store import Store
-from tests.harness.helpers import bowl, planned, result, rows
+from tests.harness.helpers import INITIAL_LOSS, bowl, planned, result, rows
 
 
 @pytest.fixture
@@ -51,13 +53,70 @@ def test_trials_are_tidy_and_every_column_is_documented(study: Study, store: str
     found = trials(study, "laptop", store)
     assert len(found) == found["digest"].nunique() == 50
     assert set(found["source"]) == {"this store"}
-    assert not any(name.startswith("curve_") for name in found)
+    assert not {column.name for column in table.COLUMNS if column.name not in table.SUMMARY} & {*found}
     for name in found:
         about = found.attrs["columns"][name]
         assert about["description"], name
         assert not any(isinstance(value, list | dict | np.ndarray) for value in found[name]), f"{name} holds more than a value"
     assert found.attrs["columns"]["test_loss"]["unit"] == "nats"
     assert found["peak_lr"].nunique() == 5
+
+
+def test_losses_are_there_as_they_are_judged(study: Study, store: str) -> None:
+    """The raw loss of a diverged run is nan, and a mean over pandas' nan leaves it out: the judge counts it."""
+    found = trials(study, "laptop", store)
+    diverged = found[found["outcome"] == "diverged"]
+    assert diverged["test_loss"].isna().all()
+    assert (diverged["judged_loss"] == INITIAL_LOSS).all()
+    assert (diverged["judged_validation_loss"] == INITIAL_LOSS).all()
+    others = found[found["outcome"] != "diverged"]
+    assert (others["judged_loss"] == others["test_loss"]).all()
+    (records,) = stored_sets(study, Ledger(Store(store), study.name))
+    for arm in study.arms:
+        judged = records.table.losses(arm, "peak_lr", "test_loss")
+        rows = found[found["arm"] == arm].sort_values(["peak_lr", "seed"])
+        assert rows["judged_loss"].tolist() == judged.ravel().tolist(), "equal to what the judge reads"
+
+
+def test_dates_are_dates(study: Study, store: str) -> None:
+    found = trials(study, "laptop", store)
+    assert str(found["finished_at"].dtype).endswith(", UTC]")
+    assert found["finished_at"].max() - found["finished_at"].min() < pd.Timedelta(hours=1)
+    assert str(trials(study, store=store, source="published")["finished_at"].dtype).endswith(", UTC]"), "without rows, too"
+
+
+def test_the_configuration_is_columns(study: Study, store: str) -> None:
+    found = trials(study, "laptop", store)
+    for _, trial in found.iterrows():
+        parts = json.loads(trial["configuration"])
+        for name, value in {**parts["workload"], **parts["training"], **parts["measurement"]}.items():
+            there = trial[name]
+            assert pd.isna(there) if value is None else there == (tuple(value) if isinstance(value, list) else value), name
+    assert found.groupby("warmup_fraction")["arm"].unique().map(list).to_dict() == {0.0: ["none"], 0.5: ["half"]}
+    assert found["clip_norm"].dtype == found["peak_lr"].dtype == float
+    assert found["width"].dtype == int
+    about = found.attrs["columns"]
+    assert about["batch_size"] == {"unit": "sequences or examples", "description": "training: sequences a step"}
+    assert about["peak_lr"]["description"] == "factor of the study: peak LR"
+
+
+def test_a_field_that_came_later_than_a_trial_has_its_default(study: Study, tmp_path: Path) -> None:
+    made = rows(study, planned(study).trials, lambda trial: result(2.0))
+    older = []
+    for text in made.column("configuration").to_pylist():
+        parts = json.loads(text)
+        del parts["measurement"]["solo"], parts["training"]["patience"]
+        older.append(canonical_json(parts))
+    at = made.column_names.index("configuration")
+    Ledger(Store(str(tmp_path)), study.name).write("pack", made.set_column(at, "configuration", [older]))
+    found = trials(study, "laptop", str(tmp_path))
+    assert set(found["solo"]) == {False}
+    assert set(found["patience"]) == {4}
+
+
+def test_no_two_columns_share_a_name() -> None:
+    assert columns().index.is_unique
+    assert columns("warmup").index.is_unique
 
 
 def test_every_stored_column_is_documented() -> None:

@@ -99,7 +99,7 @@ READING = (
     "deploy slurm",
     "verdicts warmup --published",
     "why warmup.improves_best --published",
-    "compare published:warmup/laptop published:warmup/laptop",
+    "compare warmup@laptop:published warmup@laptop:published",
 )
 
 
@@ -113,7 +113,7 @@ def light(doing):
     print("light:", doing)
 from harness.cli import app
 for command in {READING!r}:
-    app(command.split(), standalone_mode=False)
+    assert not app(command.split(), standalone_mode=False), command
     light(command)
 for module in ("api", "references", "compare", "provenance", "launch", "doctor"):
     importlib.import_module("harness." + module)
