@@ -102,8 +102,8 @@ FAULTS = (
     Fault(
         "one-sided p values for two-sided ones",
         "harness/intervals.py",
-        "min(1.0, 2 * max(stats.t.sf(",
-        "min(1.0, 1 * max(stats.t.sf(",
+        "min(1.0, 2 * max(scipy.stats.t.sf(",
+        "min(1.0, 1 * max(scipy.stats.t.sf(",
         OBSERVE + "test_p_values_agree_with_intervals",
     ),
     Fault(
@@ -116,7 +116,7 @@ FAULTS = (
     Fault(
         "every look at the full level",
         "harness/sequential.py",
-        "found.append(float(2 * stats.norm.sf(boundary / math.sqrt(share))))",
+        "found.append(float(2 * scipy.stats.norm.sf(boundary / math.sqrt(share))))",
         "found.append(alpha)",
         "tests/harness/test_sequential.py::test_the_error_rate_of_t_tests_at_all_looks_together",
     ),
