@@ -48,11 +48,16 @@ from reports.judged import Judged
 from reports.strip import strip
 from reports.words import power_of_two, share
 
-# Beside the training loss.
-CURVES = (
-    ("probe_gradient_norm", "probe_step", "gradient norm"),
-    ("probe_gradient_variance", "probe_step", "variance of the batch gradient"),
-)
+
+def curves_of(study: Study) -> tuple[tuple[str, str, str], ...]:
+    """The curves that a page draws: name, what its values belong to, title."""
+    return (
+        ("train_loss", "step", study.loss_label("training")),
+        ("probe_gradient_norm", "probe_step", "gradient norm"),
+        ("probe_gradient_variance", "probe_step", "variance of the batch gradient"),
+    )
+
+
 # What a page says about the machine, in this order; the rest of the environment follows.
 MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch", "git_commit")
 
@@ -95,9 +100,7 @@ FIGURES: tuple[tuple[str, str, Callable[[RecordSet], Figure | None], tuple[type,
     (
         "curves",
         "At each arm's tuned learning rate, means over seeds.",
-        lambda records: figures.training_curves(
-            records, (("train_loss", "step", records.study.loss_label("training")), *CURVES)
-        ),
+        lambda records: figures.training_curves(records, curves_of(records.study)),
         (CurveMedian, CurveDistance, CurveRatio, TrajectoryGap),
     ),
     ("search", "What the search tried: a line a proposal.", searches.proposals, ()),

@@ -2,7 +2,6 @@
 
 import io
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from harness.events import EVENTS, JsonLines
 from harness.spec import Study
 from harness.view import RunView
 from harness.work import Progress
-from tests.command_line import folklore
+from tests.command_line import Said, folklore_here
 
 
 def test_what_is_not_documented_is_not_said() -> None:
@@ -60,14 +59,15 @@ def test_a_view_tells_machines_what_it_tells_people() -> None:
 
 
 @pytest.fixture(scope="module")
-def variation(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+def variation(tmp_path_factory: pytest.TempPathFactory, ray_address: str) -> Said:
     """A real run, of two trials."""
     store = str(tmp_path_factory.mktemp("json"))
     varied = ("--scale", "smoke", "--set", "peak_lr=0.004,0.016", "--seeds", "1", "--only", "none")
-    return folklore("run", "warmup", *varied, "--store", store, "--json")
+    return folklore_here("run", "warmup", *varied, "--store", store, "--json", "--address", ray_address, "--workers", 1)
 
 
-def test_every_line_of_a_run_is_an_event(variation: subprocess.CompletedProcess[str]) -> None:
+@pytest.mark.slow
+def test_every_line_of_a_run_is_an_event(variation: Said) -> None:
     said = [json.loads(line) for line in variation.stdout.splitlines()]
     for each in said:
         assert each.keys() == {"event", "time", *EVENTS[each["event"]]}

@@ -378,6 +378,7 @@ def example() -> str:
     return str(code)
 
 
+@pytest.mark.slow
 def test_the_example_of_the_readme(tmp_path: Path) -> None:
     """Through Ray and MLflow to a page, in a folder of the user's; and again, which trains nothing."""
     assert len(example().splitlines()) <= 40
@@ -401,6 +402,7 @@ def test_the_example_of_the_readme(tmp_path: Path) -> None:
     assert Ledger(Store(str(tmp_path / "results")), "warmup").packs() == []
 
 
+@pytest.mark.slow
 def test_a_module_that_cannot_be_packed_trains_and_says_why(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
     write("module = lambda: nn.Sequential(nn.BatchNorm1d(4), Net())")
     (tmp_path / "toy.json").write_text(study.canonical_json())

@@ -113,7 +113,7 @@ class Rounds(Jobs):
         return None if len(self.left) == 1 and not self.ended else super().next()
 
 
-def test_retries_and_what_is_given_up(tmp_path: Path) -> None:
+def test_retries_and_what_is_given_up(tmp_path: Path, ray_address: str) -> None:
     jobs = {
         "good": ScriptedJob(str(tmp_path), "good"),
         "flaky": ScriptedJob(str(tmp_path), "flaky", failures=2),
@@ -123,7 +123,7 @@ def test_retries_and_what_is_given_up(tmp_path: Path) -> None:
     }
     heard = Recorder()
     queue = Jobs(jobs)
-    with Connection(Resources("cpu", workers=2)) as connection:
+    with Connection(Resources("cpu", 2, ray_address)) as connection:
         sweep.run(queue, connection, heard)
     assert queue.ended == {name: name == "broken" for name in jobs}
     assert sorted(heard.done) == ["flaky", "good", "killed", "last"]
@@ -133,14 +133,14 @@ def test_retries_and_what_is_given_up(tmp_path: Path) -> None:
     assert heard.shares["good"] == [0.5, 1.0]
 
 
-def test_a_job_that_waits_for_another(tmp_path: Path) -> None:
+def test_a_job_that_waits_for_another(tmp_path: Path, ray_address: str) -> None:
     heard = Recorder()
-    with Connection(Resources("cpu", workers=2)) as connection:
+    with Connection(Resources("cpu", 2, ray_address)) as connection:
         sweep.run(Rounds({name: ScriptedJob(str(tmp_path), name) for name in "ab"}), connection, heard)
     assert heard.done == ["a", "b"]
 
 
-def test_memory_that_does_not_hold_a_pack(tmp_path: Path) -> None:
+def test_memory_that_does_not_hold_a_pack(tmp_path: Path, ray_address: str) -> None:
     """Told by the worker it is halved at once; a worker that dies without a word may have been ended for want of memory."""
     jobs = {
         "wide2": ScriptedJob(str(tmp_path), "wide2", failures=99, error=TooLargeError),
@@ -149,7 +149,7 @@ def test_memory_that_does_not_hold_a_pack(tmp_path: Path) -> None:
     }
     heard, queue = Recorder(), Jobs(jobs)
     queue.folder = str(tmp_path)
-    with Connection(Resources("cpu", workers=2)) as connection:
+    with Connection(Resources("cpu", 2, ray_address)) as connection:
         sweep.run(queue, connection, heard)
     assert sorted(heard.done) == ["dead2a", "dead2b", "wide2a", "wide2b"]
     assert heard.errors["halved wide2"] == "scripted failure of wide2"
@@ -159,11 +159,11 @@ def test_memory_that_does_not_hold_a_pack(tmp_path: Path) -> None:
     assert opened == {"wide2": 1, "dead2": 1 + sweep.RETRIES, "one": 1}
 
 
-def test_a_store_that_takes_nothing_ends_the_run(tmp_path: Path) -> None:
+def test_a_store_that_takes_nothing_ends_the_run(tmp_path: Path, ray_address: str) -> None:
     jobs = {"full": ScriptedJob(str(tmp_path), "full", failures=99, error=UnwritableError)}
     jobs |= {f"later{index}": ScriptedJob(str(tmp_path), f"later{index}") for index in range(20)}
     with (
-        Connection(Resources("cpu", workers=1)) as connection,
+        Connection(Resources("cpu", 1, ray_address)) as connection,
         pytest.raises(UnwritableError, match="scripted failure of full"),
     ):
         sweep.run(Jobs(jobs), connection, Recorder())
@@ -223,6 +223,7 @@ print("let in:", ray.get(ray.remote(lambda: 1).remote()))
 """
 
 
+@pytest.mark.slow
 def test_nobody_without_the_token_reaches_a_local_ray() -> None:
     def call(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", STRANGER, address]

@@ -40,11 +40,11 @@ def reporting(study: Study, *observables: NoiseScale | UnderflowShare) -> Study:
 
 def test_a_curve_without_a_positive_value_has_no_panel(study: Study) -> None:
     """Own modules and worlds in closed form have gradients without noise."""
-    figure = training_curves(recorded(study, probe_gradient_variance=[0.0]), study_page.CURVES)
+    figure = training_curves(recorded(study, probe_gradient_variance=[0.0]), study_page.curves_of(study))
     assert figure is not None
     assert [axes.get_title() for axes in figure.axes] == ["training loss (nats)", "gradient norm"]
     nothing = recorded(study, train_loss=[np.nan], probe_gradient_norm=[0.0], probe_gradient_variance=[0.0])
-    assert training_curves(nothing, study_page.CURVES) is None
+    assert training_curves(nothing, study_page.curves_of(study)) is None
 
 
 def test_a_figure_without_a_line_is_none(study: Study) -> None:

@@ -30,6 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages
 
 
+@pytest.mark.slow
 def test_every_page_is_small_with_its_figures(folder: Path) -> None:
     sizes = {}
     for page in folder.glob("*.html"):
@@ -41,6 +42,7 @@ def test_every_page_is_small_with_its_figures(folder: Path) -> None:
     assert {name: size for name, size in sizes.items() if size > MOST_BYTES} == {}
 
 
+@pytest.mark.slow
 def test_every_link_leads_somewhere(folder: Path) -> None:
     assert dead_links(folder) == []
     pages = pages_of(folder)
