@@ -3,8 +3,8 @@
 Stated rounding, a bound for any correct order of operations in a number format:
 - Loss of a lane: `LOSS` of itself, or of 1 nat if it is smaller.
 - Gradient: in each entry `GRADIENT` of the largest entry of its layer in its lane (and a 64th of that of the largest of the
-  lane: what cancels in a layer was rounded before). The gradient that a program used is read off the first moment it left,
-  which adds `MOMENT` of that.
+  lane: what cancels in a layer was rounded before), `OF_VECTORS` times that for gains and biases. The gradient that a program
+  used is read off the first moment it left, which adds `MOMENT` of that.
 - All the rest of a step is FP32: from the program's own gradient the eager optimizer must arrive at the program's
   parameters, up to 4 units in the last place and `UPDATE` of the layer's largest update, and at its moments, up to `MOMENT`
   of the layer's largest. So Adam, which turns the rounding of a gradient near zero into a whole step, needs no wider bound.
@@ -22,9 +22,12 @@ from harness.training.optimizers import PackedOptimizer
 
 Step = Callable[[], None]
 
-# FP32: sums of 2^11 terms in any order. Narrow formats: 16 unit roundoffs, for the chain of roundings from layer to layer.
-# FP8: one number rounded the other way, which a difference in its last FP32 digit can cause.
-GRADIENT = {"fp32": 2**-13, "tf32": 2**-7, "bf16": 2**-4, "fp16": 2**-7, "fp8": 2**-2, "fp8_unscaled": 2**-2}
+# FP32: sums of 2^11 terms in any order. Narrow formats: 64 unit roundoffs, for the chain of roundings from layer to layer and
+# for rows of embeddings that are summed in the format. FP8: one number rounded the other way, which a difference in its last
+# FP32 digit can cause.
+GRADIENT = {"fp32": 2**-13, "tf32": 2**-7, "bf16": 2**-2, "fp16": 2**-5, "fp8": 2**-2, "fp8_unscaled": 2**-2}
+# Gains and biases: a CPU sums them over thousands of examples in a narrow format itself (LOG.md).
+OF_VECTORS = {"bf16": 4, "fp16": 4}
 LOSS = {"fp32": 2**-15, "tf32": 2**-9, "bf16": 2**-6, "fp16": 2**-9, "fp8": 2**-4, "fp8_unscaled": 2**-4}
 OF_THE_LANE = 1 / 64
 UPDATE, MOMENT, UNITS = 2**-10, 2**-16, 4 * 2**-23
@@ -47,8 +50,9 @@ class StepCheck:
     """Takes steps of a training both ways, eagerly and by a program; what the eager one leaves is what remains.
 
     tensors: all that a training holds, by the names of `Pack.state` and `clock`. update: applies the eager optimizer to a
-    clipped gradient [K, P], at the clock's step. While a step is checked, copies lie in the host's memory: what a device
-    holds at most is recorded of a training and must not be that of its check.
+    clipped gradient [K, P], at the clock's step. matrices_P: 1 for entries of matrices, 0 for those of gains and biases.
+    While a step is checked, copies lie in the host's memory: what a device holds at most is recorded of a training and must
+    not be that of its check.
     """
 
     def __init__(
@@ -57,10 +61,13 @@ class StepCheck:
         optimizer: PackedOptimizer,
         update: Callable[[Tensor], None],
         layer_sizes: Sequence[int],
+        matrices_P: Tensor,
         precision: str,
     ):
         self.tensors, self.optimizer, self.update = tensors, optimizer, update
         self.layer_sizes, self.precision = list(layer_sizes), precision
+        of_vectors = OF_VECTORS.get(precision, 1)
+        self.gradient_tolerance_P = GRADIENT[precision] * torch.where(matrices_P.cpu() > 0, 1.0, of_vectors)
         self.first = f"optimizer.{optimizer.moments[0]}"
         lanes = len(tensors["weights"])
         self.compared_K = torch.zeros(lanes, dtype=torch.bool)
@@ -156,7 +163,7 @@ class StepCheck:
             self.optimizer.gradient_between(old_KP, before[self.first], each[self.first]) for each in (expected, found)
         )
         sizes_KP = self._layer_sizes(theirs_KP) + OF_THE_LANE * theirs_KP.abs().amax(dim=1, keepdim=True)
-        tolerance_KP = GRADIENT[self.precision] * sizes_KP + MOMENT * self._layer_sizes(expected[self.first])
+        tolerance_KP = self.gradient_tolerance_P * sizes_KP + MOMENT * self._layer_sizes(expected[self.first])
         if difference := _worst("gradient", ours_KP - theirs_KP, tolerance_KP, lanes_K):
             return difference
         self._restore(before)

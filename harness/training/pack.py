@@ -175,9 +175,13 @@ class Pack:
         """Compares a program with the eager step in all that a step could change."""
         tensors = {name: each for name, each in self.state().items() if name != "progress"} | {"clock": self.clock}
         return StepCheck(
-            tensors, self.optimizer, lambda clipped_KP: self._update(clipped_KP, clipped_KP), self.network.layer_sizes,
+            tensors,
+            self.optimizer,
+            lambda clipped_KP: self._update(clipped_KP, clipped_KP),
+            self.network.layer_sizes,
+            self.network.decays_P,
             self.training.precision,
-        )  # fmt: skip
+        )
 
     def _probed_step(self, row: int) -> None:
         """The same step with everything that is looked at."""

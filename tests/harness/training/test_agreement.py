@@ -102,6 +102,15 @@ def test_a_program_that_rounds_otherwise_agrees(variant: str, steps: int, text: 
     assert verdict.settled == (not skips_K.any()), "a lane that skips shows nothing"
 
 
+@pytest.mark.parametrize("variant", ["adamw", "bf16", "dynamic scaling"])
+def test_long_sums_in_any_order_agree(variant: str, text: Text) -> None:
+    """Gains and biases of 512 positions, which a CPU sums in the narrow format itself: a tenth of the largest, in bf16."""
+    pack, check = started(variant, text, 0, batch_size=64)
+    for step in range(20):
+        assert check(pack._plain_step, lambda: reordered(pack)).difference == "", step
+        pack.step += 1
+
+
 @pytest.mark.parametrize("steps", [0, 12])
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("fault", FAULTS)
