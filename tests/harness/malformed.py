@@ -157,7 +157,7 @@ def _absurd_size(study: dict[str, Any], draw: random.Random) -> tuple[str, dict[
     path, value = draw.choice(
         [
             (("seeds",), 10**9),
-            (("factors", "peak_lr"), [1e-6 * index for index in range(1, 50_000)]),
+            (("factors", "peak_lr"), [1e-6 * index for index in range(1, 100_000)]),
             (("training", "steps"), 10**15),
             (("training", "batch_size"), 10**15),
             (("workload", "width"), 10**12),
