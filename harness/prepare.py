@@ -306,10 +306,12 @@ def _timed(
         configuration, lanes = pack.trials[0].configuration, len(pack.trials)
         key = configuration.shape_key
         if configuration.workload.model == "own" and configuration.pack_key not in measured and key not in found:
+            from harness.own.raising import raised_by_user
             from harness.training.throughput import time_one_step
 
             dataset = data.load(datasets[configuration.workload.dataset])
-            found[key] = time_one_step(configuration, dataset, device.kind, lanes) / lanes
+            with raised_by_user(datasets[configuration.workload.dataset]):
+                found[key] = time_one_step(configuration, dataset, device.kind, lanes) / lanes
     return found
 
 

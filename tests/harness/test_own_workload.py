@@ -425,6 +425,18 @@ RAISES_IN_TRAINING = """
 """
 
 
+# A plan times two steps: what comes later is met by a worker.
+RAISES_LATER = """
+    calls = []
+
+    def loss(outputs, targets):
+        calls.extend([1] * (len(outputs) == 6))
+        if len(calls) > 5:
+            raise LookupError("six of them")
+        return nn.functional.cross_entropy(outputs, targets)
+"""
+
+
 def own_job(study: Study, store: Path) -> TrainingJob:
     """The first pack of a variation whose batches hold six examples."""
     larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 6})})
@@ -461,15 +473,23 @@ def test_torch_called_by_the_user_counts_as_the_users(study: Study, write: Calla
         work.advance(60.0)
 
 
+def test_what_the_timed_step_of_a_plan_raises_names_its_line(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    write(RAISES_IN_TRAINING)
+    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 6})})
+    (tmp_path / "toy.json").write_text(larger.canonical_json())
+    refused("raises LookupError (six of them) in my_module.py, line 22", "--workload", "my_module:workload", study="toy.json")
+
+
 @pytest.mark.slow
 def test_what_is_raised_in_training_ends_the_run_once(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
-    write(RAISES_IN_TRAINING)
+    write(RAISES_LATER)
     larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 6})})
     (tmp_path / "toy.json").write_text(larger.canonical_json())
     run = ("run", "toy.json", "--workload", "my_module:workload", "--lanes", "2", "--store", "s")
     done = folklore(*run, folder=tmp_path, code=1)
-    (line,) = (each for each in done.stderr.splitlines() if "six of them" in each)
-    assert line == "error: workload 'my_module:workload' raises LookupError (six of them) in my_module.py, line 22: mend it"
+    lines = [each for each in done.stderr.splitlines() if "six of them" in each]
+    assert len(lines) == 1, done.stderr
+    assert lines[0] == "error: workload 'my_module:workload' raises LookupError (six of them) in my_module.py, line 26: mend it"
     assert "Traceback" not in done.stderr
 
 

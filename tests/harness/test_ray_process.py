@@ -270,13 +270,13 @@ class CountedWork:
 
 
 class Kills(Silent):
-    """Ends a part of Ray at the first report."""
+    """Ends a part of the Ray that a process started, at the first report. (Tests share another Ray, which is no part of it.)"""
 
-    def __init__(self, name: str):
-        self.name, self.killed = name, 0
+    def __init__(self, name: str, ray: RayProcess):
+        self.name, self.holder, self.killed = name, ray._process.pid, 0
 
     def progress(self, pack: str, progress: Progress) -> None:
-        for process in [] if self.killed else parts_of_ray(os.getpid(), self.name):
+        for process in [] if self.killed else parts_of_ray(self.holder, self.name):
             self.killed += 1
             process.kill()
 
@@ -292,10 +292,11 @@ class Files(Jobs):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gcs_server", "raylet", "ray::RuntimeEnvAgent"])
 def test_a_part_of_ray_is_killed(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    jobs, kills = Files(["a", "b", "c"]), Kills(name)
+    jobs = Files(["a", "b", "c"])
     jobs.folder = tmp_path
     with RayProcess(Resources("cpu", 2)) as ray:
         ray.wait()
+        kills = Kills(name, ray)
         ray.sweep(jobs, kills)  # type: ignore[arg-type]
     assert kills.killed == 1
     assert sorted(jobs.done) == ["a", "b", "c"]
