@@ -489,7 +489,7 @@ def test_what_is_raised_in_training_ends_the_run_once(study: Study, write: Calla
     done = folklore(*run, folder=tmp_path, code=1)
     lines = [each for each in done.stderr.splitlines() if "six of them" in each]
     assert len(lines) == 1, done.stderr
-    assert lines[0] == "error: workload 'my_module:workload' raises LookupError (six of them) in my_module.py, line 26: mend it"
+    assert lines[0] == "error: workload 'my_module:workload' raises LookupError (six of them) in my_module.py, line 25: mend it"
     assert "Traceback" not in done.stderr
 
 
