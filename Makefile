@@ -88,7 +88,7 @@ check: lint test ## lint and test
 
 reports: $(READY) ## write all pages again from stored and published trials, and the matrix in reports/README.md, without training
 	@$(BIN)/folklore report
-	@$(BIN)/python -m reports.matrix
+	@$(BIN)/python -m folklore.reports.matrix
 
 notebook: $(READY_DEV) ## execute reports/example.ipynb again and keep what it shows
 	@$(BIN)/python -m tests.reports.example_notebook

@@ -1,6 +1,6 @@
 """Folklore in Python: what the commands do, with results as objects that show well in a notebook.
 
-    from harness import load_study, run, trials, curves, verdicts, columns
+    from folklore.harness import load_study, run, trials, curves, verdicts, columns
 
 Paths and stores are those of the command line; where no store is given it is FOLKLORE_STORE, else `results`.
 """
@@ -15,29 +15,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness import catalog, table
-from harness.errors import UserError, unknown
-from harness.judge import Verdict
-from harness.options import Options
-from harness.records import RecordSet
-from harness.references import PUBLISHED, STORED, find_sets
-from harness.spec import Measurement, Spec, Study, Training, Workload
-from harness.store import Store
-from harness.stored_studies import every_study, named_study
-from harness.variation import Changes, Values
+from folklore.harness.errors import UserError, unknown
+from folklore.harness.judging.judge import Verdict
+from folklore.harness.judging.trial_sets import RecordSet
+from folklore.harness.options import Options
+from folklore.harness.planning import catalog
+from folklore.harness.planning.variation import Changes, Values
+from folklore.harness.reading.references import PUBLISHED, STORED, find_sets
+from folklore.harness.reading.stored_studies import every_study, named_study
+from folklore.harness.spec import Measurement, Spec, Study, Training, Workload
+from folklore.harness.storing import trial_rows, trial_schema
+from folklore.harness.storing.store import Store
 
-SOURCE = table.Column("source", None, "", "where the trial was read: this store, or published")
+SOURCE = trial_schema.Column("source", None, "", "where the trial was read: this store, or published")
 CURVE_COLUMNS = (
-    table.Column("step", None, "steps", "the step a value belongs to, from 1"),
-    table.Column("value", None, "", "the curve's value there, in the curve's own unit; nan where not finite"),
+    trial_schema.Column("step", None, "steps", "the step a value belongs to, from 1"),
+    trial_schema.Column("value", None, "", "the curve's value there, in the curve's own unit; nan where not finite"),
 )
 # What a frame holds otherwise than the stored table, which has text here.
-FINISHED = table.Column("finished_at", None, "", "when its pack was done, a timestamp in UTC")
+FINISHED = trial_schema.Column("finished_at", None, "", "when its pack was done, a timestamp in UTC")
 _COUNTED = "as it is judged: a run that diverged, or ended above its start, counts with its loss at initialization"
 # Stored loss -> the loss that the judge reads in its place.
 JUDGED = {
-    "test_loss": table.Column("judged_loss", None, "nats", f"the test loss {_COUNTED}"),
-    "validation_loss": table.Column("judged_validation_loss", None, "nats", f"the validation loss {_COUNTED}"),
+    "test_loss": trial_schema.Column("judged_loss", None, "nats", f"the test loss {_COUNTED}"),
+    "validation_loss": trial_schema.Column("judged_validation_loss", None, "nats", f"the validation loss {_COUNTED}"),
 }
 PARTS: Mapping[str, type[Spec]] = {"workload": Workload, "training": Training, "measurement": Measurement}
 # Units of a configuration's fields; all others have none.
@@ -94,8 +95,8 @@ def trials(
     chosen = _study(study, store)
     sets = _sets(chosen, scale, store, device, source)
     # Curves have a frame of their own: `curves`; a factor has the same values as the configuration, which all arms have.
-    parts = [each.trials[list(table.SUMMARY)].assign(source=each.source) for each in sets]
-    found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*table.SUMMARY, SOURCE.name])
+    parts = [each.trials[list(trial_schema.SUMMARY)].assign(source=each.source) for each in sets]
+    found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*trial_schema.SUMMARY, SOURCE.name])
     return _described(_tidy(found), chosen)
 
 
@@ -111,10 +112,10 @@ def curves(
 
     curve: train_loss, lr, evaluation_loss, or a probe, as `columns()` lists them without 'curve_'. The rest as in `trials`.
     """
-    if curve not in table.STEPS_OF:
-        raise unknown("curve", curve, table.STEPS_OF)
+    if curve not in trial_schema.STEPS_OF:
+        raise unknown("curve", curve, trial_schema.STEPS_OF)
     chosen = _study(study, store)
-    steps, values = (table.CURVE_PREFIX + name for name in (table.STEPS_OF[curve], curve))
+    steps, values = (trial_schema.CURVE_PREFIX + name for name in (trial_schema.STEPS_OF[curve], curve))
     parts = []
     for each in _sets(chosen, scale, store, device, source):
         # A factor of another version, whose trials lie in the same ledger, is left out.
@@ -135,7 +136,7 @@ def columns(study: str | Study | None = None) -> pd.DataFrame:
     unit of its loss."""
     chosen = None if study is None else _study(study, None)
     factors = [] if chosen is None else _factors(chosen)
-    stored = [FINISHED if column.name == FINISHED.name else column for column in table.COLUMNS]
+    stored = [FINISHED if column.name == FINISHED.name else column for column in trial_schema.COLUMNS]
     fields = [_field(part, name, name in factors) for part, spec in PARTS.items() for name in spec.model_fields]
     described = [*stored, SOURCE, *JUDGED.values(), *fields, *CURVE_COLUMNS]
     if chosen is not None:
@@ -180,16 +181,22 @@ def run(
     settings: Mapping[str, Any] | None = None,
     seeds: int | None = None,
     only: Iterable[str] = (),
+    progress: bool = False,
 ) -> Verdicts:
     """`folklore run`: train what is missing, judge, write the page; returns the verdicts. Nothing is trained twice.
+
+    progress: print what the command prints.
 
     settings, seeds, only: a variation, as by --set, --seeds and --only; of a factor a sequence of values. The other options
     are those of the command. Raises UserError where it cannot be run, RuntimeError where trials were given up or
     it could not go on, and KeyboardInterrupt where it was interrupted: what is finished is kept.
     """
-    from harness.launch import FAILED, INTERRUPTED, launch, varied
-    from harness.ray_connection import require_no_other
-    from harness.spec.study import Value
+    from folklore.harness.cli.terminal import Terminal
+    from folklore.harness.running.audience import Nobody
+    from folklore.harness.running.events import Silent
+    from folklore.harness.running.ray_connection import require_no_other
+    from folklore.harness.running.run import FAILED, INTERRUPTED, launch, varied
+    from folklore.harness.spec.study import Value
 
     _require_main_thread()
     require_no_other()
@@ -207,11 +214,12 @@ def run(
     changes = Changes({name: values(given) for name, given in (settings or {}).items()}, seeds, tuple(only))
     if changes:
         chosen, scale = varied(chosen, scale, changes, options)
-    code = launch([chosen], scale, options, None)
+    nobody = Nobody()
+    code = launch([chosen], scale, options, None, audience=Terminal(Silent()) if progress else nobody)
     if code == INTERRUPTED:
         raise KeyboardInterrupt("what is finished is kept; the same call goes on")
     if code == FAILED:
-        raise RuntimeError(f"trials of study '{chosen.name}' were given up; the messages above say why")
+        raise RuntimeError("; ".join([f"trials of study '{chosen.name}' were given up", *nobody.warnings]))
     return verdicts(chosen, scale, where, source=STORED)
 
 
@@ -243,7 +251,7 @@ def _tidy(found: pd.DataFrame) -> pd.DataFrame:
     outcome, initial = found["outcome"].to_numpy(), found["initial_loss"].to_numpy(dtype=np.float64)
     tidy = found.assign(finished_at=pd.to_datetime(found["finished_at"], utc=True, format="ISO8601"))
     for loss, column in JUDGED.items():
-        judged = table.judged_losses(found[loss].to_numpy(dtype=np.float64), initial, outcome)
+        judged = trial_rows.judged_losses(found[loss].to_numpy(dtype=np.float64), initial, outcome)
         tidy.insert(list(tidy.columns).index(loss) + 1, column.name, judged)
     resolved = {text: _fields(text) for text in found["configuration"].unique()}
     names = [name for part in PARTS.values() for name in part.model_fields]
@@ -271,10 +279,10 @@ def _factors(study: Study) -> list[str]:
     return list(dict.fromkeys([*(name for each in declared for name in each), *searched]))
 
 
-def _field(part: str, name: str, is_factor: bool) -> table.Column:
+def _field(part: str, name: str, is_factor: bool) -> trial_schema.Column:
     """A field of the configuration as a column."""
     about = PARTS[part].model_fields[name].description or name.replace("_", " ").replace(" lr", " LR")
-    return table.Column(name, None, UNITS.get(name, ""), f"{'factor of the study' if is_factor else part}: {about}")
+    return trial_schema.Column(name, None, UNITS.get(name, ""), f"{'factor of the study' if is_factor else part}: {about}")
 
 
 def _described(found: pd.DataFrame, study: Study) -> pd.DataFrame:

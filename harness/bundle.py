@@ -6,7 +6,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from harness.errors import UserError, one_line
+from folklore.harness.errors import UserError, one_line
 
 INSTALL = """#!/bin/sh
 # Installs Folklore from this folder alone, into a new environment: sh install.sh [FOLDER]
@@ -14,7 +14,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 to=${1:-folklore-env}
 ${PYTHON:-python3} -m venv "$to"
-"$to/bin/python" -m pip install --no-index --find-links "$here" "torch==TORCH" "folklore[EXTRAS]"
+"$to/bin/python" -m pip install --no-index --find-links "$here" "torch==TORCH" "folklore-harness[EXTRAS]"
 "$to/bin/folklore" doctor || true
 echo "installed: $to/bin/folklore"
 """

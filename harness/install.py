@@ -24,6 +24,10 @@ RANGE = f"3.{OLDEST[1]} to 3.{NEWEST[1]}"
 LEAST_TORCH = (2, 11)
 PROJECT = Path(__file__).resolve().parents[1]
 CONSTRAINTS = PROJECT / "constraints.txt"
+# The folders are imported as folklore.harness and so on. Python is told so by what is installed; type checkers and editors,
+# which read no import hooks, find the folders under that name by links.
+LINKS = PROJECT / ".links" / "folklore"
+PACKAGES = ("harness", "models", "reports", "studies")
 # The tests use what of mup needs no torchvision, which would fetch another torch.
 WITHOUT_DEPENDENCIES = {"dev": ["mup"]}
 GPU_SIGNS = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/usr/lib/wsl/lib/nvidia-smi")
@@ -63,6 +67,7 @@ def main() -> int:
     try:
         python = make_environment(Path(chosen.venv), chosen.venv_options.split(), chosen.uv)
         uv = None if "--system-site-packages" in chosen.venv_options else find_uv(python, chosen.uv)
+        link_packages()
         if chosen.extra:
             install_extra(python, uv, chosen.extra)
         else:
@@ -174,6 +179,14 @@ def install_project(python: Path, uv: str | None, torch: str, cuda: bool) -> Non
         if what:
             say(f"installing {told}, with pip (one to two minutes)")
             install_by_pip(python, ["-c", str(CONSTRAINTS), *what])
+
+
+def link_packages() -> None:
+    LINKS.mkdir(parents=True, exist_ok=True)
+    for name in PACKAGES:
+        link = LINKS / name
+        if not link.is_symlink():
+            link.symlink_to(os.path.relpath(PROJECT / name, LINKS), target_is_directory=True)
 
 
 def install_extra(python: Path, uv: str | None, extra: str) -> None:

@@ -1,12 +1,12 @@
 """Networks whose every weight carries a lane axis, so that many trials of one shape train as one program."""
 
-from models.closed_form import LinearModel, Quadratic
-from models.cnn import CNN
-from models.gpt import GPT
-from models.layers import Parameter, Product, Tap, View
-from models.mlp import MLP
-from models.own_module import OwnModule
-from models.parametrization import Parametrization
+from folklore.models.closed_form import LinearModel, Quadratic
+from folklore.models.cnn import CNN
+from folklore.models.gpt import GPT
+from folklore.models.layers import Parameter, Product, Tap, View
+from folklore.models.mlp import MLP
+from folklore.models.own_module import OwnModule
+from folklore.models.parametrization import Parametrization
 
 Model = CNN | GPT | MLP | LinearModel | OwnModule | Quadratic
 

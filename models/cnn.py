@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from models.layers import Convolution, GroupNorm, Linear, Parameter, Tap, View, show
-from models.parametrization import Parametrization
+from folklore.models.layers import Convolution, GroupNorm, Linear, Parameter, Tap, View, show
+from folklore.models.parametrization import Parametrization
 
 # An image with a shorter side is not halved.
 LEAST_SIDE_TO_HALVE = 8

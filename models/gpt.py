@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.layers import Embedding, LayerNorm, Linear, Parameter, Tap, View, causal_attention, show
-from models.parametrization import EMBEDDING_STD, Parametrization
+from folklore.models.layers import Embedding, LayerNorm, Linear, Parameter, Tap, View, causal_attention, show
+from folklore.models.parametrization import EMBEDDING_STD, Parametrization
 
 
 class Block:

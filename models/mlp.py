@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from models.layers import Linear, Parameter, Tap, View, show
-from models.parametrization import Parametrization
+from folklore.models.layers import Linear, Parameter, Tap, View, show
+from folklore.models.parametrization import Parametrization
 
 
 class MLP:

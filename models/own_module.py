@@ -17,7 +17,7 @@ from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from models.layers import Parameter, Tap, View
+from folklore.models.layers import Parameter, Tap, View
 
 Make = Callable[[int], nn.Module]  # seed -> the module as its trial starts
 Loss = Callable[[Tensor, Tensor], Tensor]  # outputs, targets -> a loss an example, or their mean

@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from harness.catalog import Register
-from harness.judge import Verdict
-from harness.spec import Claim, Document
-from reports import index_page
-from reports.index_page import Column
+from folklore.harness.judging.judge import Verdict
+from folklore.harness.planning.catalog import Register
+from folklore.harness.spec import Claim, Document
+from folklore.reports import index_page
+from folklore.reports.index_page import Column
 
 
 def content(

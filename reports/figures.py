@@ -21,18 +21,18 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 from numpy.typing import NDArray
 
-from harness.estimators.common import tuned_index
-from harness.intervals import Observation
-from harness.observe import observe
-from harness.range_test import Suggestion
-from harness.records import RecordSet
-from harness.spec import Slope
-from harness.table import CURVE_PREFIX
-from harness.trial_table import TrialTable, UndecidableError
-from reports.words import power
+from folklore.harness.judging.estimators.common import tuned_index
+from folklore.harness.judging.intervals import Observation
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.range_test_rules import Suggestion
+from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
+from folklore.harness.judging.trial_sets import RecordSet
+from folklore.harness.spec import Slope
+from folklore.harness.storing.trial_schema import CURVE_PREFIX
+from folklore.reports.words import power
 
 if TYPE_CHECKING:
-    from harness.lr_find import RangeTest  # imports torch, which takes seconds
+    from folklore.harness.judging.lr_find import RangeTest  # imports torch, which takes seconds
 
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "folklore",

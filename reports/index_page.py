@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from harness.catalog import Register
-from harness.judge import VERDICTS, Verdict
-from harness.spec import Claim, Study
-from reports.judged import Judged
-from reports.places import place_of
+from folklore.harness.judging.judge import VERDICTS, Verdict
+from folklore.harness.judging.verdict_memory import Judged
+from folklore.harness.planning.catalog import Register
+from folklore.harness.spec import Claim, Study
+from folklore.reports.places import place_of
 
 # Columns of the matrix: these scales first, in this order.
 SCALES = ("laptop", "gpu", "cluster")

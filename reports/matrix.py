@@ -1,16 +1,16 @@
-"""reports/README.md: the matrix of claims by scales, where the repository itself is browsed. `python -m reports.matrix`
+"""reports/README.md, the matrix of claims by scales: `python -m folklore.reports.matrix`
 writes it; a test holds it to the published verdicts."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import catalog
-from harness.catalog import Register
-from harness.judge import Verdict, spell_interval
-from harness.spec import Study
-from reports import index_page
-from reports.judged import Judged, published_verdicts
+from folklore.harness.judging.judge import Verdict, spell_interval
+from folklore.harness.judging.verdict_memory import Judged, published_verdicts
+from folklore.harness.planning import catalog
+from folklore.harness.planning.catalog import Register
+from folklore.harness.spec import Study
+from folklore.reports import index_page
 
 PATH = Path(__file__).parent / "README.md"
 MARKS = {"supported": "✓", "refuted": "✗", "inconclusive": "?", "out of regime": "–", "invalid": "!"}

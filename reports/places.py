@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.judge import Verdict
+from folklore.harness.judging.judge import Verdict
 
 _NAME = re.compile(r'\sid="([^"]*)"')
 

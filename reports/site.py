@@ -9,15 +9,19 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from harness.catalog import Register
-from harness.judge import spell, spell_interval
-from harness.records import HERE, RecordSet
-from harness.spec import Study
-from reports import beside, calibration, document_page, index_page, study_page
-from reports.judged import Judged, published_verdicts
-from reports.places import beside_page, page, places
-from reports.side_by_side import side_by_side
-from reports.strip import strip
+from folklore.harness.judging.judge import spell, spell_interval
+from folklore.harness.judging.trial_sets import HERE, RecordSet
+from folklore.harness.judging.verdict_memory import Judged, published_verdicts
+from folklore.harness.planning.catalog import Register
+from folklore.harness.spec import Study
+from folklore.reports import calibration, comparison_page, document_page, index_page, study_page
+from folklore.reports.figures import draw_range_test
+from folklore.reports.parallel import side_by_side
+from folklore.reports.places import beside_page, page, places
+from folklore.reports.strip import strip
+
+# What harness/reading/pages.py asks of a site.
+__all__ = ["draw_range_test", "write"]
 
 # Shipped with the site once; a page loads it when a reader asks a figure. It comes with the plotly package.
 PLOTTING_LIBRARY = "plotly.min.js"
@@ -59,7 +63,7 @@ def write(
         judged = [Judged.of(records, before) for records in sets]
         if write_page:
             own = list(zip(sets, judged, strict=True))
-            compared = beside.pairs([each for records, each in own if records.source == HERE], published(study) or ())
+            compared = comparison_page.pairs([each for records, each in own if records.source == HERE], published(study) or ())
             shown = study_page.content(study, register, own, output, experiments.get(study.name), store_option)
             _save(output / page(study.name), pages.get_template("study.html").render(shown, compared=bool(compared)))
             _write_beside(output, pages, study, register, compared)
@@ -73,7 +77,9 @@ def write(
     judged = [each for study in studies for each in found[study.name]]
     there = places(output, (study.name for study in studies))
     changes = [
-        change for study in studies for change in beside.changes(study, beside.pairs(found[study.name], published(study) or ()))
+        change
+        for study in studies
+        for change in comparison_page.changes(study, comparison_page.pairs(found[study.name], published(study) or ()))
     ]
     content = {**index_page.content(studies, register, judged, there, changes), "store_option": store_option}
     _save(output / "index.html", pages.get_template("index.html").render(content, calibrated=bool(counted)))
@@ -89,7 +95,11 @@ def write(
 
 def _templates() -> Environment:
     pages = Environment(
-        loader=PackageLoader("reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("folklore.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     pages.filters["spell"] = spell
     pages.filters["interval"] = lambda seen: spell_interval(seen.estimate, seen.low, seen.high, seen.unit)
@@ -110,13 +120,17 @@ def _write_assets(output: Path, pages: Environment) -> None:
 
 
 def _write_beside(
-    output: Path, pages: Environment, study: Study, register: Register, found: Mapping[tuple[str, str], Sequence[beside.Pair]]
+    output: Path,
+    pages: Environment,
+    study: Study,
+    register: Register,
+    found: Mapping[tuple[str, str], Sequence[comparison_page.Pair]],
 ) -> None:
     path = output / beside_page(study.name)
     if not found:
         path.unlink(missing_ok=True)
         return
-    content: dict[str, Any] = beside.content(study, register, found)
+    content: dict[str, Any] = comparison_page.content(study, register, found)
     _save(path, pages.get_template("beside.html").render(content, strip=strip))
 
 

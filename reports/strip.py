@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from markupsafe import Markup, escape
 
-from harness.judge import Finding, spell
-from harness.spec import Criterion
+from folklore.harness.judging.judge import Finding, spell
+from folklore.harness.spec import Criterion
 
 WIDTH, HEIGHT, MARGIN = 640, 80, 24
 # Of the labels of edges.

@@ -8,14 +8,14 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness import catalog
-from harness.catalog import Register
-from harness.declaration import changed_since
-from harness.judge import region
-from harness.own.address import address_of
-from harness.recipe import study_recipe
-from harness.records import HERE, RecordSet
-from harness.spec import (
+from folklore.harness.judging.judge import region
+from folklore.harness.judging.trial_sets import HERE, RecordSet
+from folklore.harness.judging.verdict_memory import Judged
+from folklore.harness.own.address import address_of
+from folklore.harness.planning import catalog
+from folklore.harness.planning.catalog import Register
+from folklore.harness.planning.recipe import study_recipe
+from folklore.harness.spec import (
     CriticalBatch,
     CureRate,
     CurveDistance,
@@ -43,10 +43,10 @@ from harness.spec import (
     TunedLoss,
     UnderflowShare,
 )
-from reports import curves, figures, interactive, procedures, searches
-from reports.judged import Judged
-from reports.strip import strip
-from reports.words import power_of_two, share
+from folklore.harness.storing.declaration import changed_since
+from folklore.reports import curves, figures, interactive, measurement_figures, search_figures
+from folklore.reports.strip import strip
+from folklore.reports.words import power_of_two, share
 
 
 def curves_of(study: Study) -> tuple[tuple[str, str, str], ...]:
@@ -73,22 +73,22 @@ FIGURES: tuple[tuple[str, str, Callable[[RecordSet], Figure | None], tuple[type,
     (
         "range-tests",
         "Range tests, and what each rule picks from every seed's.",
-        procedures.range_tests,
+        measurement_figures.range_tests,
         (FinderPick, FinderRegret, SuggestionRate),
     ),
     ("exponents", "What the exponents are fitted to, with 95% intervals.", figures.exponents, (Slope,)),
     (
         "batch",
         "Steps to the target against the batch size, at the tuned LR.",
-        procedures.batch_sweeps,
+        measurement_figures.batch_sweeps,
         (CriticalBatch, HyperbolaError, DoublingGain, StepsToTarget),
     ),
-    ("noise", "The gradient noise scale over training.", procedures.noise_scales, (NoiseScale,)),
-    ("underflow", "What FP16 would flush to zero, by loss scale.", procedures.underflow, (UnderflowShare,)),
+    ("noise", "The gradient noise scale over training.", measurement_figures.noise_scales, (NoiseScale,)),
+    ("underflow", "What FP16 would flush to zero, by loss scale.", measurement_figures.underflow, (UnderflowShare,)),
     (
         "survival",
         "Which share of the seeds finishes, by peak learning rate.",
-        procedures.survival,
+        measurement_figures.survival,
         (FailureRate, CureRate, DivergenceTime, MaxTrainable),
     ),
     (
@@ -103,7 +103,7 @@ FIGURES: tuple[tuple[str, str, Callable[[RecordSet], Figure | None], tuple[type,
         lambda records: figures.training_curves(records, curves_of(records.study)),
         (CurveMedian, CurveDistance, CurveRatio, TrajectoryGap),
     ),
-    ("search", "What the search tried: a line a proposal.", searches.proposals, ()),
+    ("search", "What the search tried: a line a proposal.", search_figures.proposals, ()),
 )
 
 
@@ -157,7 +157,7 @@ def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]
         "figures_of": by_claim,
         "figures_elsewhere": elsewhere,
         "other_figures": rest,
-        "importances": searches.importances(records) if drawn else {},
+        "importances": search_figures.importances(records) if drawn else {},
         "machine": {key: environment[key] for key in MACHINE if key in environment},
         "versions": {key: value for key, value in environment.items() if key not in MACHINE},
         "seeds": records.study.seeds_at(records.scale),
@@ -232,7 +232,7 @@ def _placed(records: RecordSet, drawn: Mapping[str, Any]) -> tuple[dict[str, lis
 
 def _observes(judgement: Judgement, scale: str, observables: tuple[type, ...]) -> bool:
     seen = [criterion.observe for criterion in judgement.criteria_at(scale)]
-    return any(isinstance(part, observables) for each in seen for part in procedures.parts(each))
+    return any(isinstance(part, observables) for each in seen for part in measurement_figures.parts(each))
 
 
 def _write_curves(name: str, trials: pd.DataFrame, output: Path, study: Study) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """How does the best learning rate depend on the batch size, at equal examples?"""
 
-from harness.spec import (
+from folklore.harness.spec import (
     Arm,
     AtLeast,
     AtMost,

@@ -1,6 +1,6 @@
 """How many steps does a larger batch save, and does the gradient's noise foretell it?"""
 
-from harness.spec import (
+from folklore.harness.spec import (
     Arm,
     AtLeast,
     AtMost,

@@ -1,6 +1,6 @@
 """Which shape of decay, and how far down?"""
 
-from harness.spec import (
+from folklore.harness.spec import (
     Arm,
     AtLeast,
     AtMost,

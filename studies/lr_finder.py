@@ -1,6 +1,6 @@
 """Does a learning-rate range test find a good learning rate?"""
 
-from harness.spec import (
+from folklore.harness.spec import (
     Arm,
     AtLeast,
     AtMost,

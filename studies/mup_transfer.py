@@ -1,6 +1,6 @@
 """Does the best learning rate move with width, and does muP hold it still?"""
 
-from harness.spec import (
+from folklore.harness.spec import (
     ActivationSlope,
     Arm,
     AtLeast,

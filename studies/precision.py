@@ -1,6 +1,6 @@
 """What do 16-bit and 8-bit numbers do to training, and what mends it?"""
 
-from harness.spec import (
+from folklore.harness.spec import (
     Arm,
     AtLeast,
     AtMost,

@@ -5,7 +5,7 @@ Paraphrased; a source names the document and its section or question ("advanced"
 seeds. Thresholds were fixed before the first run; a change needs a written reason and a new version of the study.
 """
 
-from harness.spec import Claim, Document, Source
+from folklore.harness.spec import Claim, Document, Source
 
 DOCUMENTS = (
     Document(key="TB", title="Training Behaviors — Deep Dive", file="000_c148b958bf6c2aa2.txt"),

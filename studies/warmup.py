@@ -1,6 +1,6 @@
 """What does a linear ramp to the peak learning rate buy?"""
 
-from harness.spec import (
+from folklore.harness.spec import (
     Arm,
     AtLeast,
     AtMost,

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 
 CONSTRAINTS = Path(__file__).parents[1] / "constraints.txt"
 # Which torch is installed is the user's choice (a GPU's or a CPU's), and with it come others; these came with Python.
-UNPINNED = re.compile(r"torch|triton|nvidia-.*|cuda-.*|pip|setuptools|folklore")
+UNPINNED = re.compile(r"torch|triton|nvidia-.*|cuda-.*|pip|setuptools|folklore-harness")
 # The tests use what of mup needs no torchvision.
 KNOWN_MISFITS = ("mup 1.0.0 requires torchvision",)
 AUDIT_SECONDS = 120.0
@@ -40,7 +40,7 @@ def pins() -> dict[str, str]:
 def needed() -> set[str]:
     """Whatever of the installed packages this project needs, directly or not, but for torch and what torch brings."""
     installed = {canonical(each.metadata["Name"]) for each in distributions()}
-    waiting, seen = [("folklore", "dev")], set[tuple[str, str]]()
+    waiting, seen = [("folklore-harness", "dev")], set[tuple[str, str]]()
     while waiting:
         name, extra = waiting.pop()
         if (name, extra) in seen or name not in installed:

@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLKLORE = (sys.executable, "-m", "harness")
+FOLKLORE = (sys.executable, "-m", "folklore.harness")
 # A process that takes longer hangs; none fails because other work slows the machine down.
 HANG_SECONDS = 900.0
 
@@ -33,7 +33,7 @@ def folklore_here(*arguments: object, code: int | None = 0) -> Said:
     """Run the command in this process: seconds of imports less. Otherwise as `folklore`."""
     from typer.testing import CliRunner
 
-    from harness.cli import app
+    from folklore.harness.cli import app
 
     done = CliRunner().invoke(app, [*map(str, arguments)])
     if done.exception is not None and not isinstance(done.exception, SystemExit):

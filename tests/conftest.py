@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 import torch
 
-from harness.data import tokenize
-from harness.data.text import Text
-from harness.spec import (
+from folklore.harness.data import tokenize
+from folklore.harness.data.text import Text
+from folklore.harness.spec import (
     Arm,
     AtLeast,
     AtMost,
@@ -43,7 +43,7 @@ LONGEST = (
     "test_end_to_end",
     "test_planted",
     "test_chaos",
-    "test_sweep",
+    "test_ray_tune",
     "test_own_workload",
     "test_cluster",
     "test_malformed",
@@ -52,7 +52,7 @@ LONGEST = (
     "test_example",
     "test_mutations",
     "test_events",
-    "test_judged",
+    "test_verdict_memory",
 )
 
 

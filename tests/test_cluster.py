@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import ray
 
-from harness.errors import UserError
-from harness.ledger import Ledger
-from harness.machine import available_memory_bytes, local_device, worker_memory_bytes
-from harness.ray_connection import Connection, Resources, cluster_device
-from harness.spec import Study, Training
-from harness.store import Store
+from folklore.harness.errors import UserError
+from folklore.harness.machine.description import available_memory_bytes, local_device, worker_memory_bytes
+from folklore.harness.running.ray_connection import Connection, Resources, cluster_device
+from folklore.harness.spec import Study, Training
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
 from tests.chaos.servers import Nodes
 from tests.command_line import FOLKLORE, HANG_SECONDS, folklore
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from harness.ledger import Ledger
-from harness.spec import Study
-from harness.store import Store
+from folklore.harness.spec import Study
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
 from tests.command_line import FOLKLORE, HANG_SECONDS, folklore, folklore_here
 from tests.processes import AGENTS, wait_until_gone
 

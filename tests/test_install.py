@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import install
+from folklore.harness import install
 
 ROOT = Path(__file__).parents[1]
 FOR_STUDIES = ("setup", "study-warmup", "studies", "reports", "mlflow", "calibrate", "doctor")

@@ -19,7 +19,8 @@ from tests.command_line import HANG_SECONDS
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
-COPIED = ("harness", "models", "reports", "studies", "tests", "pyproject.toml")
+PACKAGES = ("harness", "models", "reports", "studies")
+COPIED = (*PACKAGES, "tests", "pyproject.toml")
 
 
 @dataclass(frozen=True)
@@ -33,33 +34,33 @@ class Fault:
     test: str
 
 
-OBSERVE, BATCHES = "tests/harness/test_observe.py::", "tests/harness/estimators/test_batch_sizes.py::"
-JUDGE = "tests/harness/test_judge.py::"
+OBSERVE, BATCHES = "tests/harness/judging/test_observe.py::", "tests/harness/judging/estimators/test_batch_sizes.py::"
+JUDGE = "tests/harness/judging/test_judge.py::"
 FAULTS = (
     Fault(
         "a wrong sign",
-        "harness/estimators/__init__.py",
+        "harness/judging/estimators/__init__.py",
         "(evaluate(observable.left, table, weights) - right) / right",
         "(right - evaluate(observable.left, table, weights)) / right",
         OBSERVE + "test_relative_gap_sign",
     ),
     Fault(
         "a swapped arm",
-        "harness/estimators/__init__.py",
+        "harness/judging/estimators/__init__.py",
         "evaluate(observable.top, table, weights) / evaluate(observable.bottom, table, weights)",
         "evaluate(observable.bottom, table, weights) / evaluate(observable.top, table, weights)",
         OBSERVE + "test_max_trainable_against_the_best_of_several_arms",
     ),
     Fault(
         "the LR is chosen on the split it is judged on",
-        "harness/estimators/common.py",
+        "harness/judging/estimators/common.py",
         'best = mean(table.losses(arm, over, "validation_loss"), weights).argmin(axis=1)',
         'best = mean(table.losses(arm, over, "test_loss"), weights).argmin(axis=1)',
         OBSERVE + "test_the_lr_is_chosen_on_validation_and_judged_on_test",
     ),
     Fault(
         "a seed chooses the LR it is judged at",
-        "harness/estimators/batch_sizes.py",
+        "harness/judging/estimators/batch_sizes.py",
         "others = total_RG[:, :, None] - weights[:, None, :] * steps_GS[None]",
         "others = total_RG[:, :, None] - 0 * weights[:, None, :] * steps_GS[None]",
         BATCHES + "test_the_lr_is_chosen_on_the_other_seeds",
@@ -69,11 +70,11 @@ FAULTS = (
         "harness/spec/study.py",
         "shared = set(search.seed_numbers) & set(self.seed_numbers_at(scale)) if search else set()",
         "shared = set()",
-        "tests/harness/test_search.py::test_seeds_of_search_and_judging_are_apart",
+        "tests/harness/planning/test_proposals.py::test_seeds_of_search_and_judging_are_apart",
     ),
     Fault(
         "a diverged run is dropped",
-        "harness/table.py",
+        "harness/storing/trial_rows.py",
         "| ~(loss < initial), initial, loss)",
         "| ~(loss < initial), np.nan, loss)",
         OBSERVE + "test_a_diverged_run_counts_with_its_loss_at_initialization",
@@ -87,38 +88,38 @@ FAULTS = (
     ),
     Fault(
         "seeds are resampled apart in the two arms of a gap",
-        "harness/estimators/__init__.py",
+        "harness/judging/estimators/__init__.py",
         "return evaluate(observable.left, table, weights) - evaluate(observable.right, table, weights)",
         "return evaluate(observable.left, table, weights) - evaluate(observable.right, table, weights[:, ::-1])",
         OBSERVE + "test_seeds_are_paired",
     ),
     Fault(
         "the error of resamples as if seeds were many",
-        "harness/intervals.py",
+        "harness/judging/intervals.py",
         "math.sqrt(sampled.seeds / (sampled.seeds - 1)))",
         "1.0)",
         OBSERVE + "test_tuned_loss",
     ),
     Fault(
         "one-sided p values for two-sided ones",
-        "harness/intervals.py",
+        "harness/judging/intervals.py",
         "min(1.0, 2 * max(scipy.stats.t.sf(",
         "min(1.0, 1 * max(scipy.stats.t.sf(",
         OBSERVE + "test_p_values_agree_with_intervals",
     ),
     Fault(
         "no correction for several claims",
-        "harness/judge.py",
+        "harness/judging/judge.py",
         "(len(p_values) - rank) * p_values[index]",
         "p_values[index]",
         JUDGE + "test_holm_against_statsmodels",
     ),
     Fault(
         "every look at the full level",
-        "harness/sequential.py",
+        "harness/judging/sequential.py",
         "found.append(float(2 * scipy.stats.norm.sf(boundary / math.sqrt(share))))",
         "found.append(alpha)",
-        "tests/harness/test_sequential.py::test_the_error_rate_of_t_tests_at_all_looks_together",
+        "tests/harness/judging/test_sequential.py::test_the_error_rate_of_t_tests_at_all_looks_together",
     ),
 )
 
@@ -158,6 +159,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
             shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__", "evidence", "results"))
         else:
             shutil.copy(source, copy / name)
+    # Under the name by which it is imported, and before what is installed.
+    (copy / "folklore").mkdir()
+    for name in PACKAGES:
+        (copy / "folklore" / name).symlink_to(copy / name, target_is_directory=True)
     for fault in FAULTS:
         said = (copy / fault.file).read_text().count(fault.old)
         assert said == 1, f"{fault.file} says {fault.old!r} {said} times: plant the fault '{fault.name}' anew"

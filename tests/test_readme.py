@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import catalog
-from harness.spec import Study
+from folklore.harness.planning import catalog
+from folklore.harness.spec import Study
 from tests.command_line import folklore
 
 README = Path(__file__).parents[1] / "README.md"
@@ -34,7 +34,7 @@ def test_it_judges_a_claim_of_its_own(study: Study) -> None:
 
 
 def test_it_trains_as_many_networks_as_the_text_says(study: Study) -> None:
-    from harness.plan import make_plan
+    from folklore.harness.planning.plan import make_plan
 
     trials = make_plan(study, "laptop", "cpu", "data").trials
     assert f"This one trains {len(trials)} networks" in " ".join(README.read_text().split())

@@ -13,10 +13,10 @@ import pytest
 import torch
 from mlflow import MlflowClient
 
-from harness.lease import Lease
-from harness.ledger import Ledger
-from harness.spec import Study
-from harness.store import Store
+from folklore.harness.running.lease import Lease
+from folklore.harness.spec import Study
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
 from tests.command_line import HANG_SECONDS, folklore
 from tests.harness.helpers import planned, result, rows
 
@@ -107,7 +107,9 @@ def test_files_on_an_object_store(bucket: str, study: Study) -> None:
     assert state is not None
     assert torch.equal(state["weights"], torch.arange(5.0))
     # A listing that was asked for before must not hide what another process writes.
-    code = f"from harness.store import Store; Store('{bucket}/files').write('ledger/toy/other.0.parquet', b'x')"
+    code = (
+        f"from folklore.harness.storing.store import Store; Store('{bucket}/files').write('ledger/toy/other.0.parquet', b'x')"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=HANG_SECONDS)
     assert "ledger/toy/other.0.parquet" in store.names("ledger/toy", ".parquet")
     (name,) = [each for each in store.names("ledger/toy", "") if "other" not in each]

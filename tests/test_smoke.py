@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from harness.catalog import load_study
-from harness.launch import launch
-from harness.ledger import Ledger
-from harness.options import Options
-from harness.store import Store
+from folklore.harness.options import Options
+from folklore.harness.planning.catalog import load_study
+from folklore.harness.running.run import launch
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
 
 pytestmark = pytest.mark.slow
 

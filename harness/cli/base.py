@@ -12,9 +12,9 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.markup import escape
 
-from harness.cli import completion
-from harness.errors import RunFailedError, UnreadError, UserError, one_line
-from harness.output import err
+from folklore.harness.cli import completion
+from folklore.harness.cli.output import err
+from folklore.harness.errors import RunFailedError, UnreadError, UserError, one_line
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 

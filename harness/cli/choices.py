@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from harness.errors import UserError
+from folklore.harness.errors import UserError
 
 if TYPE_CHECKING:
-    from harness.options import Options
-    from harness.spec import Study
+    from folklore.harness.options import Options
+    from folklore.harness.spec import Study
 
 
 def duration(option: str, text: str | None) -> float | None:
@@ -37,15 +37,15 @@ def datasets(pairs: Sequence[str] | None) -> dict[str, str]:
 
 def study_named(name: str, store: str) -> "Study":
     """A study of the catalogue, from a file, or one that the store declares."""
-    from harness.store import Store
-    from harness.stored_studies import named_study
+    from folklore.harness.reading.stored_studies import named_study
+    from folklore.harness.storing.store import Store
 
     return named_study(Store(store), name)
 
 
 def judgeable_study(name: str, store: str) -> "Study":
     """A study whose claims are all known: a page cannot be written of others."""
-    from harness import catalog
+    from folklore.harness.planning import catalog
 
     return catalog.judgeable(study_named(name, store))
 
@@ -54,21 +54,21 @@ def on_own_workload(study: "Study", address: str | None, options: "Options") -> 
     """The study, or its variation on a user's workload."""
     if address is None:
         return study
-    from harness.own.study import own_study
+    from folklore.harness.planning.own_study import own_study
 
     return own_study(study, address, options)
 
 
 def all_studies() -> "list[Study]":
-    from harness import catalog
+    from folklore.harness.planning import catalog
 
     return [catalog.load_study(name) for name in catalog.study_names()]
 
 
 def some_studies(name: str | None, store: str, scale: str | None = None) -> "list[Study]":
     """One study, or those of the catalogue and of the store. scale: one that they must have."""
-    from harness.store import Store
-    from harness.stored_studies import every_study
+    from folklore.harness.reading.stored_studies import every_study
+    from folklore.harness.storing.store import Store
 
     if name is None:
         return every_study(Store(store), scale)

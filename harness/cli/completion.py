@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from harness.errors import UserError
+from folklore.harness.errors import UserError
 
 if TYPE_CHECKING:
-    from harness.spec import Study
-    from harness.store import Store
+    from folklore.harness.spec import Study
+    from folklore.harness.storing.store import Store
 
 
 def studies(context: typer.Context, incomplete: str) -> Iterator[str]:
     """The catalogue's, and what the store on the line holds."""
-    from harness import catalog
+    from folklore.harness.planning import catalog
 
     names = catalog.study_names()
     stored = _store(context)
@@ -31,7 +31,7 @@ def scales(context: typer.Context, incomplete: str) -> Iterator[str]:
     named = _study(context)
     if named is not None:
         return _beginning(named.scales, incomplete)
-    from harness import catalog
+    from folklore.harness.planning import catalog
 
     every = dict.fromkeys(scale for name in catalog.study_names() for scale in catalog.load_study(name).scales)
     return _beginning(every, incomplete)
@@ -47,15 +47,15 @@ def settings(context: typer.Context, incomplete: str) -> Iterator[str]:
     named = _study(context)
     if named is None:
         return iter(())
-    from harness.variation import settable
+    from folklore.harness.planning.variation import settable
 
     return _beginning((f"{name}=" for name in settable(named)), incomplete)
 
 
 def claims(context: typer.Context, incomplete: str) -> Iterator[str]:
     """Claims that are judged, those of the store's studies among them; of the register's others there is nothing to say."""
-    from harness import catalog
-    from harness.stored_studies import beyond_the_catalogue
+    from folklore.harness.planning import catalog
+    from folklore.harness.reading.stored_studies import beyond_the_catalogue
 
     studies = [catalog.load_study(name) for name in catalog.study_names()]
     if (store := _store(context)) is not None:
@@ -70,13 +70,13 @@ def places(incomplete: str) -> Iterator[str]:
 
 def deployments() -> dict[str, Traversable]:
     """Files for clusters, by the place they are for."""
-    return {each.name.partition(".")[0]: each for each in (files("harness") / "deploy").iterdir()}
+    return {each.name.partition(".")[0]: each for each in (files("folklore.harness") / "deploy").iterdir()}
 
 
 def _study(context: typer.Context) -> "Study | None":
     """The study on the line."""
-    from harness import catalog
-    from harness.stored_studies import named_study
+    from folklore.harness.planning import catalog
+    from folklore.harness.reading.stored_studies import named_study
 
     store = _store(context)
     names = {*catalog.study_names(), *(store.folders("declared") if store else ())}
@@ -91,7 +91,7 @@ def _study(context: typer.Context) -> "Study | None":
 
 def _store(context: typer.Context) -> "Store | None":
     """The store on the line, if it is on this machine: of another one the shell would wait for the network."""
-    from harness.store import Store
+    from folklore.harness.storing.store import Store
 
     words = _words()
     named = [after for word, after in pairwise(words) if word == "--store"]

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import choices, completion
-from harness.cli.base import AsJson, ScaleName, SomeStudy, StoreUri, command
-from harness.output import err, print_json, print_verdicts
+from folklore.harness.cli import choices, completion
+from folklore.harness.cli.base import AsJson, ScaleName, SomeStudy, StoreUri, command
+from folklore.harness.cli.output import err, print_json, print_verdicts
 
 if TYPE_CHECKING:
-    from harness.judge import Verdict
+    from folklore.harness.judging.judge import Verdict
 
 FromPublished = Annotated[bool, typer.Option("--published", help="from the published evidence, not the store")]
 
@@ -29,11 +29,10 @@ def verdicts(
 ) -> None:
     """Judge stored trials anew, and say in one sentence why."""
     chosen_studies = choices.some_studies(study, store, scale)
-    from harness.ledger import Ledger
-    from harness.pages import published_sets
-    from harness.records import stored_sets
-    from harness.store import Store
-    from harness.stored_studies import readable_names
+    from folklore.harness.judging.trial_sets import published_sets, stored_sets
+    from folklore.harness.reading.stored_studies import readable_names
+    from folklore.harness.storing.ledger import Ledger
+    from folklore.harness.storing.store import Store
 
     found: list[Verdict] = []
     for chosen in chosen_studies:
@@ -61,16 +60,16 @@ def compare(
 
     A reference without a scale means the first that is judged; without a source, the store's trials, else published ones.
     """
-    from harness.compare import compare as set_side_by_side
-    from harness.references import Reference
-    from harness.store import Store
+    from folklore.harness.reading.compare import compare as set_side_by_side
+    from folklore.harness.reading.references import Reference
+    from folklore.harness.storing.store import Store
 
     sides = [Reference.parse(each).resolve(Store(store)) for each in (left, right)]
     found = set_side_by_side(*sides)
     if as_json:
         print_json(found.to_dict())
         return
-    from harness.output_evidence import print_comparison
+    from folklore.harness.cli.evidence_output import print_comparison
 
     print_comparison(found)
 
@@ -95,15 +94,15 @@ def why(
 ) -> None:
     """From a verdict back to its trials: the claim, its criteria, estimates, single seeds, how firm it is, and digests."""
     studies = choices.some_studies(study, store)
-    from harness.provenance import explain
-    from harness.references import PUBLISHED
-    from harness.store import Store
+    from folklore.harness.reading.provenance import explain
+    from folklore.harness.reading.references import PUBLISHED
+    from folklore.harness.storing.store import Store
 
     found = explain(Store(store), claim, studies, scale, source=PUBLISHED if published else None)
     if as_json:
         print_json([each.to_dict() for each in found])
         return
-    from harness.output_evidence import print_explanations
+    from folklore.harness.cli.evidence_output import print_explanations
 
     print_explanations(found, every_trial)
 
@@ -115,13 +114,13 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """One trial: configuration, outcome, losses, curves, machine. From this store, else from the published evidence."""
-    from harness.provenance import find_trial, trial_facts
-    from harness.store import Store
+    from folklore.harness.reading.provenance import find_trial, trial_facts
+    from folklore.harness.storing.store import Store
 
     facts = trial_facts(find_trial(Store(store), trial.strip().lower()))
     if as_json:
         print_json(facts)
         return
-    from harness.output_evidence import print_trial
+    from folklore.harness.cli.evidence_output import print_trial
 
     print_trial(facts)

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.cli import completion
-from harness.cli.base import FAILED, AsJson, StoreUri, TrackingUri, command
-from harness.errors import UserError, unknown
-from harness.options import Options
-from harness.output import out, print_checks, print_json
+from folklore.harness.cli import completion
+from folklore.harness.cli.base import FAILED, AsJson, StoreUri, TrackingUri, command
+from folklore.harness.cli.output import out, print_checks, print_json
+from folklore.harness.errors import UserError, unknown
+from folklore.harness.options import Options
 
 
 @command(
@@ -27,7 +27,7 @@ def browse(
     auth: Annotated[bool, typer.Option("--auth", help="ask for accounts (MLflow's basic-auth)")] = False,
 ) -> None:
     """Browse the runs in MLflow, on this machine only unless it asks for accounts."""
-    from harness.mlflow_server import serve
+    from folklore.harness.tracking.server import serve
 
     serve(Options(store, tracking), host, port, auth)
 
@@ -47,7 +47,7 @@ def bundle(
     extras: Annotated[str, typer.Option("--extras", help="s3, postgresql, dev")] = "s3,postgresql",
 ) -> None:
     """Gather everything an installation without internet needs: wheels of this project and of all it depends on."""
-    from harness.bundle import make_bundle
+    from folklore.harness.bundle import make_bundle
 
     count, size = make_bundle(Path(folder), extras)
     out.print(
@@ -70,19 +70,20 @@ def schema(
 ) -> None:
     """The JSON Schema of a study, for editors and for studies in JSON or YAML; or what events and trials hold, with units."""
     if explain:
-        from harness.spec.explanation import explanation
+        from folklore.harness.spec.explanation import explanation
 
         if what != "study":
             raise UserError(f"schema {what} --explain: {what} are explained as they are; leave --explain out")
         sys.stdout.write(explanation())
         return
-    from harness import events, table
-    from harness.spec import Study
+    from folklore.harness.running import events
+    from folklore.harness.spec import Study
+    from folklore.harness.storing import trial_schema
 
     schemas: dict[str, Callable[[], Any]] = {
         "study": Study.model_json_schema,
         "events": lambda: {kind: dict(fields) for kind, fields in events.EVENTS.items()},
-        "trials": lambda: [{"column": c.name, "unit": c.unit, "description": c.description} for c in table.COLUMNS],
+        "trials": lambda: [{"column": c.name, "unit": c.unit, "description": c.description} for c in trial_schema.COLUMNS],
     }
     if what not in schemas:
         raise unknown("schema", what, schemas)
@@ -92,7 +93,7 @@ def schema(
 @command("doctor", "folklore doctor", "folklore doctor --store s3://bucket/folklore --tracking http://mlflow:5000")
 def doctor(store: StoreUri = "results", tracking: TrackingUri = None, as_json: AsJson = False) -> None:
     """Check versions, devices, memory, store and MLflow, and say how to mend what is wrong."""
-    from harness.doctor import examine
+    from folklore.harness.cli.doctor import examine
 
     checks = list(examine(Options(store, tracking)))
     print_checks(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import choices, completion
-from harness.cli.base import (
+from folklore.harness.cli import choices, completion
+from folklore.harness.cli.base import (
     AsJson,
     Datasets,
     Lanes,
@@ -22,15 +22,15 @@ from harness.cli.base import (
     Workers,
     command,
 )
-from harness.errors import RunFailedError, UserError, one_line
-from harness.options import Options
-from harness.output import out, print_plan, print_studies
+from folklore.harness.cli.output import err, out, print_plan, print_studies
+from folklore.harness.errors import RunFailedError, UserError, one_line
+from folklore.harness.options import Options
 
 if TYPE_CHECKING:
-    from harness.events import Events
-    from harness.launch import UntilDecided
-    from harness.spec import Study
-    from harness.variation import Changes
+    from folklore.harness.planning.variation import Changes
+    from folklore.harness.running.events import Events
+    from folklore.harness.running.run import UntilDecided
+    from folklore.harness.spec import Study
 
 
 @command("list", "folklore list", "folklore list --store s3://bucket/folklore", "folklore list --json   # for scripts")
@@ -39,9 +39,9 @@ def list_studies(store: StoreUri = "results", as_json: AsJson = False) -> None:
 
     Every command that reads takes their names, either one.
     """
-    from harness import catalog
-    from harness.store import Store
-    from harness.stored_studies import listed_studies
+    from folklore.harness.planning import catalog
+    from folklore.harness.reading.stored_studies import listed_studies
+    from folklore.harness.storing.store import Store
 
     rows = listed_studies(Store(store))
     print_studies(rows, as_json)
@@ -94,10 +94,10 @@ def plan(
     )
     changes = _changes(settings, seeds, only)
     chosen, scale = _as_wished(choices.judgeable_study(study, store), scale, changes, workload, options)
-    from harness.launch import plan_facts, power_facts
-    from harness.ledger import Ledger
-    from harness.prepare import default_scale, prepare
-    from harness.store import Store
+    from folklore.harness.planning.prepare import default_scale, prepare
+    from folklore.harness.running.run import plan_facts, power_facts
+    from folklore.harness.storing.ledger import Ledger
+    from folklore.harness.storing.store import Store
 
     ready = prepare(chosen, scale or default_scale(chosen), options, Ledger(Store(store), chosen.name), only_plan=True)
     print_plan(plan_facts(ready), power_facts(ready), as_json)
@@ -155,7 +155,8 @@ def run(
         deadline = None if seconds is None else time.time() + seconds
         widths = choices.count("--workers", workers), choices.count("--lanes", lanes)
         options = Options(store, tracking, address, *widths, program, choices.datasets(data))
-        from harness.launch import launch
+        from folklore.harness.cli.terminal import Terminal
+        from folklore.harness.running.run import launch
 
         changes = _changes(settings, seeds, only)
         if changes and (every or until_decided):
@@ -165,13 +166,13 @@ def run(
         if study is not None:
             one, scale = _as_wished(chosen[0], scale, changes, workload, options)
             chosen = [one]
-        code = launch(chosen, scale, options, deadline, until_decided_at, events)
+        code = launch(chosen, scale, options, deadline, until_decided_at, Terminal(events))
     if code:
         raise typer.Exit(code)
 
 
 def _changes(settings: list[str] | None, seeds: int | None, only: list[str] | None) -> "Changes":
-    from harness.variation import Changes
+    from folklore.harness.planning.variation import Changes
 
     return Changes.parse(settings or (), choices.count("--seeds", seeds), only or ())
 
@@ -184,9 +185,13 @@ def _as_wished(
         raise UserError("--workload takes the place of one study's: leave --set, --seeds and --only out")
     if not changes:
         return choices.on_own_workload(study, workload, options), scale
-    from harness.launch import varied
+    from folklore.harness.planning.variation import differences
+    from folklore.harness.running.run import varied
 
-    return varied(study, scale, changes, options)
+    found, scale = varied(study, scale, changes, options)
+    for line in differences(found, study):
+        err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+    return found, scale
 
 
 def _chosen(study: str | None, every: bool, store: str) -> "list[Study]":
@@ -200,7 +205,7 @@ def _chosen(study: str | None, every: bool, store: str) -> "list[Study]":
 def _until_decided(wanted: bool, most_seeds: int | None) -> "UntilDecided | None":
     if most_seeds is not None and not wanted:
         raise UserError("--most-seeds says where --until-decided ends: give both, or neither")
-    from harness.launch import UntilDecided
+    from folklore.harness.running.run import UntilDecided
 
     return UntilDecided(choices.count("--most-seeds", most_seeds)) if wanted else None
 
@@ -208,7 +213,7 @@ def _until_decided(wanted: bool, most_seeds: int | None) -> "UntilDecided | None
 @contextmanager
 def _events(as_json: bool) -> "Iterator[Events]":
     """Where events go: with --json standard output is theirs alone, and an error is one of them."""
-    from harness.events import JsonLines, Silent
+    from folklore.harness.running.events import JsonLines, Silent
 
     if not as_json:
         yield Silent()

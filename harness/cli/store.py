@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from harness.cli import choices
-from harness.cli.base import ScaleName, SomeStudy, StoreUri, TrackingUri, command
-from harness.errors import UserError
-from harness.options import Options
-from harness.output import out
+from folklore.harness.cli import choices
+from folklore.harness.cli.base import ScaleName, SomeStudy, StoreUri, TrackingUri, command
+from folklore.harness.cli.output import out
+from folklore.harness.errors import UserError
+from folklore.harness.options import Options
 
 
 @command("report", "folklore report", "folklore report --store s3://bucket/folklore --output public   # a folder to serve")
@@ -17,8 +17,8 @@ def report(
     store: StoreUri = "results", output: Annotated[str | None, typer.Option("--output", help="default: STORE/pages")] = None
 ) -> None:
     """Write all pages again from stored and published trials. Trains nothing."""
-    from harness.pages import write_pages
-    from harness.store import Store
+    from folklore.harness.reading.pages import write_pages
+    from folklore.harness.storing.store import Store
 
     folder, _ = write_pages(Store(store), choices.some_studies(None, store), Path(output) if output else None)
     out.print(f"pages: {folder / 'index.html'}", highlight=False, soft_wrap=True)
@@ -33,10 +33,10 @@ def sync_mlflow(
 ) -> None:
     """Bring MLflow up to the ledger: whatever it lacks is written, what it has is left alone."""
     chosen_studies = choices.some_studies(study, store)
-    from harness.lease import leases
-    from harness.ledger import Ledger
-    from harness.prepare import sync
-    from harness.store import Store
+    from folklore.harness.running.lease import leases
+    from folklore.harness.storing.ledger import Ledger
+    from folklore.harness.storing.store import Store
+    from folklore.harness.tracking.sync import sync
 
     files = Store(store)
     for chosen in chosen_studies:
@@ -51,16 +51,16 @@ def publish(study: SomeStudy = None, scale: ScaleName = None, store: StoreUri = 
 
     Without a study what is published is judged anew.
     """
-    from harness import catalog
-    from harness.ledger import Ledger
-    from harness.prepare import default_scale
-    from harness.records import stored_sets
-    from harness.store import Store
-    from harness.variation import is_variation
+    from folklore.harness.judging.trial_sets import publish as publish_set
+    from folklore.harness.judging.trial_sets import stored_sets
+    from folklore.harness.judging.verdict_memory import publish_verdicts
+    from folklore.harness.planning.prepare import default_scale
+    from folklore.harness.planning.variation import is_variation
+    from folklore.harness.storing.ledger import Ledger
+    from folklore.harness.storing.store import Store
 
-    evidence, judged = catalog.extension("evidence"), catalog.extension("judged")
     if study is None:
-        out.print(f"published: {judged.publish_verdicts(choices.all_studies())}", highlight=False, soft_wrap=True)
+        out.print(f"published: {publish_verdicts(choices.all_studies())}", highlight=False, soft_wrap=True)
         return
     if is_variation(study) or (chosen := choices.study_named(study, store)).variation_of is not None:
         raise UserError(f"'{study}' is a variation, and evidence is of declared studies: declare one of its own in a file")
@@ -69,5 +69,5 @@ def publish(study: SomeStudy = None, scale: ScaleName = None, store: StoreUri = 
     if not sets:
         raise UserError(f"study '{chosen.name}' has no stored trials at scale '{wanted}': run it first")
     for each in sets:
-        out.print(f"published: {evidence.publish(each)}", highlight=False, soft_wrap=True)
-    judged.publish_verdicts([chosen])
+        out.print(f"published: {publish_set(each)}", highlight=False, soft_wrap=True)
+    publish_verdicts([chosen])

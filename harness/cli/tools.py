@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from harness.cli import choices
-from harness.cli.base import AsJson, command
-from harness.errors import UserError, invalid, unknown
-from harness.output import counting, json_lines, out, print_calibration, print_json, print_picks
+from folklore.harness.cli import choices
+from folklore.harness.cli.base import AsJson, command
+from folklore.harness.cli.output import counting, json_lines, out, print_calibration, print_json, print_picks
+from folklore.harness.errors import UserError, invalid, unknown
 
 
 @command(
@@ -25,8 +25,8 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Is the judge right as often as it says? Draws worlds whose truth is known, observes, judges, and counts."""
-    from harness.calibration import BY_NAME
-    from harness.calibration import calibrate as draw
+    from folklore.harness.judging.calibration import BY_NAME
+    from folklore.harness.judging.calibration import calibrate as draw
 
     for name in only or ():
         if name not in BY_NAME:
@@ -67,10 +67,10 @@ def lr_find(
     """Run an LR range test and say what six published rules read off it. Which of them to believe: see `lr_finder`."""
     from pydantic import ValidationError
 
-    from harness import catalog
-    from harness.lr_find import run_range_test
-    from harness.machine import local_device
-    from harness.spec import Training, Workload
+    from folklore.harness.judging.lr_find import run_range_test
+    from folklore.harness.machine.description import local_device
+    from folklore.harness.reading.pages import site
+    from folklore.harness.spec import Training, Workload
 
     fields = {"model": model, "dataset": dataset, "width": width, "depth": depth, "heads": heads, "context": context}
     trained = {"optimizer": optimizer, "batch_size": batch_size, "steps": steps}
@@ -84,7 +84,7 @@ def lr_find(
     if drawn.suffix not in (".svg", ".png") or not drawn.absolute().parent.is_dir():
         raise UserError(f"--plot {plot}: must end in .svg or .png, in a folder that is there")
     found = run_range_test(workload, training, range(count), start, end, steps, local_device())
-    catalog.extension("figures").draw_range_test(found, drawn)
+    site().draw_range_test(found, drawn)
     if as_json:
         print_json(found.summary())
         return

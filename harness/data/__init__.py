@@ -3,15 +3,15 @@
 from functools import lru_cache
 from pathlib import Path
 
-from harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Split
-from harness.data.examples import digits
-from harness.data.images import read_images
-from harness.data.synthetic import LARGEST as SYNTHETIC
-from harness.data.synthetic import synthetic
-from harness.data.text import python_documentation, read_text, tokenize
-from harness.errors import UserError, unknown
-from harness.own.address import KIND as OWN
-from harness.spec.characters import refused_character
+from folklore.harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Split
+from folklore.harness.data.examples import digits
+from folklore.harness.data.images import read_images
+from folklore.harness.data.synthetic import LARGEST as SYNTHETIC
+from folklore.harness.data.synthetic import synthetic
+from folklore.harness.data.text import python_documentation, read_text, tokenize
+from folklore.harness.errors import UserError, unknown
+from folklore.harness.own.address import KIND as OWN
+from folklore.harness.spec.characters import refused_character
 
 BUILT_IN = ("digits", "python-docs")
 # Sets a study may name although no package carries them: the user says where they lie.
@@ -44,7 +44,7 @@ def load(name: str) -> Dataset:
     if kind == "images" and path:
         return read_images(Path(path))
     if kind == OWN and path:
-        from harness.data.own import own_examples  # imports torch, as the user's module does
+        from folklore.harness.data.own import own_examples  # imports torch, as the user's module does
 
         return own_examples(name)
     if kind in SYNTHETIC:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import UserError
+from folklore.harness.errors import UserError
 
 # A dataset is described without torch, whose import takes seconds; only its batches are tensors.
 if TYPE_CHECKING:

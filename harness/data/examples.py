@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
-from harness.errors import UserError
-from harness.randomness import numpy_generator
+from folklore.harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
+from folklore.harness.errors import UserError
+from folklore.harness.randomness import numpy_generator
 
 if TYPE_CHECKING:
     from torch import Tensor

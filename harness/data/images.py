@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from harness.data.examples import Examples, split_examples
-from harness.errors import UserError, one_line
-from harness.reading import (
+from folklore.harness.data.examples import Examples, split_examples
+from folklore.harness.errors import UserError, one_line
+from folklore.harness.input_files import (
     LARGEST_DATASET,
     MOST_FILES,
     Parts,

@@ -4,10 +4,10 @@ from typing import Any
 
 from torch import Tensor
 
-from harness.data.base import DataFacts, Split
-from harness.data.examples import Examples
-from harness.own.finding import find_again
-from harness.own.identity import data_hash
+from folklore.harness.data.base import DataFacts, Split
+from folklore.harness.data.examples import Examples
+from folklore.harness.own.finding import find_again
+from folklore.harness.own.identity import data_hash
 
 
 def own_examples(name: str) -> Examples:

@@ -12,11 +12,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.data.base import DataFacts, Dataset, Split
-from harness.data.examples import Examples
-from harness.data.text import Text, tokenize
-from harness.errors import UserError
-from harness.randomness import numpy_generator
+from folklore.harness.data.base import DataFacts, Dataset, Split
+from folklore.harness.data.examples import Examples
+from folklore.harness.data.text import Text, tokenize
+from folklore.harness.errors import UserError
+from folklore.harness.randomness import numpy_generator
 
 Numbers = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], tuple[NDArray[np.float32], NDArray[np.float32]]]

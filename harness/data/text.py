@@ -16,10 +16,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
-from harness.errors import UserError, one_line
-from harness.randomness import numpy_generator
-from harness.reading import CHUNK, LARGEST_DATASET, TooMuchError, below, open_regular, read_bounded, read_regular, size_of
+from folklore.harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
+from folklore.harness.errors import UserError, one_line
+from folklore.harness.input_files import (
+    CHUNK,
+    LARGEST_DATASET,
+    TooMuchError,
+    below,
+    open_regular,
+    read_bounded,
+    read_regular,
+    size_of,
+)
+from folklore.harness.randomness import numpy_generator
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
 
-from harness.errors import UserError, unknown
-from harness.own.address import KIND
-from harness.own.identity import identity
-from harness.own.place import place, with_place
-from harness.own.workload import OwnWorkload
-from harness.training.memory import is_memory_end
+from folklore.harness.errors import UserError, unknown
+from folklore.harness.machine.device_memory import is_memory_end
+from folklore.harness.own.address import KIND
+from folklore.harness.own.identity import identity
+from folklore.harness.own.place import place, with_place
+from folklore.harness.own.workload import OwnWorkload
 
 ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 

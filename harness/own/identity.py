@@ -18,9 +18,9 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from harness.errors import UserError
-from harness.own.workload import SPLITS, OwnWorkload
-from harness.spec import fingerprint
+from folklore.harness.errors import UserError
+from folklore.harness.own.workload import SPLITS, OwnWorkload
+from folklore.harness.spec import fingerprint
 
 # Decimal digits of the size of a starting value: far from what rounding does on another machine.
 DIGITS = 3

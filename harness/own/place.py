@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
-import models
-from harness.errors import one_line
+from folklore import models
+from folklore.harness.errors import one_line
 
 # Code that is not the user's: ours, torch's and Python's own. What else is installed may well be.
 NOT_THEIRS = tuple(str(folder) + os.sep for folder in (Path(__file__).parents[1], *models.__path__, *torch.__path__))

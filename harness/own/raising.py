@@ -7,9 +7,9 @@ from pathlib import Path
 
 import torch
 
-from harness.errors import TooLargeError, UserCodeError, UserError
-from harness.own.address import KIND, address_of
-from harness.own.place import place, with_place
+from folklore.harness.errors import TooLargeError, UserCodeError, UserError
+from folklore.harness.own.address import KIND, address_of
+from folklore.harness.own.place import place, with_place
 
 # What may go away by itself: memory, a disk, a network, or a device that fails.
 PASSING = (TooLargeError, MemoryError, OSError, torch.OutOfMemoryError, torch.AcceleratorError)

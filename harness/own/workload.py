@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from harness.errors import UserCodeError, UserError
-from harness.own.place import with_place
-from harness.randomness import key
+from folklore.harness.errors import UserCodeError, UserError
+from folklore.harness.own.place import with_place
+from folklore.harness.randomness import key
 
 SPLITS = ("training", "validation", "test")
 INPUT_TYPES = (torch.float32, torch.int64, torch.int32, torch.int16, torch.uint8, torch.bool)

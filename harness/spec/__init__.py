@@ -1,9 +1,9 @@
 """What a study may say. Everything here is data: validated, frozen, and with a canonical JSON form."""
 
-from harness.spec.base import Spec, canonical_json, fingerprint
-from harness.spec.claims import Claim, Document, Source
-from harness.spec.configuration import Configuration, Measurement, Training, Workload
-from harness.spec.observables import (
+from folklore.harness.spec.base import Spec, canonical_json, fingerprint
+from folklore.harness.spec.claims import Claim, Document, Source
+from folklore.harness.spec.configuration import Configuration, Measurement, Training, Workload
+from folklore.harness.spec.observables import (
     ActivationSlope,
     CriticalBatch,
     CureRate,
@@ -47,8 +47,8 @@ from harness.spec.observables import (
     arms_of,
     leaves,
 )
-from harness.spec.rules import LEVEL, AtLeast, AtMost, Outside, Rule, Within
-from harness.spec.study import Arm, Criterion, Judgement, Published, Reported, Scale, Search, Study, log2_grid
+from folklore.harness.spec.rules import LEVEL, AtLeast, AtMost, Outside, Rule, Within
+from folklore.harness.spec.study import Arm, Criterion, Judgement, Published, Reported, Scale, Search, Study, log2_grid
 
 __all__ = [
     "LEVEL",

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from harness.spec.characters import refused_character
+from folklore.harness.spec.characters import refused_character
 
 
 @dataclass(frozen=True)

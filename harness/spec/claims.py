@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.spec.base import Spec
+from folklore.harness.spec.base import Spec
 
 Kind = Literal["empirical", "exact", "speed", "disagreement", "doubted"]
 

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from harness.spec.base import Spec, canonical_json
+from folklore.harness.spec.base import Spec, canonical_json
 
 OptimizerName = Literal["adamw", "adam", "radam", "sgd"]
 ScheduleName = Literal["constant", "linear", "cosine", "step", "warmup_stable_decay", "exponential", "reduce_on_plateau"]

@@ -6,12 +6,12 @@ from typing import Any, get_args
 
 import yaml
 
-from harness.spec.base import Spec
-from harness.spec.claims import Claim, Source
-from harness.spec.configuration import Measurement, Training, Workload
-from harness.spec.observables import Observable
-from harness.spec.rules import Rule
-from harness.spec.study import Arm, Criterion, Judgement, Published, Reported, Scale, Search, Study
+from folklore.harness.spec.base import Spec
+from folklore.harness.spec.claims import Claim, Source
+from folklore.harness.spec.configuration import Measurement, Training, Workload
+from folklore.harness.spec.observables import Observable
+from folklore.harness.spec.rules import Rule
+from folklore.harness.spec.study import Arm, Criterion, Judgement, Published, Reported, Scale, Search, Study
 
 OBSERVABLES: tuple[type[Spec], ...] = get_args(get_args(Observable)[0])
 RULES: tuple[type[Spec], ...] = get_args(get_args(Rule)[0])

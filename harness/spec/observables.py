@@ -1,4 +1,4 @@
-"""What can be observed in a table of trials. The estimators stand in harness/estimators.py, one for each class here.
+"""What can be observed in a table of trials. The estimators stand in harness/judging/estimators.py, one for each class here.
 
 Losses are test losses in nats; a diverged run counts with the loss at initialization (it is never dropped). The LR is
 tuned on validation loss and judged on test loss. `arm` names an arm of the study.
@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from harness.spec.base import Spec
+from folklore.harness.spec.base import Spec
 
 # What an observable says of itself for `folklore schema --explain` ends its class: UNIT, the unit of its numbers, and EXAMPLE,
 # its fields as a study in YAML or JSON has them, without `kind`.
@@ -142,13 +142,14 @@ class FinalLoss(Observed):
 class FinderPick(Observed):
     """The LR that a rule reads off an arm's range test, run by run; the geometric mean over seeds.
 
-    `arm` is trained at one point with schedule 'exponential' and a curve point for every step. Rules: harness/range_test.py.
+    `arm` is trained at one point with schedule 'exponential' and a curve point for every step. The rules are those of
+    judging/range_test_rules.py.
     """
 
     LOG_AXIS: ClassVar[bool] = True
     kind: Literal["finder_pick"] = "finder_pick"
     arm: ArmName
-    rule: FinderRule = Field(description="how the LR is read off the range test (harness/range_test.py)")
+    rule: FinderRule = Field(description="how the LR is read off the range test (harness/judging/range_test_rules.py)")
 
     UNIT: ClassVar[str] = "none (an LR)"
     EXAMPLE: ClassVar[Example] = {"arm": "range_test", "rule": "valley"}
@@ -163,7 +164,7 @@ class FinderRegret(Observed):
     kind: Literal["finder_regret"] = "finder_regret"
     arm: ArmName
     range_test: str = Field(description="the arm that runs the range test")
-    rule: FinderRule = Field(description="how the LR is read off the range test (harness/range_test.py)")
+    rule: FinderRule = Field(description="how the LR is read off the range test (harness/judging/range_test_rules.py)")
     over: FactorName = "peak_lr"
 
     UNIT: ClassVar[str] = "relative"
@@ -175,7 +176,7 @@ class SuggestionRate(Observed):
 
     kind: Literal["suggestion_rate"] = "suggestion_rate"
     arm: ArmName
-    rule: FinderRule = Field(description="how the LR is read off the range test (harness/range_test.py)")
+    rule: FinderRule = Field(description="how the LR is read off the range test (harness/judging/range_test_rules.py)")
 
     UNIT: ClassVar[str] = "share of the seeds, 0 to 1"
     EXAMPLE: ClassVar[Example] = {"arm": "range_test", "rule": "divergence"}
@@ -391,7 +392,7 @@ class MemoryRatio(Observed):
 
 
 class Exact(Observed):
-    """The number an exact check works out, the same at every seed (harness/exact.py has the checks)."""
+    """The number an exact check works out, the same at every seed (harness/judging/exact.py has the checks)."""
 
     kind: Literal["exact"] = "exact"
     check: ExactCheck = Field(description="the number that is worked out")

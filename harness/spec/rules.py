@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from harness.spec.base import Spec
+from folklore.harness.spec.base import Spec
 
 # Of every interval: a verdict needs the whole of it.
 LEVEL = 0.95

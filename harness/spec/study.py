@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 from pydantic_core import PydanticCustomError
 
-from harness.errors import invalid, unknown
-from harness.spec.base import WORDS, Spec, Undeclared, canonical_json, declared, fingerprint
-from harness.spec.claims import Claim
-from harness.spec.configuration import LATER_FIELDS, Configuration, Measurement, Training, Workload
-from harness.spec.markdown import study_markdown
-from harness.spec.observables import FailureRate, Observable, arms_of, leaves
-from harness.spec.rules import LEVEL, Rule
+from folklore.harness.errors import invalid, unknown
+from folklore.harness.spec.base import WORDS, Spec, Undeclared, canonical_json, declared, fingerprint
+from folklore.harness.spec.claims import Claim
+from folklore.harness.spec.configuration import LATER_FIELDS, Configuration, Measurement, Training, Workload
+from folklore.harness.spec.markdown import study_markdown
+from folklore.harness.spec.observables import FailureRate, Observable, arms_of, leaves
+from folklore.harness.spec.rules import LEVEL, Rule
 
 AnySpec = TypeVar("AnySpec", bound=Spec)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from harness.training.optimizers import PackedOptimizer
+from folklore.harness.training.optimizers import PackedOptimizer
 
 Step = Callable[[], None]
 

@@ -10,14 +10,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from harness.data import DataFacts
-from harness.errors import UserError
-from harness.randomness import torch_generator
-from harness.spec import Training, Workload
-from harness.training.own_module import own_module
-from harness.training.precision import FORMATS
-from models import CNN, GPT, MLP, LinearModel, Model, Parameter, Parametrization, Quadratic, Tap, View
-from models.parametrization import LR_RULES
+from folklore.harness.data import DataFacts
+from folklore.harness.errors import UserError
+from folklore.harness.randomness import torch_generator
+from folklore.harness.spec import Training, Workload
+from folklore.harness.training.own_module import own_module
+from folklore.harness.training.precision import FORMATS
+from folklore.models import CNN, GPT, MLP, LinearModel, Model, Parameter, Parametrization, Quadratic, Tap, View
+from folklore.models.parametrization import LR_RULES
 
 # Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
 EVALUATION_TARGETS = 4096

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from harness.spec import Training
+from folklore.harness.spec import Training
 
 # Parameters a lane from which a CPU's time goes into passes over memory: torch's kernel then makes one where ours makes eight.
 KERNEL_FROM = 100_000

@@ -2,11 +2,11 @@
 
 from functools import lru_cache
 
-from harness.errors import UserError
-from harness.own.finding import find_again
-from harness.own.place import place
-from harness.spec import Configuration
-from models import OwnModule
+from folklore.harness.errors import UserError
+from folklore.harness.own.finding import find_again
+from folklore.harness.own.place import place
+from folklore.harness.spec import Configuration
+from folklore.models import OwnModule
 
 # Examples a module is tried on: half a batch of them still has a variance.
 EXAMPLES = 4

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from harness.data import DataFacts
-from harness.randomness import key
-from harness.spec import Workload
-from harness.training.network import PackedNetwork
-from models import OwnModule, Tap, View
+from folklore.harness.data import DataFacts
+from folklore.harness.randomness import key
+from folklore.harness.spec import Workload
+from folklore.harness.training.network import PackedNetwork
+from folklore.models import OwnModule, Tap, View
 
 log = logging.getLogger(__name__)
 

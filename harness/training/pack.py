@@ -15,17 +15,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from harness.data import STEPS_PER_DRAW, Dataset, Split
-from harness.errors import UserError
-from harness.spec import Configuration
-from harness.spec.configuration import LOSS_SCALES
-from harness.training.agreement import StepCheck
-from harness.training.network import lr_multipliers
-from harness.training.optimizers import clip_factor, clip_limits, make_optimizer
-from harness.training.own_network import make_network
-from harness.training.plateau import PlateauRule
-from harness.training.precision import LossScaler
-from harness.training.probes import (
+from folklore.harness.data import STEPS_PER_DRAW, Dataset, Split
+from folklore.harness.errors import UserError
+from folklore.harness.spec import Configuration
+from folklore.harness.spec.configuration import LOSS_SCALES
+from folklore.harness.training.agreement import StepCheck
+from folklore.harness.training.network import lr_multipliers
+from folklore.harness.training.optimizers import clip_factor, clip_limits, make_optimizer
+from folklore.harness.training.own_network import make_network
+from folklore.harness.training.plateau import PlateauRule
+from folklore.harness.training.precision import LossScaler
+from folklore.harness.training.probes import (
     LAYER_PROBES,
     UNDERFLOWS,
     ActivationSizes,
@@ -35,9 +35,9 @@ from harness.training.probes import (
     underflow_shares,
     update_statistics,
 )
-from harness.training.programs import EAGER, Program, StepRunner
-from harness.training.result import LaneResult, lane_result
-from harness.training.schedules import learning_rate_table
+from folklore.harness.training.programs import EAGER, Program, StepRunner
+from folklore.harness.training.result import LaneResult, lane_result
+from folklore.harness.training.schedules import learning_rate_table
 
 PROBES = ("gradient_norm", "gradient_variance", "update_ratio", "weight_norm")
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from harness.spec import Training
+from folklore.harness.spec import Training
 
 # A loss counts as better below (1 - THRESHOLD) times the best so far; torch's default.
 THRESHOLD = 1e-4

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from harness.spec import Training
-from models import Product
+from folklore.harness.spec import Training
+from folklore.models import Product
 
 # torch.amp.GradScaler's constants.
 GROWTH_FACTOR, BACKOFF_FACTOR = 2.0, 0.5

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from harness.spec import Measurement
-from harness.spec.configuration import LOSS_SCALES
-from harness.training.network import PackedNetwork
-from harness.training.noise import half_batch_variance
+from folklore.harness.spec import Measurement
+from folklore.harness.spec.configuration import LOSS_SCALES
+from folklore.harness.training.network import PackedNetwork
+from folklore.harness.training.noise import half_batch_variance
 
 # More early probes than this add cost and no information to the first hundredth of a run.
 MOST_EARLY_PROBES = 10

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.spec import Training
+from folklore.harness.spec import Training
 
 Curve = NDArray[np.float64]
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import torch
 
-from harness.data import Dataset
-from harness.spec import Configuration
-from harness.training.memory import free_device_memory
-from harness.training.pack import Lane, Pack
-from harness.training.programs import STEPS_BEFORE_CAPTURE, Program
+from folklore.harness.data import Dataset
+from folklore.harness.machine.device_memory import free_device_memory
+from folklore.harness.spec import Configuration
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.programs import STEPS_BEFORE_CAPTURE, Program
 
 # A wider pack must be this much faster a trial for a still wider one to be looked at; the narrowest width is taken that is so
 # near to the best.
@@ -31,7 +31,7 @@ class Timing:
         return self.step_seconds / self.lanes
 
 
-class WidthSearch:
+class LanesSearch:
     """Doubles the width from `start` while trials get faster, then halves it while they get hardly slower.
 
     `following` is the width to measure next, or None. most: lanes there are trials for, or memory.

@@ -4,7 +4,7 @@ import argparse
 import sys
 import time
 
-from harness.machine import environment, local_device
+from folklore.harness.machine.description import environment, local_device
 from tests.benchmarks import engine, harness, results, roofline, scale, stock
 from tests.benchmarks.works import WORKS
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import torch
 
-from harness.errors import one_line
-from harness.machine import available_cores, local_device
-from harness.packing import Packing
-from harness.store import Store
-from harness.training.memory import free_device_memory
-from harness.training.network import build
-from harness.training.pack import Pack
-from harness.training.programs import Program, default_program
-from harness.training.throughput import WidthSearch, measure
+from folklore.harness.errors import one_line
+from folklore.harness.machine.description import available_cores, local_device
+from folklore.harness.machine.device_memory import free_device_memory
+from folklore.harness.planning.lanes import Packing
+from folklore.harness.storing.store import Store
+from folklore.harness.training.network import build
+from folklore.harness.training.pack import Pack
+from folklore.harness.training.programs import Program, default_program
+from folklore.harness.training.throughput import LanesSearch, measure
 from tests.benchmarks.solo import EAGER, Solo, Way, ways
 from tests.benchmarks.works import AGREEMENT_STEPS, Work
 
@@ -111,7 +111,7 @@ def _width(work: Work, device: str) -> tuple[int, Program, dict[int, float]]:
         return work.lanes, program, {}
     facts, shape = work.dataset().facts, work.shape()
     packing = Packing(Store("memory://bench"), local_device(), lambda workload: build(workload, facts))
-    search = WidthSearch(packing.nominal(shape.configuration), min(MOST_LANES[device], work.trials))
+    search = LanesSearch(packing.nominal(shape.configuration), min(MOST_LANES[device], work.trials))
     while search.following is not None:
         search.tell(measure(work.configuration(0), work.dataset(), device, search.following, program))
     return search.chosen.lanes, program, {each.lanes: each.lane_seconds for each in search.timings.values()}

@@ -13,16 +13,16 @@ from typing import Any
 
 import torch
 
-from harness.data import load
-from harness.ledger import Ledger
-from harness.machine import environment, local_device
-from harness.options import Options
-from harness.plan import PlannedPack, make_plan
-from harness.prepare import prepare
-from harness.spec import Study
-from harness.store import Store
-from harness.training.pack import Lane, Pack
-from harness.training.programs import default_program
+from folklore.harness.data import load
+from folklore.harness.machine.description import environment, local_device
+from folklore.harness.options import Options
+from folklore.harness.planning.plan import PlannedPack, make_plan
+from folklore.harness.planning.prepare import prepare
+from folklore.harness.spec import Study
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.programs import default_program
 from tests.benchmarks.stock import study_of
 from tests.benchmarks.works import Work, gpt
 
@@ -75,10 +75,11 @@ def planning(trials: int = 100_000) -> dict[str, Any]:
 
 def pages(say: Callable[[str], None]) -> dict[str, Any]:
     """All pages from the published evidence, by the command itself."""
-    from harness import catalog
+    from folklore.harness.judging.trial_sets import published_sets
+    from folklore.harness.planning import catalog
 
     studies = [catalog.load_study(name) for name in catalog.study_names()]
-    trials = sum(len(each.trials) for study in studies for each in catalog.extension("evidence").published_sets(study))
+    trials = sum(len(each.trials) for study in studies for each in published_sets(study))
     readings = []
     for _ in range(PAGES):
         with tempfile.TemporaryDirectory() as folder:
@@ -96,7 +97,7 @@ def _run(study: Study) -> float:
 
 def _seconds(arguments: Sequence[str]) -> float:
     started = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "harness", *arguments], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "folklore.harness", *arguments], check=True, capture_output=True)
     return time.perf_counter() - started
 
 

@@ -6,10 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from harness.data import DataFacts
-from harness.spec import Workload
-from harness.training.network import build, initial_values
-from models.cnn import LEAST_SIDE_TO_HALVE
+from folklore.harness.data import DataFacts
+from folklore.harness.spec import Workload
+from folklore.harness.training.network import build, initial_values
+from folklore.models.cnn import LEAST_SIDE_TO_HALVE
 
 
 class PlainBlock(nn.Module):

@@ -6,7 +6,7 @@ from functools import cache
 
 import torch
 
-from harness.training.network import build
+from folklore.harness.training.network import build
 from tests.benchmarks.works import Work
 
 SIDE = {"cpu": 1024, "cuda": 8192}

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from harness.machine import environment, local_device
-from harness.pack_queue import PackQueue
-from harness.plan import PlannedPack, make_plan
-from harness.ray_connection import Connection, Resources
-from harness.spec import Study
-from harness.work import Progress
+from folklore.harness.machine.description import environment, local_device
+from folklore.harness.planning.plan import PlannedPack, make_plan
+from folklore.harness.running.jobs import Progress
+from folklore.harness.running.pack_queue import PackQueue
+from folklore.harness.running.ray_connection import Connection, Resources
+from folklore.harness.spec import Study
 from tests.benchmarks.stock import study_of
 from tests.benchmarks.works import Work, gpt
 
@@ -64,11 +64,11 @@ def measure(say: Callable[[str], None]) -> dict[str, Any]:
     heard = Counter(packs)
     queue = PackQueue(plan, lambda pack: NoJob(), lambda p, _: p, lambda: None, lambda: heard.digests)  # type: ignore[arg-type,return-value]
     with Connection(Resources("cpu", local_device().count)) as connection:
-        from harness import sweep  # imports Ray, which reads its token then
+        from folklore.harness.running import ray_tune  # imports Ray, which reads its token then
 
         connection.wait()
         started = time.perf_counter()
-        sweep.run(queue, connection, heard)
+        ray_tune.run(queue, connection, heard)
         seconds = time.perf_counter() - started
     assert heard.digests == plan.digests
     assert not heard.errors

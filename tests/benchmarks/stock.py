@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from harness.ledger import Ledger
-from harness.spec import Arm, Measurement, Scale, Study
-from harness.store import Store
+from folklore.harness.spec import Arm, Measurement, Scale, Study
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
 from tests.benchmarks import works as all_works
 from tests.benchmarks.results import entry
 from tests.benchmarks.works import Work
@@ -33,7 +33,17 @@ def compare(work: Work, repeats: int) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "study.json"
             path.write_text(study_of(work).canonical_json())
-            folklore = [sys.executable, "-m", "harness", "run", str(path), "--scale", "bench", "--store", f"{folder}/store"]
+            folklore = [
+                sys.executable,
+                "-m",
+                "folklore.harness",
+                "run",
+                str(path),
+                "--scale",
+                "bench",
+                "--store",
+                f"{folder}/store",
+            ]
             ours = _seconds(folklore)
             lanes = int(Ledger(Store(f"{folder}/store"), "bench").trials()["lanes"].max())
         ratios.append(_seconds([sys.executable, "-m", "tests.benchmarks.stock", work.name]) / ours)
@@ -69,7 +79,7 @@ def main(name: str) -> None:
     import ray
     from ray import tune
 
-    from harness.machine import local_device
+    from folklore.harness.machine.description import local_device
 
     device = local_device()
     work = next(each for each in all_works.WORKS[device.kind] if each.name == name)

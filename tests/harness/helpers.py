@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from harness import table
-from harness.plan import Plan, Trial, make_plan
-from harness.spec import Study
-from harness.training.result import LaneResult
+from folklore.harness.planning.plan import Plan, make_plan
+from folklore.harness.spec import Study
+from folklore.harness.spec.trial import Trial
+from folklore.harness.storing import trial_rows, trial_schema
+from folklore.harness.training.result import LaneResult
 
 INITIAL_LOSS = 5.0
 
@@ -22,7 +23,7 @@ def planned(study: Study, scale: str = "laptop") -> Plan:
 def result(
     test_loss: float, validation_loss: float | None = None, divergence_step: int | None = None, **curves: list[float]
 ) -> LaneResult:
-    empty: dict[str, list[float]] = {name: [1.0] for name in table.CURVES}
+    empty: dict[str, list[float]] = {name: [1.0] for name in trial_schema.CURVES}
     return LaneResult(
         outcome="finished" if divergence_step is None else "diverged",
         divergence_step=divergence_step,
@@ -40,20 +41,20 @@ def result(
         layers=("a",),
         taps=("a",),
         curves={**empty, **curves},
-        layer_curves={name: [[1.0]] for name in table.LAYER_CURVES},
+        layer_curves={name: [[1.0]] for name in trial_schema.LAYER_CURVES},
     )
 
 
 def rows(
     study: Study, trials: tuple[Trial, ...], outcome: Callable[[Trial], LaneResult], pack: str = "pack", scale: str = "laptop"
 ) -> pa.Table:
-    return table.rows(
+    return trial_rows.rows(
         study, scale, "cpu", "data", pack, trials, [outcome(trial) for trial in trials], {"device": "a <machine>"}
     )
 
 
 def frame(study: Study, outcome: Callable[[Trial], LaneResult], scale: str = "laptop") -> pd.DataFrame:
-    return table.frame(rows(study, planned(study, scale).trials, outcome, scale=scale))
+    return trial_rows.frame(rows(study, planned(study, scale).trials, outcome, scale=scale))
 
 
 def bowl(trial: Trial, optimum: float, floor: float, curvature: float = 0.05, noise: float = 0.0) -> float:

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import harness
-from harness import columns, curves, load_study, run, table, trials, verdicts
-from harness.errors import UserError
-from harness.ledger import Ledger
-from harness.records import stored_sets
-from harness.spec import Study, canonical_json
-from harness.store import Store
+from folklore import harness
+from folklore.harness import columns, curves, load_study, run, trials, verdicts
+from folklore.harness.errors import UserError
+from folklore.harness.judging.trial_sets import stored_sets
+from folklore.harness.spec import Study, canonical_json
+from folklore.harness.storing import trial_schema
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
 from tests.harness.helpers import INITIAL_LOSS, bowl, planned, result, rows
 
 
@@ -37,13 +38,18 @@ def store(study: Study, tmp_path: Path) -> str:
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
     heavy = "{'torch', 'pandas', 'ray', 'mlflow', 'pydantic'}"
-    code = f"import harness, json, sys; assert not {heavy} & set(sys.modules); print(json.dumps(dir(harness)))"
+    code = (
+        f"import json, sys, folklore.harness as harness; assert not {heavy} & set(sys.modules); print(json.dumps(dir(harness)))"
+    )
     done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
     assert set(harness.__all__) <= set(json.loads(done.stdout))
 
 
 def test_the_names_are_functions_whatever_was_imported_before() -> None:
-    code = "import harness.launch, harness.campaign; from harness import run, trials, verdicts; run.__code__, trials.__code__"
+    code = (
+        "import folklore.harness.running.run, folklore.harness.running.campaign;"
+        "from folklore.harness import run, trials, verdicts; run.__code__, trials.__code__"
+    )
     subprocess.run((sys.executable, "-c", code), check=True)
     with pytest.raises(AttributeError, match="no attribute 'trails'"):
         harness.trails  # noqa: B018
@@ -53,7 +59,7 @@ def test_trials_are_tidy_and_every_column_is_documented(study: Study, store: str
     found = trials(study, "laptop", store)
     assert len(found) == found["digest"].nunique() == 50
     assert set(found["source"]) == {"this store"}
-    assert not {column.name for column in table.COLUMNS if column.name not in table.SUMMARY} & {*found}
+    assert not {column.name for column in trial_schema.COLUMNS if column.name not in trial_schema.SUMMARY} & {*found}
     for name in found:
         about = found.attrs["columns"][name]
         assert about["description"], name
@@ -120,7 +126,7 @@ def test_no_two_columns_share_a_name() -> None:
 
 
 def test_every_stored_column_is_documented() -> None:
-    assert list(columns().index[: len(table.SCHEMA)]) == table.SCHEMA.names
+    assert list(columns().index[: len(trial_schema.SCHEMA)]) == trial_schema.SCHEMA.names
     assert columns()["description"].str.len().min() > 4
     assert {"nats", "s", "bytes"} <= set(columns()["unit"])
     assert "peak_lr" in columns("decay").index

@@ -11,7 +11,7 @@ from tests.command_line import HANG_SECONDS
 
 PROGRAM = """
 import signal, sys, time
-from harness import __main__ as entry
+from folklore.harness import __main__ as entry
 signal.signal(signal.SIGINT, entry._interrupt)
 signal.signal(signal.SIGTERM, entry._terminate)
 print("ready", flush=True)
@@ -55,7 +55,7 @@ def test_an_import_is_finished_first(
 
 def test_sigterm_is_still_ours_when_ray_has_gone() -> None:
     """Ray takes the handler away as it is shut down, be it while the main thread is busy elsewhere."""
-    body = """from harness.ray_connection import Connection, Resources
+    body = """from folklore.harness.running.ray_connection import Connection, Resources
     with Connection(Resources("cpu", workers=1)) as connection:
         connection.wait()
         connection._left.set()
@@ -68,7 +68,7 @@ def test_sigterm_is_still_ours_when_ray_has_gone() -> None:
 
 def test_what_ray_leaves_behind_is_collected_before_its_end() -> None:
     """Ray ends the process, code 1, where a reference is collected after its core worker has gone: here it always is."""
-    body = """from harness.ray_connection import Connection, Resources
+    body = """from folklore.harness.running.ray_connection import Connection, Resources
     import gc
     class CollectedLate:
         def __init__(self, core_worker): self.core_worker = core_worker

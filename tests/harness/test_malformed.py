@@ -11,11 +11,10 @@ import pytest
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
-from harness import study_file
-from harness.catalog import judgeable, load_study
-from harness.cli import app
-from harness.errors import UserError, invalid
-from harness.spec import Study
+from folklore.harness.cli import app
+from folklore.harness.errors import UserError, invalid
+from folklore.harness.planning.catalog import judgeable, load_study
+from folklore.harness.spec import Study, study_file
 from tests.harness.malformed import ODD_CHARACTERS, bomb, cases
 
 SEED = 11

@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.ledger import Ledger
-from harness.pack_queue import PackQueue
-from harness.plan import make_pack, make_plan
-from harness.spec import Arm, Measurement, Scale, Study, Training, Workload
-from harness.store import Store
-from harness.training.schedules import learning_rates
+from folklore.harness.planning.plan import make_pack, make_plan
+from folklore.harness.running.pack_queue import PackQueue
+from folklore.harness.spec import Arm, Measurement, Scale, Study, Training, Workload
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from folklore.harness.training.schedules import learning_rates
 from tests.harness.helpers import result, rows
 
 # In CI the same examples every time; elsewhere new ones, and what fails is kept by hypothesis and tried first.

@@ -7,15 +7,26 @@ from typing import Any, get_args
 
 import pytest
 
-from harness import fits, operations, range_test, table
-from harness.data import DataFacts
-from harness.estimators import ESTIMATORS
-from harness.exact import CHECKS
-from harness.spec import CureRate, FailureRate, FormGap, Observable, OperationError, Study, SuggestionRate, Unmeasured, Workload
-from harness.spec.configuration import OptimizerName, PrecisionName, ScheduleName
-from harness.spec.observables import ExactCheck, FinderRule, Observed
-from harness.training import network, optimizers, precision, schedules
-from models.parametrization import LR_RULES
+from folklore.harness.data import DataFacts
+from folklore.harness.judging import fits, operations, range_test_rules
+from folklore.harness.judging.estimators import ESTIMATORS
+from folklore.harness.judging.exact import CHECKS
+from folklore.harness.spec import (
+    CureRate,
+    FailureRate,
+    FormGap,
+    Observable,
+    OperationError,
+    Study,
+    SuggestionRate,
+    Unmeasured,
+    Workload,
+)
+from folklore.harness.spec.configuration import OptimizerName, PrecisionName, ScheduleName
+from folklore.harness.spec.observables import ExactCheck, FinderRule, Observed
+from folklore.harness.storing import trial_rows, trial_schema
+from folklore.harness.training import network, optimizers, precision, schedules
+from folklore.models.parametrization import LR_RULES
 from tests.harness.helpers import planned, result, rows
 
 # What observe.py answers for without an estimator.
@@ -34,7 +45,7 @@ def names(spec: type[Any], field: str) -> tuple[str, ...]:
         (get_args(OptimizerName), LR_RULES),
         (get_args(ScheduleName), schedules.SHAPES),
         (get_args(PrecisionName), precision.FORMATS),
-        (get_args(FinderRule), {*range_test.RULES, "divergence"}),
+        (get_args(FinderRule), {*range_test_rules.RULES, "divergence"}),
         (get_args(ExactCheck), CHECKS),
         (names(OperationError, "operation"), operations.OPERATIONS),
         (names(OperationError, "format"), operations.FORMATS),
@@ -60,7 +71,7 @@ def test_a_model_without_a_builder_trains_no_other() -> None:
 
 def test_a_probe_without_a_column_is_not_lost(study: Study) -> None:
     trials = planned(study).trials[:1]
-    with pytest.raises(AssertionError, match=r"no column for curve_probe_hessian: add it to harness/table\.py"):
+    with pytest.raises(AssertionError, match=r"no column for curve_probe_hessian: add it to storing/trial_schema\.py"):
         rows(study, trials, lambda trial: result(2.0, probe_hessian=[1.0]))
     by_layer = replace(result(2.0), layer_curves={"probe_layer_rank": [[1.0]]})
     with pytest.raises(AssertionError, match="no column for curve_probe_layer_rank"):
@@ -68,6 +79,6 @@ def test_a_probe_without_a_column_is_not_lost(study: Study) -> None:
 
 
 def test_a_column_is_not_left_empty(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "SUMMARY", (*table.SUMMARY, "joules"))
+    monkeypatch.setattr(trial_rows, "SUMMARY", (*trial_schema.SUMMARY, "joules"))
     with pytest.raises(AssertionError, match="nothing for column joules"):
         rows(study, planned(study).trials[:1], lambda trial: result(2.0))

@@ -10,12 +10,12 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from typer.testing import CliRunner
 
-from harness import mlflow_server
-from harness.cli import app
-from harness.errors import UserError, masked, one_line
-from harness.mlflow_server import CLOSED, command_of, is_loopback
-from harness.options import Options
-from harness.store import Store
+from folklore.harness.cli import app
+from folklore.harness.errors import UserError, masked, one_line
+from folklore.harness.options import Options
+from folklore.harness.storing.store import Store
+from folklore.harness.tracking import server
+from folklore.harness.tracking.server import CLOSED, command_of, is_loopback
 from tests.command_line import folklore
 
 ROOT = Path(__file__).parents[2]
@@ -39,10 +39,10 @@ def test_elsewhere_accounts_are_needed(used: Options, host: str, monkeypatch: py
     with pytest.raises(UserError, match="asks nobody who they are"):
         command_of(used, host, 5000, auth=False)
     accounts = tmp_path / "basic_auth.ini"
-    monkeypatch.delenv(mlflow_server.ACCOUNTS, raising=False)
+    monkeypatch.delenv(server.ACCOUNTS, raising=False)
     with pytest.raises(UserError, match="password of your own"):
         command_of(used, host, 5000, auth=True)
-    monkeypatch.setenv(mlflow_server.ACCOUNTS, str(accounts))
+    monkeypatch.setenv(server.ACCOUNTS, str(accounts))
     accounts.write_text("[mlflow]\nadmin_username = admin\nadmin_password = password1234\n")
     with pytest.raises(UserError, match="of your own"):
         command_of(used, host, 5000, auth=True)
@@ -110,7 +110,7 @@ def test_every_import_is_declared() -> None:
     names = {canonicalize_name(Requirement(line).name) for line in declared}
     # pydantic is nothing without its core, which it pins.
     modules = {"yaml": "pyyaml", "sklearn": "scikit-learn", "PIL": "pillow", "pydantic_core": "pydantic"}
-    ours = {"harness", "models", "reports", "studies", "tests"}
+    ours = {"folklore", "tests"}
     from tests.harness.test_imports import imported, sources
 
     for folder in ("harness", "models", "reports", "studies"):
@@ -120,7 +120,7 @@ def test_every_import_is_declared() -> None:
 
 
 def test_secrets_of_the_environment_do_not_reach_workers_descriptions() -> None:
-    from harness.machine import environment
+    from folklore.harness.machine.description import environment
 
     os.environ["FOLKLORE_TEST_SECRET"] = "hunter2"
     try:
@@ -131,7 +131,7 @@ def test_secrets_of_the_environment_do_not_reach_workers_descriptions() -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("RAY_AUTH_MODE", "disabled"), ("MLFLOW_SERVER_ALLOWED_HOSTS", "*")])
 def test_the_doctor_sees_switches_that_let_others_in(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.doctor import _unsafe
+    from folklore.harness.cli.doctor import _unsafe
 
     assert all(check.ok for check in _unsafe())
     monkeypatch.setenv(name, value)

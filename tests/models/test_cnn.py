@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from models import CNN, Parametrization, View
+from folklore.models import CNN, Parametrization, View
 from tests.models.layout import as_in_torch
 
 with warnings.catch_warnings():

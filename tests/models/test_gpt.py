@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from models import GPT, View
+from folklore.models import GPT, View
 from tests.models.layout import as_in_torch
 
 VOCABULARY, CONTEXT, WIDTH, DEPTH, HEADS, LANES, BATCH = 11, 12, 16, 2, 4, 3, 2

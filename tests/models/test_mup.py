@@ -7,15 +7,15 @@ import pytest
 import torch
 from torch import nn
 
-from harness import data
-from harness.data import DataFacts
-from harness.errors import UserError
-from harness.spec import Configuration, Measurement, Training, Workload
-from harness.training.network import build, lr_multipliers
-from harness.training.pack import Lane, Pack
-from harness.training.schedules import learning_rates
-from models import GPT, MLP, Parametrization
-from models.parametrization import LR_RULES
+from folklore.harness import data
+from folklore.harness.data import DataFacts
+from folklore.harness.errors import UserError
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training.network import build, lr_multipliers
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.schedules import learning_rates
+from folklore.models import GPT, MLP, Parametrization
+from folklore.models.parametrization import LR_RULES
 from tests.harness.training.single_steps import assert_lane_is_torchs
 from tests.models.layout import as_in_torch
 

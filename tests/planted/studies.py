@@ -3,7 +3,7 @@
 EXPECTED says what has to become of each. Thresholds lie around the truths of `truths.py`, which a test checks.
 """
 
-from harness.spec import (
+from folklore.harness.spec import (
     Arm,
     AtLeast,
     AtMost,
@@ -261,7 +261,7 @@ SYMBOLS = 8
 
 
 def _markov_study() -> Study:
-    from harness.data.synthetic import entropy
+    from folklore.harness.data.synthetic import entropy
 
     least = entropy(SYMBOLS)
     own = _Claims()

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from harness.data import load
-from harness.data.synthetic import entropy, stationary, transitions
-from harness.spec import Study
-from harness.training.pack import Lane, Pack
+from folklore.harness.data import load
+from folklore.harness.data.synthetic import entropy, stationary, transitions
+from folklore.harness.spec import Study
+from folklore.harness.training.pack import Lane, Pack
 from tests.command_line import folklore_here
 from tests.planted import studies, truths
 

@@ -8,9 +8,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from harness.spec import Study
-from reports import site, study_page
-from reports.judged import Judged
+from folklore.harness.judging.verdict_memory import Judged
+from folklore.harness.spec import Study
+from folklore.reports import site, study_page
 from tests.reports.test_site import REGISTER, of, records
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from reports import evidence
+from folklore.harness.storing import evidence
 
 RECORD = Path(__file__).parent / "golden" / "evidence.json"
 # Of a number: the last digits of floats differ between machines.

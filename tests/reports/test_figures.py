@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.lr_find import RangeTest
-from harness.range_test import RULES, divergence, suggest
-from harness.records import HERE, RecordSet, record_sets
-from harness.spec import NoiseScale, Reported, Study, UnderflowShare
-from reports import study_page
-from reports.figures import draw_range_test, lr_curves, training_curves
-from reports.procedures import noise_scales, underflow
+from folklore.harness.judging.lr_find import RangeTest
+from folklore.harness.judging.range_test_rules import RULES, divergence, suggest
+from folklore.harness.judging.trial_sets import HERE, RecordSet, record_sets
+from folklore.harness.spec import NoiseScale, Reported, Study, UnderflowShare
+from folklore.reports import study_page
+from folklore.reports.figures import draw_range_test, lr_curves, training_curves
+from folklore.reports.measurement_figures import noise_scales, underflow
 from tests.harness.helpers import bowl, frame, result
 
 
@@ -79,7 +79,7 @@ def test_a_range_test_is_drawn_whatever_it_saw(losses: np.ndarray, tmp_path: Pat
 def test_matplotlib_says_nothing_of_its_caches(tmp_path: Path) -> None:
     """In a read-only home it warns while it is imported."""
     (tmp_path / "file").write_text("")
-    imported = "import reports, matplotlib; matplotlib.get_cachedir()"
+    imported = "import folklore.reports, matplotlib; matplotlib.get_cachedir()"
     environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path / "file" / "matplotlib")}
     done = subprocess.run([sys.executable, "-c", imported], env=environment, capture_output=True, text=True, check=True)
     assert done.stderr == ""

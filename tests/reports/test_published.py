@@ -8,13 +8,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from harness import catalog, table
-from harness.judge import region, spell_interval
-from harness.ledger import Ledger
-from harness.pages import belonging, published_sets, write_pages
-from harness.store import Store
-from reports.judged import Memory, published_verdicts
-from reports.places import places
+from folklore.harness.judging.judge import region, spell_interval
+from folklore.harness.judging.verdict_memory import Memory, published_verdicts
+from folklore.harness.planning import catalog
+from folklore.harness.reading.pages import belonging, published_sets, write_pages
+from folklore.harness.storing import trial_schema
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from folklore.reports.places import places
 from tests.reports.links import dead_links, pages_of
 
 # What every page of the site shares, and what is loaded when a reader asks for a trial's curves.
@@ -59,7 +60,9 @@ def first_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pages of somebody whose first command was `make study-warmup`, which comes to the published trials."""
     store, warmup = Store(str(tmp_path_factory.mktemp("first"))), catalog.load_study("warmup")
     trials = pd.concat([records.trials for records in published_sets(warmup)])
-    rows = pa.Table.from_pandas(trials.reindex(columns=table.SCHEMA.names), schema=table.SCHEMA, preserve_index=False)
+    rows = pa.Table.from_pandas(
+        trials.reindex(columns=trial_schema.SCHEMA.names), schema=trial_schema.SCHEMA, preserve_index=False
+    )
     Ledger(store, "warmup").write("pack", rows)
     judged = published_verdicts(warmup)
     assert judged is not None

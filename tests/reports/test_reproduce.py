@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 import typer
 
-from harness.cli import choices
-from harness.cli.base import app
-from harness.declaration import declare
-from harness.ledger import Ledger
-from harness.options import Options
-from harness.pages import store_option, write_pages
-from harness.spec import Study
-from harness.store import Store
-from reports import site
+from folklore.harness.cli import choices
+from folklore.harness.cli.base import app
+from folklore.harness.options import Options
+from folklore.harness.reading.pages import store_option, write_pages
+from folklore.harness.spec import Study
+from folklore.harness.storing.declaration import declare
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from folklore.reports import site
 from tests.harness.helpers import bowl, planned, result, rows
 from tests.reports.test_site import REGISTER, of, records
 

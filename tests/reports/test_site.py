@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.calibration import CASES, SEEDS
-from harness.catalog import Register
-from harness.declaration import declarations, declare
-from harness.records import HERE, RecordSet, record_sets
-from harness.spec import Claim, Document, Source, Study
-from harness.store import Store
-from reports import calibration, evidence, matrix, site, study_page
-from reports.judged import Judged
+from folklore.harness.judging.calibration import CASES, SEEDS
+from folklore.harness.judging.trial_sets import HERE, RecordSet, publish, published_sets, record_sets
+from folklore.harness.judging.verdict_memory import Judged
+from folklore.harness.planning.catalog import Register
+from folklore.harness.spec import Claim, Document, Source, Study
+from folklore.harness.storing import evidence
+from folklore.harness.storing.declaration import declarations, declare
+from folklore.harness.storing.store import Store
+from folklore.reports import calibration, matrix, site, study_page
 from tests.harness.helpers import bowl, frame, result
 from tests.reports.links import dead_links, pages_of
 
@@ -181,8 +182,8 @@ def test_a_declaration_is_published_with_its_trials(study: Study, tmp_path: Path
     declare(store, study, "laptop", trials_before=0, looks=(5, 8, 12))
     whole = replace(records(study), declarations=tuple(declarations(store, study, "laptop")))
     before = evidence.state(study.name)
-    evidence.publish(whole)
-    (back,) = evidence.published_sets(study)
+    publish(whole)
+    (back,) = published_sets(study)
     assert back.looks == (5, 8, 12)
     assert back.verdicts() == whole.verdicts()
     assert "look 1 of 3" in back.verdicts()[0].reason
@@ -194,9 +195,9 @@ def test_published_evidence_is_judged_like_the_trials_it_came_from(
 ) -> None:
     monkeypatch.setattr(evidence, "FOLDER", tmp_path)
     whole = records(study)
-    first = evidence.publish(whole).read_bytes()
-    assert evidence.publish(whole).read_bytes() == first
-    (back,) = evidence.published_sets(study)
+    first = publish(whole).read_bytes()
+    assert publish(whole).read_bytes() == first
+    (back,) = published_sets(study)
     assert back.source == "published"
     assert [verdict.row() for verdict in back.verdicts()] == [verdict.row() for verdict in whole.verdicts()]
 

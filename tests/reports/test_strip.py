@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from harness.judge import Finding
-from harness.spec import AtLeast, AtMost, Criterion, CurveMedian, Gap, Observable, TunedLoss
-from reports.strip import strip
+from folklore.harness.judging.judge import Finding
+from folklore.harness.spec import AtLeast, AtMost, Criterion, CurveMedian, Gap, Observable, TunedLoss
+from folklore.reports.strip import strip
 
 
 @pytest.mark.parametrize(

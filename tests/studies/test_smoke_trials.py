@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from harness import table
-from harness.catalog import load_study, study_names
-from harness.data import describe, load
-from harness.ledger import Ledger
-from harness.plan import Plan, Trial, make_plan
-from harness.prepare import datasets_named, outline
-from harness.records import stored_sets
-from harness.store import Store
-from harness.training.pack import Lane, Pack
+from folklore.harness.data import describe, load
+from folklore.harness.judging.trial_sets import stored_sets
+from folklore.harness.planning.catalog import load_study, study_names
+from folklore.harness.planning.plan import Plan, make_plan
+from folklore.harness.planning.prepare import datasets_named, outline
+from folklore.harness.spec.trial import Trial
+from folklore.harness.storing import trial_rows
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from folklore.harness.training.pack import Lane, Pack
 
 SCALE = "smoke"
 
@@ -48,7 +49,7 @@ def test_a_pack_of_every_kind_trains_and_is_judged(name: str, tmp_path: Path) ->
         dataset = load(trials[0].configuration.workload.dataset)
         pack = Pack([Lane(trial.configuration, trial.seed) for trial in trials], dataset)
         pack.advance()
-        rows = table.rows(plan.study, SCALE, "cpu", dataset.facts.hash, f"pack{index}", trials, pack.results(), {})
+        rows = trial_rows.rows(plan.study, SCALE, "cpu", dataset.facts.hash, f"pack{index}", trials, pack.results(), {})
         ledger.write(f"pack{index}", rows)
         pack.close()
     assert ledger.digests() == {trial.digest for trials in kinds(plan) for trial in trials}

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog import load_study, register, study_names
-from harness.errors import UserError
-from harness.plan import make_plan, points
-from harness.training.probes import evaluation_steps, probe_steps
-from harness.training.programs import STEPS_BEFORE_CAPTURE
+from folklore.harness.errors import UserError
+from folklore.harness.planning.catalog import load_study, register, study_names
+from folklore.harness.planning.plan import make_plan, points
+from folklore.harness.training.probes import evaluation_steps, probe_steps
+from folklore.harness.training.programs import STEPS_BEFORE_CAPTURE
 
 FOLDER = Path(__file__).parents[2] / "studies"
 FORBIDDEN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.If, ast.Lambda, ast.With, ast.Try)

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from harness import OwnWorkload
+from folklore.harness import OwnWorkload
 
 CLASSES, SYMBOLS, WIDTH = 4, 11, 16
 Pair = tuple[Tensor, Tensor]

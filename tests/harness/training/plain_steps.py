@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from harness.data import Dataset, tokenize
-from harness.spec import Configuration, Measurement, Training, Workload
-from harness.training import programs
-from harness.training.agreement import Step, StepCheck, Verdict
-from harness.training.pack import Lane, Pack
-from harness.training.programs import Program
+from folklore.harness.data import Dataset, tokenize
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training import programs
+from folklore.harness.training.agreement import Step, StepCheck, Verdict
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.programs import Program
 
 MEASUREMENT = Measurement(probes=2, evaluations=2, evaluation_examples=8, final_examples=8)
 GPT = Workload(width=8, depth=1, heads=2, context=8)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from harness.training.agreement import GRADIENT, LOSS, OF_THE_LANE, UNITS, UPDATE, Step
-from harness.training.pack import Pack
+from folklore.harness.training.agreement import GRADIENT, LOSS, OF_THE_LANE, UNITS, UPDATE, Step
+from folklore.harness.training.pack import Pack
 
 Layout = Callable[[str, Tensor], Tensor]  # name, one lane's parameter -> as torch.nn holds it
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import torch
 
-from harness.data.text import Text
-from harness.training.agreement import StepCheck
-from harness.training.pack import Pack
-from harness.training.programs import EAGER, Program
+from folklore.harness.data.text import Text
+from folklore.harness.training.agreement import StepCheck
+from folklore.harness.training.pack import Pack
+from folklore.harness.training.programs import EAGER, Program
 from tests.harness.training.plain_steps import VARIANTS, lanes, larger_update, plant, reordered
 
 Fault = Callable[[Pack], None]

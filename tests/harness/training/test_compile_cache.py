@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from harness.training import compile_cache, programs
-from harness.training.compile_cache import PREFIX, VARIABLE, machine_kind, separate
+from folklore.harness.training import compile_cache, programs
+from folklore.harness.training.compile_cache import PREFIX, VARIABLE, machine_kind, separate
 
 CPU = torch.device("cpu")
 # For a machine whose own vectors are as wide, those of the other entry are another width.

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from harness.data import load
-from harness.spec import Configuration, Measurement, Training, Workload
-from harness.training.noise import noise_scale
-from harness.training.pack import Lane, Pack
-from harness.training.probes import gradient_variance
+from folklore.harness.data import load
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training.noise import noise_scale
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.probes import gradient_variance
 
 BATCH = 64
 

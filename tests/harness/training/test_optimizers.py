@@ -8,9 +8,9 @@ times an update's and a weight's own, 2^-24 each, or 9e-6.
 import pytest
 import torch
 
-from harness.spec import Training
-from harness.training import optimizers
-from harness.training.optimizers import clip_factor, clip_limits, make_optimizer
+from folklore.harness.spec import Training
+from folklore.harness.training import optimizers
+from folklore.harness.training.optimizers import clip_factor, clip_limits, make_optimizer
 
 STEPS, SIZE, TOLERANCE = 150, 40, 2e-5
 LANES = [

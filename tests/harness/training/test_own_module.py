@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 import torch
 
-from harness.data import load
-from harness.errors import UserError
-from harness.machine import Device
-from harness.own.finding import find
-from harness.packing import Choice, Packing, Shape
-from harness.randomness import key
-from harness.spec import ActivationSlope, Configuration, Measurement, Training, Workload
-from harness.store import Store
-from harness.training.network import build
-from harness.training.own_module import own_module, require_trainable
-from harness.training.pack import Lane, Pack
-from harness.training.result import LaneResult
-from harness.training.schedules import learning_rates
+from folklore.harness.data import load
+from folklore.harness.errors import UserError
+from folklore.harness.machine.description import Device
+from folklore.harness.own.finding import find
+from folklore.harness.planning.lanes import Choice, Packing, Shape
+from folklore.harness.randomness import key
+from folklore.harness.spec import ActivationSlope, Configuration, Measurement, Training, Workload
+from folklore.harness.storing.store import Store
+from folklore.harness.training.network import build
+from folklore.harness.training.own_module import own_module, require_trainable
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.result import LaneResult
+from folklore.harness.training.schedules import learning_rates
 from tests.harness.training import own_workloads
 from tests.harness.training.single_steps import assert_lane_is_torchs, assert_losses_agree
 
@@ -171,8 +171,8 @@ def test_probes_see_layers_and_no_activations() -> None:
 def test_a_claim_about_activations_is_out_of_regime() -> None:
     from types import SimpleNamespace
 
-    from harness.estimators.curves import activation_slope
-    from harness.trial_table import UndecidableError
+    from folklore.harness.judging.estimators.curves import activation_slope
+    from folklore.harness.judging.trial_arrays import UndecidableError
 
     empty = np.empty(1, dtype=object)
     empty[0] = [[], []]

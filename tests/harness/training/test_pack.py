@@ -8,13 +8,13 @@ import math
 import pytest
 import torch
 
-from harness.data.text import Text
-from harness.errors import UserError
-from harness.spec import Configuration, Measurement, Training, Workload
-from harness.training.pack import Lane, Pack
-from harness.training.result import LaneResult
-from harness.training.schedules import learning_rates
-from models import View
+from folklore.harness.data.text import Text
+from folklore.harness.errors import UserError
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.result import LaneResult
+from folklore.harness.training.schedules import learning_rates
+from folklore.models import View
 from tests.harness.training.single_steps import assert_lane_is_torchs, assert_parts_agree
 
 WORKLOAD = Workload(width=16, depth=2, heads=2, context=16)
@@ -159,7 +159,7 @@ def test_results_before_the_end_are_refused(text: Text) -> None:
 
 def test_lanes_of_one_seed_start_from_one_draw(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing a large model takes seconds; and what is kept of the last draw must not be what a pack trains on."""
-    from harness.training import network
+    from folklore.harness.training import network
 
     drawn: list[int] = []
     genuine = network.torch_generator

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from harness.data.text import Text
-from harness.spec import Configuration, Measurement, Training, Workload
-from harness.training.pack import Lane, Pack
-from harness.training.plateau import PlateauRule
-from harness.training.schedules import learning_rates
+from folklore.harness.data.text import Text
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.plateau import PlateauRule
+from folklore.harness.training.schedules import learning_rates
 
 
 @pytest.mark.parametrize(("patience", "factor"), [(0, 0.5), (2, 0.1), (4, 0.3)])

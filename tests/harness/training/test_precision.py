@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 import torch
 
-from harness.data.text import Text
-from harness.spec import Configuration, Measurement, Training, Workload
-from harness.spec.configuration import LOSS_SCALES
-from harness.training.agreement import GRADIENT
-from harness.training.network import PackedNetwork
-from harness.training.pack import Lane, Pack
-from harness.training.precision import Fp8Product, LossScaler, rounded
-from harness.training.probes import FP16_FLUSHED, underflow_shares
+from folklore.harness.data.text import Text
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec.configuration import LOSS_SCALES
+from folklore.harness.training.agreement import GRADIENT
+from folklore.harness.training.network import PackedNetwork
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.precision import Fp8Product, LossScaler, rounded
+from folklore.harness.training.probes import FP16_FLUSHED, underflow_shares
 from tests.harness.training.single_steps import assert_losses_agree
 
 WORKLOAD = Workload(width=8, depth=1, heads=2, context=8)

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import torch
 
-from harness.data.text import Text
-from harness.spec import Configuration, Measurement, Training, Workload
-from harness.training.network import PackedNetwork
-from harness.training.pack import Lane, Pack
-from harness.training.probes import evaluation_steps, gradient_variance, probe_steps
+from folklore.harness.data.text import Text
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training.network import PackedNetwork
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.probes import evaluation_steps, gradient_variance, probe_steps
 
 WORKLOAD = Workload(width=8, depth=1, heads=2, context=8)
 

@@ -9,14 +9,14 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from harness.data import Dataset, load
-from harness.data.text import Text
-from harness.errors import UserError
-from harness.spec import Workload
-from harness.training import compile_cache, programs
-from harness.training.agreement import Verdict
-from harness.training.pack import Lane, Pack
-from harness.training.programs import EAGER, Program, StepRunner, default_program, program_named
+from folklore.harness.data import Dataset, load
+from folklore.harness.data.text import Text
+from folklore.harness.errors import UserError
+from folklore.harness.spec import Workload
+from folklore.harness.training import compile_cache, programs
+from folklore.harness.training.agreement import Verdict
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.programs import EAGER, Program, StepRunner, default_program, program_named
 from tests.harness.training.plain_steps import VARIANTS, compared_at_every_step, lanes
 
 CPU = torch.device("cpu")

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from harness.training.result import binned, divergence_step
+from folklore.harness.training.result import binned, divergence_step
 
 NAN = math.nan
 

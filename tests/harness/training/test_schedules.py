@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LinearLR, LRScheduler, MultiStepLR, SequentialLR
 
-from harness.spec import Training
-from harness.training.schedules import learning_rate_table, learning_rates
+from folklore.harness.spec import Training
+from folklore.harness.training.schedules import learning_rate_table, learning_rates
 
 PEAK, STEPS = 0.3, 200
 

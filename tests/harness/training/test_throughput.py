@@ -2,13 +2,13 @@
 
 import pytest
 
-from harness.data.text import Text
-from harness.spec import Configuration, Measurement, Training, Workload
-from harness.training.programs import EAGER
-from harness.training.throughput import GAIN, Timing, WidthSearch, measure
+from folklore.harness.data.text import Text
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training.programs import EAGER
+from folklore.harness.training.throughput import GAIN, LanesSearch, Timing, measure
 
 
-def walked(search: WidthSearch, lane_seconds: dict[int, float], free_bytes: int | None = None, a_lane: int = 0) -> list[int]:
+def walked(search: LanesSearch, lane_seconds: dict[int, float], free_bytes: int | None = None, a_lane: int = 0) -> list[int]:
     """The widths it asks for, on a curve."""
     asked = []
     while search.following is not None:
@@ -24,27 +24,27 @@ def curve(overhead: float, work: float, cache: int = 10**9) -> dict[int, float]:
 
 
 def test_it_climbs_to_where_the_overhead_is_shared() -> None:
-    search = WidthSearch(8, 1024)
+    search = LanesSearch(8, 1024)
     walked(search, curve(overhead=1.0, work=0.1))
     assert search.chosen.lane_seconds <= GAIN**2 * min(curve(1.0, 0.1).values())
     assert search.chosen.lanes in (128, 256), "the knee, not the end"
 
 
 def test_it_stops_where_a_cache_ends() -> None:
-    search = WidthSearch(8, 1024)
+    search = LanesSearch(8, 1024)
     assert 64 not in walked(search, curve(overhead=1.0, work=0.1, cache=16))
     assert search.chosen.lanes == 16
 
 
 def test_it_walks_down_where_packing_does_not_pay() -> None:
-    search = WidthSearch(16, 1024)
+    search = LanesSearch(16, 1024)
     assert walked(search, curve(overhead=0.0, work=1.0)) == [16, 32, 8, 4, 2, 1]
     assert search.chosen.lanes == 1
 
 
 def test_it_asks_for_no_more_than_there_is() -> None:
-    assert max(walked(WidthSearch(16, 5), dict.fromkeys(range(1, 1025), 1.0))) == 5
-    search = WidthSearch(16, 1024)
+    assert max(walked(LanesSearch(16, 5), dict.fromkeys(range(1, 1025), 1.0))) == 5
+    search = LanesSearch(16, 1024)
     asked = walked(search, curve(overhead=100.0, work=0.001), free_bytes=100 + 70 * 10, a_lane=10)
     assert max(asked) == 64, "memory of 128 lanes is known from 16 and 32"
 

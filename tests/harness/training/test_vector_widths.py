@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from harness.training.compile_cache import VARIABLE
+from folklore.harness.training.compile_cache import VARIABLE
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("tests/harness/training", "tests/models")

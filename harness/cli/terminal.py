@@ -1,0 +1,31 @@
+"""What a person at a terminal sees of a run; what machines hear of it goes to `events`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from folklore.harness.cli.output import err, out, print_verdicts
+from folklore.harness.judging.judge import Verdict
+from folklore.harness.running.events import Events
+from folklore.harness.running.progress import RunView
+
+
+class Terminal:
+    """Progress and results on standard output, warnings on standard error."""
+
+    def __init__(self, events: Events):
+        self.events = events
+
+    def emit(self, event: str, **fields: Any) -> None:
+        self.events.emit(event, **fields)
+
+    def say(self, line: str) -> None:
+        out.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    def warn(self, line: str) -> None:
+        err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+
+    def judged(self, verdicts: Sequence[Verdict]) -> None:
+        print_verdicts(verdicts, as_json=False)
+
+    def view(self) -> RunView:
+        return RunView({}, events=self.events)

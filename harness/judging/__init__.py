@@ -1,0 +1,1 @@
+"""From stored trials to observations, and from those to verdicts, by regions declared beforehand."""

@@ -1,0 +1,74 @@
+"""What estimators share: means over weighted seeds, and the tuned value of an arm."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from folklore.harness.judging.trial_arrays import Numbers, TrialTable, UndecidableError, in_words
+from folklore.harness.spec import Spec, arms_of
+
+
+def mean(values_GS: Numbers, weights_RS: Numbers) -> Numbers:
+    """Weighted means over seeds, [R, G]."""
+    return np.asarray(weights_RS @ values_GS.T / weights_RS.sum(1, keepdims=True))
+
+
+def tuned(arm: str, over: str, table: TrialTable, weights: Numbers) -> NDArray[np.int64]:
+    """Index of the lowest mean validation loss under every weighting, [R]. An edge of the grid is no optimum.
+
+    Where an arm has one value, searched or given, there is nothing to choose any more.
+    """
+    best = mean(table.losses(arm, over, "validation_loss"), weights).argmin(axis=1)
+    grid = table.grid(arm, over)
+    if len(grid) > 1 and best[0] in (0, len(grid) - 1):
+        raise UndecidableError(
+            "inconclusive",
+            f"the best {in_words(over)} of {table.arm_name(arm)}, {grid[best[0]]:.3g}, {at_the_edge(int(best[0]))}",
+        )
+    return np.asarray(best)
+
+
+def at_the_edge(index: int) -> str:
+    """Ends a clause on what lies at one of the two ends of a grid."""
+    end, further = ("lowest", "lower") if index == 0 else ("highest", "higher")
+    return f"is the {end} that was tried; a grid that goes {further} would settle it"
+
+
+def tuned_index(arm: str, over: str, table: TrialTable) -> int:
+    """Index of the arm's tuned value on its grid. Raises UndecidableError at an edge."""
+    return int(tuned(arm, over, table, table.resamples[:1])[0])
+
+
+def present(points: Sequence[tuple[float, Any]], table: TrialTable) -> list[tuple[float, Any]]:
+    """The points whose arms are trained at this scale."""
+    trained = set(table.study.arms_at(table.scale))
+    return [(x, part) for x, part in points if (arms_of(part) if isinstance(part, Spec) else {part}) <= trained]
+
+
+def position(table: TrialTable, arm: str, over: str, value: float) -> int:
+    """Index of a value on an arm's grid. Raises UndecidableError if it was not tried."""
+    grid = table.grid(arm, over)
+    near = int(np.abs(np.log(grid / value)).argmin())
+    if not math.isclose(grid[near], value, rel_tol=1e-6):
+        raise UndecidableError(
+            "inconclusive",
+            f"{table.arm_name(arm)} was not trained at the {in_words(over)} of {value:.3g} that this compares; a grid with it"
+            " would settle it",
+        )
+    return near
+
+
+def seed_mean(values_RS: Numbers, weights_RS: Numbers) -> Numbers:
+    """Weighted means over seeds of values that differ between rows, or are the same for all, [R]; nan entries are left out."""
+    present = np.isfinite(np.broadcast_to(values_RS, weights_RS.shape))
+    weight = weights_RS * present
+    with np.errstate(invalid="ignore"):
+        return np.asarray((np.where(present, values_RS, 0.0) * weight).sum(axis=1) / weight.sum(axis=1))
+
+
+def stacked(values: NDArray[Any]) -> Numbers:
+    """Curves of equal length in a table's column [G, S] as one array [G, S, points]."""
+    return np.array([[np.asarray(curve, dtype=np.float64) for curve in row] for row in values])

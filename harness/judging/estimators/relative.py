@@ -1,0 +1,55 @@
+"""Whether losses may be compared by shares of each other.
+
+That needs a zero below which no loss falls. Cross-entropies and squared errors have one; the negative logarithm of a density
+has none: a constant in it moves every ratio and no difference.
+"""
+
+import numpy as np
+
+from folklore.harness.judging.estimators.common import stacked
+from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
+from folklore.harness.spec.observables import Observed, relative_to_losses
+
+# Below this share of what is learned a loss is near zero: a margin of 1% of it is a hundred-thousandth of the fall then, which
+# is less than the rounding to which lanes of different packs agree (2e-4 of a loss that falls by some nats, README).
+NEAR_ZERO = 1e-3
+# Fields of what is relative to losses that name an arm which is trained as a range test, whose training losses are read.
+RANGE_TESTS = {"finder_pick": "arm", "suggestion_rate": "arm", "finder_regret": "range_test"}
+
+
+def require_a_zero(observable: Observed, table: TrialTable) -> None:
+    """Raises UndecidableError (out of regime) where an observable is relative to losses that are negative or near zero, in any
+    seed at any value of the factor."""
+    trained = set(table.study.arms_at(table.scale))
+    for leaf in relative_to_losses(observable):
+        read = RANGE_TESTS.get(getattr(leaf, "kind", ""), "")
+        ramp = getattr(leaf, read, None)
+        if ramp in trained:
+            _require_positive_ramp(ramp, table)
+        compared = {getattr(leaf, "arm", None), getattr(leaf, "tuned_for", None), *getattr(leaf, "best_of", ())}
+        for arm in sorted(compared & trained - {ramp}):
+            _require_positive(arm, getattr(leaf, "over", None) or table.only_factor(arm), table)
+
+
+def _require_positive(arm: str, over: str, table: TrialTable) -> None:
+    lowest = float(table.losses(arm, over, "test_loss").min())
+    start = float(table.values(arm, over, "initial_loss").min())
+    if lowest <= NEAR_ZERO * (start - lowest):
+        _refuse(arm, f"from {start:.3g} ", lowest, table)
+
+
+def _require_positive_ramp(arm: str, table: TrialTable) -> None:
+    """Near zero is no matter there: what a range test is read by is smoothed."""
+    losses = stacked(table.values(arm, table.only_factor(arm), "curve_train_loss"))
+    lowest = float(np.min(losses, where=np.isfinite(losses), initial=np.inf))
+    if lowest < 0:
+        _refuse(arm, "", lowest, table)
+
+
+def _refuse(arm: str, start: str, lowest: float, table: TrialTable) -> None:
+    end = f"{lowest:.3g} {table.study.loss_unit}".rstrip()
+    raise UndecidableError(
+        "out of regime",
+        f"shares of a loss mean nothing here: that of arm '{arm}' falls {start}to {end}, which is"
+        f" {'negative' if lowest < 0 else 'near zero'}; judge a difference of losses instead",
+    )

@@ -1,0 +1,139 @@
+"""Adding seeds until claims are decided, at an error rate that stays what it is.
+
+Looks are fixed before the first trial: after how many seeds the study is judged. Each look may spend a share of the 5%,
+on either side by the spending function of O'Brien and Fleming's type for 2.5% (Lan and DeMets 1983, section 2)
+
+    spent(t) = 2 (1 - Phi(z_0.9875 / sqrt(t))),    t = seeds so far / most seeds,
+
+and the level of a look is what keeps the total at that, for a statistic that moves like Brownian motion: sqrt(t_k) Z_k
+(Armitage, McPherson and Rowe 1969, by numerical integration). The levels are used with the p values of the tests at each
+look, as Jennison and Turnbull (2000, section 4.4) advise for t tests. Holm's correction divides the level of a look, which over
+all looks spends a little more than Holm's share of 5%: 5.2% for two claims, 5.5% for twelve. A claim keeps the first verdict it
+gets.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
+from numpy.typing import NDArray
+
+from folklore.harness.errors import UserError
+from folklore.harness.judging.judge import ALPHA, INCONCLUSIVE, REFUTED, SUPPORTED, Finding, Verdict, judge
+from folklore.harness.judging.trial_arrays import ADD_SEEDS, TrialTable
+from folklore.harness.spec import Study
+
+Numbers = NDArray[np.float64]
+
+# Seeds grow by at least this factor from look to look, and there are about so many looks at most.
+GROWTH, MOST_LOOKS = 1.5, 6
+# By default, how many times the study's own seeds are reached at most.
+DEFAULT_TIMES = 4
+# Points of the integration, and how many deviations it goes beyond the boundary.
+POINTS, BEYOND = 2001, 8.0
+
+
+def planned_looks(first: int, most: int) -> tuple[int, ...]:
+    """Numbers of seeds after which to judge: from the study's own to the most, by a half more each time or in six looks."""
+    if most <= first:
+        raise UserError(f"--most-seeds {most}: must be more than the study's own {first}")
+    growth = max(GROWTH, (most / first) ** (1 / (MOST_LOOKS - 1)))
+    looks = [first]
+    while looks[-1] < most:
+        looks.append(min(most, math.ceil(round(looks[-1] * growth, 6))))
+    return tuple(looks)
+
+
+def spent(share: float, alpha: float = ALPHA) -> float:
+    """Error spent on both sides together when so much of the information is there."""
+    return float(4 * scipy.stats.norm.sf(scipy.stats.norm.isf(alpha / 4) / math.sqrt(share)))
+
+
+@lru_cache(maxsize=64)
+def levels(looks: tuple[int, ...], alpha: float = ALPHA) -> tuple[float, ...]:
+    """The two-sided level of each look.
+
+    Between looks the density of the sum of what came in so far, unless a boundary was crossed, is carried on a grid; each
+    boundary is where the mass that crosses it is what may be spent.
+    """
+    shares = [look / looks[-1] for look in looks]
+    found: list[float] = []
+    grid: Numbers = np.zeros(1)
+    mass: Numbers = np.ones(1)  # probability at each point, of not having stopped
+    before = 0.0
+    for share, last in zip(shares, (0.0, *shares[:-1]), strict=True):
+        allowed = spent(share, alpha) - before
+        step = math.sqrt(share - last)
+        boundary = _boundary(grid, mass, step, allowed)
+        found.append(float(2 * scipy.stats.norm.sf(boundary / math.sqrt(share))))
+        grid, mass = _carried(grid, mass, step, boundary)
+        before = spent(share, alpha)
+    return tuple(found)
+
+
+def _boundary(grid: Numbers, mass: Numbers, step: float, allowed: float) -> float:
+    """Where the mass beyond it, on both sides, is what is allowed: by bisection."""
+    low, high = 0.0, BEYOND * 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        outside = mass @ (scipy.stats.norm.sf((middle - grid) / step) + scipy.stats.norm.cdf((-middle - grid) / step))
+        low, high = (middle, high) if outside > allowed else (low, middle)
+    return (low + high) / 2
+
+
+def _carried(grid: Numbers, mass: Numbers, step: float, boundary: float) -> tuple[Numbers, Numbers]:
+    """The mass inside the boundary after one more step, on a grid of its own."""
+    inside = np.linspace(-boundary, boundary, POINTS)
+    width = inside[1] - inside[0]
+    density = scipy.stats.norm.pdf((inside[:, None] - grid[None, :]) / step) / step
+    weights = np.full(POINTS, width)
+    weights[[0, -1]] /= 2
+    return inside, (density @ mass) * weights
+
+
+def seeds_reached(looks: Sequence[int], seeds: range, trials: pd.DataFrame) -> int:
+    """The last look whose seeds all have as many trials as the first seed; at least the first look."""
+    count = trials["seed"].value_counts().to_dict() if len(trials) else {}
+    wanted = count.get(seeds[0], 0)
+    whole = len(list(itertools.takewhile(lambda seed: wanted and count.get(seed, 0) >= wanted, itertools.count(seeds[0]))))
+    return max([looks[0], *(look for look in looks if look <= whole)])
+
+
+def judge_in_looks(
+    study: Study,
+    scale: str,
+    device: str,
+    trials: pd.DataFrame,
+    looks: tuple[int, ...],
+    failures: Mapping[str, str] | None = None,
+) -> list[Verdict]:
+    """As `judge`, by the looks up to the study's seeds: a claim keeps the first verdict it gets, at that look's level.
+
+    looks: all that were planned, those not reached among them; the study's seeds are the last that was reached.
+    """
+    numbers = study.seed_numbers_at(scale)
+    kept: dict[str, Verdict] = {}
+    for index, (look, level) in enumerate(zip(looks, levels(looks), strict=True)):
+        if look > len(numbers):
+            break
+        table = TrialTable(study, scale, trials, dict(failures or {}), numbers[:look])
+        for verdict in judge(study, scale, device, trials, failures, table, level):
+            if kept.get(verdict.claim, verdict).verdict in (SUPPORTED, REFUTED) and verdict.claim in kept:
+                continue
+            said = f"look {index + 1} of {len(looks)}, {look} seeds, where alpha spending allows p of {level:.2g}"
+            kept[verdict.claim] = replace(verdict, reason=f"{verdict.reason} ({said})")
+    return list(kept.values())
+
+
+def undecided(verdicts: Sequence[Verdict]) -> list[str]:
+    """Claims that more seeds could decide: there is a number that decides nothing yet, or none for want of seeds."""
+    return [each.claim for each in verdicts if each.verdict == INCONCLUSIVE and any(map(_wants_seeds, each.findings))]
+
+
+def _wants_seeds(finding: Finding) -> bool:
+    return finding.verdict in (INCONCLUSIVE, SUPPORTED) and (finding.low is not None or ADD_SEEDS in finding.reason)

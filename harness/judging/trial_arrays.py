@@ -1,0 +1,166 @@
+"""The trials of one study at one scale as arrays, and the resamples of its seeds that all observations share."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from folklore.harness.judging.range_test_rules import SMOOTHING
+from folklore.harness.planning.plan import points
+from folklore.harness.planning.search_results import tunings
+from folklore.harness.randomness import numpy_generator
+from folklore.harness.spec import Spec, Study, canonical_json
+from folklore.harness.storing.trial_rows import judged_losses
+
+Numbers = NDArray[np.float64]
+
+RESAMPLES = 2000
+# Ends the reason why there is no number, where further seeds would bring one.
+ADD_SEEDS = "add seeds"
+
+
+@lru_cache(maxsize=16)
+def resamples(study: str, seeds: int, count: int) -> Numbers:
+    """Weights [1 + count, S], ones first; the same for all tables of a study with so many seeds. Not to be written to."""
+    drawn = numpy_generator(0, f"bootstrap:{study}", seeds).multinomial(seeds, np.full(seeds, 1 / seeds), size=count)
+    weights = np.vstack([np.ones(seeds), drawn])
+    weights.flags.writeable = False
+    return weights
+
+
+def in_words(factor: str) -> str:
+    """A factor as readers call it."""
+    return factor.replace("_", " ").replace("lr", "LR")
+
+
+class UndecidableError(Exception):
+    """There is no number. verdict: what the judge says instead.
+
+    The message is a clause for the readers of pages, which goes on after "no number, because": why there is none, and what
+    would help. It names arms by their labels (TrialTable.arm_name).
+    """
+
+    def __init__(self, verdict: Literal["inconclusive", "out of regime", "invalid"], reason: str):
+        super().__init__(reason)
+        self.verdict = verdict
+
+
+class TrialTable:
+    """The trials of one study at one scale as arrays: factor values [G] by seeds [S] for each arm."""
+
+    def __init__(
+        self,
+        study: Study,
+        scale: str,
+        trials: pd.DataFrame,
+        failures: dict[str, str] | None = None,
+        seed_numbers: Sequence[int] | None = None,
+    ):
+        """seed_numbers: those that are looked at; default: all that are judged at the scale."""
+        self.study, self.scale = study, scale
+        self.seed_numbers = tuple(study.seed_numbers_at(scale) if seed_numbers is None else seed_numbers)
+        self.seeds = len(self.seed_numbers)
+        self.failures = failures or {}
+        self.rows = {
+            (arm, point, seed): index
+            for index, (arm, point, seed) in enumerate(zip(trials["arm"], trials["point"], trials["seed"], strict=True))
+        }
+        self.columns = {name: trials[name].to_numpy() for name in trials.columns}
+        self.tunings = tunings(study, scale, trials)
+        self.smoothing = SMOOTHING  # of range tests
+        self.resample_count = RESAMPLES
+        self.evaluated: dict[Spec, Numbers] = {}
+        self._found: dict[tuple[str, str], NDArray[np.int64]] = {}
+
+    @property
+    def resamples(self) -> Numbers:
+        """Weights of the seeds, [1 + resample_count, S]: ones first. The same for every observation of the study."""
+        return resamples(self.study.name, self.seeds, self.resample_count)
+
+    def grid(self, arm: str, over: str) -> Numbers:
+        """The arm's values of a factor; of a searched one, the value that was chosen."""
+        if self.study.arms[arm].searched:
+            return np.array([self._tuned(arm)])
+        return np.array(self.study.factors_at(self.scale, arm)[over], dtype=np.float64)
+
+    def values(self, arm: str, over: str, column: str) -> NDArray[Any]:
+        """A column as [G, S]. Raises UndecidableError (invalid) where a trial is missing."""
+        index = self._index(arm, over)
+        missing = index < 0
+        if missing.any():
+            errors = sorted(set(self.failures.values()))
+            why = f"; an error of this run: {errors[0]}" if errors else "; run the study again to train them"
+            raise UndecidableError(
+                "invalid", f"{missing.sum()} of {index.size} trials of {self.arm_name(arm)} are missing or crashed{why}"
+            )
+        return np.asarray(self.columns[column])[index]
+
+    def losses(self, arm: str, over: str, column: str) -> Numbers:
+        """A loss [G, S] in nats, as `judged_losses` counts it."""
+        loss, initial = (self.values(arm, over, name).astype(np.float64) for name in (column, "initial_loss"))
+        return judged_losses(loss, initial, self.values(arm, over, "outcome"))
+
+    def diverged(self, arm: str, over: str) -> NDArray[np.bool_]:
+        return np.asarray(self.values(arm, over, "outcome") == "diverged")
+
+    def only_factor(self, arm: str) -> str:
+        """The factor of an arm that is trained at one point."""
+        self._require_trained(arm)
+        if self.study.arms[arm].searched:
+            return "peak_lr"
+        ((factor, values),) = self.study.factors_at(self.scale, arm).items()
+        if len(values) != 1:
+            raise UndecidableError(
+                "inconclusive", f"{self.arm_name(arm)} is trained at {len(values)} {in_words(factor)}s, and this is read at one"
+            )
+        return factor
+
+    def arm_name(self, arm: str) -> str:
+        """What a reader knows an arm by: its label, with its panel if another arm has the same label."""
+        chosen = self.study.arms[arm]
+        shared = [each for each in self.study.arms.values() if each.label == chosen.label]
+        return f"'{chosen.panel}: {chosen.label}'" if len(shared) > 1 and chosen.panel else f"'{chosen.label}'"
+
+    def _require_trained(self, arm: str) -> None:
+        """An arm can be left to scales whose device shows what it is for."""
+        if arm not in self.study.arms_at(self.scale):
+            scales = self.study.arms[arm].scales or ()
+            on_gpu = all(self.study.scale(scale).device == "cuda" for scale in scales)
+            why = "it needs a GPU: " if on_gpu else ""
+            raise UndecidableError("out of regime", f"{why}{self.arm_name(arm)} is trained at scale {' or '.join(scales)} only")
+
+    def _tuned(self, arm: str) -> float:
+        """The searched value. Raises UndecidableError where the search is not complete, or ends at its edge."""
+        search, found = self.study.search_at(self.scale), self.tunings.get(arm)
+        assert search is not None
+        name = self.arm_name(arm)
+        if found is None or not found.complete:
+            have = 0 if found is None else len(found.values)
+            raise UndecidableError(
+                "invalid", f"the search of {name} has {have} of {search.budget} proposals; run the study again to train them"
+            )
+        if found.at_edge:
+            raise UndecidableError(
+                "inconclusive",
+                f"the best {in_words(search.factor)} of {name}, {found.best:.3g}, lies at the edge of the searched range;"
+                " a wider one would settle it",
+            )
+        return found.best
+
+    def _index(self, arm: str, over: str) -> NDArray[np.int64]:
+        """Rows of an arm's trials, [G, S], -1 where one is missing. Kept: the same arms are asked for again and again."""
+        if (arm, over) not in self._found:
+            self._found[arm, over] = self._find(arm, over)
+        return self._found[arm, over]
+
+    def _find(self, arm: str, over: str) -> NDArray[np.int64]:
+        self._require_trained(arm)
+        wanted = [canonical_json(point) for name, point in points(self.study, self.scale) if name == arm]
+        if self.study.arms[arm].searched:
+            wanted = [canonical_json({over: self._tuned(arm)})]
+        if len(wanted) != len(self.grid(arm, over)):
+            raise AssertionError(f"arm '{arm}' varies more than '{over}'; no observable here reads such a table")
+        return np.array([[self.rows.get((arm, point, seed), -1) for seed in self.seed_numbers] for point in wanted])

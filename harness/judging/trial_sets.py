@@ -1,0 +1,179 @@
+"""Stored trials sorted into sets that can be judged: one declaration, scale, kind of device, data and engine each."""
+
+import itertools
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from folklore.harness.judging.judge import Verdict, judge
+from folklore.harness.judging.robustness import Robustness, robustness
+from folklore.harness.judging.sequential import judge_in_looks, seeds_reached
+from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.planning.plan import Plan, make_plan
+from folklore.harness.planning.search_results import searched_plan
+from folklore.harness.spec import Study
+from folklore.harness.storing import evidence
+from folklore.harness.storing.declaration import Declaration, declarations, looks_of
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.trial_schema import JUDGED
+
+HERE, PUBLISHED = "this store", "published"
+
+
+@dataclass(frozen=True)
+class RecordSet:
+    """Trials that belong together, and where they come from."""
+
+    study: Study
+    scale: str
+    device: str
+    source: str
+    trials: pd.DataFrame
+    failures: Mapping[str, str] = field(default_factory=dict)
+    complete: bool = False
+    declarations: tuple[Declaration, ...] = ()
+
+    @cached_property
+    def table(self) -> TrialTable:
+        """The trials as arrays, for all that is observed and drawn of them."""
+        return TrialTable(self.study, self.scale, self.trials, dict(self.failures))
+
+    @property
+    def looks(self) -> tuple[int, ...] | None:
+        """Where seeds are added until claims are decided: after how many of them it is judged."""
+        return looks_of(self.declarations, self.study)
+
+    def verdicts(self) -> list[Verdict]:
+        if self.looks:
+            return judge_in_looks(self.study, self.scale, self.device, self.trials, self.looks, self.failures)
+        return judge(self.study, self.scale, self.device, self.trials, self.failures, self.table)
+
+    def robustness(self, verdicts: Sequence[Verdict]) -> list[Robustness]:
+        """Whether the verdicts hold under other choices; of trials that were judged once."""
+        if self.looks or not self.study.scale(self.scale).judged:
+            return []
+        return robustness(self.study, self.scale, self.device, self.trials, verdicts)
+
+
+def record_sets(
+    study: Study,
+    trials: pd.DataFrame,
+    source: str,
+    failures: Mapping[str, str] | None = None,
+    declared: Callable[[str], Sequence[Declaration]] = lambda scale: (),
+) -> list[RecordSet]:
+    """A set for each scale and kind of device that this study, as it is declared now, has trials of.
+
+    A trial belongs to a scale by its digest, whatever it was called when it ran. A scale that merely shares some trials with
+    one that ran has no set. Trials on other data or by another engine version are never mixed: where there are several, the
+    set with the newest trial is taken. declared: what was fixed for a scale before it ran.
+    """
+    sets: dict[tuple[str, str], RecordSet] = {}
+    for device, engine_version, data_hashes in _origins(trials):
+        for scale in study.scales:
+            if not _may_have_a_set(study, scale, device, trials) or not _datasets(study, scale) <= data_hashes.keys():
+                continue
+            fixed = tuple(declared(scale))
+            plan = make_plan(study, scale, device, data_hashes, engine_version=engine_version)
+            plan = at_its_look(plan, trials, looks_of(fixed, study))
+            found = replace(planned_set(plan, trials, source, failures), declarations=fixed)
+            if not _is_of_scale(found, trials):
+                continue
+            other = sets.get((scale, device))
+            if len(found.trials) and (other is None or _newest(found) > _newest(other)):
+                sets[scale, device] = found
+    order = list(study.scales)
+    return sorted(sets.values(), key=lambda each: (not study.scale(each.scale).judged, order.index(each.scale), each.device))
+
+
+def planned_set(plan: Plan, trials: pd.DataFrame, source: str = HERE, failures: Mapping[str, str] | None = None) -> RecordSet:
+    """The stored trials of one plan, and the errors of those of its trials that were given up."""
+    plan = searched_plan(plan, trials)
+    errors = {digest: error for digest, error in (failures or {}).items() if digest in plan.digests}
+    selected = plan.select(trials)
+    return RecordSet(plan.study, plan.scale, plan.device, source, selected, errors, len(selected) == len(plan.trials))
+
+
+def at_its_look(plan: Plan, trials: pd.DataFrame, looks: tuple[int, ...] | None) -> Plan:
+    """The plan with as many seeds as have been reached of those its looks come to."""
+    if not looks:
+        return plan
+    whole = with_seeds(plan, looks[-1])
+    seeds = seeds_reached(looks, plan.study.seed_numbers_at(plan.scale), searched_plan(whole, trials).select(trials))
+    return with_seeds(plan, seeds)
+
+
+def with_seeds(plan: Plan, seeds: int) -> Plan:
+    """The same plan with the study's first so many seeds, of which it declares fewer."""
+    study = plan.study.with_more_seeds(plan.scale, seeds - plan.study.declared_seeds_at(plan.scale))
+    return make_plan(study, plan.scale, plan.device, plan.data_hashes, plan.lanes, plan.engine_version)
+
+
+def stored_sets(study: Study, ledger: Ledger) -> list[RecordSet]:
+    return record_sets(
+        study, ledger.trials(JUDGED), HERE, ledger.failures(), lambda scale: declarations(ledger.store, study, scale)
+    )
+
+
+def published_sets(study: Study) -> list[RecordSet]:
+    """Of the published evidence."""
+    trials = evidence.trials(study.name)
+    if trials is None:
+        return []
+    return record_sets(study, trials, PUBLISHED, declared=lambda scale: evidence.declarations(study.name, scale))
+
+
+def publish(records: RecordSet) -> Path:
+    """A set's trials into the published evidence."""
+    return evidence.write(records.study.name, records.scale, records.device, records.trials, records.declarations)
+
+
+def stored_set(plan: Plan, ledger: Ledger) -> RecordSet:
+    """The set of one plan, empty where nothing is stored."""
+    fixed = tuple(declarations(ledger.store, plan.study, plan.scale))
+    return replace(planned_set(plan, ledger.trials(JUDGED), HERE, ledger.failures()), declarations=fixed)
+
+
+def _may_have_a_set(study: Study, scale: str, device: str, trials: pd.DataFrame) -> bool:
+    """False where `_is_of_scale` would surely say no: seen without expanding the scale's plan, which takes longer."""
+    chosen = study.scale(scale)
+    if chosen.judged and device == chosen.device:
+        return True
+    return bool((trials["scale"] == scale).any()) or set(study.seed_numbers_at(scale)) <= set(trials["seed"])
+
+
+def _is_of_scale(found: RecordSet, trials: pd.DataFrame) -> bool:
+    """Whether a set was run as its scale in part, or is all there, or has trials of all arms of a judged scale that is meant
+    for its device: then only seeds or grid points are missing."""
+    scale = found.study.scale(found.scale)
+    meant = scale.judged and found.device == scale.device
+    if meant and set(found.trials["arm"]) == set(found.study.arms_at(found.scale)):
+        return True
+    ran_as = trials.loc[trials["digest"].isin(found.trials["digest"]), "scale"]
+    return bool((ran_as == found.scale).any()) or found.complete
+
+
+def _origins(trials: pd.DataFrame) -> Iterator[tuple[str, int, dict[str, str]]]:
+    """Every device, engine version and combination of data that trials were made with."""
+    found: dict[tuple[str, int], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    first = trials.drop_duplicates(["device", "engine_version", "data_hash", "pack"])
+    columns = (first[name] for name in ("device", "engine_version", "configuration", "data_hash"))
+    for device, engine_version, configuration, data_hash in zip(*columns, strict=True):
+        found[device, int(engine_version)][json.loads(configuration)["workload"]["dataset"]].add(data_hash)
+    for (device, engine_version), hashes in found.items():
+        for combination in itertools.product(*(sorted(each) for each in hashes.values())):
+            yield device, engine_version, dict(zip(hashes, combination, strict=True))
+
+
+def _datasets(study: Study, scale: str) -> set[str]:
+    """The datasets a study names at a scale."""
+    return {study.configuration(scale, arm, {}).workload.dataset for arm in study.arms_at(scale)}
+
+
+def _newest(records: RecordSet) -> str:
+    return str(records.trials["finished_at"].max())

@@ -1,0 +1,205 @@
+"""What became of each study's claims, remembered, so that an index need not judge anew what has not changed, nor a run that
+trains nothing write its pages anew.
+
+Twice: `evidence/verdicts.json` stands beside the published trials (a test holds it to what is judged now), and a store keeps
+what was last judged of its own trials, by the code that judged.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from folklore import harness
+from folklore.harness.judging.judge import Finding, Verdict, report
+from folklore.harness.judging.robustness import Robustness
+from folklore.harness.judging.trial_sets import RecordSet, published_sets
+from folklore.harness.planning.catalog import register
+from folklore.harness.spec import Study, fingerprint
+from folklore.harness.storing import evidence
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+
+# What else decides a number, beside the harness itself.
+LIBRARIES = ("numpy", "pandas", "scipy")
+# And what else decides how a page looks.
+PAGE_LIBRARIES = (*LIBRARIES, "jinja2", "matplotlib", "plotly", "seaborn")
+
+
+# What the pages of a store's latest run were made of, and what was written.
+PAGES = "written/pages.json"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What pages say of a set of trials. meant_to_be: whether its scale is judged. reported: claim -> what is shown beside its
+    criteria and decides nothing."""
+
+    meant_to_be: bool
+    scale: str
+    device: str
+    verdicts: list[Verdict]
+    robustness: list[Robustness]
+    reported: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, records: RecordSet, known: "Sequence[Judged]" = ()) -> "Judged":
+        """known: what is remembered of the same trials, declaration and code: it is not worked out again."""
+        for each in known:
+            if (each.scale, each.device) == (records.scale, records.device):
+                return each
+        found = records.verdicts()
+        judged = records.study.scale(records.scale).judged
+        reported = {each.claim: report(each, records.table) for each in records.study.judgements} if judged else {}
+        return cls(judged, records.scale, records.device, found, records.robustness(found), reported)
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> "Judged":
+        verdicts = [
+            Verdict(**{**each, "findings": tuple(Finding(**f) for f in each["findings"])}) for each in value["verdicts"]
+        ]
+        robust = [Robustness.from_dict(each) for each in value["robustness"]]
+        return cls(**{**value, "verdicts": verdicts, "robustness": robust})
+
+
+class Memory:
+    """The verdicts of a study as they were last judged: of this store's trials, or where it has none, the published ones."""
+
+    def __init__(self, store: Store):
+        self.store = store
+
+    def recall(self, study: Study) -> list[Judged] | None:
+        """None where nothing is remembered, or something has changed since."""
+        own = Ledger(self.store, study.name).state()
+        if not own:
+            return published_verdicts(study)
+        name = self._name(study)
+        if not self.store.exists(name):
+            return None
+        try:
+            return _read(json.loads(self.store.read(name)), self._key(study, own))
+        except (ValueError, TypeError, KeyError):  # half a file, or one of another version
+            return None
+
+    def remember(self, study: Study, judged: list[Judged]) -> None:
+        own = Ledger(self.store, study.name).state()
+        if own:
+            self.store.write(self._name(study), json.dumps(_written(self._key(study, own), judged)).encode())
+
+    def written(
+        self, output: Path, studies: Sequence[Study], only: Collection[str], experiments: Mapping[str, str]
+    ) -> dict[str, list[Judged]] | None:
+        """What is on some studies' pages in a folder, if writing all of them would change no byte; else None.
+
+        studies: all that the index shows; only: those whose pages are written; experiments: their ids in MLflow.
+        """
+        if not self.store.exists(PAGES):
+            return None
+        state = [self._pages_key(studies, only, experiments), _files(output)]
+        if self.store.read(PAGES) != _state(output, state):
+            return None
+        found = {study.name: self.recall(study) for study in studies if study.name in only}
+        return None if any(each is None for each in found.values()) else {name: each or [] for name, each in found.items()}
+
+    def remember_written(
+        self, output: Path, studies: Sequence[Study], only: Collection[str], experiments: Mapping[str, str]
+    ) -> None:
+        self.store.write(PAGES, _state(output, [self._pages_key(studies, only, experiments), _files(output)]))
+
+    def _pages_key(self, studies: Sequence[Study], only: Collection[str], experiments: Mapping[str, str]) -> str:
+        """Of all that pages are made of."""
+        of_studies = [
+            [
+                study.canonical_json(),
+                Ledger(self.store, study.name).state(),
+                self.store.names(f"declared/{study.name}", ".json"),
+                experiments.get(study.name),
+            ]
+            for study in studies
+        ]
+        return fingerprint([of_studies, sorted(only), _files(evidence.FOLDER), _page_code()])
+
+    def _name(self, study: Study) -> str:
+        return f"judged/{study.name}.json"
+
+    def _key(self, study: Study, own: list[str]) -> str:
+        return fingerprint([study.canonical_json(), own, evidence.state(study.name), _code()])
+
+
+def published_verdicts(study: Study) -> list[Judged] | None:
+    """As they stand beside the evidence; None where they are not of this declaration and these trials."""
+    kept = _published().get(study.name)
+    return None if kept is None else _read(kept, _key_of_published(study))
+
+
+def publish_verdicts(studies: Sequence[Study]) -> Path:
+    """Judge the published evidence of these studies anew and keep the verdicts beside it; those of others stay."""
+    found = _published()
+    for study in studies:
+        judged = [Judged.of(records) for records in published_sets(study)]
+        found[study.name] = _written(_key_of_published(study), judged)
+    path = _path()
+    path.write_text(json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path
+
+
+def _key_of_published(study: Study) -> str:
+    # What is reported decides nothing, and so is not in the hash.
+    reported = [[each.model_dump(mode="json") for each in judgement.reported] for judgement in study.judgements]
+    return fingerprint([study.hash, reported, evidence.state(study.name)])
+
+
+def _path() -> Path:
+    return evidence.FOLDER / "verdicts.json"
+
+
+def _published() -> dict[str, Any]:
+    path = _path()
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def _written(key: str, judged: list[Judged]) -> dict[str, Any]:
+    return {"of": key, "judged": [asdict(each) for each in judged]}
+
+
+def _read(kept: Mapping[str, Any], key: str) -> list[Judged] | None:
+    current = kept["of"] == key and all({"robustness", "reported"} <= each.keys() for each in kept["judged"])
+    return [Judged.from_dict(each) for each in kept["judged"]] if current else None
+
+
+def _state(output: Path, state: object) -> bytes:
+    return json.dumps({"folder": str(output), "state": fingerprint(state)}).encode()
+
+
+def _files(folder: Path) -> dict[str, str]:
+    """Name -> hash of what is in it, of all files in a folder and below."""
+    return {
+        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+@cache
+def _code() -> str:
+    """The harness' own sources and the libraries it computes with."""
+    root = Path(harness.__file__).parent
+    sources = {str(file.relative_to(root)): file.read_text(encoding="utf-8") for file in sorted(root.rglob("*.py"))}
+    return fingerprint([sources, {name: version(name) for name in LIBRARIES}])
+
+
+@cache
+def _page_code() -> str:
+    """The sources and templates of pages, the register's claims, and all code and libraries that make pages."""
+    here, claims = evidence.FOLDER.parent, register()
+    sources = {
+        str(file.relative_to(here)): file.read_text(encoding="utf-8")
+        for file in sorted(here.rglob("*"))
+        if file.suffix in (".py", ".html", ".css", ".js")
+    }
+    said = [each.model_dump(mode="json") for each in (*claims.documents, *claims.claims)]
+    return fingerprint([_code(), sources, said, {name: version(name) for name in PAGE_LIBRARIES}])

@@ -1,0 +1,143 @@
+"""What this machine is: devices, memory, versions. Recorded with every trial and shown on every page."""
+
+import ctypes
+import math
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import psutil
+
+from folklore.harness.machine import control_groups
+
+PACKAGES = ("torch", "ray", "optuna", "mlflow", "pandas", "seaborn", "numpy", "pydantic", "pyarrow")
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where packs are trained. kind is 'cpu' or 'cuda'; count is workers on a CPU (one a core), GPUs otherwise.
+
+    memory_bytes: of the machine or of one GPU; on a cluster (elsewhere) what is free for a worker where it is least.
+    """
+
+    kind: str
+    name: str
+    count: int
+    memory_bytes: int
+    elsewhere: bool = False
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether a plan only assumes this device."""
+        return "assumed" in self.name
+
+
+@lru_cache(maxsize=1)
+def local_device() -> Device:
+    """The GPUs of this machine if torch sees any, else its cores."""
+    if _may_have_gpu():
+        import torch
+
+        if torch.cuda.is_available():
+            properties = torch.cuda.get_device_properties(0)
+            return Device("cuda", properties.name, torch.cuda.device_count(), properties.total_memory)
+    total = psutil.virtual_memory().total
+    return Device("cpu", cpu_name(), available_cores(), min(total, control_groups.memory_bytes() or total))
+
+
+def _may_have_gpu() -> bool:
+    """False only if torch would surely see no GPU: it takes seconds to import, and most machines need not ask it.
+
+    A build of torch for CPUs sees none; one for CUDA needs the driver's library; one for ROCm is asked.
+    """
+    try:
+        build = version("torch").partition("+")[2]
+    except PackageNotFoundError:
+        return False
+    if build == "cpu" or sys.platform == "darwin":
+        return False
+    if build.startswith("rocm"):
+        return True
+    try:
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+def available_cores() -> int:
+    """Cores this process may use, which in a container or a job can be fewer than the machine has; at least one."""
+    seen = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(seen, math.floor(control_groups.cores() or seen)))
+
+
+def available_memory_bytes(device: Device) -> int:
+    """Memory that may be used now on this machine: of the host, or of one GPU."""
+    if device.kind == "cuda":
+        import torch
+
+        return int(torch.cuda.mem_get_info(0)[0])
+    free = psutil.virtual_memory().available
+    left = control_groups.free_memory_bytes()
+    return int(free if left is None else min(free, left))
+
+
+def worker_memory_bytes(device: Device) -> int:
+    """Memory that a pack may use: of the GPU it has to itself, or its worker's share of the host's."""
+    if device.elsewhere or device.is_assumed:
+        return device.memory_bytes
+    return available_memory_bytes(device) // (1 if device.kind == "cuda" else device.count)
+
+
+def cpu_name() -> str:
+    path = Path("/proc/cpuinfo")
+    if path.exists():
+        for line in path.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that the numbers pass through."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def git_commit() -> str:
+    """The commit of the working copy this code lies in, with '+' if it was changed since; '' outside git."""
+    here = Path(__file__).parent
+    try:
+        commit = subprocess.run(
+            ["git", "rev-parse", "--short=12", "HEAD"], cwd=here, capture_output=True, text=True, check=True
+        )
+        dirty = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=here, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return commit.stdout.strip() + ("+" if dirty.stdout.strip() else "")
+
+
+@lru_cache(maxsize=1)
+def environment() -> dict[str, str]:
+    """One flat description of machine and software."""
+    device = local_device()
+    return {
+        "device": device.name,
+        "devices": str(device.count),
+        "memory_gib": f"{device.memory_bytes / 2**30:.0f}",
+        "cpu": cpu_name(),
+        "cores": str(available_cores()),
+        "system": f"{platform.system()} {platform.machine()}",
+        "git_commit": git_commit(),
+        **versions(),
+    }

@@ -1,0 +1,131 @@
+"""Finding studies and the register. pyproject.toml names the packages that hold them, so nothing here names a study."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from folklore.harness.errors import UserError, invalid, unknown
+from folklore.harness.planning.variation import is_variation
+from folklore.harness.spec import Claim, Document, Study
+from folklore.harness.spec.study_file import read_study_file
+
+STUDIES, REGISTER = "folklore.studies", "folklore.register"
+
+
+@dataclass(frozen=True)
+class Register:
+    """The documents and every claim in them, studied or not."""
+
+    documents: tuple[Document, ...]
+    claims: tuple[Claim, ...]
+
+    def claim(self, claim_id: str) -> Claim:
+        for claim in self.claims:
+            if claim.id == claim_id:
+                return claim
+        raise unknown("claim", claim_id, [claim.id for claim in self.claims])
+
+    def including(self, study: Study) -> "Register":
+        """With the claims that a study brings along. Raises UserError where one has the name of another's, or stands in no
+        document."""
+        taken, documents = {claim.id for claim in self.claims}, [document.key for document in self.documents]
+        for claim in study.claims:
+            for source in claim.sources:
+                if source.document not in documents:
+                    raise unknown(f"document of claim '{claim.id}'", source.document, documents)
+            if claim.id in taken:
+                raise UserError(f"claim '{claim.id}' of study '{study.name}' is in the register already: give it another id")
+            taken.add(claim.id)
+        return replace(self, claims=(*self.claims, *study.claims))
+
+
+def study_names() -> list[str]:
+    """Every module of the studies packages that holds a STUDY, by name."""
+    return sorted(name for name, _ in _modules())
+
+
+def is_file(name: str) -> bool:
+    """Whether a study's name is that of a file."""
+    return name.endswith((".json", ".yaml", ".yml"))
+
+
+def load_study(name: str) -> Study:
+    """A study by its name (hyphens count as underscores) or from a JSON or YAML file. Raises UserError."""
+    if is_file(name):
+        return _as_declared(_study_from_file(Path(name)), f"study file {name}")
+    wanted = name.replace("-", "_")
+    for known, module in _modules():
+        if known == wanted:
+            try:
+                study = importlib.import_module(module).STUDY
+            except ValidationError as error:
+                raise invalid(f"study '{wanted}'", error) from None
+            assert isinstance(study, Study), f"{module}.STUDY is not a Study"
+            return _as_declared(study, f"study '{wanted}'")
+    raise unknown("study", name, study_names())
+
+
+def judgeable(study: Study) -> Study:
+    """The study, whose name is its own and all of whose claims are known: a page cannot be written of others.
+
+    Raises UserError.
+    """
+    if study.name in study_names() and study != load_study(study.name):
+        raise _taken(f"study '{study.name}'", study.name)
+    known = register().including(study)
+    for judgement in study.judgements:
+        known.claim(judgement.claim)
+    return study
+
+
+def _as_declared(study: Study, subject: str) -> Study:
+    """Further seeds are a run's to add, by looks that are written down: in a declaration they would let anyone look again."""
+    for name, scale in study.scales.items():
+        if scale.more_seeds:
+            raise UserError(
+                f"{subject}: scales.{name}.more_seeds = {scale.more_seeds}: must be 0; give seeds, or --until-decided"
+            )
+    return study
+
+
+@lru_cache(maxsize=1)
+def register() -> Register:
+    for found in entry_points(group=REGISTER):
+        module = found.load()
+        return Register(module.DOCUMENTS, module.CLAIMS)
+    raise UserError("no register of claims: install the project first (make setup, or pip install -e .)")
+
+
+def _modules() -> Iterator[tuple[str, str]]:
+    packages = entry_points(group=STUDIES)
+    if not packages:
+        raise UserError("no studies are registered: install the project first (make setup, or pip install -e .)")
+    for package in packages:
+        loaded = importlib.import_module(package.value)
+        for module in pkgutil.iter_modules(loaded.__path__):
+            if module.name != "register":
+                yield module.name, f"{package.value}.{module.name}"
+
+
+def _study_from_file(path: Path) -> Study:
+    content = read_study_file(path)
+    try:
+        study = Study.model_validate(content)
+    except ValidationError as error:
+        raise invalid(f"study file {path}", error) from None
+    except RecursionError:
+        raise UserError(f"study file {path}: nested too deep for a study; flatten it") from None
+    if study.name in study_names() or is_variation(study.name):
+        raise _taken(f"study file {path}", study.name)
+    return study
+
+
+def _taken(subject: str, name: str) -> UserError:
+    of = "a variation's" if is_variation(name) else "a built-in study's"
+    return UserError(f"{subject}: name = {name}: is {of}, whose page and declaration it would overwrite; choose another name")

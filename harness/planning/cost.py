@@ -1,0 +1,130 @@
+"""What a plan will cost in time and memory, before anything is trained.
+
+Time comes from stored trials of the same shape where there are any; of own modules from one step, which is timed; else from the
+nominal rates below: then it is good to a factor of about two on a CPU and is a guess on a GPU, and says so.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from folklore.harness.machine.description import Device
+from folklore.harness.planning.plan import PlannedPack
+from folklore.harness.spec import Configuration, Workload
+
+if TYPE_CHECKING:
+    from folklore.models import Model
+
+FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What one worker of a kind of device does: useful floating-point operations, and time lost a pack step."""
+
+    flops_per_second: dict[str, float]  # by precision
+    step_overhead_seconds: float
+    start_seconds: float
+
+    def at(self, precision: str) -> float:
+        return self.flops_per_second.get(precision, self.flops_per_second["fp32"])
+
+
+# cpu: one core, one thread, 33k-parameter GPT in packs of 16 (AMD EPYC, 1.8 ms a trial-step).
+# cuda: nominal, not measured: about a third of what an H100-class GPU's matrix units do, eager launches.
+RATES = {
+    "cpu": Rate(
+        {"fp32": 3.0e10, "bf16": 1.0e10, "fp16": 1.0e10, "fp8": 1.0e10, "fp8_unscaled": 1.0e10},
+        step_overhead_seconds=1e-3,
+        start_seconds=8.0,
+    ),
+    "cuda": Rate(
+        {"fp32": 2.5e13, "tf32": 1.2e14, "bf16": 2.5e14, "fp16": 2.5e14, "fp8": 1.0e13, "fp8_unscaled": 1.0e13},
+        step_overhead_seconds=6e-3,
+        start_seconds=20.0,
+    ),
+}
+# What a plan assumes where it is made for a GPU on a machine that has none.
+ASSUMED_GPU = Device("cuda", "H200-class GPU (assumed; none here)", 1, 141_000_000_000)
+# Share of the free memory that packs may take.
+MEMORY_SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Seconds of wall time on `workers` workers, and bytes of the largest pack."""
+
+    seconds: float
+    pack_bytes: int
+    workers: int
+    source: str
+
+
+def trial_flops(configuration: Configuration, model: "Model") -> float:
+    """Floating-point operations of a whole trial: a backward pass costs two forward passes."""
+    training, measurement = configuration.training, configuration.measurement
+    trained = 3.0 * training.batch_size * (training.steps + 0.5 * measurement.probes)
+    evaluated = (measurement.evaluations + 1) * measurement.evaluation_examples + 2 * measurement.final_examples
+    return (trained + evaluated) * model.flops_per_example
+
+
+def lane_bytes(configuration: Configuration, model: "Model") -> int:
+    """Peak memory of one lane: weights, two gradients, two moments, three temporaries, and the step's activations."""
+    activation_bytes = FLOAT_BYTES // (2 if configuration.training.precision in ("bf16", "fp16") else 1)
+    parameters = sum(math.prod(p.shape) for p in model.parameters)
+    activations = configuration.training.batch_size * model.activations_per_example
+    return 8 * FLOAT_BYTES * parameters + activation_bytes * activations
+
+
+def estimate(
+    packs: tuple[PlannedPack, ...],
+    device: Device,
+    model_of: "Callable[[Workload], Model]",
+    measured: Mapping[str, float],
+    timed: Mapping[str, float] | None = None,
+) -> Estimate:
+    """Cost of these packs. measured: pack key -> seconds a trial, where trials of that shape are stored. timed: shape key ->
+    seconds of a lane's step, where one was timed."""
+    rate, seconds, largest, sources = RATES[device.kind], 0.0, 0, Counter[str]()
+    for pack in packs:
+        configuration = pack.trials[0].configuration
+        model = model_of(configuration.workload)
+        largest = max(largest, len(pack.trials) * lane_bytes(configuration, model))
+        per_trial, step = measured.get(configuration.pack_key), (timed or {}).get(configuration.shape_key)
+        if per_trial is not None:
+            seconds += per_trial * len(pack.trials)
+            sources["measured on this store"] += len(pack.trials)
+        elif step is not None:
+            of_a_step = 3.0 * configuration.training.batch_size * model.flops_per_example
+            seconds += step * trial_flops(configuration, model) / of_a_step * len(pack.trials)
+            sources["one step timed"] += len(pack.trials)
+        else:
+            sources["nominal rates"] += len(pack.trials)
+            per_second = rate.at(configuration.training.precision)
+            seconds += trial_flops(configuration, model) * len(pack.trials) / per_second
+            seconds += configuration.training.steps * rate.step_overhead_seconds
+    workers = max(1, min(device.count, len(packs)))
+    return Estimate(seconds / workers + (rate.start_seconds if packs else 0.0), largest, workers, _named(sources))
+
+
+def _named(sources: Counter[str]) -> str:
+    """Where an estimate comes from; of several sources, for how many trials each."""
+    if not sources:
+        return "nothing is left"
+    total = sum(sources.values())
+    several = [f"{source} for {count} of {total} trials" for source, count in sources.items()]
+    return "; ".join(several) if len(several) > 1 else next(iter(sources))
+
+
+def lanes_that_fit(configuration: Configuration, model: "Model", free_bytes: int) -> int:
+    """How many lanes of a pack a worker's free memory allows; 0 where not even one fits."""
+    return int(MEMORY_SHARE * free_bytes // lane_bytes(configuration, model))
+
+
+def lane_step_seconds(configuration: Configuration, model: "Model", device: str, lanes: int) -> float:
+    """Nominal time of a trial's step in packs of so many lanes."""
+    rate, training = RATES[device], configuration.training
+    flops = 3.0 * training.batch_size * model.flops_per_example
+    return flops / rate.at(training.precision) + rate.step_overhead_seconds / lanes

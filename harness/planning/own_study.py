@@ -1,0 +1,155 @@
+"""A named study with a user's workload in place of its own: a variation, with a name, a ledger and a page to itself."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from folklore.harness.errors import UserError, invalid
+from folklore.harness.options import Options
+from folklore.harness.own.address import own_title
+from folklore.harness.own.finding import Found, find
+from folklore.harness.spec import Criterion, Judgement, Reported, Study, Unmeasured, Workload, canonical_json
+from folklore.harness.spec.observables import ARM_FIELDS, relative_to_losses
+from folklore.harness.training.own_module import own_module
+from folklore.harness.training.programs import EAGER
+
+# Of the workload's identity in the variation's name.
+DIGITS = 8
+# The unit that studies declare thresholds of losses in.
+NATS = "nats"
+
+
+def own_study(study: Study, address: str, options: Options) -> Study:
+    """The study on the workload at MODULE:ATTRIBUTE. What is compared, how it is trained and what decides stay as declared.
+
+    Its name holds the workload's identity, so that a changed module is another variation. Raises UserError where the study or
+    the options ask for what an own workload does not have.
+    """
+    if options.datasets:
+        raise UserError(f"--data {next(iter(options.datasets))}: an own workload brings its data along; leave --data out")
+    if options.program not in (None, EAGER.name):
+        raise UserError(f"--program {options.program}: own workloads run eagerly; leave it out")
+    if (lost := _lost_comparison(study)) is not None:
+        raise UserError(f"study '{study.name}' cannot take an own workload: {lost}; choose a study that varies training alone")
+    found = find(address)
+    own_module(found.dataset)
+    dump = study.model_dump()
+    dump |= {
+        "name": f"{study.name}_own_{found.identity[:DIGITS]}",
+        "variation_of": study.name,
+        "title": own_title(study.title, found.workload.name),
+        "workload": Workload(model="own", dataset=found.dataset).model_dump(),
+        "departures": (*_departures(study, found), *study.departures),
+        "judgements": [_of_its_loss(each, found).model_dump() for each in study.judgements],
+        "loss_name": found.workload.loss_name,
+        "loss_unit": found.workload.loss_unit,
+    }
+    if _models_of_arms(study):
+        dump = _named_after_recipes(dump, found.workload.name)
+    for arm in dump["arms"].values():
+        arm["settings"] = _of_training(arm["settings"])
+    for scale in dump["scales"].values():
+        scale["workload"] = {}
+        scale["arm_settings"] = {arm: _of_training(settings) for arm, settings in (scale["arm_settings"] or {}).items()}
+    try:
+        return Study.model_validate(dump)
+    except ValidationError as error:
+        raise invalid(f"study '{study.name}' on own workload '{found.workload.name}'", error) from None
+
+
+def _named_after_recipes(dump: dict[str, Any], workload: str) -> dict[str, Any]:
+    """Where arms are named after models: arms, panels and criteria say that it is the model's recipe that is meant."""
+    renamed = _renamed(dump, {name: f"recipe_of_{name}" for name in dump["arms"]})
+    for arm in renamed["arms"].values():
+        arm["panel"] = arm["panel"] and f"{workload}, recipe of: {arm['panel']}"
+    for judgement in renamed["judgements"]:
+        for each in (*judgement["criteria"], *judgement["reported"]):
+            each["name"] += f" (its recipe on {workload})"
+    return dict(renamed)
+
+
+def _renamed(value: Any, arms: Mapping[str, str], field: str = "") -> Any:
+    """A study's content with other names of its arms, wherever one stands."""
+    if isinstance(value, Mapping):
+        named = field in ("arms", "arm_factors", "arm_settings")
+        return {arms.get(key, key) if named else key: _renamed(each, arms, key) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [_renamed(each, arms, field) for each in value]
+    return arms.get(value, value) if isinstance(value, str) and field in (*ARM_FIELDS, "best_of", "points") else value
+
+
+def _of_training(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What settings say beside the workload: the recipe that an arm keeps."""
+    return {name: value for name, value in settings.items() if name not in Workload.model_fields}
+
+
+def _lost_comparison(study: Study) -> str | None:
+    """Why an own workload would leave nothing to compare: a factor of the workload, or arms that differ in it alone."""
+    factors = [("a factor", study.factors), *((f"arm '{name}'", arm.factors) for name, arm in study.arms.items())]
+    for name, scale in study.scales.items():
+        factors.append((f"a factor of scale '{name}'", scale.factors))
+        factors += [(f"arm '{arm}' at scale '{name}'", varied) for arm, varied in scale.arm_factors.items()]
+    for where, varied in factors:
+        for field in varied.keys() & Workload.model_fields.keys():
+            return f"{where} varies {field}, which only the models here have"
+    for name, scale in study.scales.items():
+        recipes: dict[str, tuple[str, dict[str, Any]]] = {}
+        for arm in study.arms_at(name):
+            settings = {**study.arms[arm].settings, **(scale.arm_settings or {}).get(arm, {})}
+            other, others = recipes.setdefault(canonical_json(_of_training(settings)), (arm, settings))
+            if others != settings:
+                return f"arms '{other}' and '{arm}' differ only in the model"
+    return None
+
+
+def _of_its_loss(judgement: Judgement, found: Found) -> Judgement:
+    """Spelled in the unit of the workload's loss, and unmeasured where shares of it are judged and it may be negative."""
+    own = found.workload
+    reason = f"the loss of own workload '{own.name}' may be negative, and shares of it mean nothing: judge a difference instead"
+
+    def changed(each: Criterion | Reported) -> dict[str, Any]:
+        lost = own.loss_may_be_negative and any(relative_to_losses(each.observe))
+        unit = own.loss_unit if each.unit == NATS else each.unit
+        return {"unit": unit, "observe": Unmeasured(reason=reason) if lost else each.observe}
+
+    criteria = tuple(each.model_copy(update=changed(each)) for each in judgement.criteria)
+    reported = tuple(each.model_copy(update=changed(each)) for each in judgement.reported)
+    return judgement.model_copy(update={"criteria": criteria, "reported": reported})
+
+
+def _departures(study: Study, found: Found) -> Iterator[str]:
+    """How the variation differs, and what of the study's claims this workload's loss leaves."""
+    yield _departure(study, found)
+    unit = found.workload.loss_unit
+    if unit != NATS and any(each.unit == NATS for judgement in study.judgements for each in judgement.criteria):
+        spelled = f"in {unit}" if unit else "without a unit"
+        yield f"Its loss is measured {spelled}: thresholds that the study declares in nats are taken for as many of these."
+    lost = [
+        judgement.claim
+        for judgement in study.judgements
+        if any(any(relative_to_losses(each.observe)) for each in judgement.criteria)
+    ]
+    if found.workload.loss_may_be_negative and lost:
+        yield f"Its loss may be negative, and shares of it mean nothing: out of regime is {', '.join(lost)}."
+
+
+def _departure(study: Study, found: Found) -> str:
+    own = f"Own workload '{found.workload.name}' ({found.address})"
+    speaks = f"this is a variation of study '{study.name}', and its verdicts speak of that workload alone."
+    replaced = _models_of_arms(study)
+    if not replaced:
+        others = study.workload.model_dump(exclude={"model", "dataset"}, exclude_defaults=True)
+        spelled = "".join(f", {name} {value}" for name, value in others.items())
+        return f"{own} in place of {study.workload.model} on {study.workload.dataset}{spelled}: {speaks}"
+    return (
+        f"{own} in place of {', '.join(replaced)}: {speaks} Arms, criteria and notes that are named after models stand for"
+        " those models' recipes (optimizer, batch size, steps, LRs) on this one workload: where several agree it is one"
+        " workload's word."
+    )
+
+
+def _models_of_arms(study: Study) -> list[str]:
+    """MODEL on DATASET for every model that arms name; empty where none does."""
+    named = [arm.settings for arm in study.arms.values() if "model" in arm.settings]
+    return list(dict.fromkeys(f"{each['model']} on {each.get('dataset', study.workload.dataset)}" for each in named))

@@ -1,0 +1,205 @@
+"""A study at a scale becomes trials with digests, and trials become packs."""
+
+import gc
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import pandas as pd
+
+from folklore.harness.spec import Configuration, Study, canonical_json, fingerprint
+from folklore.harness.spec.study import Value
+from folklore.harness.spec.trial import Trial
+from folklore.harness.training import ENGINE_VERSION
+
+# Dataset -> hash of its content, or one hash where all are the same.
+DataHashes = str | Mapping[str, str]
+# Most lanes of a pack: by shape key, or one number for all.
+LanesByShape = int | Mapping[str, int]
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """A plan is a million objects without a cycle: the garbage collector would go through them all, again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A point of an arm and the configuration it resolves to, which its seeds share."""
+
+    arm: str
+    point: dict[str, Value]
+    configuration: Configuration
+
+
+@dataclass(frozen=True)
+class PlannedPack:
+    """Trials of equal shape that train as one program; the key is made of their digests."""
+
+    key: str
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All trials of a study at a scale on a kind of device, and how they are packed.
+
+    Of searched arms it holds the trials of the `proposals` made so far, and of the `chosen` values once all are made.
+    """
+
+    study: Study
+    scale: str
+    device: str
+    data_hashes: DataHashes
+    trials: tuple[Trial, ...]
+    lanes: LanesByShape = 1
+    engine_version: int = ENGINE_VERSION
+    proposals: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    chosen: Mapping[str, float] = field(default_factory=dict)
+
+    def with_search(self, proposals: Mapping[str, Sequence[float]], chosen: Mapping[str, float]) -> "Plan":
+        """The same plan at a later state of its search."""
+        return make_plan(
+            self.study, self.scale, self.device, self.data_hashes, self.lanes, self.engine_version, proposals, chosen
+        )
+
+    def with_lanes(self, lanes: LanesByShape) -> "Plan":
+        """The same trials in packs of other widths."""
+        return replace(self, lanes=lanes)
+
+    def select(self, trials: pd.DataFrame) -> pd.DataFrame:
+        """The stored trials that are this plan's, by digest, under this plan's names of scale, arms and points."""
+        stored = trials.drop_duplicates("digest").set_index("digest", drop=False)
+        found = [trial for trial in self.trials if trial.digest in stored.index]
+        factors = sorted({factor for trial in found for factor in trial.point})
+        named = stored.loc[[trial.digest for trial in found]].reset_index(drop=True)
+        named = named.drop(columns=[factor for factor in factors if factor in named]).assign(
+            scale=self.scale,
+            arm=[trial.arm for trial in found],
+            point=[canonical_json(trial.point) for trial in found],
+            seed=[trial.seed for trial in found],
+        )
+        for factor in factors:
+            named[factor] = [trial.point.get(factor) for trial in found]
+        return named.sort_values(["arm", *factors, "seed"], ignore_index=True)
+
+    @cached_property
+    def packs(self) -> tuple[PlannedPack, ...]:
+        """Made when asked for: judging does not ask."""
+        return make_packs(_unique(self.trials), self.lanes)
+
+    @cached_property
+    def digests(self) -> frozenset[str]:
+        return frozenset(trial.digest for trial in self.trials)
+
+    def without(self, done: Collection[str]) -> tuple[PlannedPack, ...]:
+        """What is left to train. A pack keeps its lanes as long as none is done, so that its checkpoint still fits."""
+        left = ((pack, [trial for trial in pack.trials if trial.digest not in done]) for pack in self.packs)
+        return tuple(pack if len(trials) == len(pack.trials) else make_pack(trials) for pack, trials in left if trials)
+
+
+def points(study: Study, scale: str) -> Iterable[tuple[str, dict[str, Value]]]:
+    """Every arm that is not searched with every combination of its factor values, in declared order."""
+    for arm in study.arms_at(scale):
+        if study.arms[arm].searched:
+            continue
+        factors = study.factors_at(scale, arm)
+        for values in itertools.product(*factors.values()):
+            yield arm, dict(zip(factors, values, strict=True))
+
+
+@collector_paused()
+def settings(study: Study, scale: str) -> tuple[Setting, ...]:
+    """Every point of `points`, resolved. It is the dear part of a plan of many points: whoever plans twice passes it on."""
+    return tuple(Setting(arm, point, study.configuration(scale, arm, point)) for arm, point in points(study, scale))
+
+
+@collector_paused()
+def make_plan(
+    study: Study,
+    scale: str,
+    device: str,
+    data_hashes: DataHashes,
+    lanes: LanesByShape = 1,
+    engine_version: int = ENGINE_VERSION,
+    proposals: Mapping[str, Sequence[float]] | None = None,
+    chosen: Mapping[str, float] | None = None,
+    resolved: Sequence[Setting] | None = None,
+) -> Plan:
+    """Expand, digest and pack. `device` ('cpu', 'cuda') is part of a digest: numbers of two kinds are never mixed.
+
+    Points of two arms that resolve to the same trial share it: it is trained once.
+    proposals, chosen: arm -> values of the searched factor, for searched arms. resolved: `settings(study, scale)`, if known.
+    """
+    search, proposals, chosen = study.search_at(scale), proposals or {}, chosen or {}
+    judged = list(settings(study, scale) if resolved is None else resolved)
+    groups: list[tuple[Sequence[Setting], Sequence[int]]] = []
+    if search is not None:
+
+        def searched(arm: str, value: float) -> Setting:
+            point: dict[str, Value] = {search.factor: value}
+            return Setting(arm, point, study.configuration(scale, arm, point))
+
+        proposed = [searched(arm, value) for arm, values in proposals.items() for value in values]
+        groups.append((proposed, search.seed_numbers))
+        judged += [searched(arm, value) for arm, value in chosen.items()]
+    groups.append((judged, study.seed_numbers_at(scale)))
+    # Seeds outermost: a run that is cut short has whole seeds, in all arms.
+    trials = tuple(
+        Trial(
+            digest=fingerprint([study.name, study.version, engine_version, device, data_hash, identity, seed]),
+            arm=setting.arm,
+            point=setting.point,
+            seed=seed,
+            configuration=setting.configuration,
+            data_hash=data_hash,
+        )
+        for group, seeds in groups
+        for identified in [[(each, *_identified(each.configuration, data_hashes)) for each in group]]
+        for seed in seeds
+        for setting, identity, data_hash in identified
+    )
+    return Plan(study, scale, device, data_hashes, trials, lanes, engine_version, proposals, chosen)
+
+
+def _unique(trials: Sequence[Trial]) -> Iterable[Trial]:
+    """Each digest once, under the first of its names."""
+    return reversed({trial.digest: trial for trial in reversed(trials)}.values())
+
+
+def _identified(configuration: Configuration, data_hashes: DataHashes) -> tuple[dict[str, object], str]:
+    """What enters a digest of a configuration, and the hash of its data."""
+    data_hash = data_hashes if isinstance(data_hashes, str) else data_hashes[configuration.workload.dataset]
+    return configuration.identity(), data_hash
+
+
+@collector_paused()
+def make_packs(trials: Iterable[Trial], lanes: LanesByShape) -> tuple[PlannedPack, ...]:
+    """Trials that agree in shape and length, cut into packs of at most `lanes`, as even as they come."""
+    groups: dict[str, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        groups[trial.configuration.pack_key].append(trial)
+    packs = []
+    for group in groups.values():
+        first = group[0].configuration
+        width = lanes if isinstance(lanes, int) else lanes.get(first.shape_key, 1)
+        count = len(group) if first.measurement.solo else math.ceil(len(group) / width)
+        bounds = [round(index * len(group) / count) for index in range(count + 1)]
+        packs += [make_pack(group[low:high]) for low, high in itertools.pairwise(bounds)]
+    # By first seed, so that early results compare all arms; a stable sort keeps the rest in declared order.
+    return tuple(sorted(packs, key=lambda pack: pack.trials[0].seed))
+
+
+def make_pack(trials: Collection[Trial]) -> PlannedPack:
+    return PlannedPack(fingerprint([trial.digest for trial in trials]), tuple(trials))

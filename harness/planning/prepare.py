@@ -1,0 +1,259 @@
+"""What a run needs before it trains: the plan, what is left of it, what it will cost; and bringing MLflow up to the ledger.
+
+Torch is imported only if something is left to train, or is asked what training takes: its import takes seconds.
+"""
+
+import logging
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from folklore.harness import data
+from folklore.harness.errors import UserError, unknown
+from folklore.harness.machine.description import Device, local_device, worker_memory_bytes
+from folklore.harness.options import Options
+from folklore.harness.planning import cost
+from folklore.harness.planning.cost import Estimate
+from folklore.harness.planning.plan import Plan, PlannedPack, Setting, make_plan, settings
+from folklore.harness.planning.search_results import searched_plan
+from folklore.harness.spec import Configuration, Study, Workload
+from folklore.harness.storing import trial_schema
+from folklore.harness.storing.ledger import Ledger
+
+log = logging.getLogger(__name__)
+
+if TYPE_CHECKING:
+    from folklore.harness.planning.lanes import Packing
+    from folklore.models import Model
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A plan with everything that can be known before training.
+
+    datasets: what a study calls a dataset -> the one used for it; facts: what is known of each. left: what is to be trained; of
+    a search, that of the rounds known so far and stand-ins for the rest.
+    """
+
+    plan: Plan
+    datasets: Mapping[str, str]
+    facts: Mapping[str, data.DataFacts]
+    left: tuple[PlannedPack, ...]
+    estimate: Estimate
+    device: Device
+    options: Options
+    ledger: Ledger
+
+    @property
+    def data_hashes(self) -> dict[str, str]:
+        """What a study calls a dataset -> the hash of its content."""
+        return {name: found.hash for name, found in self.facts.items()}
+
+    @cached_property
+    def packing(self) -> "Packing":
+        """How wide packs are, and as what program they run."""
+        return _packing(self.ledger, self.device, _models(self.facts), self.options)
+
+    @cached_property
+    def parameters(self) -> int:
+        """Of the largest model."""
+        model_of = _models(self.facts)
+        workloads = {trial.configuration.workload for trial in self.plan.trials}
+        return max(sum(math.prod(p.shape) for p in model_of(each).parameters) for each in workloads)
+
+
+def default_scale(study: Study, device: Device | None = None) -> str:
+    """The scale that fits a device, or this machine: gpu where there is one, laptop elsewhere."""
+    wanted = "gpu" if (device or local_device()).kind == "cuda" else "laptop"
+    return wanted if wanted in study.scales else next(iter(study.scales))
+
+
+def prepare(
+    study: Study, scale: str, options: Options, ledger: Ledger, only_plan: bool = False, cluster: Device | None = None
+) -> Prepared:
+    """Plan a study at a scale against what is done. Trains nothing; raises UserError where it could not be run.
+
+    only_plan: assume the device the scale is meant for, and data that is still to be given. cluster: the devices it is trained
+    on, where these are not this machine's.
+    """
+    resolved = settings(study, scale)
+    configurations = list({each.pack_key: each for each in _configurations(study, scale, resolved)}.values())
+    datasets = _datasets(study, scale, configurations, options)
+    facts = {name: data.describe(used) for name, used in datasets.items()}
+    device = _device(study, scale, options, only_plan, cluster or local_device())
+    plan = make_plan(study, scale, device.kind, {name: found.hash for name, found in facts.items()}, resolved=resolved)
+    if study.search_at(scale) is not None:
+        plan = outline(searched_plan(plan, ledger.trials()))
+    done = ledger.digests()
+    # What is trained could be trained: nothing needs to be checked that torch would have to be imported for.
+    if not only_plan and options.program is None and plan.digests <= done:
+        return Prepared(plan, datasets, facts, (), _no_cost(device), device, options, ledger)
+    model_of = _models(facts)
+    _require_trainable(study, scale, configurations, device, model_of, options)
+    if not only_plan:
+        _require_data(configurations, datasets)
+    plan = plan.with_lanes(_lanes(plan, datasets, _packing(ledger, device, model_of, options)))
+    left = plan.without(done)
+    measured = _measured(ledger, plan)
+    estimate = cost.estimate(left, device, model_of, measured, _timed(left, datasets, device, measured))
+    return Prepared(plan, datasets, facts, left, estimate, device, options, ledger)
+
+
+def _no_cost(device: Device) -> Estimate:
+    def model_of(workload: Workload) -> "Model":
+        raise AssertionError("nothing is trained, so no model is asked for")
+
+    return cost.estimate((), device, model_of, {})
+
+
+def _models(facts: Mapping[str, data.DataFacts]) -> "Callable[[Workload], Model]":
+    from folklore.harness.training.network import build
+
+    return cache(lambda workload: build(workload, facts[workload.dataset]))
+
+
+def _packing(ledger: Ledger, device: Device, model_of: "Callable[[Workload], Model]", options: Options) -> "Packing":
+    from folklore.harness.planning.lanes import Packing
+
+    return Packing(ledger.store, device, model_of, options.lanes, options.program)
+
+
+def _lanes(plan: Plan, datasets: Mapping[str, str], packing: "Packing") -> dict[str, int]:
+    from folklore.harness.planning.lanes import shapes
+
+    return {key: each.lanes for key, each in packing.choices(shapes(plan.trials, datasets)).items()}
+
+
+def _require_trainable(
+    study: Study,
+    scale: str,
+    configurations: Collection[Configuration],
+    device: Device,
+    model_of: "Callable[[Workload], Model]",
+    options: Options,
+) -> None:
+    """Raises UserError for a model that cannot be built, and for what this device cannot do or hold."""
+    import torch
+
+    from folklore.harness.training.own_module import require_trainable
+    from folklore.harness.training.programs import program_named
+
+    for configuration in configurations:
+        require_trainable(configuration)
+        model_of(configuration.workload)
+    _require_precisions(study, scale, device, {each.training.precision for each in configurations})
+    if options.program is not None:
+        program_named(options.program, torch.device(device.kind))
+    free = worker_memory_bytes(device)
+    heaviest = max(configurations, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))
+    if cost.lanes_that_fit(heaviest, model_of(heaviest.workload), free) < 1:
+        need = cost.lane_bytes(heaviest, model_of(heaviest.workload))
+        raise UserError(
+            f"study '{study.name}' at scale '{scale}' needs {need / 2**30:.1f} GiB a lane, and {device.name} has"
+            f" {free / 2**30:.1f} GiB free for each of {device.count} workers; choose a smaller scale"
+            f"{'' if device.elsewhere else ' or fewer --workers'}"
+        )
+
+
+def _require_data(configurations: Iterable[Configuration], datasets: Mapping[str, str]) -> None:
+    """Raises UserError for data that a workload cannot be trained on."""
+    for workload in {configuration.workload for configuration in configurations}:
+        chosen = data.load(datasets[workload.dataset])
+        chosen.check(workload.context)
+        chosen.training_arrays(workload.label_noise)
+
+
+def _configurations(study: Study, scale: str, resolved: Iterable[Setting]) -> Iterator[Configuration]:
+    yield from (setting.configuration for setting in resolved)
+    for arm in study.arms_at(scale):
+        if study.arms[arm].searched:
+            yield study.configuration(scale, arm, {})
+
+
+def _datasets(study: Study, scale: str, configurations: Iterable[Configuration], options: Options) -> dict[str, str]:
+    names = sorted({each.workload.dataset for each in configurations})
+    for given in options.datasets:
+        if given not in names:
+            raise unknown(f"dataset of study '{study.name}' at scale '{scale}'", given, names)
+    return {name: options.datasets.get(name, name) for name in names}
+
+
+def datasets_named(study: Study, scale: str) -> set[str]:
+    """What a study calls the datasets it trains on at a scale."""
+    return {configuration.workload.dataset for configuration in _configurations(study, scale, settings(study, scale))}
+
+
+def outline(plan: Plan) -> Plan:
+    """A searched plan with stand-ins for the proposals that are still to be made, for counting and costing."""
+    search = plan.study.search_at(plan.scale)
+    assert search is not None
+    proposals = {arm: list(values) for arm, values in plan.proposals.items()}
+    for arm in plan.study.arms_at(plan.scale):
+        if plan.study.arms[arm].searched:
+            known = proposals.setdefault(arm, [])
+            missing = max(0, search.budget - len(known))
+            known += [float(value) for value in np.geomspace(search.low, search.high, missing)]
+    stand_in = math.sqrt(search.low * search.high)
+    return plan.with_search(proposals, {arm: plan.chosen.get(arm, stand_in) for arm in proposals})
+
+
+def _device(study: Study, scale: str, options: Options, only_plan: bool, found: Device) -> Device:
+    """The device to run on. A plan may assume a GPU that is not here."""
+    device = found if options.workers is None else replace(found, count=options.workers)
+    if only_plan and study.scale(scale).device == "cuda" and device.kind == "cpu":
+        return replace(cost.ASSUMED_GPU, count=options.workers or 1)
+    return device
+
+
+def _require_precisions(study: Study, scale: str, device: Device, precisions: Collection[str]) -> None:
+    """Raises UserError for a precision that the device does not have."""
+    for precision in sorted(precisions):
+        if precision not in cost.RATES[device.kind].flops_per_second:
+            raise UserError(
+                f"study '{study.name}' at scale '{scale}': precision {precision} needs a CUDA GPU and"
+                f" {'this cluster' if device.elsewhere else 'this machine'} has none; choose another --scale (it fits"
+                f" {default_scale(study, device)})"
+            )
+
+
+def progress(prepared: Prepared) -> tuple[int, int]:
+    """Trials that are stored now, and all that the plan comes to; of a search, as far as its proposals are known."""
+    plan = prepared.plan
+    if plan.study.search_at(plan.scale) is not None:
+        plan = outline(searched_plan(plan.with_search({}, {}), prepared.ledger.trials()))
+    return len(plan.digests & prepared.ledger.digests()), len(plan.digests)
+
+
+def _timed(
+    packs: Iterable[PlannedPack], datasets: Mapping[str, str], device: Device, measured: Mapping[str, float]
+) -> dict[str, float]:
+    """Shape key -> seconds of a lane's step, of own modules that nothing is stored of: what they do besides the operations that
+    are counted no rate knows. On the device they are to train on, if it is here; a step is little beside their training."""
+    found: dict[str, float] = {}
+    if device.elsewhere or device.kind != local_device().kind:
+        return found
+    for pack in packs:
+        configuration, lanes = pack.trials[0].configuration, len(pack.trials)
+        key = configuration.shape_key
+        if configuration.workload.model == "own" and configuration.pack_key not in measured and key not in found:
+            from folklore.harness.own.raising import raised_by_user
+            from folklore.harness.training.throughput import time_one_step
+
+            dataset = data.load(datasets[configuration.workload.dataset])
+            with raised_by_user(datasets[configuration.workload.dataset]):
+                found[key] = time_one_step(configuration, dataset, device.kind, lanes) / lanes
+    return found
+
+
+def _measured(ledger: Ledger, plan: Plan) -> dict[str, float]:
+    """Mean seconds a trial of each shape took on this kind of device, from the ledger."""
+    trials = ledger.trials(trial_schema.SUMMARY)
+    if trials.empty:
+        return {}
+    keys = {trial.digest: trial.configuration.pack_key for trial in plan.trials}
+    same = trials[trials["device"] == plan.device]
+    return {str(key): float(value) for key, value in same.groupby(same["digest"].map(keys))["seconds"].mean().items()}

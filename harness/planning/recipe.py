@@ -1,0 +1,177 @@
+"""The recipe of a trial, or of all trials of a study at a scale, in words: model, data, optimizer, schedule, what it sees."""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from folklore.harness.own.address import address_of
+from folklore.harness.spec import Configuration, Study, Training, Workload
+
+LR = "peak_lr"
+# Longer lists of values are told by their ends.
+LISTED = 4
+# What SGD has in place of betas.
+MOMENTUM = ("sgd",)
+
+
+def trial_recipe(configuration: Configuration) -> dict[str, str]:
+    """A line for each part of what is trained and how."""
+    return {**_parts(configuration), "peak LR": number(configuration.training.peak_lr)}
+
+
+def study_recipe(study: Study, scale: str) -> dict[str, str]:
+    """A line for each part; where arms differ in it, what it is in which of them."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for arm, parts in _by_arm(study, scale).items():
+        parts["peak LR"] = _lr(study, scale, arm)
+        for name, text in parts.items():
+            found.setdefault(name, {}).setdefault(text, []).append(arm)
+    recipe = {name: _by_text(arms) for name, arms in found.items()}
+    seeds = study.seed_numbers_at(scale)
+    return {**recipe, "seeds": f"{len(seeds)}, numbered {seeds[0]} to {seeds[-1]}, for each arm and value"}
+
+
+def number(value: float) -> str:
+    """2^-6.5 for what lies on a half-octave grid, three digits for the rest."""
+    if value > 0 and math.isclose(2 * math.log2(value), round(2 * math.log2(value)), abs_tol=1e-9):
+        return f"2^{round(2 * math.log2(value)) / 2:g}"
+    return f"{value:.3g}"
+
+
+def _by_arm(study: Study, scale: str) -> dict[str, dict[str, str]]:
+    """Arm -> its parts. Of a factor beside the LR a part has every text that its values give."""
+    found = {}
+    for arm in study.arms_at(scale):
+        texts: dict[str, list[str]] = {}
+        others = {name: values for name, values in study.factors_at(scale, arm).items() if name != LR}
+        for values in itertools.product(*others.values()):
+            _collect(texts, study.configuration(scale, arm, dict(zip(others, values, strict=True))))
+        found[arm] = {name: " / ".join(each) for name, each in texts.items()}
+    return found
+
+
+def _collect(texts: dict[str, list[str]], configuration: Configuration) -> None:
+    for name, text in _parts(configuration).items():
+        known = texts.setdefault(name, [])
+        if text not in known:
+            known.append(text)
+
+
+def _by_text(arms: Mapping[str, Sequence[str]]) -> str:
+    """What most arms have, and what others have in its place."""
+    ordered = sorted(arms.items(), key=lambda each: -len(each[1]))
+    texts = [f"in {', '.join(names)}: {text}" for text, names in ordered]
+    if 2 * len(ordered[0][1]) > sum(map(len, arms.values())):
+        texts[0] = ordered[0][0]
+    return "; ".join(texts)
+
+
+def _parts(configuration: Configuration) -> dict[str, str]:
+    workload, training = configuration.workload, configuration.training
+    return {
+        "model": _model(workload),
+        "data": _data(workload),
+        "optimizer": _optimizer(training),
+        "linear warmup": _warmup(training),
+        "schedule": SCHEDULES[training.schedule](training),
+        "training": _seen(workload, training),
+        "number format": _precision(training),
+    }
+
+
+def _model(workload: Workload) -> str:
+    if workload.model == "own":
+        return f"own module {address_of(workload.dataset)}"
+    if workload.model in ("linear", "quadratic"):
+        return workload.model
+    size = f"{workload.model}, width {workload.width}, depth {workload.depth}"
+    if workload.model == "gpt":
+        size += f", {workload.heads} heads, context {workload.context} tokens"
+    if workload.parametrization == "mup":
+        size += f", muP from width {workload.base_width}"
+    return size + ", readout from zero" * workload.zero_readout
+
+
+def _data(workload: Workload) -> str:
+    found = f"of {address_of(workload.dataset)}" if workload.model == "own" else workload.dataset
+    if workload.feature_scale != 1:
+        found += f", features times {workload.feature_scale:g}"
+    return found + (f", {workload.label_noise:.3g} of the labels drawn at random" if workload.label_noise else "")
+
+
+def _optimizer(training: Training) -> str:
+    if training.optimizer in MOMENTUM:
+        found = f"{training.optimizer}, momentum {training.momentum:g}" + ", Nesterov" * training.nesterov
+    else:
+        found = f"{training.optimizer}, betas {training.beta1:.6g} and {training.beta2:.6g}, epsilon {training.epsilon:g}"
+        found += ", second moment from the first gradient" * (training.second_moment_start == "first_gradient")
+    clipped = "no clipping" if training.clip_norm is None else f"gradients clipped to norm {training.clip_norm:g}"
+    return f"{found}, weight decay {training.weight_decay:g}, {clipped}"
+
+
+def _warmup(training: Training) -> str:
+    return f"over the first {_percent(training.warmup_fraction)} of the steps" if training.warmup_fraction else "none"
+
+
+SCHEDULES: Mapping[str, Callable[[Training], str]] = {
+    "constant": lambda training: "constant",
+    "linear": lambda training: f"linear decay {_to_the_end(training)}",
+    "cosine": lambda training: f"cosine decay {_to_the_end(training)}",
+    "step": lambda training: f"times {training.step_factor:g} at {' and '.join(map(_percent, training.step_drops))} of the run",
+    "warmup_stable_decay": lambda training: (
+        f"constant, and a linear decay {_to_the_end(training)} over the last {_percent(training.decay_fraction)}"
+    ),
+    "exponential": lambda training: f"a range test, from {training.ramp_start:g} of the peak up to it by equal factors",
+    "reduce_on_plateau": lambda training: (
+        f"constant, and times {training.step_factor:g} after {_many(training.patience, 'evaluation')} without improvement"
+    ),
+}
+
+
+def _to_the_end(training: Training) -> str:
+    return f"to {_percent(training.final_fraction)} of the peak"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"
+
+
+def _seen(workload: Workload, training: Training) -> str:
+    count = training.steps * training.batch_size
+    if workload.model == "gpt":
+        sequences = f"{training.batch_size} sequences of {workload.context} tokens"
+        return f"{_many(training.steps, 'step')} x {sequences} = {count:,} sequences, {count * workload.context:,} tokens"
+    return f"{_many(training.steps, 'step')} x {training.batch_size} examples = {count:,} examples"
+
+
+def _precision(training: Training) -> str:
+    if training.loss_scaling == "none":
+        return training.precision
+    scaled = f"{training.precision}, losses scaled by {number(training.loss_scale)}"
+    return scaled + f", doubled after {training.scale_growth_interval} finite steps" * (training.loss_scaling == "dynamic")
+
+
+def _lr(study: Study, scale: str, arm: str) -> str:
+    search = study.search_at(scale)
+    if study.arms[arm].searched and search is not None and search.factor == LR:
+        low, high = number(search.low), number(search.high)
+        return f"tuned by Optuna ({search.sampler}) from {low} to {high}: {search.budget} proposals in {search.rounds} rounds"
+    values = study.factors_at(scale, arm).get(LR)
+    if values is None:
+        return number(study.configuration(scale, arm, {}).training.peak_lr)
+    grid = sorted(float(each) for each in values if isinstance(each, int | float))
+    if len(grid) <= LISTED:
+        return ", ".join(number(each) for each in grid)
+    return f"{len(grid)} values from {number(grid[0])} to {number(grid[-1])}{_spacing(grid)}"
+
+
+def _spacing(grid: Sequence[float]) -> str:
+    """Points an octave of an even grid."""
+    octaves = [math.log2(high / low) for low, high in itertools.pairwise(grid)]
+    if not math.isclose(min(octaves), max(octaves), rel_tol=1e-6):
+        return ""
+    return f", {1 / octaves[0]:.3g} an octave"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"

@@ -1,0 +1,1 @@
+"""From a claim back to its trials: references, comparisons, provenance, and the pages of a store."""

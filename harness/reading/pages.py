@@ -1,0 +1,126 @@
+"""Pages from what a store has, and from the published evidence where it has nothing."""
+
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
+from html.parser import HTMLParser
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from folklore.harness.errors import UnwritableError, UserError, masked, one_line
+from folklore.harness.judging.judge import Verdict
+from folklore.harness.judging.trial_sets import RecordSet, published_sets, stored_sets
+from folklore.harness.judging.verdict_memory import Judged, Memory
+from folklore.harness.options import Options
+from folklore.harness.planning.catalog import Register, register
+from folklore.harness.spec import Study
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from folklore.harness.tracking.uri import experiments
+
+if TYPE_CHECKING:
+    from folklore.harness.judging.lr_find import RangeTest
+
+
+class Site(Protocol):
+    """What draws: reports/site.py, found by its name in pyproject.toml, so that nothing in the harness depends on it."""
+
+    def write(
+        self,
+        output: Path,
+        studies: Sequence[Study],
+        register: Register,
+        sets_of: Callable[[Study], Sequence[RecordSet]],
+        only: Collection[str] | None,
+        known: Callable[[Study], list[Judged] | None],
+        *,
+        experiments: Mapping[str, str],
+        store_option: str,
+    ) -> dict[str, list[Judged]]:
+        """Write all pages, or those of some studies; returns what became of every study's claims."""
+
+    def draw_range_test(self, found: "RangeTest", path: Path) -> None:
+        """Draw what a range test saw and what the rules pick."""
+
+
+def site() -> Site:
+    """Its import takes seconds, for it imports what draws figures. Raises UserError where nothing is installed."""
+    for found in entry_points(group="folklore.site"):
+        loaded: Site = found.load()
+        return loaded
+    raise UserError("nothing is installed that writes pages: install the project first (make setup, or pip install -e .)")
+
+
+def belonging(page: Path) -> list[Path]:
+    """A page and the files beside it that it links to or shows, other pages left out."""
+    links = _Links()
+    links.feed(page.read_text(encoding="utf-8"))
+    folder = page.parent.resolve()
+    files = {(folder / target.partition("#")[0]).resolve() for target in links.targets if "://" not in target}
+    shown = sorted(file for file in files if file.is_file() and file.suffix != ".html" and file.is_relative_to(folder))
+    return [folder / page.name, *shown]
+
+
+class _Links(HTMLParser):
+    """Gathers the targets of links, images and style sheets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.targets += [value for name, value in attrs if name in ("href", "src") and value]
+
+
+def store_option(store: Store) -> str:
+    """What a command needs to reach this store, with a space before it; nothing where it is the default one."""
+    return "" if store.uri == Options.store else f" --store {shlex.quote(masked(store.uri))}"
+
+
+def write_pages(
+    store: Store, studies: Sequence[Study], output: Path | None = None, only: Sequence[str] | None = None
+) -> tuple[Path, Mapping[str, list[Verdict]]]:
+    """The index and all pages, or those of some studies; returns the folder, and the verdicts of the studies written.
+
+    only: those studies' pages, which are left as they are if nothing that is on them has changed. A variation has a page of its
+    own and no place in the index. Raises UnwritableError.
+    """
+    if output is None:
+        output = Path(store.root if store.is_local else "results").absolute() / "pages"
+    ordered = sorted(studies, key=lambda study: study.name)
+    memory = Memory(store)
+
+    def sets_of(study: Study) -> list[RecordSet]:
+        own = stored_sets(study, Ledger(store, study.name))
+        have = {(each.scale, each.device) for each in own}
+        return own + [each for each in published_sets(study) if (each.scale, each.device) not in have]
+
+    shown = experiments(Path(store.root)) if store.is_local else {}
+    if only is not None and (current := memory.written(output, ordered, only, shown)) is not None:
+        return output, _verdicts(current)
+    pages = site()
+    try:
+        found = pages.write(
+            output,
+            ordered,
+            register(),
+            sets_of,
+            only,
+            memory.recall,
+            experiments=shown,
+            store_option=store_option(store),
+        )
+    except OSError as error:
+        raise UnwritableError(
+            f"pages {output}: cannot be written ({one_line(error)}); mend it, or `folklore report --output FOLDER` writes them"
+            " elsewhere: what is trained is kept"
+        ) from error
+    for study in ordered:
+        memory.remember(study, found[study.name])
+    if only is not None:
+        memory.remember_written(output, ordered, only, shown)
+    return output, _verdicts(found)
+
+
+def _verdicts(found: Mapping[str, Sequence[Judged]]) -> dict[str, list[Verdict]]:
+    return {name: [verdict for each in judged for verdict in each.verdicts] for name, judged in found.items()}

@@ -1,0 +1,49 @@
+"""Who hears of a run: a person at a terminal, a machine that reads events, or nobody."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from rich.console import Console
+
+from folklore.harness.judging.judge import Verdict
+from folklore.harness.running.progress import RunView
+
+
+class Audience(Protocol):
+    def emit(self, event: str, **fields: Any) -> None:
+        """One of running/events.py's EVENTS, with its fields: for machines."""
+
+    def say(self, line: str) -> None:
+        """How the run goes on: for people, like all that follows."""
+
+    def warn(self, line: str) -> None:
+        """What they should know, or mend."""
+
+    def judged(self, verdicts: Sequence[Verdict]) -> None:
+        """What became of one study's claims at one scale."""
+
+    def view(self) -> RunView:
+        """What shows the progress of training."""
+
+
+class Nobody:
+    """Hears nothing, and keeps what it was warned of."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def emit(self, event: str, **fields: Any) -> None:
+        if event == "pack_failed":
+            self.warnings.append(f"pack {fields['pack']} given up: {fields['error']}")
+
+    def say(self, line: str) -> None:
+        pass
+
+    def warn(self, line: str) -> None:
+        self.warnings.append(line)
+
+    def judged(self, verdicts: Sequence[Verdict]) -> None:
+        pass
+
+    def view(self) -> RunView:
+        return RunView({}, Console(quiet=True), events=self)

@@ -1,0 +1,216 @@
+"""Training of planned studies, one or many at once, on one Ray: what is left of each is trained, recorded and projected.
+
+LanesByShape are measured first, then the studies' packs are handed out, study after study in the order given; the next study's
+fill the workers that a search leaves waiting. A deadline stops it cleanly: packs in flight leave a checkpoint.
+"""
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from folklore.harness.errors import UnwritableError, one_line
+from folklore.harness.options import Options
+from folklore.harness.planning.lanes import shapes
+from folklore.harness.planning.plan import Plan, PlannedPack
+from folklore.harness.planning.prepare import Prepared
+from folklore.harness.reading.pages import site
+from folklore.harness.running.jobs import Job, JobQueue, Progress
+from folklore.harness.running.lanes_job import lanes_job
+from folklore.harness.running.pack_queue import InTurn, MeasuredFirst, PackQueue, Until
+from folklore.harness.running.progress import RunView
+from folklore.harness.running.ray_connection import Resources, require_reachable
+from folklore.harness.running.ray_process import RayProcess
+from folklore.harness.tracking.live import Launch, Projector, Sink
+from folklore.harness.tracking.sync import open_tracker
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one study's part came to. interrupted: something is left to train, for want of time or by the user's wish.
+    run_id: the launch's run in MLflow, where it has one."""
+
+    trained: int
+    given_up: int
+    interrupted: bool
+    not_in_mlflow: int
+    study: str = ""
+    run_id: str | None = None
+
+
+def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadline: float | None = None) -> list[Outcome]:
+    """Train what is left of each study and project it into MLflow. Finished packs are kept whatever happens.
+
+    deadline: seconds since 1970 at which training stops. Raises UnwritableError where the store takes nothing any more, and
+    RunFailedError where Ray is lost for good or a user's code raises.
+    """
+    first = prepared[0]
+    workers = max(each.estimate.workers for each in prepared)
+    require_reachable(options.address)
+    # Ray starts beside all that is imported, and ends beside what the pages need.
+    with RayProcess(Resources(first.device.kind, workers, options.address)) as ray:
+        projector = Projector()
+        parts = [StudyRun(each, options, view, projector, deadline) for each in prepared]
+        try:
+            for part in parts:
+                projector.serve(part.sink)
+            queue = _queue(parts, deadline)
+            # MLflow opens while Ray is waited for.
+            projector.start()
+            ray.wait()
+            with view:
+                ray.sweep(queue, _Listener(parts))
+            projector.drain()
+            for part in parts:
+                part.ended = True
+        finally:
+            projector.leave()
+            outcomes = [part.close() for part in parts]
+        if not any(outcome.interrupted for outcome in outcomes):
+            # This thread stays with Ray's end.
+            threading.Thread(target=site, name="pages", daemon=True).start()
+    return outcomes
+
+
+def _queue(parts: Sequence["StudyRun"], deadline: float | None) -> JobQueue:
+    measurements: dict[str, Job] = {}
+    for part in parts:
+        measurements = {**part.measurements(), **measurements}
+    queue: JobQueue = MeasuredFirst(measurements, lambda: InTurn([part.open_queue() for part in parts]))
+    return queue if deadline is None else Until(queue, deadline)
+
+
+class StudyRun:
+    """One study's part of a campaign: its queue, its launch in MLflow, and what became of its packs."""
+
+    def __init__(self, prepared: Prepared, options: Options, view: RunView, projector: Projector, deadline: float | None):
+        self.prepared, self.view, self.projector, self.deadline = prepared, view, projector, deadline
+        self.ledger, self.packing = prepared.ledger, prepared.packing
+        self.shapes = shapes(prepared.plan.trials, prepared.datasets)
+        self.choices = self.packing.choices(self.shapes)
+        study, store = prepared.plan.study, self.ledger.store
+        launch = Launch(prepared.plan.scale, sum(len(pack.trials) for pack in prepared.left), prepared.data_hashes)
+        self.sink = Sink(self.ledger, lambda: open_tracker(study, options, store), launch)
+        self.queue: PackQueue | None = None
+        self.packs: dict[str, PlannedPack] = {}
+        self.finished_packs: list[str] = []
+        self.failed_packs: list[str] = []
+        self.ended = False
+
+    def measurements(self) -> dict[str, Job]:
+        """What is to be measured of the shapes that something is left to train of."""
+        left = {trial.configuration.shape_key for pack in self.prepared.left for trial in pack.trials}
+        worth = self.packing.worth_measuring(self.shapes)
+        return {f"lanes:{key}": lanes_job(self.packing, key, shape) for key, shape in worth.items() if key in left}
+
+    def open_queue(self) -> PackQueue:
+        """The study's packs, as wide as is known to be best now."""
+        self.choices = self.packing.choices(self.shapes)
+        lanes = {key: choice.lanes for key, choice in self.choices.items()}
+        plan: Plan = self.prepared.plan.with_search({}, {}).with_lanes(lanes)
+        stored, done = self.ledger.trials, self.ledger.digests
+        self.queue = PackQueue(plan, self.job, _next_plan, stored, done, self.added, self.removed)
+        return self.queue
+
+    def job(self, pack: PlannedPack) -> Job:
+        from folklore.harness.running.training_job import TrainingJob
+
+        plan, first = self.prepared.plan, pack.trials[0].configuration
+        choice = self.packing.alone() if first.measurement.solo else self.choices[first.shape_key]
+        dataset = self.prepared.datasets[first.workload.dataset]
+        uri = self.ledger.store.root_uri
+        return TrainingJob(plan.study, plan.scale, plan.device, dataset, uri, pack, choice, self.deadline)
+
+    def added(self, pack: PlannedPack) -> None:
+        self.packs[pack.key] = pack
+        self.view.add(pack.key, len(pack.trials), self.packing.pack_seconds(pack))
+
+    def removed(self, pack: PlannedPack) -> None:
+        del self.packs[pack.key]
+        self.view.remove(pack.key)
+
+    def finished(self, pack: str) -> None:
+        self.finished_packs.append(pack)
+        self.projector.add(self.sink, pack)
+        self.view.finished(pack)
+
+    def failed(self, pack: str, error: str) -> None:
+        self.failed_packs.append(pack)
+        try:
+            self.ledger.write_failure(pack, [trial.digest for trial in self.packs[pack].trials], error)
+        except UnwritableError as unwritable:  # the next run finds the pack missing, which says the same
+            log.warning("that a pack was given up could not be written down (%s)", one_line(unwritable)[:200])
+        self.view.failed(pack, error)
+
+    def close(self) -> Outcome:
+        """End the launch. A server that went away must not take the verdicts with it: the next start closes the launch."""
+        settled = len(self.finished_packs) + len(self.failed_packs) == len(self.packs)
+        complete = self.ended and self.queue is not None and self.queue.exhausted and settled
+        status = "KILLED" if not complete else "FAILED" if self.failed_packs else "FINISHED"
+        try:
+            self.sink.finish(status)
+        except Exception as error:  # whatever MLflow's backend raises
+            log.warning("MLflow did not take the end of this launch (%s): the next start closes it", one_line(error)[:200])
+        return Outcome(
+            trained=sum(len(self.packs[key].trials) for key in self.finished_packs),
+            given_up=sum(len(self.packs[key].trials) for key in self.failed_packs),
+            interrupted=not complete,
+            not_in_mlflow=len(self.sink.missing),
+            study=self.prepared.plan.study.name,
+            run_id=self.sink.run_id,
+        )
+
+
+def _next_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
+    from folklore.harness.planning.proposals import next_plan  # imports Optuna, which only a search needs
+
+    return next_plan(plan, trials)
+
+
+class _Listener:
+    """Passes a sweep's events to the study whose pack it is. What is nobody's pack measures a width."""
+
+    def __init__(self, parts: Sequence[StudyRun]):
+        self.parts = parts
+        self.told: set[str] = set()
+
+    def progress(self, pack: str, progress: Progress) -> None:
+        if (part := self._owner(pack)) is not None:
+            # Losses of several studies have no common best.
+            part.view.progress(pack, progress if len(self.parts) == 1 else replace(progress, best_loss=None))
+
+    def finished(self, pack: str) -> None:
+        if (part := self._owner(pack)) is not None:
+            part.finished(pack)
+
+    def stopped(self, pack: str) -> None:
+        """At the deadline: what is left goes on from its checkpoint."""
+
+    def halved(self, pack: str, reason: str) -> None:
+        if reason not in self.told:
+            self.told.add(reason)
+            log.warning("memory did not hold a pack (%s): its trials are tried in packs half as wide", reason[:200])
+
+    def failed(self, pack: str, error: str) -> None:
+        if (part := self._owner(pack)) is not None:
+            part.failed(pack, error)
+        else:
+            log.warning("a width could not be measured (%s): its packs are as wide as the model's size suggests", error)
+
+    def _owner(self, pack: str) -> StudyRun | None:
+        return next((part for part in self.parts if pack in part.packs), None)
+
+
+def most_valuable_first(prepared: Sequence[Prepared]) -> list[Prepared]:
+    """By claims that would be judged for each second of training that is left."""
+
+    def value(each: Prepared) -> float:
+        plan = each.plan
+        judged = plan.study.scale(plan.scale).judged
+        return (len(plan.study.judgements) if judged else 1) / max(each.estimate.seconds, 1.0)
+
+    return sorted(prepared, key=value, reverse=True)

@@ -1,0 +1,118 @@
+"""Measuring how many lanes packs of a shape should have, as a job on a worker."""
+
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+
+import torch
+
+from folklore.harness import data
+from folklore.harness.errors import TooLargeError
+from folklore.harness.machine.description import Device
+from folklore.harness.machine.device_memory import free_device_memory, too_large_where_memory_ends
+from folklore.harness.own.raising import raised_by_user
+from folklore.harness.planning import cost
+from folklore.harness.planning.lanes import Packing, Shape, measured_file
+from folklore.harness.running.jobs import Progress
+from folklore.harness.spec import canonical_json
+from folklore.harness.storing.refusals import refusals, refuse
+from folklore.harness.storing.store import Store
+from folklore.harness.training.programs import EAGER, Program, default_program, program_named
+from folklore.harness.training.throughput import DiffersError, LanesSearch, Timing, measure
+
+# A compilation takes about half a minute a worker; it is tried where a shape trains much longer than that.
+SECONDS_WORTH_COMPILING = 900.0
+
+
+def lanes_job(packing: Packing, key: str, shape: Shape) -> "LanesJob":
+    """What measures a shape of a plan."""
+    return LanesJob(key, shape, packing.device, packing.store.root_uri, *packing.tried(shape), packing.program)
+
+
+@dataclass(frozen=True)
+class LanesJob:
+    """Measures one shape on whatever worker it lands on; it travels pickled."""
+
+    key: str
+    shape: Shape
+    device: Device
+    store_uri: str
+    start: int
+    most: int
+    program: str | None
+
+    def open(self) -> "LanesWork":
+        return LanesWork(self)
+
+
+class LanesWork:
+    """One number of lanes a call; the last call writes what was found."""
+
+    def __init__(self, job: LanesJob):
+        self.job = job
+        self.dataset = data.load(job.shape.dataset)
+        if job.device.kind == "cpu":
+            torch.set_num_threads(1)
+        self.search = LanesSearch(job.start, job.most)
+        device = torch.device(job.device.kind)
+        self.program = default_program(device) if job.program is None else program_named(job.program, device)
+        self.compiled: list[Timing] = []
+        self.store = Store(job.store_uri)
+        if self.program.name in refusals(self.store, job.key):
+            self.program = EAGER
+
+    def advance(self, seconds: float) -> Progress:
+        width = self.search.following
+        if width is not None:
+            try:
+                self.search.tell(self._measured(width, self.program), self._free_bytes())
+            except TooLargeError:
+                self.search.refuse(width)
+            except DiffersError as error:
+                refuse(self.store, self.job.key, self.program.name, str(error))
+                self.program = EAGER  # the same width again, at the next call
+        if not self.search.timings and self.search.following is None:
+            raise TooLargeError(f"memory does not hold one lane of {self.job.key}")
+        if self.search.following is None:
+            if self._compiling_may_pay:
+                self._measure_compiled()
+            self._write()
+            self.close()  # while the worker waits for what comes next, the driver looks at how much memory is free
+        return Progress(done=self.search.following is None, share=len(self.search.timings) / 5, lanes=0)
+
+    def close(self) -> None:
+        free_device_memory(self.job.device.kind)
+
+    @property
+    def _compiling_may_pay(self) -> bool:
+        left = self.job.shape.lane_steps * self.search.best.lane_seconds / self.job.device.count
+        refused = self._also_compiled.name in refusals(self.store, self.job.key)
+        return self.job.program is None and left > SECONDS_WORTH_COMPILING and not refused
+
+    @property
+    def _also_compiled(self) -> Program:
+        return Program(True, self.program.captured)
+
+    def _measure_compiled(self) -> None:
+        """A compiled pack may need more memory than the eager one it is compared with, or do something else: then it is out
+        of the question."""
+        try:
+            with suppress(TooLargeError):
+                self.compiled.append(self._measured(self.search.chosen.lanes, self._also_compiled))
+        except DiffersError as error:
+            refuse(self.store, self.job.key, self._also_compiled.name, str(error))
+
+    def _measured(self, width: int, program: Program) -> Timing:
+        with raised_by_user(self.job.shape.dataset), too_large_where_memory_ends():
+            return measure(self.job.shape.configuration, self.dataset, self.job.device.kind, width, program)
+
+    def _free_bytes(self) -> int | None:
+        if self.job.device.kind != "cuda":
+            return None
+        free, _ = torch.cuda.mem_get_info()
+        return int(cost.MEMORY_SHARE * (free + torch.cuda.memory_reserved()))
+
+    def _write(self) -> None:
+        timings = [asdict(each) for each in (*self.search.timings.values(), *self.compiled)]
+        found = {"shape": json.loads(self.job.key), "device": self.job.device.name, "timings": timings}
+        self.store.write(measured_file(self.job.device, self.job.key), canonical_json(found).encode())

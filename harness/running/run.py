@@ -1,0 +1,355 @@
+"""One `folklore run`: plan, train what is missing, judge, write pages. What training needs is imported when it is needed."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from folklore.harness.errors import UserError, one_line, unknown
+from folklore.harness.judging.judge import Verdict
+from folklore.harness.judging.power import pilot_of, resolutions, whole_seeds
+from folklore.harness.judging.sequential import DEFAULT_TIMES, planned_looks, undecided
+from folklore.harness.judging.trial_sets import at_its_look, stored_set, stored_sets, with_seeds
+from folklore.harness.options import Options
+from folklore.harness.planning import catalog
+from folklore.harness.planning.prepare import Prepared, datasets_named, default_scale, prepare, progress
+from folklore.harness.planning.recipe import study_recipe
+from folklore.harness.planning.variation import Changes, is_variation, vary
+from folklore.harness.running.audience import Audience, Nobody
+from folklore.harness.running.events import EVENTS
+from folklore.harness.running.lease import leases
+from folklore.harness.running.progress import duration
+from folklore.harness.running.ray_connection import cluster_device
+from folklore.harness.spec import Study
+from folklore.harness.storing.declaration import declarations, declare, looks_of, require_declarable
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from folklore.harness.tracking.server import how_to_browse
+from folklore.harness.tracking.sync import open_tracker, sync
+from folklore.harness.tracking.uri import require_known
+
+if TYPE_CHECKING:
+    from folklore.harness.running.campaign import Outcome
+
+FINE, FAILED, INTERRUPTED = 0, 1, 130
+
+
+@dataclass(frozen=True)
+class UntilDecided:
+    """Seeds are added until claims are decided; most_seeds: an arm at most, by default four times the study's own."""
+
+    most_seeds: int | None = None
+
+
+def launch(
+    studies: Sequence[Study],
+    scale: str | None,
+    options: Options,
+    deadline: float | None,
+    until_decided: UntilDecided | None = None,
+    audience: Audience | None = None,
+) -> int:
+    """Run some studies; returns the exit code. Prints nothing: audience hears of it, by default nobody."""
+    require_known(options.tracking)
+    store = Store(options.store)
+    store.check_writable()
+    with leases(store, [study.name for study in studies]):
+        return _launch(store, studies, scale, options, deadline, until_decided, audience or Nobody())
+
+
+def varied(study: Study, scale: str | None, changes: Changes, options: Options) -> tuple[Study, str]:
+    """A variation of a study, which says what it is, and the scale it is at. Raises UserError."""
+    if scale is None:
+        scale = default_scale(study, None if options.address is None else cluster_device(options.address))
+    found = vary(study, scale, changes)
+    return found, scale
+
+
+def _launch(
+    store: Store,
+    studies: Sequence[Study],
+    scale: str | None,
+    options: Options,
+    deadline: float | None,
+    until_decided: UntilDecided | None,
+    audience: Audience,
+) -> int:
+    started = time.monotonic()
+    # What trains is looked at where it is: the machine that starts a cluster's run may have no GPU itself.
+    cluster = None if options.address is None else cluster_device(options.address)
+    pairs = _with_own_datasets(studies, scale, options)
+
+    def prepared(study: Study, own: Options) -> Prepared:
+        return prepare(study, scale or default_scale(study, cluster), own, Ledger(store, study.name), cluster=cluster)
+
+    ready = [prepared(study, own) for study, own in pairs]
+    _declare_all(ready, until_decided)
+    at_look = [_at_look(each) for each in ready]
+    ready = [
+        each if study is None else prepared(study, own) for each, study, (_, own) in zip(ready, at_look, pairs, strict=True)
+    ]
+    outcomes = _train_or_sync(ready, options, deadline, audience)
+    every = list(outcomes)
+    while until_decided and not any(outcome.interrupted or outcome.given_up for outcome in outcomes):
+        following = [study for each in ready if (study := _at_next_look(each, audience)) is not None]
+        if not following:
+            break
+        own = {study.name: chosen for study, chosen in pairs}
+        further = [prepared(study, own[study.name]) for study in following]
+        outcomes = _train_or_sync(further, options, deadline, audience)
+        every += outcomes
+        names = [each.plan.study.name for each in further]
+        ready = [each for each in ready if each.plan.study.name not in names] + further
+    left = _tell_what_is_left(ready, audience) if any(outcome.interrupted for outcome in outcomes) else False
+    stopped = left and deadline is None
+    if not stopped:
+        pages, verdicts = _show(ready, store, options, audience)
+        _attach(ready, every, pages, verdicts, options, audience)
+    missed, given_up = (sum(getattr(each, name) for each in outcomes) for name in ("not_in_mlflow", "given_up"))
+    if missed and not stopped:
+        audience.warn(f"{missed} packs are not in MLflow yet: `folklore sync` brings them")
+    if given_up and not stopped:
+        audience.warn(f"{given_up} trials were given up; their claims are invalid until they train")
+    code = INTERRUPTED if stopped else FAILED if given_up else FINE
+    audience.emit(
+        "finished",
+        exit_code=code,
+        trained=sum(each.trained for each in every),
+        given_up=given_up,
+        interrupted=left,
+        not_in_mlflow=missed,
+        seconds=round(time.monotonic() - started, 1),
+    )
+    return code
+
+
+def _declare_all(ready: Sequence[Prepared], until_decided: UntilDecided | None) -> None:
+    """Write down what is fixed, before the first trial: of all studies, or where one cannot be, of none."""
+    planned = [(each, _looks(each, until_decided)) for each in ready]
+    counted = [(each, looks, _stored(each, looks)) for each, looks in planned]
+    for each, looks, stored in counted:
+        require_declarable(each.ledger.store, each.plan.study, each.plan.scale, stored, looks)
+    for each, looks, stored in counted:
+        declare(each.ledger.store, each.plan.study, each.plan.scale, stored, looks)
+
+
+def _looks(ready: Prepared, until_decided: UntilDecided | None) -> tuple[int, ...] | None:
+    if until_decided is None:
+        return None
+    study, scale = ready.plan.study, ready.plan.scale
+    if not study.scale(scale).judged:
+        raise UserError(f"--until-decided: scale '{scale}' is never judged; choose another --scale")
+    own = study.declared_seeds_at(scale)
+    return planned_looks(own, DEFAULT_TIMES * own if until_decided.most_seeds is None else until_decided.most_seeds)
+
+
+def _stored(ready: Prepared, looks: tuple[int, ...] | None) -> int:
+    """Trials of the plan that are stored; with looks, of all seeds they come to. Raises UserError where those cannot be had."""
+    plan = with_seeds(ready.plan, looks[-1]) if looks else ready.plan
+    return len(plan.digests & ready.ledger.digests())
+
+
+def _at_look(ready: Prepared) -> Study | None:
+    """The study with the seeds of the look it has come to; None where it is judged once."""
+    plan, ledger = ready.plan, ready.ledger
+    looks = looks_of(declarations(ledger.store, plan.study, plan.scale), plan.study)
+    return at_its_look(plan, ledger.trials(), looks).study if looks else None
+
+
+def _at_next_look(ready: Prepared, audience: Audience) -> Study | None:
+    """The study with the seeds of the next look; None where there is none, or no claim that more seeds could decide."""
+    records = stored_set(ready.plan, ready.ledger)
+    open_claims = undecided(records.verdicts())
+    study, scale = records.study, records.scale
+    following = [look for look in records.looks or () if look > study.seeds_at(scale)]
+    if not open_claims or not following:
+        return None
+    audience.say(
+        f"{study.name}: {len(open_claims)} claims are not decided by {study.seeds_at(scale)} seeds: {following[0]} are next"
+    )
+    return study.with_more_seeds(scale, following[0] - study.declared_seeds_at(scale))
+
+
+def run_facts(ready: Prepared) -> dict[str, Any]:
+    """What a run says of its plan before it trains."""
+    plan, estimate = ready.plan, ready.estimate
+    return {
+        "study": plan.study.name,
+        "version": plan.study.version,
+        "study_hash": plan.study.hash,
+        "scale": plan.scale,
+        "device": f"{ready.device.count} x {ready.device.name}",
+        "seeds": plan.study.seeds_at(plan.scale),
+        "trials": len(plan.digests),
+        "trials_left": sum(len(pack.trials) for pack in ready.left),
+        "packs_left": len(ready.left),
+        "workers": estimate.workers,
+        "seconds": round(estimate.seconds, 1),
+        "time": duration(estimate.seconds),
+        "time_from": estimate.source,
+    }
+
+
+def plan_facts(ready: Prepared) -> dict[str, Any]:
+    """`run_facts`, and what training takes."""
+    plan, estimate, facts = ready.plan, ready.estimate, run_facts(ready)
+    first = ("study", "version", "study_hash", "scale", "device")
+    return {
+        **{name: facts[name] for name in first},
+        "datasets": ", ".join(f"{used} ({ready.data_hashes[name]})" for name, used in ready.datasets.items()),
+        "parameters": ready.parameters,
+        "arms": len(plan.study.arms),
+        **facts,
+        "lanes": _widths(ready),
+        "memory_gib": round(estimate.workers * estimate.pack_bytes / 2**30, 2),
+        "recipe": study_recipe(plan.study, plan.scale),
+    }
+
+
+def power_facts(ready: Prepared) -> dict[str, Any] | None:
+    """What the plan's seeds can resolve, from the spread of stored or published trials; None where there are none."""
+    plan = ready.plan
+    from folklore.harness.judging.trial_sets import published_sets
+
+    pilot = pilot_of([*stored_sets(plan.study, ready.ledger), *published_sets(plan.study)], plan.scale)
+    if pilot is None or not plan.study.scale(plan.scale).judged:
+        return None
+    seeds = plan.study.seeds_at(plan.scale)
+    return {
+        "from": f"{len(whole_seeds(pilot))} seeds at scale {pilot.scale} ({pilot.device}, {pilot.source})",
+        "seeds": seeds,
+        "claims": len(plan.study.judgements),
+        "criteria": [asdict(each) for each in resolutions(pilot, plan.scale, seeds)],
+    }
+
+
+def _widths(ready: Prepared) -> str:
+    """Lanes of the packs, what they run as, and where that comes from."""
+    from folklore.harness.planning.lanes import shapes
+
+    choices = ready.packing.choices(shapes(ready.plan.trials, ready.datasets)).values()
+    if not choices:
+        return "1 (alone)"
+    few, many = min(each.lanes for each in choices), max(each.lanes for each in choices)
+    sources, programs = sorted({each.source for each in choices}), sorted({each.program for each in choices})
+    return f"{few} to {many} ({', '.join(sources)}; {', '.join(programs)})"
+
+
+def _with_own_datasets(studies: Sequence[Study], scale: str | None, options: Options) -> list[tuple[Study, Options]]:
+    """Of several studies each gets the datasets it names; one that none of them names is refused."""
+    if len(studies) == 1:
+        return [(studies[0], options)]
+    named = {study.name: datasets_named(study, scale or default_scale(study)) for study in studies}
+    for given in options.datasets:
+        if not any(given in names for names in named.values()):
+            raise unknown("dataset of these studies", given, sorted(set[str]().union(*named.values())))
+    return [
+        (study, replace(options, datasets={k: v for k, v in options.datasets.items() if k in named[study.name]}))
+        for study in studies
+    ]
+
+
+def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float | None, audience: Audience) -> "list[Outcome]":
+    """Train what is left; where nothing is, only bring MLflow up to date."""
+    for each in ready:
+        facts = run_facts(each)
+        audience.emit("planned", **_planned(each, facts))
+        audience.say(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials")
+        if not each.left:
+            audience.say("nothing to train: all trials are in the ledger")
+            _sync_if_it_can(each, options, audience)
+            continue
+        audience.say(
+            f"training {facts['trials_left']} trials in about {facts['packs_left']} packs on {facts['workers']} workers,"
+            f" about {facts['time']} ({facts['time_from']})"
+        )
+        for reason in _reasons_apart(each):
+            audience.say(f"one trial a pack: {reason}")
+    left = [each for each in ready if each.left]
+    if not left:
+        return []
+    audience.say("starting Ray and MLflow (about 10 s)" if options.address is None else "reaching Ray")
+    from folklore.harness.running.campaign import most_valuable_first, train
+
+    return train(most_valuable_first(left), options, audience.view(), deadline)
+
+
+def _reasons_apart(ready: Prepared) -> list[str]:
+    from folklore.harness.planning.lanes import reasons_apart, shapes
+
+    return reasons_apart(ready.packing.choices(shapes(ready.plan.trials, ready.datasets)).values())
+
+
+def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:
+    study = ready.plan.study
+    departures = list(study.departures) if is_variation(study.name) else []
+    return {name: facts[name] for name in EVENTS["planned"] if name in facts} | {"departures": departures}
+
+
+def _sync_if_it_can(ready: Prepared, options: Options, audience: Audience) -> None:
+    """An MLflow that is away keeps nobody from the verdicts."""
+    try:
+        sync(ready.plan.study, options, ready.ledger)
+    except UserError as error:
+        audience.warn(f"{error}: `folklore sync` completes it later")
+
+
+def _tell_what_is_left(ready: Sequence[Prepared], audience: Audience) -> bool:
+    """Whether anything is; a line for each study that it is of."""
+    counts = {each.plan.study.name: progress(each) for each in ready}
+    left = {name: (done, whole) for name, (done, whole) in counts.items() if done < whole}
+    for name, (done, whole) in left.items():
+        audience.warn(f"{name}: interrupted: {done} of {whole} trials are kept; the same command goes on")
+    return bool(left)
+
+
+def _attach(
+    ready: Sequence[Prepared],
+    outcomes: "Sequence[Outcome]",
+    pages: Path,
+    verdicts: Mapping[str, Sequence[Verdict]],
+    options: Options,
+    audience: Audience,
+) -> None:
+    """Pages and counts of verdicts to the launches in MLflow; where it does not take them they are in their folder all the
+    same."""
+    from folklore.harness.reading.pages import belonging
+
+    for outcome in outcomes:
+        if outcome.run_id is None:
+            continue
+        own = next(each for each in ready if each.plan.study.name == outcome.study)
+        try:
+            tracker = open_tracker(own.plan.study, options, own.ledger.store)
+            tracker.count(outcome.run_id, [verdict.verdict for verdict in verdicts[outcome.study]])
+            tracker.attach(outcome.run_id, pages.resolve(), belonging(pages / f"{outcome.study}.html"))
+        except Exception as error:  # whatever MLflow's backend raises
+            audience.warn(f"MLflow did not take the page ({one_line(error)[:200]})")
+
+
+def _show(
+    ready: Sequence[Prepared], store: Store, options: Options, audience: Audience
+) -> tuple[Path, dict[str, list[Verdict]]]:
+    """Write the pages, and tell the verdicts that are on them; returns the pages' folder, and each study's verdicts."""
+    from folklore.harness.reading.pages import write_pages
+
+    studies = [each.plan.study for each in ready]
+    names = [study.name for study in studies]
+    others = [catalog.load_study(name) for name in catalog.study_names() if name not in names]
+    pages, found = write_pages(store, [*others, *studies], only=names)
+    shown: dict[str, list[Verdict]] = {}
+    for each in ready:
+        own = [v for v in found[each.plan.study.name] if (v.scale, v.device) == (each.plan.scale, each.plan.device)]
+        own = own or stored_set(each.plan, each.ledger).verdicts()
+        shown[each.plan.study.name] = own
+        audience.judged(own)
+        for verdict in own:
+            said = {**verdict.row(), "unit": verdict.unit, "variation": is_variation(verdict.study)}
+            audience.emit("verdict", **said)
+    page = names[0] if len(names) == 1 else "index"
+    audience.say(f"page: {pages / page}.html")
+    for name in names:
+        audience.emit("page", path=f"{pages / name}.html")
+    audience.say(f"MLflow: {how_to_browse(options, store)}")
+    return pages, shown

@@ -1,0 +1,146 @@
+"""A planned pack as work for a sweep: train it on whatever worker it lands on, and record it."""
+
+import logging
+import os
+import time
+from dataclasses import dataclass
+
+import torch
+
+from folklore.harness import data
+from folklore.harness.errors import UnwritableError, one_line
+from folklore.harness.machine.description import environment
+from folklore.harness.machine.device_memory import free_device_memory, too_large_where_memory_ends
+from folklore.harness.own.raising import raised_by_user
+from folklore.harness.planning.lanes import Choice
+from folklore.harness.planning.plan import PlannedPack
+from folklore.harness.running.jobs import Progress
+from folklore.harness.spec import Study
+from folklore.harness.storing import trial_rows
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.refusals import refusals, refusals_file, refuse
+from folklore.harness.storing.store import Store
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.programs import EAGER, Program, program_named
+
+log = logging.getLogger(__name__)
+
+# Long enough that writing costs nothing, short enough that a killed worker loses little.
+CHECKPOINT_SECONDS = float(os.environ.get("FOLKLORE_CHECKPOINT_SECONDS", "60"))
+
+
+@dataclass(frozen=True)
+class TrainingJob:
+    """Everything a worker needs; it travels pickled."""
+
+    study: Study
+    scale: str
+    device: str
+    dataset: str
+    store_uri: str
+    pack: PlannedPack
+    choice: Choice
+    deadline: float | None = None  # seconds since 1970
+
+    def open(self) -> "TrainingWork":
+        return TrainingWork(self)
+
+
+class TrainingWork:
+    """A pack being trained: resumes from its checkpoint, and writes its ledger file when done."""
+
+    def __init__(self, job: TrainingJob):
+        self.job = job
+        self.store = Store(job.store_uri)
+        self.shape_key = job.pack.trials[0].configuration.shape_key
+        self.ledger = Ledger(self.store, job.study.name)
+        self.dataset = data.load(job.dataset)
+        planned = job.pack.trials[0].data_hash
+        if self.dataset.facts.hash != planned:
+            raise ValueError(
+                f"dataset '{job.dataset}' has hash {self.dataset.facts.hash} here and {planned} in the plan;"
+                " give every node the same files"
+            )
+        if job.device == "cpu":
+            # Packs run side by side, one process a core; more threads only fight each other.
+            torch.set_num_threads(1)
+        lanes = [Lane(trial.configuration, trial.seed) for trial in job.pack.trials]
+        program, note = self._program()
+        free_device_memory(job.device)  # of a pack before this one that did not get as far as its end
+        with raised_by_user(job.dataset), too_large_where_memory_ends():
+            self.training = Pack(lanes, self.dataset, job.device, program)
+        self.training.runner.note = self.training.runner.note or note
+        state = self.ledger.read_checkpoint(job.pack.key)
+        if state is not None and not self.training.load(state):
+            log.warning("the checkpoint of pack %s does not fit it: the pack starts over", job.pack.key)
+        self.saved_at = time.monotonic()
+        # Whether there is a state worth keeping: in the middle of a step that failed there is none.
+        self.between_steps = True
+
+    def _program(self) -> tuple[Program, str]:
+        """What the pack runs as, and why that is not the program chosen for it; '' if it is."""
+        program = program_named(self.job.choice.program, torch.device(self.job.device))
+        refused = {} if program == EAGER else refusals(self.store, self.shape_key)
+        if program.name not in refused:
+            return program, ""
+        why, file = refused[program.name], refusals_file(self.shape_key)
+        log.warning("packs run eagerly: on this kind of machine %s; to try again, remove %s from the store", why, file)
+        return EAGER, why
+
+    def advance(self, seconds: float) -> Progress:
+        self.between_steps = False
+        differed = self.training.runner.differs
+        with raised_by_user(self.job.dataset), too_large_where_memory_ends():
+            self.training.advance(seconds)
+        self.between_steps = True
+        if self.training.runner.differs and not differed:
+            refuse(self.store, self.shape_key, self.job.choice.program, self.training.runner.note)
+        stopped = not self.training.done and self.job.deadline is not None and time.time() >= self.job.deadline
+        if self.training.done:
+            self._record()
+        elif stopped or time.monotonic() - self.saved_at > CHECKPOINT_SECONDS:
+            self._save()
+        best = self.training.best()
+        trials = self.job.pack.trials
+        return Progress(
+            done=self.training.done,
+            share=self.training.step / self.training.training.steps,
+            lanes=len(trials),
+            best_loss=None if best is None else best[1],
+            best_arm=None if best is None else trials[best[0]].arm,
+            diverged=self.training.diverged_lanes(),
+            gpu_memory_bytes=self.training.gpu_memory_bytes(),
+            stopped=stopped,
+        )
+
+    def _save(self) -> None:
+        """Keep where the pack stands. Training goes on where that fails: what is lost is time, if it is killed."""
+        self.saved_at = time.monotonic()
+        try:
+            self.ledger.write_checkpoint(self.job.pack.key, self.training.state())
+        except UnwritableError as error:
+            log.warning("no checkpoint of pack %s: %s", self.job.pack.key, one_line(error))
+
+    def _record(self) -> None:
+        job = self.job
+        rows = trial_rows.rows(
+            job.study,
+            job.scale,
+            job.device,
+            self.dataset.facts.hash,
+            job.pack.key,
+            job.pack.trials,
+            self.training.results(),
+            environment(),
+            job.choice.source,
+        )
+        self.ledger.write(job.pack.key, rows)
+
+    def close(self) -> None:
+        """A pack that is ended before it is done leaves a checkpoint. Workers are reused: the next one must find the device's
+        memory free."""
+        if self.between_steps and self.training.step > 0 and not self.training.done:
+            self._save()
+        self.training.close()
+        del self.training
+        free_device_memory(self.job.device)

@@ -1,0 +1,77 @@
+"""The published evidence: trials in the repository, and what was declared before they were trained."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from folklore.harness.storing import trial_rows
+from folklore.harness.storing.declaration import Declaration
+from folklore.harness.storing.trial_schema import JUDGED, SCHEMA
+
+
+def _folder() -> Path:
+    """In the package that pyproject.toml names for it, so that nothing here names the reports."""
+    (package,) = entry_points(group="folklore.evidence")
+    found = find_spec(package.value)
+    assert found is not None, f"{package.value} is not there: install the project again"
+    assert found.origin is not None
+    return Path(found.origin).parent / "evidence"
+
+
+FOLDER = _folder()
+
+
+def write(study: str, scale: str, device: str, trials: pd.DataFrame, declared: Sequence[Declaration]) -> Path:
+    """Keep trials, sorted, without the factor columns that `point` repeats. Equal trials give equal bytes."""
+    rows = trials[list(JUDGED)].drop_duplicates("digest").sort_values("digest")
+    schema = pa.schema([field for field in SCHEMA if field.name in JUDGED])
+    path = FOLDER / f"{study}-{scale}-{device}.parquet"
+    table = pa.Table.from_pandas(rows, schema=schema, preserve_index=False).replace_schema_metadata()
+    path.write_bytes(trial_rows.encode(table))
+    beside = _declared_path(study, scale)
+    beside.unlink(missing_ok=True)
+    if declared:
+        # What was fixed beforehand goes with the trials: by which looks they are judged, and what has changed since.
+        beside.write_text("[" + ",\n".join(each.to_json().decode() for each in declared) + "]\n", encoding="utf-8")
+    return path
+
+
+def _declared_path(study: str, scale: str) -> Path:
+    return FOLDER / f"{study}-{scale}.declared.json"
+
+
+def declarations(study: str, scale: str) -> list[Declaration]:
+    """What was written down before a scale's published trials; nothing of trials from before that was done."""
+    path = _declared_path(study, scale)
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return [Declaration.from_json(json.dumps(each).encode()) for each in found]
+
+
+def state(study: str) -> list[str]:
+    """Names the files of a study's evidence and what is in them."""
+    files = [*_files(study), *sorted(FOLDER.glob(f"{study}-*.declared.json"))]
+    return [f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files]
+
+
+def trials(study: str) -> pd.DataFrame | None:
+    """All published trials of a study; None where there are none."""
+    files = _files(study)
+    if not files:
+        return None
+    found = pd.concat([trial_rows.frame(trial_rows.decode(file.read_bytes())) for file in files], ignore_index=True)
+    return found[found["study"] == study]
+
+
+def tables() -> list[Path]:
+    """The files of all published trials."""
+    return sorted(FOLDER.glob("*.parquet"))
+
+
+def _files(study: str) -> list[Path]:
+    return sorted(FOLDER.glob(f"{study}-*.parquet"))

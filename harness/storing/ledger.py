@@ -1,0 +1,153 @@
+"""What is done: one file for each finished pack, written once, whole or not at all.
+
+ledger/STUDY/PACK.SHA256.parquet     the trials of a finished pack; the name carries the checksum
+failures/STUDY/PACK.json             the last error of a pack that was given up; removed when it succeeds
+checkpoints/STUDY/PACK.checkpoint    where a pack in flight stands: a line with the checksum, then safetensors
+projected/STUDY/MLFLOW/PACK          the pack's trials are in that MLflow
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pyarrow as pa
+
+from folklore.harness.storing import trial_rows, trial_schema
+from folklore.harness.storing.store import Store
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+log = logging.getLogger(__name__)
+
+
+class Ledger:
+    """The results of one study on a store."""
+
+    def __init__(self, store: Store, study: str):
+        self.store, self.study = store, study
+
+    def write(self, pack: str, rows: pa.Table) -> None:
+        """Record a finished pack. The name carries the content's checksum, so the file is its own witness."""
+        content = trial_rows.encode(rows)
+        self.store.write(f"ledger/{self.study}/{pack}.{_checksum(content)}.parquet", content)
+        for leftover in (self._failure(pack), self._checkpoint(pack)):
+            if self.store.exists(leftover):
+                self.store.remove(leftover)
+
+    def packs(self) -> list[str]:
+        return sorted({_stem(name) for name in self._files()})
+
+    def read(self, pack: str, columns: Sequence[str] | None = None) -> pa.Table | None:
+        """A pack's rows; None where its file is damaged, which is then set aside so that the pack runs again."""
+        found = (self._read(name, columns) for name in self._files() if _stem(name) == pack)
+        return next((rows for rows in found if rows is not None), None)
+
+    def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """The rows of every pack whose file is whole, a file at a time."""
+        for name in self._files():
+            rows = self._read(name, columns)
+            if rows is not None:
+                yield rows
+
+    def trials(self, columns: Sequence[str] = trial_schema.SUMMARY) -> pd.DataFrame:
+        """All recorded trials as a frame with a column for each factor; empty where there are none."""
+        tables = list(self.tables(columns))
+        if not tables:
+            return pd.DataFrame(columns=list(columns))
+        # A trial can stand in two packs when the packing changed between runs: its earliest result counts.
+        found = pa.concat_tables(tables)
+        if "finished_at" in found.column_names:
+            found = found.sort_by("finished_at")
+        return trial_rows.frame(found).drop_duplicates("digest", ignore_index=True)
+
+    def state(self) -> list[str]:
+        """Names all that is recorded, contents included; empty where nothing is."""
+        failures = (f"{name} {_checksum(self.store.read(name))}" for name in self.store.names(*self._failures()))
+        return [*self._files(), *failures]
+
+    def digests(self) -> set[str]:
+        """Digests of all recorded trials."""
+        tables = [rows for name in self._files() if (rows := self._read(name, ["digest"])) is not None]
+        return {digest for rows in tables for digest in rows.column("digest").to_pylist()}
+
+    def _files(self) -> list[str]:
+        return self.store.names(f"ledger/{self.study}", ".parquet")
+
+    def _read(self, name: str, columns: Sequence[str] | None) -> pa.Table | None:
+        content = self.store.read(name)
+        if name.split(".")[-2] == _checksum(content):
+            return trial_rows.decode(content, columns)
+        self._set_aside(name, content, "its trials run again")
+        return None
+
+    def _set_aside(self, name: str, content: bytes, consequence: str) -> None:
+        log.warning("%s does not match its checksum: set aside as %s.damaged, %s", name, name, consequence)
+        self.store.write(f"{name}.damaged", content)
+        self.store.remove(name)
+
+    def write_failure(self, pack: str, digests: Sequence[str], error: str) -> None:
+        content = json.dumps({"pack": pack, "digests": list(digests), "error": error}, indent=1)
+        self.store.write(self._failure(pack), content.encode())
+
+    def failures(self) -> dict[str, str]:
+        """Digest -> last error, for trials whose pack was given up."""
+        found = {}
+        for name in self.store.names(*self._failures()):
+            failure = json.loads(self.store.read(name))
+            found.update(dict.fromkeys(failure["digests"], failure["error"]))
+        return found
+
+    def write_checkpoint(self, pack: str, state: "dict[str, Tensor]") -> None:
+        import safetensors.torch
+
+        content = safetensors.torch.save({name: value.detach().contiguous() for name, value in state.items()})
+        self.store.write(self._checkpoint(pack), _checksum(content).encode() + b"\n" + content)
+
+    def read_checkpoint(self, pack: str) -> "dict[str, Tensor] | None":
+        """Where the pack stood, or None: no checkpoint, or a damaged one (then it starts over)."""
+        name = self._checkpoint(pack)
+        if not self.store.exists(name):
+            return None
+        whole = self.store.read(name)
+        checksum, _, content = whole.partition(b"\n")
+        if checksum.decode("latin-1") != _checksum(content):
+            self._set_aside(name, whole, "the pack starts over")
+            return None
+        import safetensors.torch  # imports torch: seconds, and most that read a ledger train nothing
+
+        state: dict[str, Tensor] = safetensors.torch.load(content)
+        return state
+
+    def mark_projected(self, pack: str, mlflow: str) -> None:
+        """Note that one MLflow, by its identity, has a pack."""
+        self.store.write(f"projected/{self.study}/{mlflow}/{pack}", b"")
+
+    def forget_projections(self, mlflow: str) -> None:
+        for name in self.store.names(f"projected/{self.study}/{mlflow}", ""):
+            self.store.remove(name)
+
+    def not_projected(self, mlflow: str) -> list[str]:
+        """Packs that one MLflow does not have yet."""
+        have = {_stem(name) for name in self.store.names(f"projected/{self.study}/{mlflow}", "")}
+        return [pack for pack in self.packs() if pack not in have]
+
+    def _failures(self) -> tuple[str, str]:
+        return f"failures/{self.study}", ".json"
+
+    def _failure(self, pack: str) -> str:
+        return f"failures/{self.study}/{pack}.json"
+
+    def _checkpoint(self, pack: str) -> str:
+        return f"checkpoints/{self.study}/{pack}.checkpoint"
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _stem(name: str) -> str:
+    return name.rsplit("/", 1)[-1].split(".")[0]

@@ -1,0 +1,110 @@
+"""Files on a disk or an object store, by fsspec URI. A reader never sees half a file."""
+
+import os
+import uuid
+from pathlib import Path
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+from folklore.harness.errors import UnwritableError, UserError, masked, one_line
+
+
+class Store:
+    """A folder of files under one URI (a path, file://, s3://, gs://, memory://). Paths inside use '/'."""
+
+    def __init__(self, uri: str):
+        self.uri = uri
+        try:
+            # Listings are asked for anew each time: other processes write here.
+            self.files, root = fsspec.core.url_to_fs(uri, use_listings_cache=False)
+        except (ImportError, ValueError) as error:
+            raise UserError(f"store {masked(uri)}: {one_line(error)}") from None
+        if not uri:
+            raise UserError("store '': name a folder or a URI with --store")
+        self.is_local = isinstance(self.files, LocalFileSystem)
+        self.root = str(Path(root).absolute()) if self.is_local else root.rstrip("/")
+        if self.is_local and os.path.exists(self.root) and not os.path.isdir(self.root):
+            raise UserError(f"store {uri}: is a file; name a folder with --store")
+
+    @property
+    def root_uri(self) -> str:
+        """The URI with an absolute path, for workers that start in another directory."""
+        return self.root if self.is_local else self.uri
+
+    def path(self, name: str) -> str:
+        """Where a file lies; a name that would lead out of the store is refused, wherever it came from."""
+        if name.startswith("/") or ".." in name.split("/"):
+            raise ValueError(f"the name {name!r} leads outside the store")
+        return f"{self.root}/{name}"
+
+    def check_writable(self) -> None:
+        """Write, read and remove a small file. Raises UserError."""
+        name = f".write-test-{uuid.uuid4().hex}"
+        try:
+            self.write(name, b"folklore")
+            if self.read(name) != b"folklore":
+                raise OSError("a file read back differs from what was written")
+            self.remove(name)
+        except UnwritableError:
+            raise
+        except Exception as error:  # every backend has errors of its own
+            raise UnwritableError(
+                f"store {masked(self.uri)}: cannot be used ({one_line(error)}); give another with --store"
+            ) from None
+
+    def write(self, name: str, content: bytes) -> None:
+        """All or nothing: on a disk through a temporary file and a rename; an object store's put is atomic itself.
+
+        Raises UnwritableError.
+        """
+        path = self.path(name)
+        try:
+            self._write(path, content)
+        except Exception as error:  # every backend has errors of its own
+            raise UnwritableError(
+                f"store {masked(self.uri)}: cannot be written ({one_line(error)}); mend it or give another with --store:"
+                " what is finished is kept, and the same command goes on"
+            ) from error
+
+    def _write(self, path: str, content: bytes) -> None:
+        if not self.is_local:
+            self.files.pipe_file(path, content)
+            return
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        temporary = f"{path}.{uuid.uuid4().hex}.tmp"
+        try:
+            with open(temporary, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+            raise
+
+    def read(self, name: str) -> bytes:
+        return bytes(self.files.cat_file(self.path(name)))
+
+    def exists(self, name: str) -> bool:
+        return bool(self.files.exists(self.path(name)))
+
+    def remove(self, name: str) -> None:
+        self.files.rm_file(self.path(name))
+
+    def folders(self, folder: str) -> list[str]:
+        """Names of the folders inside a folder, sorted; empty where it is not there."""
+        try:
+            found = self.files.ls(self.path(folder), detail=True)
+        except FileNotFoundError:
+            return []
+        return sorted(each["name"].rstrip("/").rsplit("/", 1)[-1] for each in found if each["type"] == "directory")
+
+    def names(self, folder: str, suffix: str) -> list[str]:
+        """Names inside a folder that end so, sorted; empty where the folder is not there."""
+        try:
+            found = self.files.ls(self.path(folder), detail=False)
+        except FileNotFoundError:
+            return []
+        return sorted(f"{folder}/{path.rsplit('/', 1)[-1]}" for path in found if path.endswith(suffix))

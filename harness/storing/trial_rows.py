@@ -1,0 +1,110 @@
+"""Rows of the trials table, from results to Parquet and back, with a checksum on every page."""
+
+import io
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from folklore.harness.spec import Study, canonical_json
+from folklore.harness.spec.trial import Trial
+from folklore.harness.storing.trial_schema import CURVE_PREFIX, SCHEMA, SUMMARY
+from folklore.harness.training import ENGINE_VERSION
+from folklore.harness.training.result import LaneResult
+
+
+def rows(
+    study: Study,
+    scale: str,
+    device: str,
+    data_hash: str,
+    pack: str,
+    trials: Sequence[Trial],
+    results: Sequence[LaneResult],
+    environment: dict[str, str],
+    width_source: str = "given",
+) -> pa.Table:
+    """The table of one finished pack. AssertionError where a row holds what has no column, or lacks what is no curve: pyarrow
+    would drop the one and leave the other empty."""
+    shared = {
+        "study": study.name,
+        "version": study.version,
+        "study_hash": study.hash,
+        "engine_version": ENGINE_VERSION,
+        "scale": scale,
+        "device": device,
+        "data_hash": data_hash,
+        "pack": pack,
+        "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "environment": canonical_json(environment),
+        "width_source": width_source,
+    }
+    found = [{**shared, **_row(trial, result)} for trial, result in zip(trials, results, strict=True)]
+    for row in found:
+        homeless, lacking = row.keys() - set(SCHEMA.names), set(SUMMARY) - row.keys()
+        assert not homeless, f"no column for {', '.join(sorted(homeless))}: add it to storing/trial_schema.py"
+        assert not lacking, f"nothing for column {', '.join(sorted(lacking))}"
+    return pa.Table.from_pylist(found, schema=SCHEMA)
+
+
+def _row(trial: Trial, result: LaneResult) -> dict[str, object]:
+    measured = ("outcome", "divergence_step", "initial_loss", "train_loss", "validation_loss", "test_loss", "lanes", "program")
+    spent = ("program_note", "examples_per_second", "seconds", "peak_memory_bytes", "step_seconds", "layers", "taps")
+    return {
+        "digest": trial.digest,
+        "arm": trial.arm,
+        "point": canonical_json(trial.point),
+        "seed": trial.seed,
+        "configuration": canonical_json(trial.configuration.model_dump(mode="json")),
+        **{name: getattr(result, name) for name in (*measured, *spent)},
+        **{CURVE_PREFIX + name: curve for name, curve in {**result.curves, **result.layer_curves}.items()},
+    }
+
+
+def encode(table: pa.Table) -> bytes:
+    """Curves are split into byte streams, which makes their exponents compress; identifiers and words use dictionaries."""
+    words = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    buffer = io.BytesIO()
+    pq.write_table(
+        table,
+        buffer,
+        compression="zstd",
+        compression_level=9,
+        use_dictionary=words,
+        use_byte_stream_split=[f"{name}.list.element" for name in table.column_names if name.startswith(CURVE_PREFIX)] or False,
+        write_page_checksum=True,
+    )
+    return buffer.getvalue()
+
+
+def decode(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
+    """Raises pyarrow.ArrowException or OSError for a file that is torn or whose checksums do not hold."""
+    wanted = [field for field in SCHEMA if columns is None or field.name in columns]
+    with pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True) as file:
+        present = set(file.schema_arrow.names)
+        found = file.read([field.name for field in wanted if field.name in present])
+    # A column that came later than the file is empty.
+    arrays = [found[field.name] if field.name in present else pa.nulls(len(found), field.type) for field in wanted]
+    return pa.table(arrays, schema=pa.schema(wanted))
+
+
+def frame(table: pa.Table) -> pd.DataFrame:
+    """A pandas frame with one further column for each factor that occurs in `point`, in a fixed row order."""
+    data: pd.DataFrame = table.to_pandas()
+    points = pd.DataFrame([json.loads(point) for point in data["point"]], index=data.index)
+    clash = points.columns.intersection(data.columns)
+    assert clash.empty, f"a factor has the name of a column: {list(clash)}"
+    return pd.concat([data, points], axis=1).sort_values(["arm", *points.columns, "seed"], ignore_index=True, kind="stable")
+
+
+def judged_losses(
+    loss: NDArray[np.float64], initial: NDArray[np.float64], outcome: NDArray[np.object_] | pd.Series
+) -> NDArray[np.float64]:
+    """Losses in nats as they are judged: a diverged run, or one that ends above its start or not finite, counts with its loss
+    at initialization. All three of one shape."""
+    return np.where((outcome == "diverged") | ~(loss < initial), initial, loss)

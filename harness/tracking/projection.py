@@ -1,0 +1,386 @@
+"""The ledger's projection into MLflow: what people browse. With tracking_tables the only module that imports mlflow.
+
+One experiment a study, a parent run a launch, a child run a trial. A trial is found again by its pack's tag, so that
+projecting twice does no harm. One writer: this process.
+"""
+
+import json
+import logging
+import math
+import os
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from folklore.harness.errors import UserError, masked, one_line
+from folklore.harness.planning.variation import is_variation
+from folklore.harness.spec import Study
+from folklore.harness.storing.trial_schema import CURVE_PREFIX
+from folklore.harness.tracking.state import KIND, MODELS, NOTE, identity, study_note
+from folklore.harness.tracking.uri import DATABASES, SQLITE, require_reachable
+
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "ERROR")
+os.environ.setdefault("MLFLOW_ENABLE_ASYNC_LOGGING", "false")
+# A server that is away must not hold up training for minutes; the ledger keeps what it misses.
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
+
+for _name in ("alembic", "mlflow", "sqlalchemy"):
+    logging.getLogger(_name).setLevel(logging.ERROR)
+
+from mlflow import MlflowClient  # noqa: E402
+from mlflow.entities import Metric, Param, Run, RunTag, ViewType  # noqa: E402
+from sqlalchemy.exc import OperationalError, SQLAlchemyError  # noqa: E402
+
+from folklore.harness.tracking.origin import SOURCE, Origin  # noqa: E402
+from folklore.harness.tracking.tables import RunTables, TrialRun  # noqa: E402
+
+log = logging.getLogger(__name__)
+
+# Limits of MLflow's log_batch.
+METRICS_A_BATCH, PARAMS_A_BATCH = 1000, 100
+
+# curve column -> (step column, name in MLflow)
+CURVES = {
+    "train_loss": ("step", "train/loss"),
+    "lr": ("step", "train/lr"),
+    "evaluation_loss": ("evaluation_step", "validation/loss"),
+    "probe_gradient_norm": ("probe_step", "gradient/norm"),
+    "probe_gradient_variance": ("probe_step", "gradient/variance"),
+    "probe_update_ratio": ("probe_step", "update/ratio_to_weights"),
+    "probe_weight_norm": ("probe_step", "weights/norm"),
+}
+FINALS = {
+    "test_loss": "final/test_loss",
+    "validation_loss": "final/validation_loss",
+    "train_loss": "final/train_loss",
+    "initial_loss": "initial/loss",
+    "divergence_step": "final/divergence_step",
+    "seconds": "cost/seconds",
+    "examples_per_second": "cost/pack_examples_per_second",
+    "peak_memory_bytes": "cost/pack_peak_memory_bytes",
+}
+PARENT, LAUNCHER, NAME = "mlflow.parentRunId", "folklore.launcher", "mlflow.runName"
+# Shown for every launch, be they 0; others where there are any.
+VERDICTS = ("supported", "refuted", "inconclusive")
+# A row is too narrow for words; counts stand first in a launch's name, where no width cuts them off.
+SIGNS = {"supported": "✓", "refuted": "✗", "inconclusive": "?", "out of regime": "–", "invalid": "!"}
+# Between what is noted of a launch and the words for what it came to.
+COUNTED = "\n\nVerdicts: "
+
+
+class Tracker:
+    """Writes one study's launches and trials. Creates the database before anybody else opens it."""
+
+    def __init__(self, uri: str, study: Study, artifacts: Path | None = None):
+        require_reachable(uri)
+        self.uri, self.study = uri, study
+        try:
+            if uri.startswith(SQLITE):
+                _make_database(Path(uri.removeprefix(SQLITE)))
+            self.client = MlflowClient(tracking_uri=uri)
+            experiment = self.client.get_experiment_by_name(study.name)
+            location = str(artifacts / study.name) if artifacts else None
+            self.experiment = experiment.experiment_id if experiment else self.client.create_experiment(study.name, location)
+            self._describe(experiment.tags if experiment else {})
+            self.tables = self._tables()
+            self._digests: set[str] | None = None
+        except Exception as error:  # MLflow lets the errors of its databases and of HTTP through
+            raise UserError(
+                f"MLflow at {masked(uri)}: cannot be used ({one_line(error)[:200]}); give another with --tracking"
+            ) from None
+
+    @property
+    def identity(self) -> str:
+        """Names this MLflow and the life of its experiment: a database made anew is another one."""
+        return identity(self.uri, self.study.name, self.client.get_experiment(self.experiment).creation_time)
+
+    def launch(self, scale: str, environment: Mapping[str, str], trials: int, datasets: Mapping[str, str]) -> str:
+        """Open the parent run of one launch; returns its id. datasets: name -> hash."""
+        origin = Origin(self.study.name, scale, datasets, environment.get("git_commit", ""))
+        tags = {f"folklore.{name}": value for name, value in environment.items()}
+        tags |= {
+            "folklore.kind": "launch",
+            "folklore.scale": scale,
+            LAUNCHER: _launcher(),
+            "folklore.study_hash": self.study.hash,
+            "folklore.variation": str(is_variation(self.study.name)).lower(),
+            NOTE: _launch_note(self.study, scale, trials),
+            **origin.tags,
+        }
+        run_id = str(self.client.create_run(self.experiment, run_name=self._name(scale), tags=tags).info.run_id)
+        params = {"scale": scale, "study_version": self.study.version, "study_hash": self.study.hash, "trials_to_train": trials}
+        self.client.log_batch(run_id, params=[Param(name, str(value)) for name, value in params.items()])
+        self.client.log_inputs(run_id, origin.inputs)
+        try:
+            self.client.log_text(run_id, self.study.canonical_json(), "study.json")
+        except Exception as error:  # runs and their numbers need no place for files
+            log.warning("MLflow takes no files (%s): its launches have no study.json and no page", one_line(error)[:200])
+        return run_id
+
+    def attach(self, run_id: str, folder: Path, files: Sequence[Path]) -> None:
+        """Files of a folder as the run's artifact `report`, each where it lies in the folder: links between them hold."""
+        for file in files:
+            inside = file.relative_to(folder).parent.as_posix()
+            self.client.log_artifact(run_id, str(file), "report" if inside == "." else f"report/{inside}")
+
+    def measure(self, run_id: str, values: Mapping[str, float], step: int) -> None:
+        """A sample of what the machine does, under the names by which MLflow shows system metrics."""
+        now = int(time.time() * 1000)
+        self.client.log_batch(run_id, metrics=[Metric(f"system/{name}", value, now, step) for name, value in values.items()])
+
+    def count(self, run_id: str, verdicts: Sequence[str]) -> None:
+        """How many of each verdict a launch came to: in its name, which every row shows, in words in its note, and as metrics,
+        by which launches can be sorted."""
+        counts = {**dict.fromkeys(VERDICTS, 0), **Counter(verdicts)}
+        now = int(time.time() * 1000)
+        metrics = [Metric(f"verdicts/{name.replace(' ', '_')}", float(count), now, 0) for name, count in counts.items()]
+        self.client.log_batch(run_id, metrics=metrics)
+        tags = self.client.get_run(run_id).data.tags
+        signs = " ".join(f"{SIGNS[name]}{count}" for name, count in counts.items() if count)
+        words = ", ".join(f"{count} {name}" for name, count in counts.items())
+        note = tags.get(NOTE, "").partition(COUNTED)[0]
+        named = " · ".join(filter(None, (signs, self._name(tags.get("folklore.scale", "")))))
+        self.client.log_batch(run_id, tags=[RunTag(NOTE, f"{note}{COUNTED}{words}."), RunTag(NAME, named)])
+
+    def _name(self, scale: str) -> str:
+        return f"{self.study.name} · {scale}"
+
+    def _describe(self, tags: Mapping[str, str]) -> None:
+        """What MLflow shows above the experiment's runs, and as which kind of experiment."""
+        for name, value in {NOTE: study_note(self.study), KIND: MODELS}.items():
+            if tags.get(name) != value:
+                self.client.set_experiment_tag(self.experiment, name, value)
+
+    def finish(self, run_id: str, status: str) -> None:
+        """status: FINISHED, FAILED or KILLED, in MLflow's words."""
+        self.client.set_terminated(run_id, status)
+
+    def check(self) -> None:
+        """Write a run, read it back and delete it. Raises what MLflow raises, or ValueError."""
+        run_id = self.client.create_run(self.experiment, run_name="doctor").info.run_id
+        try:
+            self.client.log_batch(run_id, metrics=[Metric("check", 1.0, 0, 0)])
+            if self.client.get_run(run_id).data.metrics != {"check": 1.0}:
+                raise ValueError("what MLflow gives back differs from what was written")
+        finally:
+            self.client.delete_run(run_id)
+
+    def close_stale(self) -> None:
+        """Close launches whose process is gone, and remove trials that they left half written."""
+        running = list(self._runs("attributes.status = 'RUNNING'"))
+        alive = {
+            run.info.run_id
+            for run in running
+            if run.data.tags.get("folklore.kind") == "launch" and _is_alive(run.data.tags.get(LAUNCHER, ""))
+        }
+        for run in running:
+            if run.data.tags.get("folklore.kind") == "launch":
+                if run.info.run_id not in alive:
+                    self.client.set_terminated(run.info.run_id, "KILLED")
+            elif run.data.tags.get(PARENT) not in alive:
+                self.client.delete_run(run.info.run_id)
+
+    def record(self, trials: pd.DataFrame, parent: str | None) -> None:
+        """Project the trials of one pack; those already there, be it by another pack, are left alone."""
+        if self._digests is None:
+            self._digests = self._present()
+        missing = [_run(trial, parent) for _, trial in trials.iterrows() if trial["digest"] not in self._digests]
+        try:
+            self._write(missing)
+        except Exception:
+            self._digests = None  # what got there of these is asked for next time
+            raise
+        self._digests.update(trials["digest"])
+
+    def complete(self) -> bool:
+        """Give runs that an earlier Folklore wrote what their columns show: source and data. Whether there were any."""
+        runs = [run for run in self._runs("") if SOURCE not in run.data.tags and run.info.status != "RUNNING"]
+        missing = {run.info.run_id: _known_origin(run, self.study.name) for run in runs}
+        for run in runs:
+            launch = missing.get(run.data.tags.get(PARENT, ""))
+            if launch is not None:  # it used what its trials did
+                used = {**launch.datasets, **missing[run.info.run_id].datasets}
+                missing[run.data.tags[PARENT]] = replace(launch, datasets=used)
+        self._complete(missing)
+        return bool(missing)
+
+    def _complete(self, missing: Mapping[str, Origin]) -> None:
+        tables = self.tables
+        if tables is not None:
+            added = {run_id: (origin.tags, origin.inputs) for run_id, origin in missing.items()}
+            if self._by_tables(lambda: tables.add(added)):
+                return
+        for run_id, origin in missing.items():
+            self.client.log_inputs(run_id, origin.inputs)
+            self.client.log_batch(run_id, tags=[RunTag(name, value) for name, value in origin.tags.items()])
+
+    def uncounted(self) -> dict[str, str]:
+        """Scale -> the last launch there, if it has no counts of verdicts and is over."""
+        last: dict[str, Run] = {}
+        for run in self._runs("tags.`folklore.kind` = 'launch'"):  # the last first
+            last.setdefault(run.data.tags.get("folklore.scale", ""), run)
+        return {
+            scale: run.info.run_id
+            for scale, run in last.items()
+            if run.info.status != "RUNNING" and "verdicts/supported" not in run.data.metrics
+        }
+
+    def _present(self) -> set[str]:
+        """The trials this MLflow has. What was written half is removed: this process is the only writer."""
+        digests = set()
+        for run in self._runs("tags.`folklore.kind` = 'trial'"):
+            if run.info.status == "RUNNING":
+                self.client.delete_run(run.info.run_id)
+            else:
+                digests.add(run.data.tags.get("folklore.digest", ""))
+        return digests
+
+    def _write(self, missing: Sequence[TrialRun]) -> None:
+        tables = self.tables
+        if tables is not None and self._by_tables(lambda: tables.write(missing)):
+            return
+        for run in missing:
+            self._write_by_client(run)
+
+    def _by_tables(self, write: Callable[[], None]) -> bool:
+        """Whether the tables took it; from then on they are not tried again where they did not."""
+        try:
+            write()
+        except OperationalError:  # locked, full or gone: the client would fare no better
+            raise
+        except SQLAlchemyError as error:
+            log.warning("MLflow's tables are not as they were (%s): runs are written one by one", one_line(error)[:200])
+            self.tables = None
+        return self.tables is not None
+
+    def _write_by_client(self, run: TrialRun) -> None:
+        run_id = self.client.create_run(self.experiment, run.start, dict(run.tags), run.name).info.run_id
+        self.client.log_inputs(run_id, list(run.inputs))
+        params = [Param(name, value) for name, value in run.params.items()]
+        for batch in _batches(run.metrics, METRICS_A_BATCH):
+            self.client.log_batch(run_id, metrics=batch, params=params)
+            params = []
+        self.client.set_terminated(run_id, "FINISHED", end_time=run.end)
+
+    def _tables(self) -> RunTables | None:
+        """Direct access where MLflow is a database; None where it is a server."""
+        location = self.client.get_experiment(self.experiment).artifact_location
+        if not self.uri.startswith(DATABASES) or "?" in location:
+            return None
+        return RunTables(self.uri, self.experiment, location)
+
+    def _runs(self, query: str) -> Iterator[Run]:
+        token: str | None = None
+        while True:
+            page = self.client.search_runs([self.experiment], query, ViewType.ACTIVE_ONLY, 1000, page_token=token)
+            yield from page
+            token = page.token
+            if not token:
+                return
+
+
+def _launch_note(study: Study, scale: str, trials: int) -> str:
+    return (
+        f"A launch of `{study.name}` version {study.version} at scale `{scale}`, with {trials} trials to train. Its artifact"
+        " `report` is the study's page as this launch left it; system metrics are those of the machine that started it."
+    )
+
+
+def _run(trial: pd.Series, parent: str | None) -> TrialRun:
+    end = int(datetime.fromisoformat(trial["finished_at"]).timestamp() * 1000)
+    named = ("digest", "pack", "arm", "scale", "device", "outcome", "data_hash", "program", "width_source")
+    origin = _origin(trial)
+    tags = {f"folklore.{name}": str(trial[name]) for name in named} | {"folklore.kind": "trial"} | origin.tags
+    if parent is not None:
+        tags[PARENT] = parent
+    params = dict(list(_params(trial).items())[:PARAMS_A_BATCH])
+    return TrialRun(
+        name=_run_name(trial),
+        start=end - int(1000 * trial["seconds"]),
+        end=end,
+        tags=tags,
+        params={name: str(value) for name, value in params.items()},
+        metrics=list(_metrics(trial, end)),
+        inputs=origin.inputs,
+    )
+
+
+def _origin(trial: pd.Series) -> Origin:
+    dataset = json.loads(trial["configuration"])["workload"]["dataset"]
+    commit = json.loads(trial["environment"]).get("git_commit", "")
+    return Origin(trial["study"], trial["scale"], {dataset: trial["data_hash"]}, commit)
+
+
+def _known_origin(run: Run, study: str) -> Origin:
+    """From what the run itself says."""
+    tags, dataset = run.data.tags, run.data.params.get("workload.dataset")
+    datasets = {dataset: tags["folklore.data_hash"]} if dataset and "folklore.data_hash" in tags else {}
+    return Origin(study, tags.get("folklore.scale", ""), datasets, tags.get("folklore.git_commit", ""))
+
+
+def _batches(metrics: Sequence[Metric], size: int) -> Iterator[Sequence[Metric]]:
+    for start in range(0, len(metrics), size):
+        yield metrics[start : start + size]
+
+
+def _metrics(trial: pd.Series, timestamp: int) -> Iterator[Metric]:
+    """Final values, then curves; what is not finite is left out, and the tag `folklore.outcome` says why."""
+    for column, name in FINALS.items():
+        if trial[column] is not None and math.isfinite(trial[column]):
+            yield Metric(name, float(trial[column]), timestamp, 0)
+    yield Metric("final/diverged", float(trial["outcome"] == "diverged"), timestamp, 0)
+    for column, (steps, name) in CURVES.items():
+        for step, value in zip(trial[CURVE_PREFIX + steps], trial[CURVE_PREFIX + column], strict=True):
+            if math.isfinite(value):
+                yield Metric(name, float(value), timestamp, int(step))
+
+
+def _params(trial: pd.Series) -> dict[str, Any]:
+    configuration = json.loads(trial["configuration"])
+    flat = {f"{part}.{name}": value for part, values in configuration.items() for name, value in values.items()}
+    return {"arm": trial["arm"], "seed": trial["seed"], **flat}
+
+
+def _run_name(trial: pd.Series) -> str:
+    return f"{trial['arm']} · {trial['point'].strip('{}')} · seed {trial['seed']}".replace('"', "")
+
+
+def _launcher() -> str:
+    return f"{os.uname().nodename}:{os.getpid()}"
+
+
+def _is_alive(launcher: str) -> bool:
+    """Whether the process still runs; one on another machine is taken to."""
+    host, _, pid = launcher.rpartition(":")
+    if host != os.uname().nodename or not pid.isdigit():
+        return bool(host) and host != os.uname().nodename
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _make_database(path: Path) -> None:
+    """A new database, whole or not at all: ended in the middle of MLflow's migrations, it could never be opened again."""
+    if path.exists():
+        return
+    draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}.new")
+    try:
+        MlflowClient(tracking_uri=f"{SQLITE}{draft}").search_experiments(max_results=1)
+        with suppress(FileExistsError):  # made by another process meanwhile
+            os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)

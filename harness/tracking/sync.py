@@ -1,0 +1,78 @@
+"""Bringing MLflow up to the ledger: what it lacks is written, what it has is left alone."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from folklore.harness.errors import UserError, masked, one_line
+from folklore.harness.options import Options
+from folklore.harness.spec import Study
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+
+if TYPE_CHECKING:
+    from folklore.harness.tracking.projection import Tracker
+
+
+def sync(study: Study, options: Options, ledger: Ledger, everything: bool = False) -> int:
+    """Project what this MLflow lacks; returns the number of packs projected. Raises UserError where it cannot.
+
+    everything: look at every pack, also those that are marked as projected into this MLflow.
+    """
+    from folklore.harness.tracking.live import Sink
+
+    if not everything and not _is_behind(study, options, ledger):
+        return 0
+    tracker = open_tracker(study, options, ledger.store)
+    if everything:
+        ledger.forget_projections(tracker.identity)
+    sink = Sink(ledger, lambda: tracker)
+    sink.open()
+    for pack in sorted(sink.missing):
+        try:
+            sink.project(pack)
+        except Exception as error:  # whatever MLflow's backend raises
+            raise UserError(f"MLflow at {masked(tracker.uri)}: did not take pack {pack} ({one_line(error)[:200]})") from None
+    try:
+        if tracker.complete():
+            _count_verdicts(study, ledger, tracker)
+    except Exception as error:  # as above
+        raise UserError(
+            f"MLflow at {masked(tracker.uri)}: older runs could not be completed ({one_line(error)[:200]})"
+        ) from None
+    return sink.projected
+
+
+def _count_verdicts(study: Study, ledger: Ledger, tracker: "Tracker") -> None:
+    """Of launches that an earlier Folklore wrote, on the last of each scale: what is stored is what it came to."""
+    from folklore.harness.judging.trial_sets import stored_sets
+
+    sets = stored_sets(study, ledger)
+    for scale, run_id in tracker.uncounted().items():
+        here = [each for each in sets if each.scale == scale]
+        if len(here) == 1:  # trained on one kind of device
+            tracker.count(run_id, [verdict.verdict for verdict in here[0].verdicts()])
+
+
+def _is_behind(study: Study, options: Options, ledger: Ledger) -> bool:
+    """Whether MLflow may lack something; seen in its database, for MLflow takes seconds to import."""
+    from folklore.harness.tracking.state import settled
+
+    known = settled(_tracking(options, ledger.store)[0], study)
+    return known is None or bool(ledger.not_projected(known))
+
+
+def _tracking(options: Options, store: Store) -> tuple[str, Path]:
+    """The address of MLflow, and the folder beside which a database of its own lies."""
+    from folklore.harness.tracking.uri import default_uri
+
+    local = Path(store.root) if store.is_local else Path("results").absolute()
+    return options.tracking or default_uri(local), local
+
+
+def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
+    from folklore.harness.tracking.projection import Tracker
+
+    uri, local = _tracking(options, store)
+    if options.tracking is None:
+        local.mkdir(parents=True, exist_ok=True)
+    return Tracker(uri, study, artifacts=local / "mlartifacts" if uri.startswith("sqlite:") else None)

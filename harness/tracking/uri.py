@@ -1,0 +1,51 @@
+"""Where MLflow is, told without importing it."""
+
+import sqlite3
+import urllib.error
+import urllib.request
+from contextlib import closing
+from pathlib import Path
+
+from folklore.harness.errors import UserError, masked, one_line
+
+SQLITE = "sqlite:///"
+FILE = "mlflow.db"
+SERVERS = ("http://", "https://")
+DATABASES = ("sqlite:", "postgresql", "mysql", "mssql")
+CONNECT_SECONDS = 5.0
+
+
+def default_uri(store_root: Path) -> str:
+    return f"{SQLITE}{store_root / FILE}"
+
+
+def experiments(store_root: Path) -> dict[str, str]:
+    """Name -> id of the experiments in a store's own MLflow; none where it has no database yet, or one that cannot be read."""
+    database = store_root / FILE
+    if not database.exists():
+        return {}
+    try:
+        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            rows = connection.execute("SELECT name, experiment_id FROM experiments WHERE lifecycle_stage = 'active'").fetchall()
+    except sqlite3.Error:
+        return {}
+    return {str(name): str(number) for name, number in rows}
+
+
+def require_known(uri: str | None) -> None:
+    """An address of a kind that MLflow does not know is an error at once; a server that is away is none."""
+    if uri is not None and not uri.startswith((*SERVERS, *DATABASES)):
+        raise UserError(
+            f"--tracking {masked(uri)}: give a server (http://…) or a database (sqlite:///FILE, postgresql://…, mysql://…)"
+        )
+
+
+def require_reachable(uri: str) -> None:
+    """An MLflow server that does not answer its health check within seconds is an error now, not in the middle."""
+    if not uri.startswith(SERVERS):
+        return
+    try:
+        with urllib.request.urlopen(uri.rstrip("/") + "/health", timeout=CONNECT_SECONDS):
+            pass
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        raise UserError(f"no MLflow server at {masked(uri)} ({one_line(error)}); start it, or leave --tracking out") from None

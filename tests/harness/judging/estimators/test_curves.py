@@ -1,0 +1,163 @@
+"""Observables of probes, of single operations and of exact checks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from folklore.harness.judging import exact, operations
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
+from folklore.harness.spec import (
+    Arm,
+    CurveDistance,
+    CurveMedian,
+    Exact,
+    FinalLoss,
+    MemoryRatio,
+    OperationError,
+    RelativeGap,
+    SpeedUp,
+    Study,
+    UnderflowShare,
+    Unmeasured,
+    Within,
+)
+from folklore.harness.spec.trial import Trial
+from folklore.harness.training.result import LaneResult
+from folklore.harness.training.schedules import SHAPES
+from tests.harness.helpers import bowl, frame, result
+
+
+@pytest.fixture
+def wide(study: Study) -> Study:
+    dump = {**study.model_dump(), "judgements": (), "factors": {"peak_lr": tuple(2.0**e for e in range(-10, -2))}}
+    dump["arms"]["alone"] = Arm(label="alone", settings={"warmup_fraction": 0.3}, factors={"peak_lr": (0.01,)})
+    dump["arms"]["other"] = Arm(label="other", settings={"warmup_fraction": 0.4}, factors={"peak_lr": (0.01,)})
+    dump["arms"]["elsewhere"] = Arm(
+        label="elsewhere", settings={"warmup_fraction": 0.6}, factors={"peak_lr": (0.01,)}, scales=("smoke",)
+    )
+    return Study.model_validate(dump)
+
+
+def outcome(trial: Trial) -> LaneResult:
+    seed, tuned = trial.seed, trial.configuration.training.peak_lr == 2.0**-7
+    base = result(
+        bowl(trial, -7, 2.0),
+        probe_step=[1.0, 5.0, 10.0],
+        probe_median_update_ratio=[1.0, 1e-3 * (seed + 1), 1e-3 * (seed + 1)] if tuned else [9.0] * 3,
+        probe_gradient_norm=[2.0, 1.0, 1.0] if trial.arm == "half" else [2.1, 1.02, 0.99],
+    )
+    shares = [[0.02 * (seed + 1)] * 17, [0.0] * 17]
+    return replace(
+        base,
+        step_seconds=0.5 if trial.arm == "alone" else 1.0,
+        peak_memory_bytes=100 if trial.arm == "alone" else 400,
+        layer_curves={**base.layer_curves, "probe_layer_underflow_weight": shares},
+    )
+
+
+@pytest.fixture
+def table(wide: Study) -> TrialTable:
+    return TrialTable(wide, "laptop", frame(wide, outcome))
+
+
+def test_the_median_of_a_curve_at_the_tuned_lr(table: TrialTable) -> None:
+    seen = observe(CurveMedian(arm="none", curve="median_update_ratio"), table)
+    assert seen.estimate == pytest.approx(1e-3 * np.exp(np.log(np.arange(1, 6)).mean()), rel=1e-5)
+
+
+def test_the_distance_of_two_curves(table: TrialTable) -> None:
+    seen = observe(CurveDistance(arm="none", reference="half"), table)
+    assert seen.estimate == pytest.approx(np.median([0.05, 0.02, 0.01]), rel=1e-4)
+    with pytest.raises(UndecidableError, match="different grids"):
+        observe(CurveDistance(arm="alone", reference="half"), table)
+
+
+def test_the_share_of_underflow(table: TrialTable) -> None:
+    seen = observe(UnderflowShare(arm="none", of="weight", scale_exponent=3), table)
+    assert seen.estimate == pytest.approx(0.5 * 0.02 * 3, rel=1e-5)
+
+
+def test_underflow_that_was_not_measured(wide: Study) -> None:
+    def without(trial: Trial) -> LaneResult:
+        found = outcome(trial)
+        curves = {name: value for name, value in found.layer_curves.items() if "underflow" not in name}
+        return replace(found, layer_curves=curves)
+
+    with pytest.raises(UndecidableError, match="underflow was not measured in"):
+        observe(UnderflowShare(arm="none", of="activation"), TrialTable(wide, "laptop", frame(wide, without)))
+
+
+def test_times_and_memory_are_ratios(table: TrialTable) -> None:
+    assert observe(SpeedUp(arm="alone", reference="other"), table).estimate == pytest.approx(2.0)
+    assert observe(MemoryRatio(arm="alone", reference="other"), table).estimate == pytest.approx(0.25)
+
+
+def test_an_arm_of_another_scale_is_out_of_regime(table: TrialTable) -> None:
+    with pytest.raises(UndecidableError, match="trained at scale smoke only") as error:
+        observe(SpeedUp(arm="elsewhere", reference="alone"), table)
+    assert error.value.verdict == "out of regime"
+    with pytest.raises(UndecidableError, match="no such thing here"):
+        observe(Unmeasured(reason="no such thing here"), table)
+
+
+def test_the_loss_of_an_arm_with_one_point(table: TrialTable) -> None:
+    seen = observe(FinalLoss(arm="alone"), table)
+    assert seen.estimate == pytest.approx(2.0 + 0.05 * (np.log2(0.01) + 7) ** 2)
+    same = RelativeGap(left=FinalLoss(arm="alone"), right=FinalLoss(arm="other"))
+    assert observe(same, table).estimate == pytest.approx(0.0)
+
+
+def test_exact_checks(table: TrialTable) -> None:
+    right = {
+        "cosine_half_way": 0.5,
+        "doubled_noise": 4.0,
+        "fp16_largest": torch.finfo(torch.float16).max,
+        "fp16_smallest": torch.finfo(torch.float16).smallest_normal / 2**10,
+        "bf16_exponent_bits": 1.0,
+    }
+    assert right.keys() == exact.CHECKS.keys()
+    for name, value in right.items():
+        seen = observe(Exact(check=name), table)
+        assert seen.estimate == seen.low == seen.high == pytest.approx(value, rel=1e-2)
+        assert seen.p_in_rule(Within(low=value * 0.98, high=value * 1.02)) == 0.0
+        assert seen.p_in_rule(Within(low=value * 1.5, high=value * 2)) == 1.0
+
+
+def test_exact_checks_can_fail(table: TrialTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken formula in what the project trains with, or in its noise scale, is seen."""
+    monkeypatch.setitem(SHAPES, "cosine", lambda training, progress: 1.0 - progress**2)
+    assert observe(Exact(check="cosine_half_way"), table).estimate == 0.75
+    monkeypatch.setattr(exact, "noise_parts", lambda square, variance, batch: (square - variance, variance * batch))
+    assert observe(Exact(check="doubled_noise"), table).estimate == pytest.approx(0.25, rel=0.01)
+    monkeypatch.setattr(torch.Tensor, "half", lambda self: self.bfloat16())
+    assert observe(Exact(check="fp16_largest"), table).estimate > 1e38
+    assert observe(Exact(check="fp16_smallest"), table).estimate < 1e-38
+
+
+@pytest.mark.parametrize("operation", ["layer_norm", "softmax", "matmul", "gelu"])
+def test_operations_are_torchs(operation: str) -> None:
+    """In FP64, step by step, each is what torch computes."""
+    x = operations.inputs(3)
+    weight = operations.OPERATIONS["matmul"](torch.eye(operations.WIDTH, dtype=torch.float64), "fp32")
+    expected = {
+        "layer_norm": torch.nn.functional.layer_norm(x, (operations.WIDTH,)),
+        "softmax": x.softmax(dim=1),
+        "matmul": x @ weight,
+        "gelu": torch.nn.functional.gelu(x),
+    }[operation]
+    for sums in ("fp32", "same"):
+        assert torch.allclose(operations.OPERATIONS[operation](x, sums), expected, rtol=1e-10, atol=1e-12)
+    once = operations.relative_error(operation, "fp16", 3, stepwise=False)
+    assert 1e-5 < once < 2**-11, "rounding once costs at most half a unit in the last of eleven bits"
+
+
+def test_operation_errors_are_means_of_ratios(table: TrialTable) -> None:
+    seen = observe(OperationError(operation="softmax", format="bf16"), table)
+    by_hand = [
+        operations.relative_error("softmax", "bf16", seed, True) / operations.relative_error("softmax", "bf16", seed, False)
+        for seed in range(5)
+    ]
+    assert seen.estimate == pytest.approx(np.exp(np.log(by_hand).mean()))

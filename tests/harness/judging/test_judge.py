@@ -1,0 +1,215 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from folklore.harness.judging.judge import (
+    ALPHA,
+    INCONCLUSIVE,
+    INVALID,
+    OUT_OF_REGIME,
+    REFUTED,
+    SUPPORTED,
+    Verdict,
+    holm,
+    judge,
+    region,
+    report,
+    spell,
+    spell_interval,
+)
+from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.spec import AtLeast, Criterion, Exact, Judgement, Outside, Reported, Study, TunedLoss, Within
+from folklore.harness.spec.trial import Trial
+from folklore.harness.training.result import LaneResult
+from tests.harness.helpers import bowl, frame, result
+
+KEYS = ["study", "claim", "scale", "device", "verdict", "estimate", "low", "high", "seeds", "trials", "reason"]
+
+
+def with_gap(gap: float, noise: float = 0.001):
+    """Arm none ends `gap` (relative) above arm half; LRs are tuned inside the grid."""
+
+    def outcome(trial: Trial) -> LaneResult:
+        floor = 2.0 * (1 + gap) if trial.arm == "none" else 2.0
+        return result(bowl(trial, -7, floor, noise=noise))
+
+    return outcome
+
+
+def verdict_of(study: Study, outcome, failures: dict[str, str] | None = None) -> Verdict:
+    (found,) = judge(study, "laptop", "cpu", frame(study, outcome), failures)
+    return found
+
+
+def test_a_planted_truth_is_supported(study: Study) -> None:
+    found = verdict_of(study, with_gap(0.05))
+    assert found.verdict == SUPPORTED
+    assert found.estimate == pytest.approx(0.05, abs=0.005)
+    assert "wholly at least 0%" in found.reason
+
+
+def test_a_planted_falsehood_is_refuted(study: Study) -> None:
+    """The same with the sign turned: a swapped arm or a wrong sign would show here."""
+    found = verdict_of(study, with_gap(-0.05))
+    assert found.verdict == REFUTED
+    assert found.estimate == pytest.approx(-0.05, abs=0.005)
+
+
+def test_noise_larger_than_the_effect_is_inconclusive(study: Study) -> None:
+    found = verdict_of(study, with_gap(0.01, noise=0.05))
+    assert found.verdict == INCONCLUSIVE
+    assert "would settle it" in found.reason
+
+
+def test_bitwise_equal_arms_are_neither_better_nor_worse(study: Study) -> None:
+    found = verdict_of(study, lambda trial: result(bowl(trial, -7, 2.0)))
+    assert (found.estimate, found.verdict) == (0.0, INCONCLUSIVE)
+
+
+def test_the_flat_form_has_the_documented_keys(study: Study) -> None:
+    found = verdict_of(study, with_gap(0.05))
+    assert list(found.row()) == KEYS
+    assert (found.seeds, found.trials) == (5, 50)
+
+
+def test_a_missing_trial_is_invalid_without_numbers(study: Study) -> None:
+    trials = frame(study, with_gap(0.05)).iloc[1:]
+    (found,) = judge(study, "laptop", "cpu", trials, {"digest": "RuntimeError: boom"})
+    assert found.verdict == INVALID
+    assert found.estimate is None
+    assert "boom" in found.reason
+
+
+def test_a_scale_for_plumbing_is_never_judged(study: Study) -> None:
+    (found,) = judge(study, "smoke", "cpu", frame(study, with_gap(0.05), scale="smoke"))
+    assert found.verdict == OUT_OF_REGIME
+    assert found.estimate is None
+
+
+def criterion(supported: float, refuted: float, name: str = "c") -> dict[str, object]:
+    arm = {"kind": "tuned_loss", "arm": "none"}, {"kind": "tuned_loss", "arm": "half"}
+    return {
+        "name": name,
+        "observe": {"kind": "relative_gap", "left": arm[0], "right": arm[1]},
+        "supported": {"kind": "at_least", "value": supported},
+        "refuted": {"kind": "at_most", "value": refuted},
+        "unit": "relative",
+    }
+
+
+def judging(study: Study, *judgements: Sequence[dict[str, object]]) -> Study:
+    claims = [{"claim": f"c.{index}", "criteria": tuple(criteria)} for index, criteria in enumerate(judgements)]
+    return Study.model_validate({**study.model_dump(), "judgements": claims})
+
+
+def test_all_criteria_must_hold_and_one_refutes(study: Study) -> None:
+    easy, hard, between = criterion(0.0, -0.01), criterion(0.2, 0.1), criterion(0.2, -0.01)
+    several = judging(study, [easy, easy], [easy, hard], [easy, between])
+    found = judge(several, "laptop", "cpu", frame(several, with_gap(0.05)))
+    assert [verdict.verdict for verdict in found] == [SUPPORTED, REFUTED, INCONCLUSIVE]
+    assert "both criteria hold" in found[0].reason
+    assert "in neither region" in found[2].reason
+
+
+def test_a_criterion_that_is_out_of_regime_decides_unless_another_refutes(study: Study) -> None:
+    failure = {**criterion(0.5, 0.4), "observe": {"kind": "cure_rate", "arm": "none", "octaves_down": 1.0}}
+    several = judging(study, [criterion(0.0, -0.1), failure], [criterion(0.2, 0.1), failure])
+    found = judge(several, "laptop", "cpu", frame(several, with_gap(0.05)))
+    assert [verdict.verdict for verdict in found] == [OUT_OF_REGIME, REFUTED]
+
+
+def test_holm_runs_over_the_claims_of_the_study(study: Study) -> None:
+    """A gap at about p = 0.02 stands alone and falls among twenty claims."""
+    outcome = next(
+        with_gap(gap, noise=0.01)
+        for gap in (0.02, 0.015, 0.012, 0.01, 0.008, 0.006)
+        if 0.005 < verdict_of(study, with_gap(gap, noise=0.01)).findings[0].p_supported < 0.045
+    )
+    assert verdict_of(study, outcome).verdict == SUPPORTED
+    many = judging(study, *[[criterion(0.0, -0.001)] for _ in range(20)])
+    found = judge(many, "laptop", "cpu", frame(many, outcome))
+    assert {verdict.verdict for verdict in found} == {INCONCLUSIVE}
+    assert "once corrected" in found[0].reason
+    assert "more seed" in found[0].reason
+
+
+def test_holm_against_statsmodels() -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    generator = np.random.default_rng(0)
+    for size in (1, 2, 7, 50):
+        p_values = list(generator.uniform(size=size) ** 3)
+        assert np.allclose(holm(p_values), multipletests(p_values, method="holm")[1])
+    assert holm([]) == []
+
+
+def test_seeds_needed_would_be_enough(study: Study) -> None:
+    """The advice is kept: with that many seeds of the same spread the interval lies inside."""
+    from folklore.harness.judging.judge import _would_decide, seeds_needed
+    from folklore.harness.judging.observe import observe
+    from folklore.harness.judging.trial_arrays import TrialTable
+    from folklore.harness.spec import AtLeast, RelativeGap, TunedLoss
+
+    table = TrialTable(study, "laptop", frame(study, with_gap(0.01, noise=0.05)))
+    seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)
+    rule = AtLeast(value=seen.estimate - 0.005)
+    needed = seeds_needed(seen, rule)
+    assert needed is not None
+    assert needed > seen.seeds
+    assert _would_decide(seen, rule.value, float("inf"), needed, ALPHA)
+    assert not _would_decide(seen, rule.value, float("inf"), needed - 1, ALPHA)
+    assert seeds_needed(seen, AtLeast(value=seen.estimate + 1)) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.0123, "relative", "+1.23%"),
+        (2.345, "x", "2.35x"),
+        (0.5, "nats", "0.5 nats"),
+        (3, "", "3"),
+        (65504.0, "", "65504"),
+    ],
+)
+def test_spelling(value: float, unit: str, text: str) -> None:
+    assert spell(value, unit) == text
+
+
+def test_an_exact_check_is_one_number(study: Study) -> None:
+    """Its band is only as wide as rounding: in words it is the number, and it has no interval."""
+    half = Criterion(
+        name="half-way", observe=Exact(check="cosine_half_way"), supported=Within(low=0.4999, high=0.5001),
+        refuted=Outside(low=0.4999, high=0.5001),
+    )  # fmt: skip
+    assert region(half.supported, half) == "exactly 0.5"
+    assert region(half.refuted, half) == "other than 0.5"
+    wide = half.model_copy(update={"supported": Within(low=0.4, high=0.6)})
+    assert region(wide.supported, wide) == "between 0.4 and 0.6"
+    exact = study.model_copy(update={"judgements": (Judgement(claim="decay.half_way", criteria=(half,)),)})
+    assert verdict_of(exact, with_gap(0.0)).reason == "half-way: 0.5, which is exactly 0.5"
+    assert spell_interval(2.0, 1.5, 2.5, "x") == "2x [1.5x, 2.5x]"
+    assert spell_interval(2.0, 2.0, 2.0, "x") == "2x"
+
+
+def test_what_has_no_number_says_why_in_words_of_a_reader(study: Study) -> None:
+    """The optimum lies below the grid: no key of an arm or a field, and what would settle it."""
+    table = TrialTable(study, "laptop", frame(study, lambda trial: result(bowl(trial, -20, 2.0))))
+    judgement = Judgement(
+        claim="warmup.improves_best",
+        criteria=(
+            Criterion(name="x", observe=TunedLoss(arm="half"), supported=AtLeast(value=0), refuted=Within(low=-2, high=-1)),
+        ),
+        reported=(Reported(name="tuned loss", observe=TunedLoss(arm="half")),),
+    )
+    assert report(judgement, table) == [
+        "tuned loss: no number, because the best peak LR of 'half warmup', 0.00195, is the lowest that was tried;"
+        " a grid that goes lower would settle it"
+    ]
+
+
+def test_arms_with_one_label_are_told_apart_by_their_panels(study: Study) -> None:
+    arms = {name: arm.model_copy(update={"label": "B 8", "panel": name}) for name, arm in study.arms.items()}
+    table = TrialTable(study.model_copy(update={"arms": arms}), "laptop", frame(study, with_gap(0.0)))
+    assert table.arm_name("half") == "'half: B 8'"
+    assert TrialTable(study, "laptop", frame(study, with_gap(0.0))).arm_name("half") == "'half warmup'"

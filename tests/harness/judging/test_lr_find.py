@@ -1,0 +1,84 @@
+"""The range test as a command: what it prints, draws and refuses."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from folklore.harness.cli import app
+from folklore.harness.judging.range_test_rules import RULES
+from folklore.harness.spec import Training, Workload
+
+
+def call(*arguments: str) -> tuple[int, str]:
+    found = CliRunner().invoke(app, ["lr-find", *arguments])
+    return found.exit_code, " ".join(found.output.split())
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png"])
+def test_a_perceptron_on_digits(tmp_path: Path, suffix: str) -> None:
+    plot = tmp_path / f"found{suffix}"
+    code, printed = call("--model", "mlp", "--data", "digits", "--seeds", "2", "--steps", "200", "--plot", str(plot))
+    assert code == 0, printed
+    assert all(rule in printed for rule in ("divergence", *RULES))
+    assert re.search(r"divergence +\S+ +\S+ to \S+ +2 ", printed), "over both seeds"
+    assert plot.stat().st_size > 1000
+
+
+def test_numbers_for_machines(tmp_path: Path) -> None:
+    found = CliRunner().invoke(
+        app, ["lr-find", "--model", "mlp", "--data", "digits", "--seeds", "2", "--json", "--plot", str(tmp_path / "a.svg")]
+    )
+    rows = {row["rule"]: row for row in json.loads(found.stdout)}
+    assert rows.keys() == {"divergence", *RULES}
+    diverged, tenth = rows["divergence"], rows["tenth_of_divergence"]
+    assert tenth["lr"] == pytest.approx(diverged["lr"] / 10)
+    assert diverged["lowest"] <= diverged["lr"] <= diverged["highest"]
+
+
+def test_no_suggestion_says_why(tmp_path: Path) -> None:
+    """A ramp that ends before anything is learnt."""
+    ramp = ("--from", "1e-12", "--to", "1e-9", "--seeds", "1")
+    code, printed = call("--model", "mlp", "--data", "digits", *ramp, "--plot", str(tmp_path / "a.svg"))
+    assert code == 0
+    assert printed.count("no suggestion") >= 3
+    assert "never diverged" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "resnet"], "model = 'resnet'"),
+        (["--model", "mlp"], "cannot train on dataset 'python-docs'"),
+        (["--from", "1", "--to", "0.1"], "the LR must rise"),
+        (["--data", "text:/nowhere"], "no such file or folder"),
+        (["--data", "images:/nowhere", "--model", "cnn"], "no such file or folder"),
+        (["--from", "1", "--to", "1.0000001"], "tenfold at least"),
+        (["--to", "inf"], "the LR must rise"),
+        (["--steps", "20000"], "--steps 20000: at most 10000"),
+        (["--width", "65536", "--depth", "48"], "GiB free; choose a smaller model"),
+        (["--plot", "a.pdf"], "must end in .svg or .png"),
+        (["--plot", "/nowhere/a.svg"], "in a folder that is there"),
+        (["--seeds", "0"], "--seeds 0: must be at least 1"),
+        (["--steps", "1"], "steps = 1"),
+        (["--width", "33"], "heads"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], message: str) -> None:
+    found = CliRunner().invoke(app, ["lr-find", *arguments])
+    assert found.exit_code == 2
+    assert message in " ".join(found.stderr.split())
+    assert "Traceback" not in found.stderr
+
+
+def test_a_ramp_keeps_the_models_own_training() -> None:
+    from folklore.harness.judging.lr_find import run_range_test
+    from folklore.harness.machine.description import local_device
+
+    workload = Workload(model="mlp", dataset="digits", width=8, depth=1)
+    found = run_range_test(workload, Training(optimizer="sgd", batch_size=4), range(2), 1e-4, 1.0, 30, local_device())
+    assert found.lr[0] == pytest.approx(1e-4)
+    assert found.lr[-1] == pytest.approx(1.0)
+    assert found.losses.shape == (2, 30)

@@ -1,0 +1,379 @@
+"""Range tests: every rule against a plain transcription of its published definition, against planted truths, and silent
+where nothing can be read."""
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from folklore.harness.judging.range_test_rules import (
+    RULES,
+    Curve,
+    NoSuggestion,
+    Pick,
+    Suggestion,
+    cut,
+    divergence,
+    falling_lengths,
+    smoothed,
+    suggest,
+)
+
+SHAPE_RULES = [rule for rule in RULES if rule != "tenth_of_divergence"]
+
+
+def ramp(steps: int, first: float = 1e-5, last: float = 10.0) -> Curve:
+    return np.geomspace(first, last, steps)
+
+
+def bowl(lr: Curve) -> Curve:
+    """Falls from 2.3 to 0.8 around an LR of 0.01 and blows up above 0.5."""
+    return 0.8 + 1.5 / (1 + (lr / 1e-2) ** 1.5) + (lr / 0.5) ** 2
+
+
+def noisy(lr: Curve, seed: int) -> Curve:
+    return bowl(lr) * (1 + np.random.default_rng(seed).normal(0, 0.05, len(lr)))
+
+
+def trained(lr: Curve, seed: int) -> Curve:
+    """Noisy gradient descent on a quadratic whose curvatures end at 1: it diverges above an LR of 2, in the end to nan."""
+    generator = np.random.default_rng(seed)
+    curvature = np.geomspace(1e-2, 1, 30)
+    weights = generator.normal(size=30)
+    losses = []
+    for rate in lr:
+        losses.append(0.3 + 0.5 * curvature @ weights**2 * np.exp(generator.normal(0, 0.05)))
+        weights = weights - rate * (curvature * weights + 0.1 * np.sqrt(curvature) * generator.normal(size=30))
+    return np.array(losses)
+
+
+def broken(lr: Curve, seed: int) -> Curve:
+    """Turns nan at LR 0.05, before it diverges otherwise."""
+    return np.where(lr < 0.05, noisy(lr, seed), np.nan)
+
+
+CURVES = {
+    **{f"bowl, {steps} steps": (ramp(steps), bowl(ramp(steps))) for steps in (64, 100, 333, 1000)},
+    **{f"noisy {seed}": (ramp(200), noisy(ramp(200), seed)) for seed in range(6)},
+    **{f"noisy {seed}, 1000 steps": (ramp(1000), noisy(ramp(1000), seed)) for seed in range(2)},
+    **{f"trained {seed}": (ramp(150), trained(ramp(150), seed)) for seed in range(4)},
+    **{f"trained {seed}, 1003 steps": (ramp(1003), trained(ramp(1003), seed)) for seed in range(3)},
+    **{f"broken {seed}": (ramp(400), broken(ramp(400), seed)) for seed in range(3)},
+    "never diverges": (ramp(200, last=0.1), noisy(ramp(200, last=0.1), 7)),
+}
+Points = tuple[list[float], list[float]]
+
+
+def recorded(lr: Curve, loss: Curve, beta: float = 0.98) -> Points:
+    """The recorder and the stop of fastai's finder, one batch after another."""
+    lrs: list[float] = []
+    losses: list[float] = []
+    mean, best = 0.0, math.inf
+    for step in range(len(loss)):
+        mean = beta * mean + (1 - beta) * float(loss[step])
+        value = mean / (1 - beta ** (step + 1))
+        lrs.append(float(lr[step]))
+        losses.append(value)
+        if value < best:
+            best = value
+        if value > 4 * best:
+            break
+    return lrs, losses
+
+
+def trimmed(lr: Curve, loss: Curve, beta: float = 0.98) -> Points:
+    lrs, losses = recorded(lr, loss, beta)
+    lrs, losses = lrs[len(loss) // 10 : -5], losses[len(loss) // 10 : -5]
+    while not all(math.isfinite(value) for value in losses):
+        lrs, losses = lrs[:-1], losses[:-1]
+    return lrs, losses
+
+
+def plain_tenth_of_minimum(lrs: list[float], losses: list[float]) -> float:
+    return lrs[losses.index(min(losses))] / 10
+
+
+def plain_steepest_log(lrs: list[float], losses: list[float]) -> float:
+    slopes = [(losses[i + 1] - losses[i]) / (math.log(lrs[i + 1]) - math.log(lrs[i])) for i in range(len(lrs) - 1)]
+    return lrs[slopes.index(min(slopes))]
+
+
+def plain_steepest_linear(lrs: list[float], losses: list[float]) -> float:
+    places, values = torch.tensor(lrs, dtype=torch.float64), torch.tensor(losses, dtype=torch.float64)
+    return lrs[int(torch.gradient(values, spacing=[places])[0].argmin())]
+
+
+def plain_lengths(losses: list[float]) -> list[int]:
+    lengths = [1] * len(losses)
+    for i in range(len(losses)):
+        for j in range(i):
+            if losses[i] < losses[j]:
+                lengths[i] = max(lengths[i], lengths[j] + 1)
+    return lengths
+
+
+def plain_valley(lrs: list[float], losses: list[float]) -> float:
+    lengths = plain_lengths(losses)
+    end = lengths.index(max(lengths))
+    start = end - lengths[end]
+    third = (end - start) / 3
+    return lrs[start + int(third) + int(third / 2)]
+
+
+def plain_slide(lrs: list[float], losses: list[float]) -> float:
+    slopes = np.gradient(np.array(losses))
+    right, left = -1, -16
+    found = lrs[left]
+    while left >= -len(losses) and abs(slopes[right] - slopes[left]) > 0.005:
+        found = lrs[left]
+        right, left = right - 1, left - 1
+    return found
+
+
+PLAIN: dict[str, Callable[[list[float], list[float]], float]] = {
+    "tenth_of_minimum": plain_tenth_of_minimum,
+    "steepest_log": plain_steepest_log,
+    "steepest_linear": plain_steepest_linear,
+    "valley": plain_valley,
+    "slide": plain_slide,
+}
+
+
+def lr_of(pick: Pick) -> float:
+    assert isinstance(pick, Suggestion), pick
+    return pick.lr
+
+
+def reason(pick: Pick) -> str:
+    assert isinstance(pick, NoSuggestion), pick
+    assert "\n" not in pick.reason
+    return pick.reason
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> object:
+    """Nothing here may divide by zero or stumble over a nan, but a run that diverges overflows."""
+    with np.errstate(all="raise", over="ignore", invalid="ignore", under="ignore"):
+        yield
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_the_cut_is_that_of_fastai(curve: str) -> None:
+    lr, loss = CURVES[curve]
+    for beta in (0.0, 0.9, 0.98):
+        kept_lr, kept_loss = cut(lr, loss, beta)
+        assert (kept_lr.tolist(), kept_loss.tolist()) == trimmed(lr, loss, beta)
+
+
+@pytest.mark.parametrize("rule", PLAIN)
+def test_rules_are_the_published_ones(rule: str) -> None:
+    suggestions = 0
+    for lr, loss in CURVES.values():
+        for beta in (0.9, 0.98):
+            pick = suggest(rule, lr, loss, beta)
+            if isinstance(pick, Suggestion):
+                assert pick.lr == PLAIN[rule](*trimmed(lr, loss, beta))
+                suggestions += 1
+    assert suggestions > len(CURVES)
+
+
+def test_divergence_is_where_the_finder_stops() -> None:
+    for name, (lr, loss) in CURVES.items():
+        lrs, losses = recorded(lr, loss)
+        finite = sum(math.isfinite(value) for value in losses)
+        if name == "never diverges":
+            assert "censored" in reason(divergence(lr, loss))
+        else:
+            expected = lrs[finite] if finite < len(losses) else lrs[-1]
+            assert divergence(lr, loss) == Suggestion(expected)
+            assert suggest("tenth_of_divergence", lr, loss) == Suggestion(expected / 10)
+
+
+def test_smoothing_is_a_weighted_mean_of_the_past() -> None:
+    loss = np.random.default_rng(1).uniform(1, 3, 50)
+    for beta in (0.5, 0.98):
+        for last in (0, 1, 49):
+            weights = beta ** np.arange(last, -1, -1.0)
+            assert smoothed(loss, beta)[last] == pytest.approx(np.average(loss[: last + 1], weights=weights))
+    assert smoothed(loss, 0.0).tolist() == loss.tolist()
+    assert smoothed(np.full(500, 2.5)) == pytest.approx(np.full(500, 2.5))
+    loss[20] = np.nan
+    assert np.isfinite(smoothed(loss)).tolist() == [True] * 20 + [False] * 30
+
+
+def test_the_cut_drops_a_tenth_of_the_plan_and_five_of_the_record() -> None:
+    lr, loss = ramp(200), np.ones(200)
+    assert cut(lr, loss)[0].tolist() == lr[20:195].tolist()
+    for value, at, end in ((1e6, 100, 96), (np.inf, 100, 96), (np.nan, 100, 100), (np.nan, 197, 195), (1e6, 22, 18)):
+        harmed = loss.copy()
+        harmed[at:] = value
+        assert cut(lr, harmed)[0].tolist() == lr[20:end].tolist(), (value, at)
+
+
+def test_planted_divergence() -> None:
+    lr = ramp(300)
+    for value in (1e4, np.inf, -np.inf, np.nan):
+        loss = np.where(np.arange(300) < 170, 2.0, value)
+        assert divergence(lr, loss) == Suggestion(lr[170])
+        assert suggest("tenth_of_divergence", lr, loss) == Suggestion(lr[170] / 10)
+    once = np.where(np.arange(300) == 170, np.nan, 2.0)
+    assert divergence(lr, once) == Suggestion(lr[170])
+
+
+def test_divergence_begins_above_four_times_the_lowest() -> None:
+    lr, steps = ramp(300), np.arange(300)
+    fall_and_rise = np.where(steps < 100, 2.0, np.where(steps < 200, 0.5, np.where(steps < 250, 2.0, 2.001)))
+    assert divergence(lr, fall_and_rise, beta=0.0) == Suggestion(lr[250])
+    assert divergence(lr, fall_and_rise, stop_multiple=3.9, beta=0.0) == Suggestion(lr[200])
+    reason(divergence(lr, fall_and_rise, stop_multiple=4.1, beta=0.0))
+
+
+def test_smoothing_delays_divergence_by_as_much_as_it_weighs() -> None:
+    lr = ramp(600)
+    loss = np.where(np.arange(600) < 400, 1.0, 10.0)
+    # The mean of k steps at 1 and m at 10 is 1 + 9 (1 - beta^m) / (1 - beta^(k + m)); it must exceed 4.
+    late = next(m for m in range(1, 200) if 9 * (1 - 0.98**m) / (1 - 0.98 ** (400 + m)) > 3)
+    assert late > 15
+    assert divergence(lr, loss) == Suggestion(lr[400 + late - 1])
+    assert divergence(lr, loss, beta=0.0) == Suggestion(lr[400])
+
+
+def test_planted_minimum() -> None:
+    lr = ramp(300)
+    loss = 1 + 0.01 * (np.log(lr) - np.log(lr[180])) ** 2
+    assert suggest("tenth_of_minimum", lr, loss, 0.0) == Suggestion(lr[180] / 10)
+    assert lr_of(suggest("tenth_of_minimum", lr, loss)) > lr[180] / 10
+
+
+def test_planted_steepest_point_on_the_log_axis() -> None:
+    lr, steps = ramp(300), np.arange(300)
+    # Steepest between steps 140 and 141; the quotient belongs to the step it starts at.
+    loss = 2 - np.tanh((steps - 140.5) / 20)
+    assert suggest("steepest_log", lr, loss, 0.0) == Suggestion(lr[140])
+
+
+def test_planted_steepest_point_on_the_linear_axis() -> None:
+    lr = ramp(300)
+    loss = 2 - np.tanh((lr - 0.1) / 0.03)
+    assert lr_of(suggest("steepest_linear", lr, loss, 0.0)) == pytest.approx(0.1, rel=0.03)
+    # A straight line on the log axis is steepest, against the LR, where the LR is smallest.
+    assert suggest("steepest_linear", lr, 3 - 0.1 * np.log(lr), 0.0) == Suggestion(lr[30])
+
+
+def test_planted_valley() -> None:
+    lr, steps = ramp(300), np.arange(300)
+    loss = 2 + 0.001 * np.abs(steps - 200)
+    # The cut begins at step 30: the valley has 171 points, is said to start at 29, and is cut into 57 and 28.
+    assert suggest("valley", lr, loss, 0.0) == Suggestion(lr[29 + 57 + 28])
+
+
+def test_planted_slide() -> None:
+    lr, steps = ramp(300), np.arange(300)
+    # The record ends at step 294. The slope is 0.02 above the kink, 0 below it, 0.01 at it.
+    loss = 2 + np.where(steps < 40, 40.0 - steps, 0.0) + 0.02 * np.maximum(0, steps - 285)
+    assert suggest("slide", lr, loss, 0.0) == Suggestion(lr[285 - 15])
+
+
+def test_falling_lengths_are_those_of_the_double_loop() -> None:
+    generator = np.random.default_rng(3)
+    for count in (1, 2, 7, 60):
+        for _ in range(20):
+            for loss in (generator.normal(size=count), generator.integers(0, 8, count).astype(float)):
+                assert falling_lengths(loss).tolist() == plain_lengths(loss.tolist())
+
+
+def test_only_the_smoothed_loss_counts() -> None:
+    for name, (lr, loss) in CURVES.items():
+        if np.isfinite(loss).all():
+            for rule in RULES:
+                assert suggest(rule, lr, loss, 0.98) == suggest(rule, lr, smoothed(loss, 0.98), 0.0), name
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rules_scale_with_the_lr(rule: str) -> None:
+    lr, loss = ramp(200), noisy(ramp(200), 0)
+    assert lr_of(suggest(rule, 100 * lr, loss)) == pytest.approx(100 * lr_of(suggest(rule, lr, loss)))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_nothing_is_read_where_nothing_is_written(rule: str) -> None:
+    lr, steps = ramp(300), np.arange(300)
+    flat, nothing = np.full(300, 2.3), np.full(300, np.nan)
+    noise = flat * (1 + np.random.default_rng(0).normal(0, 0.01, 300))
+    untouched = np.where(steps < 1, 2.3, np.nan)
+    for loss in (flat, noise, flat + steps / 300, nothing, untouched, np.zeros(300)):
+        reason(suggest(rule, lr, loss))
+    reason(suggest(rule, lr[:1], flat[:1]))
+
+
+@pytest.mark.parametrize("rule", SHAPE_RULES)
+def test_what_is_too_short_is_not_read(rule: str) -> None:
+    for steps in (26, 27):
+        pick = suggest(rule, ramp(steps), 3 - np.arange(steps) / steps)
+        assert ("points left" in str(pick)) == (steps == 26)
+    lr, loss = CURVES["bowl, 100 steps"]
+    for stop in (33, 34):
+        pick = suggest(rule, lr, np.where(np.arange(100) < stop, loss, 1e6))
+        assert ("points left" in str(pick)) == (stop == 33)
+
+
+@pytest.mark.parametrize("rule", SHAPE_RULES)
+def test_a_loss_that_only_rises_says_nothing_about_a_good_lr(rule: str) -> None:
+    lr = ramp(300)
+    loss = 2 + 0.5 * lr**2
+    assert "never falls" in reason(suggest(rule, lr, loss))
+    assert isinstance(divergence(lr, loss), Suggestion)
+
+
+@pytest.mark.parametrize("rule", SHAPE_RULES)
+def test_a_loss_must_fall_by_one_percent(rule: str) -> None:
+    lr, steps = ramp(300), np.arange(300)
+    for fall in (0.009, 0.011):
+        pick = suggest(rule, lr, 2 * (1 - fall * np.clip((steps - 100) / 100, 0, 1)), 0.0)
+        assert ("never falls by 1%" in str(pick)) == (fall < 0.01)
+
+
+def test_divergence_at_the_start_is_censored_from_below() -> None:
+    lr = ramp(100)
+    for at in (0, 1):
+        loss = np.where(np.arange(100) < at, 2.0, np.nan)
+        assert "at or below 1e-05" in reason(divergence(lr, loss))
+    assert divergence(lr, np.where(np.arange(100) < 2, 2.0, np.nan)) == Suggestion(lr[2])
+
+
+def test_a_ramp_that_ends_early_is_censored() -> None:
+    lr = ramp(300, last=1e-2)
+    falling = 3 - 0.1 * np.log(lr / lr[0])
+    assert reason(suggest("tenth_of_divergence", lr, falling)).startswith("never diverged up to LR 0.01:")
+    assert "still falls" in reason(suggest("tenth_of_minimum", lr, falling))
+    assert "does not slide" in reason(suggest("slide", lr, falling))
+
+
+def test_slide_says_nothing_where_it_runs_off_the_curve() -> None:
+    lr, steps = ramp(100), np.arange(100)
+    assert "past the start" in reason(suggest("slide", lr, 2 + 0.001 * (steps - 60.0) ** 2, 0.0))
+
+
+def test_a_valley_no_longer_than_that_of_noise_is_none() -> None:
+    loss = np.random.default_rng(5).permutation(500) / 500 + 2
+    assert "noise" in reason(suggest("valley", ramp(500), loss, 0.0))
+
+
+def test_callers_mistakes_are_caught() -> None:
+    lr = ramp(100)
+    for mistaken in (lr[:-1], lr[::-1], np.concatenate([lr[:50], lr[:50]]), lr - lr[0]):
+        for look in (divergence, cut):
+            with pytest.raises(AssertionError):
+                look(mistaken, np.ones(100))
+
+
+def test_a_long_ramp_is_read_at_once() -> None:
+    lr = ramp(20_000)
+    loss = noisy(lr, 0)
+    started = time.process_time()
+    for rule in RULES:
+        suggest(rule, lr, loss)
+    assert time.process_time() - started < 5

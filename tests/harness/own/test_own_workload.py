@@ -1,0 +1,498 @@
+"""`--workload MODULE:ATTRIBUTE`: the example of the README from end to end, and everything else refused in one line."""
+
+import importlib
+import json
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from folklore.harness import OwnWorkload, columns, data
+from folklore.harness.cli import app
+from folklore.harness.errors import TooLargeError, UserCodeError, UserError
+from folklore.harness.options import Options
+from folklore.harness.own.address import address_of
+from folklore.harness.own.finding import find, find_again
+from folklore.harness.own.identity import identity
+from folklore.harness.planning import catalog
+from folklore.harness.planning.lanes import Choice
+from folklore.harness.planning.own_study import own_study
+from folklore.harness.planning.plan import make_plan
+from folklore.harness.running.training_job import TrainingJob
+from folklore.harness.spec import Gap, Study, Unmeasured, arms_of
+from folklore.harness.spec.observables import relative_to_losses
+from folklore.harness.storing.declaration import declare
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from tests.command_line import folklore
+from tests.harness.helpers import result, rows
+
+README = Path(__file__).parents[3] / "README.md"
+CLI = CliRunner()
+# A module that is fine, whose parts the cases below replace.
+PLAIN = """
+    import torch
+    from torch import nn
+    from folklore.harness import OwnWorkload
+
+    def data(examples):
+        x = torch.randn(examples, 4, generator=torch.Generator().manual_seed(examples))
+        return x, (x[:, 0] > 0).long()
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.layer(x)
+
+    module, loss, training, validation, test = Net, nn.functional.cross_entropy, data(50), data(20), data(21)
+    #MORE
+    workload = OwnWorkload("a name", module, loss, training, validation, test)
+"""
+
+
+BROKEN_FACTORY = """
+    def module():
+        return {}[1]
+"""
+BROKEN_FORWARD = """
+    class module(Net):
+        def forward(self, x):
+            return {}[1]
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Writes my_module.py, with further lines, where the command is run; it is imported anew."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def written(more: str = "", text: str = PLAIN) -> None:
+        (tmp_path / "my_module.py").write_text(textwrap.dedent(text).replace("#MORE", textwrap.dedent(more)))
+        forget()
+
+    def forget() -> None:
+        sys.modules.pop("my_module", None)
+        importlib.invalidate_caches()
+        find.cache_clear()
+
+    yield written
+    forget()
+
+
+def refused(message: str, *arguments: str, study: str = "warmup") -> None:
+    found = CLI.invoke(app, ["plan", study, "--scale", "smoke", *arguments])
+    assert found.exit_code == 2, found.output
+    assert message in " ".join(found.stderr.split())
+    assert "Traceback" not in found.output
+    assert len(found.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("my_module", "write it as MODULE:ATTRIBUTE"),
+        ("my_module:", "write it as MODULE:ATTRIBUTE"),
+        ("../x:workload", "write it as MODULE:ATTRIBUTE"),
+        ("no_such_module:workload", "there is no module 'no_such_module'"),
+        ("my_module.further:workload", "raises ModuleNotFoundError"),
+        ("my_module:workloda", "did you mean 'workload'?"),
+        ("my_module:Net", "must be a harness.OwnWorkload"),
+    ],
+)
+def test_a_wrong_address(address: str, message: str, write: Callable[..., None]) -> None:
+    write()
+    if "further" in address:
+        message = "there is no module 'my_module.further'"
+    refused(message, "--workload", address)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("import no_such_library", "needs 'no_such_library', which is not installed"),
+        ("1 / 0", "importing my_module raises ZeroDivisionError (division by zero) in my_module.py, line 19; mend it"),
+        ("1 +", "importing my_module raises SyntaxError (invalid syntax) in my_module.py, line 19; mend it"),
+        ("torch.empty(2**50)", "this machine's memory does not hold what my_module.py, line 19 builds"),
+        ("raise MemoryError", "this machine's memory does not hold what my_module.py, line 19 builds"),
+        ("module = Net()", "module is a Net: give a function that makes the module"),
+        ("module = 3", "module is a int: give a function"),
+        ("loss = None", "loss is a NoneType: give a function of outputs and targets"),
+        ("training = training[0]", "training must be two tensors, (inputs, targets)"),
+        ("test = (test[0].double(), test[1])", "test inputs are torch.float64: must be float32 or integers"),
+        ("training[0][3, 1] = torch.nan", "training inputs hold values that are not finite"),
+        ("validation = (validation[0], validation[1][:-1])", "validation has 20 inputs and 19 targets: must be as many"),
+        (
+            "validation = (validation[0][:, :3], validation[1])",
+            "validation inputs are torch.float32 [3] an example and training",
+        ),
+        ("test = (test[0], test[1].float())", "test targets are torch.float32 [] an example"),
+        ("test = (test[0][:0], test[1][:0])", "test inputs hold no example"),
+        ("module = nn.ReLU", "the module has no trainable parameters"),
+        ("module = lambda: Net().double()", "parameter layer.weight is torch.float64: must be float32"),
+        ("module = lambda: 3", "module() gives a int: must give an nn.Module"),
+        (BROKEN_FACTORY, "module() raises KeyError (1) in my_module.py, line 21; mend it"),
+        (BROKEN_FORWARD, "it fails on 4 training examples (1) in my_module.py, line 22"),
+        ("module = lambda: nn.Linear(5, 2)", "it fails on 4 training examples"),
+        ("module = lambda: nn.LazyLinear(2)", "parameter weight has no values yet"),
+        ('module = lambda: nn.Linear(4, 2, device="meta")', "parameter weight has no values yet"),
+        ("module = lambda: nn.RNN(4, 2)", "gives a tuple: must give one tensor"),
+        ("count = iter(range(99)); module = lambda: nn.Linear(4, next(count) % 2 + 2)", "starts differently for the same seed"),
+        ("loss = lambda outputs, targets: outputs", "the loss is a tensor [4, 2]: must be one number, or one for each"),
+        ("loss = lambda outputs, targets: 0.0", "the loss is a float: must be one number"),
+        ("loss = lambda outputs, targets: outputs.sum().detach()", "its loss has no gradient"),
+        ("loss = lambda outputs, targets: outputs.sum() / 0", "the loss at its start is"),
+    ],
+)
+def test_a_wrong_workload(more: str, message: str, write: Callable[..., None]) -> None:
+    write(more)
+    refused(message, "--workload", "my_module:workload")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "study", "message"),
+    [
+        (("--data", "python-docs=digits"), "warmup", "an own workload brings its data along"),
+        (("--program", "compiled"), "warmup", "own workloads run eagerly"),
+        ((), "mup_transfer", "cannot take an own workload: arms 'sp_16' and 'sp_32' differ only in the model"),
+        ((), "critical_batch", "cannot take an own workload: arms 'cnn_2' and 'gpt_2' differ only in the model"),
+        (("--scale", "cluster"), "warmup", "precision bf16: an own workload trains in fp32 or tf32"),
+    ],
+)
+def test_a_wish_it_cannot_fulfil(arguments: tuple[str, ...], study: str, message: str, write: Callable[..., None]) -> None:
+    write()
+    refused(message, *arguments, "--workload", "my_module:workload", study=study)
+
+
+def test_it_takes_the_place_of_one_study(write: Callable[..., None]) -> None:
+    write()
+    found = CLI.invoke(app, ["run", "--all", "--workload", "my_module:workload"])
+    assert found.exit_code == 2
+    assert "name it" in found.stderr
+
+
+def varied(study: Study) -> Study:
+    return own_study(study, "my_module:workload", Options())
+
+
+def digests(study: Study) -> frozenset[str]:
+    return make_plan(study, "smoke", "cpu", "data").digests
+
+
+def test_a_variation_is_a_study_of_its_own(study: Study, write: Callable[..., None]) -> None:
+    write()
+    other = varied(study)
+    assert re.fullmatch(r"toy_own_[0-9a-f]{8}", other.name)
+    assert other.variation_of == "toy"
+    assert "(my_module:workload) in place of gpt on python-docs, width 8, depth 1, context 8" in other.departures[0]
+    assert other.judgements == study.judgements
+    assert other.hash != study.hash
+    assert not digests(other) & digests(study)
+
+
+GAUSSIAN = 'extra = dict(loss_name="negative log density", loss_unit="bits", loss_may_be_negative=True)'
+WITH_EXTRA = PLAIN.replace("validation, test)", "validation, test, **extra)")
+
+
+def test_it_names_its_loss(write: Callable[..., None]) -> None:
+    """The words are the pages' and thresholds' alone: trials and their digests are those of the workload."""
+    write("extra = {}", WITH_EXTRA)
+    plain = varied(catalog.load_study("warmup"))
+    assert plain.loss_label("test") == "test loss (nats)"
+    found = find("my_module:workload")
+    worded = replace(found.workload, loss_name="energy", loss_unit="bits", loss_may_be_negative=True)
+    assert identity(found.address, worded) == found.identity
+    write(GAUSSIAN, WITH_EXTRA)
+    bits = varied(catalog.load_study("warmup"))
+    assert bits.loss_label("test") == "test negative log density (bits)"
+    assert {"nats", "bits"} & {each.unit for judgement in bits.judgements for each in judgement.criteria} == {"bits"}
+    assert "thresholds that the study declares in nats are taken for as many of these" in bits.departures[1]
+    units = columns(bits)["unit"]
+    assert (units["test_loss"], units["curve_probe_gradient_variance"], units["seconds"]) == ("bits", "bits^2", "s")
+
+
+def test_a_loss_that_may_be_negative_is_judged_by_differences(write: Callable[..., None]) -> None:
+    write(GAUSSIAN, WITH_EXTRA)
+    whole = catalog.load_study("warmup")
+    other = varied(whole)
+    assert "Its loss may be negative, and shares of it mean nothing: out of regime is warmup.widens" in other.departures[2]
+    for judgement, before in zip(other.judgements, whole.judgements, strict=True):
+        for criterion, was in zip(
+            (*judgement.criteria, *judgement.reported), (*before.criteria, *before.reported), strict=True
+        ):
+            if any(relative_to_losses(was.observe)):
+                assert isinstance(criterion.observe, Unmeasured), criterion.name
+                assert "'a name' may be negative" in criterion.observe.reason
+            else:
+                assert criterion.observe == was.observe
+    kinds = {type(each.observe) for judgement in other.judgements for each in judgement.criteria}
+    assert {Unmeasured, Gap} <= kinds
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ("loss_name=''", "loss_name = '': must be a printable text of 1 to 64 characters"),
+        ("loss_unit='a' * 65", "loss_unit = 'aaaa"),
+        ("loss_unit='a\\nb'", "must be a printable text of 0 to 64 characters"),
+        ("loss_may_be_negative=1", "loss_may_be_negative = 1: must be True or False"),
+    ],
+)
+def test_a_wrong_word_for_the_loss(extra: str, message: str, write: Callable[..., None]) -> None:
+    write(f"extra = dict({extra})", WITH_EXTRA)
+    refused(message, "--workload", "my_module:workload")
+
+
+def test_arms_named_after_models_keep_their_recipes(write: Callable[..., None]) -> None:
+    write()
+    whole = catalog.load_study("lr_finder")
+    other = varied(whole)
+    assert "in place of gpt on python-docs, mlp on digits, cnn on digits: this is" in other.departures[0]
+    assert "named after models stand for those models' recipes" in other.departures[0]
+    for scale in ("smoke", "laptop"):
+        before, after = make_plan(whole, scale, "cpu", "data"), make_plan(other, scale, "cpu", "data")
+        assert {each.configuration.workload for each in after.trials} == {other.workload}
+        assert [each.configuration.training for each in after.trials] == [each.configuration.training for each in before.trials]
+
+
+def test_no_arm_is_called_by_a_model_that_is_not_there(write: Callable[..., None]) -> None:
+    """Each is the recipe of that model on one's own."""
+    write()
+    whole = catalog.load_study("lr_finder")
+    other = varied(whole)
+    assert [*other.arms] == [f"recipe_of_{name}" for name in whole.arms]
+    assert {each.panel for each in other.arms.values()} == {f"a name, recipe of: {each.panel}" for each in whole.arms.values()}
+    for before, after in zip(whole.judgements, other.judgements, strict=True):
+        for one, another in zip((*before.criteria, *before.reported), (*after.criteria, *after.reported), strict=True):
+            assert another.name == f"{one.name} (its recipe on a name)"
+            assert arms_of(another.observe) == {f"recipe_of_{name}" for name in arms_of(one.observe)}
+    assert [*varied(catalog.load_study("warmup")).arms] == [*catalog.load_study("warmup").arms], "these name no model"
+
+
+def test_a_plan_times_a_step(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    """What a module does beside its operations no rate knows: this one sleeps."""
+    write("""
+        import time
+
+        class Slow(Net):
+            def forward(self, x):
+                time.sleep(0.05)
+                return super().forward(x)
+
+        module = Slow
+    """)
+    (tmp_path / "toy.json").write_text(study.canonical_json())
+    plan = ["plan", "toy.json", "--workload", "my_module:workload", "--scale", "laptop", "--workers", "1", "--lanes", "1"]
+    facts = json.loads(CLI.invoke(app, [*plan, "--store", "s", "--json"]).stdout)
+    assert facts["time_from"] == "one step timed"
+    assert facts["seconds"] >= facts["trials"] * 10 * 0.05
+    assert facts["recipe"]["model"] == "own module my_module:workload"
+    assert not (tmp_path / "s").exists(), "planning writes nothing"
+
+
+def test_what_is_stored_goes_before_a_step(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    write()
+    other, store = varied(study), Store(str(tmp_path / "s"))
+    plan = make_plan(other, "laptop", "cpu", data.load(other.workload.dataset).facts.hash)
+    Ledger(store, other.name).write("x", rows(other, plan.trials[:20], lambda _: result(2.0)))
+    declare(store, other, "laptop", 0)
+    asked = ["plan", other.name, "--scale", "laptop", "--json", "--store", store.uri]
+    facts = json.loads(CLI.invoke(app, asked).stdout)
+    assert (facts["trials_left"], facts["time_from"]) == (30, "measured on this store")
+
+
+def test_a_factor_of_the_model_is_refused(study: Study, write: Callable[..., None]) -> None:
+    write()
+    wide = Study.model_validate({**study.model_dump(), "factors": {**study.factors, "width": (8, 16)}, "judgements": ()})
+    with pytest.raises(UserError, match="a factor varies width, which only the models here have"):
+        varied(wide)
+
+
+@pytest.mark.parametrize(
+    ("more", "same"),
+    [
+        ("# a comment", True),
+        ("unused = 1", False),
+        ("module = lambda: nn.Sequential(Net(), nn.Dropout(0.1))", False),
+        ("training = data(51)", False),
+        ("training[0][0, 0] += 1e-3", False),
+    ],
+)
+def test_a_change_makes_other_trials(more: str, same: bool, study: Study, write: Callable[..., None]) -> None:
+    write()
+    before, planned = varied(study), find("my_module:workload")
+    write(more)
+    assert (digests(varied(study)) == digests(before)) == same
+    if same:
+        find_again(planned.dataset)
+    else:
+        with pytest.raises(UserError, match="it was changed, or this node has another copy"):
+            find_again(planned.dataset)
+
+
+def test_weights_that_are_loaded_count(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    """No source and no shape tells of them."""
+    found = []
+    for scale in (1.0, 1.1):
+        torch.save({"weight": scale * torch.eye(2, 4), "bias": torch.zeros(2)}, tmp_path / "weights.pt")
+        write("""
+            def module():
+                net = nn.Linear(4, 2)
+                net.load_state_dict(torch.load("weights.pt"))
+                return net
+        """)
+        found.append(varied(study).name)
+    assert found[0] != found[1]
+
+
+def test_a_file_of_the_users_never_stands_in_for_a_library(write: Callable[..., None], tmp_path: Path) -> None:
+    write()
+    (tmp_path / "reports.py").write_text("workload = 1")
+    refused("reports/__init__.py) named 'workload': known: none", "--workload", "reports:workload")
+
+
+def test_its_name_leads_back_to_it() -> None:
+    assert address_of("own:a.b:c@0123456789abcdef") == "a.b:c"
+
+
+def test_the_workload_is_checked_when_it_is_made() -> None:
+    pair = (torch.zeros(3, 2), torch.zeros(3))
+    with pytest.raises(UserError, match="name = ''"):
+        OwnWorkload("", torch.nn.Flatten, torch.nn.functional.mse_loss, pair, pair, pair)
+
+
+def example() -> str:
+    """The code of the README's section."""
+    section = README.read_text().partition("## Bring your own model")[2].partition("\n## ")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)
+    assert "folklore run warmup --workload my_module:workload" in section
+    return str(code)
+
+
+@pytest.mark.slow
+def test_the_example_of_the_readme(tmp_path: Path) -> None:
+    """Through Ray and MLflow to a page, in a folder of the user's; and again, which trains nothing."""
+    assert len(example().splitlines()) <= 40
+    (tmp_path / "my_module.py").write_text(example())
+    run = ("run", "warmup", "--workload", "my_module:workload", "--scale", "smoke", "--store", "results")
+    done = folklore(*run, folder=tmp_path)
+    assert "54 of 54 trials" in done.stderr
+    assert "one trial a pack" not in done.stdout
+    (page,) = (tmp_path / "results/pages").glob("warmup_own_*.html")
+    name = page.stem
+    trials = Ledger(Store(str(tmp_path / "results")), name).trials()
+    assert len(trials) == 54
+    assert (trials["lanes"] > 1).all()
+    assert (trials["test_loss"] < trials["initial_loss"]).mean() > 0.5, "most of them learn in their twenty steps"
+    assert json.loads(trials["configuration"][0])["workload"]["dataset"].startswith("own:my_module:workload@")
+    assert "this is a variation of study" in page.read_text()
+    assert "--workload my_module:workload" in page.read_text()
+    index = (tmp_path / "results/pages/index.html").read_text()
+    assert name not in index
+    assert "nothing to train" in folklore(*run, folder=tmp_path).stdout
+    assert Ledger(Store(str(tmp_path / "results")), "warmup").packs() == []
+
+
+@pytest.mark.slow
+def test_a_module_that_cannot_be_packed_trains_and_says_why(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    write("module = lambda: nn.Sequential(nn.BatchNorm1d(4), Net())")
+    (tmp_path / "toy.json").write_text(study.canonical_json())
+    run = ("run", "toy.json", "--workload", "my_module:workload", "--scale", "smoke", "--lanes", "8", "--store", "s")
+    done = folklore(*run, folder=tmp_path)
+    reason = "it changes 0.running_mean, 0.running_var, 0.num_batches_tracked as it trains"
+    assert f"one trial a pack: {reason}" in " ".join(done.stdout.split())
+    (page,) = (tmp_path / "s/pages").glob("toy_own_*.html")
+    trials = Ledger(Store(str(tmp_path / "s")), page.stem).trials()
+    assert set(trials["width_source"]) == {f"alone: {reason}"}
+    assert set(trials["lanes"]) == {1}
+
+
+# Fine on the four examples that a module is tried on; trained on six it fails.
+RAISES_IN_TRAINING = """
+    def loss(outputs, targets):
+        if len(outputs) == 6:
+            raise LookupError("six of them")
+        return nn.functional.cross_entropy(outputs, targets)
+"""
+
+
+# A plan times two steps: what comes later is met by a worker.
+RAISES_LATER = """
+    calls = []
+
+    def loss(outputs, targets):
+        calls.extend([1] * (len(outputs) == 6))
+        if len(calls) > 5:
+            raise LookupError("six of them")
+        return nn.functional.cross_entropy(outputs, targets)
+"""
+
+
+def own_job(study: Study, store: Path) -> TrainingJob:
+    """The first pack of a variation whose batches hold six examples."""
+    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 6})})
+    variation = varied(larger)
+    plan = make_plan(variation, "smoke", "cpu", data.describe(variation.workload.dataset).hash)
+    choice = Choice(1, "eager", "given")
+    return TrainingJob(variation, "smoke", "cpu", variation.workload.dataset, str(store), plan.packs[0], choice)
+
+
+def test_what_is_raised_in_training_names_its_line(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    write(RAISES_IN_TRAINING)
+    work = own_job(study, tmp_path / "s").open()
+    message = r"workload 'my_module:workload' raises LookupError \(six of them\) in my_module\.py, line 22: mend it"
+    with pytest.raises(UserCodeError, match=message):
+        work.advance(60.0)
+
+
+@pytest.mark.parametrize("passing", ["OSError", "MemoryError", "torch.OutOfMemoryError"])
+def test_what_may_go_away_is_not_blamed_on_the_user(
+    passing: str, study: Study, write: Callable[..., None], tmp_path: Path
+) -> None:
+    """A pack is tried again after it, or in halves."""
+    write(RAISES_IN_TRAINING.replace("LookupError", passing))
+    work = own_job(study, tmp_path / "s").open()
+    with pytest.raises((OSError, TooLargeError), match="six of them"):
+        work.advance(60.0)
+
+
+def test_torch_called_by_the_user_counts_as_the_users(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    """A class that the module has no output for: no line of the user's own is on the error's way."""
+    write("training[1][:] = 1; training[1][8:] = 7")
+    work = own_job(study, tmp_path / "s").open()
+    with pytest.raises(UserCodeError, match=r"raises IndexError \(Target 7 is out of bounds\.\): mend it"):
+        work.advance(60.0)
+
+
+def test_what_the_timed_step_of_a_plan_raises_names_its_line(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    write(RAISES_IN_TRAINING)
+    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 6})})
+    (tmp_path / "toy.json").write_text(larger.canonical_json())
+    refused("raises LookupError (six of them) in my_module.py, line 22", "--workload", "my_module:workload", study="toy.json")
+
+
+@pytest.mark.slow
+def test_what_is_raised_in_training_ends_the_run_once(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
+    write(RAISES_LATER)
+    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 6})})
+    (tmp_path / "toy.json").write_text(larger.canonical_json())
+    run = ("run", "toy.json", "--workload", "my_module:workload", "--lanes", "2", "--store", "s")
+    done = folklore(*run, folder=tmp_path, code=1)
+    lines = [each for each in done.stderr.splitlines() if "six of them" in each]
+    assert len(lines) == 1, done.stderr
+    assert lines[0] == "error: workload 'my_module:workload' raises LookupError (six of them) in my_module.py, line 25: mend it"
+    assert "Traceback" not in done.stderr
+
+
+def test_all_studies_know_of_no_variation() -> None:
+    assert {catalog.load_study(name).variation_of for name in catalog.study_names()} == {None}

@@ -1,0 +1,115 @@
+import gc
+from pathlib import Path
+
+import pytest
+
+from folklore.harness.options import Options
+from folklore.harness.planning.plan import make_plan, points
+from folklore.harness.planning.prepare import prepare
+from folklore.harness.spec import Study
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+
+
+def test_every_trial_once(study: Study) -> None:
+    plan = make_plan(study, "laptop", "cpu", "data", lanes=8)
+    assert len(plan.trials) == 2 * 5 * 5
+    assert len(plan.digests) == 50
+    assert len(list(points(study, "laptop"))) == 10
+    packed = [trial.digest for pack in plan.packs for trial in pack.trials]
+    assert sorted(packed) == sorted(plan.digests)
+    assert max(len(pack.trials) for pack in plan.packs) <= 8
+
+
+def test_digests_depend_on_what_decides_the_numbers(study: Study) -> None:
+    base = make_plan(study, "laptop", "cpu", "data", lanes=8)
+    assert make_plan(study, "laptop", "cpu", "data", lanes=3).digests == base.digests, "not on packing"
+    reworded = Study.model_validate({**study.model_dump(), "question": "Else?", "title": "B", "departures": ("x",)})
+    assert make_plan(reworded, "laptop", "cpu", "data", lanes=8).digests == base.digests, "not on words"
+    newer = Study.model_validate({**study.model_dump(), "version": 2})
+    for other in (
+        make_plan(study, "laptop", "cuda", "data", lanes=8),
+        make_plan(study, "laptop", "cpu", "other", lanes=8),
+        make_plan(newer, "laptop", "cpu", "data", lanes=8),
+    ):
+        assert not other.digests & base.digests
+
+
+def test_more_seeds_keep_the_trials_there_are(study: Study) -> None:
+    base = make_plan(study, "laptop", "cpu", "data", lanes=8)
+    more = make_plan(Study.model_validate({**study.model_dump(), "seeds": 7}), "laptop", "cpu", "data", lanes=8)
+    assert base.digests < more.digests
+
+
+def test_what_is_done_is_not_planned_again(study: Study) -> None:
+    plan = make_plan(study, "laptop", "cpu", "data", lanes=8)
+    first = plan.packs[0]
+    assert plan.without(set()) == plan.packs
+    assert plan.without(plan.digests) == ()
+    left = plan.without({trial.digest for trial in first.trials})
+    assert left == plan.packs[1:]
+    part = plan.without({first.trials[0].digest})
+    assert part[0].trials == first.trials[1:]
+    assert part[0].key != first.key
+    assert part[1:] == plan.packs[1:]
+
+
+def test_lanes_of_a_pack_agree_in_shape(study: Study) -> None:
+    dump = study.model_dump()
+    dump["arms"]["half"]["settings"]["optimizer"] = "sgd"
+    plan = make_plan(Study.model_validate(dump), "laptop", "cpu", "data", lanes=100)
+    assert len(plan.packs) == 2
+    for pack in plan.packs:
+        assert len({trial.configuration.pack_key for trial in pack.trials}) == 1
+
+
+def of_many_points(study: Study, count: int) -> Study:
+    """The toy study with so many peak LRs at its laptop scale, which is not judged then."""
+    dump = study.model_dump()
+    dump["scales"]["laptop"] |= {"factors": {"peak_lr": tuple(2.0 ** (-20 * step / count) for step in range(count))}}
+    return Study.model_validate({**dump, "judgements": (), "seeds": 1})
+
+
+def test_a_hundred_thousand_trials_plan_quickly_enough_to_wait_for(study: Study) -> None:
+    """No clock here: that configurations are resolved once a point and not once a seed is what makes it quick."""
+    plan = make_plan(Study.model_validate({**study.model_dump(), "seeds": 1000}), "laptop", "cpu", "data", lanes=64)
+    assert len({id(trial.configuration) for trial in plan.trials}) == 10
+    assert len(plan.trials) == 10_000
+
+
+def test_a_point_is_resolved_once_however_often_it_is_needed(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """200,000 points took 30 s: each was resolved twice, with a workload and a measurement of its own."""
+    many, resolved = of_many_points(study, 200), []
+
+    def counted(self: Study, scale: str, arm: str, point: dict[str, object]) -> object:
+        resolved.append((arm, *point.values()))
+        return configuration(self, scale, arm, point)
+
+    with monkeypatch.context() as patch:
+        configuration = Study.configuration
+        patch.setattr(Study, "configuration", counted)
+        plan = prepare(many, "laptop", Options(str(tmp_path)), Ledger(Store(str(tmp_path)), many.name), only_plan=True).plan
+    assert len(plan.trials) == 400
+    assert len(resolved) == len(set(resolved)) == 400
+    configurations = [trial.configuration for trial in plan.trials]
+    for part in ("workload", "measurement", "pack_key"):
+        assert len({id(getattr(each, part)) for each in configurations}) == 1, f"400 copies of one {part}"
+
+
+def test_the_garbage_collector_waits_for_a_plan(study: Study) -> None:
+    """It took a third of the time: a plan is a million objects, and no cycle among them."""
+    many, collected = of_many_points(study, 2000), []
+
+    def heard(phase: str, about: dict[str, int]) -> None:
+        collected.append(phase)
+
+    gc.callbacks.append(heard)
+    try:
+        plan = make_plan(many, "laptop", "cpu", "data", lanes=8)
+        assert len(plan.packs) == 500
+        assert collected.count("start") <= 4, "one after each step, not one each 700 objects"
+    finally:
+        gc.callbacks.remove(heard)
+    assert gc.isenabled()

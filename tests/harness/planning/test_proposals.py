@@ -1,0 +1,192 @@
+"""The search: equal budgets, the same proposals after a restart, and a best value that planted losses put there."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
+from folklore.harness.planning.plan import Plan, PlannedPack, make_plan
+from folklore.harness.planning.prepare import outline
+from folklore.harness.planning.proposals import next_plan, propose
+from folklore.harness.planning.search_results import searched_plan, tunings
+from folklore.harness.running.pack_queue import PackQueue
+from folklore.harness.spec import Arm, Criterion, Search, Study, TunedLoss, Within
+from folklore.harness.spec.trial import Trial
+from folklore.harness.storing import trial_rows, trial_schema
+from tests.harness.helpers import bowl, result, rows
+
+SEARCH = Search(low=2.0**-10, high=2.0**-2, rounds=3, proposals=4, seeds=2, first_seed=900)
+
+
+@pytest.fixture
+def searched(study: Study) -> Study:
+    """Arm 'none' has its best LR at 2^-7, 'half' at 2^-5; 'fixed' is on a grid."""
+    dump = {**study.model_dump(), "search": SEARCH.model_dump(), "factors": {}}
+    dump["arms"] = {
+        "none": Arm(label="none", settings={"warmup_fraction": 0.0}, searched=True),
+        "half": Arm(label="half", settings={"warmup_fraction": 0.5}, searched=True),
+        "fixed": Arm(label="fixed", settings={"warmup_fraction": 0.2}, factors={"peak_lr": (2.0**-7,)}),
+    }
+    return Study.model_validate(dump)
+
+
+def outcome(trial: Trial):
+    return result(bowl(trial, {"none": -7.0, "half": -5.0, "fixed": -7.0}[trial.arm], 2.0, noise=0.002))
+
+
+def trained(study: Study, plan: Plan, trials: list[Trial]):
+    return trial_rows.frame(rows(study, tuple(trials), outcome)) if trials else plan.select(None)
+
+
+class Ledger:
+    """Trains at once what a queue hands out, up to a limit."""
+
+    def __init__(self, study: Study) -> None:
+        self.study, self.trials = study, {}
+
+    def stored(self):
+        found = list(self.trials.values())
+        return (
+            trial_rows.frame(rows(self.study, tuple(found), outcome))
+            if found
+            else pd.DataFrame(columns=list(trial_schema.SUMMARY))
+        )
+
+    def done(self) -> set[str]:
+        return set(self.trials)
+
+    def run(self, packs: int = 10_000) -> PackQueue:
+        plan = make_plan(self.study, "laptop", "cpu", "data", lanes=8)
+        queue = PackQueue(plan, lambda pack: pack, next_plan, self.stored, self.done)  # type: ignore[arg-type,return-value]
+        while packs and (found := queue.next()) is not None:
+            key, pack = found
+            assert isinstance(pack, PlannedPack)
+            self.trials |= {trial.digest: trial for trial in pack.trials}
+            queue.settled(key)
+            packs -= 1
+        return queue
+
+
+def test_equal_budgets_then_the_judged_seeds(searched: Study) -> None:
+    ledger = Ledger(searched)
+    assert ledger.run().exhausted
+    by_arm = {arm: [t for t in ledger.trials.values() if t.arm == arm] for arm in searched.arms}
+    for arm, best in (("none", -7), ("half", -5)):
+        tuning = [t for t in by_arm[arm] if t.seed in SEARCH.seed_numbers]
+        judged = [t for t in by_arm[arm] if t.seed in searched.seed_numbers_at("laptop")]
+        assert len(tuning) == SEARCH.budget * SEARCH.seeds
+        assert len(judged) == 5
+        assert len({t.point["peak_lr"] for t in judged}) == 1
+        assert abs(np.log2(judged[0].point["peak_lr"]) - best) < 1.0
+    assert len(by_arm["fixed"]) == 5
+
+
+def test_a_restart_makes_the_same_proposals(searched: Study) -> None:
+    whole = Ledger(searched)
+    whole.run()
+    for packs in (1, 3, 5):
+        broken = Ledger(searched)
+        broken.run(packs)
+        assert not broken.run(0).exhausted
+        broken.run()
+        assert broken.trials.keys() == whole.trials.keys()
+
+
+def test_what_is_stored_is_judged_without_the_sampler(searched: Study) -> None:
+    ledger = Ledger(searched)
+    queue = ledger.run()
+    base = make_plan(searched, "laptop", "cpu", "data")
+    read = searched_plan(base, ledger.stored())
+    assert read.digests == queue.plan.digests
+    trials = read.select(ledger.stored())
+    seen = TrialTable(searched, "laptop", trials)
+    assert seen.grid("none", "peak_lr")[0] == queue.plan.chosen["none"]
+    assert seen.losses("none", "peak_lr", "test_loss").shape == (1, 5)
+    other = ledger.stored().assign(digest="x")
+    assert not searched_plan(base, other).proposals["none"]
+
+
+def test_an_unfinished_search_is_no_number(searched: Study) -> None:
+    ledger = Ledger(searched)
+    ledger.run(3)
+    trials = searched_plan(make_plan(searched, "laptop", "cpu", "data"), ledger.stored()).select(ledger.stored())
+    with pytest.raises(UndecidableError, match=r"the search of 'none' has \d+ of 12 proposals") as error:
+        TrialTable(searched, "laptop", trials).losses("none", "peak_lr", "test_loss")
+    assert error.value.verdict == "invalid"
+
+
+def test_a_best_value_at_the_edge_is_no_optimum(searched: Study) -> None:
+    ledger = Ledger(searched)
+    ledger.run()
+    stored = ledger.stored()
+    stored["validation_loss"] = 2.0 - 0.1 * np.log2([float(value) for value in stored["peak_lr"]]) - 1.0
+    found = tunings(searched, "laptop", stored)
+    assert found["none"].best == max(found["none"].values)
+    edge = SEARCH.high * 0.99
+    stored.loc[stored["peak_lr"] == found["none"].best, "point"] = f'{{"peak_lr":{edge}}}'
+    with pytest.raises(UndecidableError, match="edge of the searched range"):
+        TrialTable(searched, "laptop", stored).grid("none", "peak_lr")
+
+
+def test_proposals_depend_on_seed_and_results() -> None:
+    first = propose(SEARCH, 1, {})
+    assert len(first) == 4
+    assert first == propose(SEARCH, 1, {})
+    assert first != propose(SEARCH, 2, {})
+    assert all(SEARCH.low <= value <= SEARCH.high for value in first)
+    low, high = ({value: sign * np.log2(value) for value in first} for sign in (1, -1))
+    assert propose(SEARCH, 1, low)[:4] == first
+    assert propose(SEARCH, 1, low)[4:] != propose(SEARCH, 1, high)[4:]
+
+
+def test_an_outline_counts_all_trials(searched: Study) -> None:
+    plan = outline(make_plan(searched, "laptop", "cpu", "data", lanes=8))
+    assert len(plan.digests) == 2 * (12 * 2 + 5) + 5
+
+
+def test_a_failed_pack_ends_the_search_and_not_the_rest(searched: Study) -> None:
+    ledger = Ledger(searched)
+    plan = make_plan(searched, "laptop", "cpu", "data", lanes=8)
+    queue = PackQueue(plan, lambda pack: pack, next_plan, ledger.stored, ledger.done)  # type: ignore[arg-type,return-value]
+    count = 0
+    while (found := queue.next()) is not None:
+        queue.settled(found[0], failed=True)
+        count += 1
+    assert queue.exhausted
+    assert count == 3, "21 trials in packs of 8: the first round and the grid, once each"
+
+
+def test_seeds_of_search_and_judging_are_apart(searched: Study) -> None:
+    with pytest.raises(ValueError, match="are both searched and judged on"):
+        Study.model_validate({**searched.model_dump(), "search": {**SEARCH.model_dump(), "first_seed": 4}})
+    with pytest.raises(ValueError, match="has no search"):
+        Study.model_validate({**searched.model_dump(), "search": None})
+
+
+def test_a_searched_arm_is_judged_at_its_tuned_value(searched: Study) -> None:
+    ledger = Ledger(searched)
+    ledger.run()
+    seen = TrialTable(
+        searched, "laptop", searched_plan(make_plan(searched, "laptop", "cpu", "data"), ledger.stored()).select(ledger.stored())
+    )
+    from folklore.harness.judging.observe import observe
+
+    criterion = Criterion(
+        name="x", observe=TunedLoss(arm="half"), supported=Within(low=1.9, high=2.1), refuted=Within(low=3, high=4)
+    )
+    assert observe(criterion.observe, seen).estimate == pytest.approx(2.0, abs=0.06)
+
+
+def test_another_scales_proposals_are_not_this_ones(searched: Study) -> None:
+    """A scale with equal configurations searches on the same seeds: what it proposed enlarges nobody's budget."""
+    dump = searched.model_dump()
+    dump["scales"]["more"] = {"description": "more seeds", "seeds": 7}
+    both = Study.model_validate(dump)
+    ledger = Ledger(both)
+    ledger.run()
+    base = make_plan(both, "laptop", "cpu", "data")
+    before = searched_plan(base, ledger.stored())
+    proposed = make_plan(both, "more", "cpu", "data", proposals={"none": [0.011, 0.012]})
+    foreign = trial_rows.frame(rows(both, proposed.trials, outcome, scale="more"))
+    after = searched_plan(base, pd.concat([ledger.stored(), foreign], ignore_index=True))
+    assert after.digests == before.digests

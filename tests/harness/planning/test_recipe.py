@@ -1,0 +1,96 @@
+"""The recipe says what is trained and how: of a study, of a trial, and on a page."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from typer.testing import CliRunner
+
+from folklore.harness.cli import app
+from folklore.harness.planning import catalog
+from folklore.harness.planning.plan import points
+from folklore.harness.planning.recipe import SCHEDULES, number, study_recipe, trial_recipe
+from folklore.harness.spec import Study
+from folklore.harness.spec.configuration import ScheduleName
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from tests.harness.helpers import planned, result, rows
+
+CLI = CliRunner()
+
+
+def test_of_a_study_whose_arms_differ() -> None:
+    found = study_recipe(catalog.load_study("warmup"), "laptop")
+    assert found["model"] == "gpt, width 32, depth 2, 2 heads, context 32 tokens"
+    assert found["data"] == "python-docs"
+    assert found["training"] == "300 steps x 8 sequences of 32 tokens = 2,400 sequences, 76,800 tokens"
+    assert found["schedule"] == "cosine decay to 10% of the peak"
+    assert "in warmup_0.5%: over the first 0.5% of the steps" in found["linear warmup"]
+    assert found["peak LR"].startswith("13 values from 2^-9 to 2^-3, 2 an octave; in sgd: 13 values")
+    assert "in sgd, sgd_warmup_5%, sgd_warmup_20%: sgd, momentum 0.9, weight decay 0" in found["optimizer"]
+    assert found["seeds"].startswith("7, numbered 100 to 106")
+
+
+def test_of_a_search() -> None:
+    found = study_recipe(catalog.load_study("decay"), "laptop")
+    assert found["peak LR"].startswith("tuned by Optuna (tpe) from 2^-9 to 2^-2: 12 proposals in 3 rounds; in stay")
+
+
+@pytest.mark.parametrize("name", catalog.study_names())
+def test_trials_that_train_differently_have_different_recipes(name: str) -> None:
+    """Nothing that is trained differently may read the same."""
+    study = catalog.load_study(name)
+    for scale in study.scales:
+        seen: dict[str, object] = {}
+        settings = [*points(study, scale), *((arm, {}) for arm in study.arms_at(scale))]
+        for arm, point in settings:
+            configuration = study.configuration(scale, arm, point)
+            recipe = json.dumps(trial_recipe(configuration))
+            trained = (configuration.workload, configuration.training)
+            assert seen.setdefault(recipe, trained) == trained, recipe
+
+
+def test_every_schedule_has_words(study: Study) -> None:
+    assert set(SCHEDULES) == set(get_args(ScheduleName))
+    training = study.training
+    texts = {SCHEDULES[name](training.model_copy(update={"schedule": name})) for name in SCHEDULES}
+    assert len(texts) == len(SCHEDULES)
+
+
+def test_another_factor_is_told_by_all_its_values(study: Study) -> None:
+    both = Study.model_validate({**study.model_dump(), "factors": {**study.factors, "batch_size": (4, 8)}, "judgements": ()})
+    assert study_recipe(both, "laptop")["training"] == (
+        "10 steps x 4 sequences of 8 tokens = 40 sequences, 320 tokens / 10 steps x 8 sequences of 8 tokens = 80 sequences, 640"
+        " tokens"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.0**-8, "2^-8"), (2.0**-6.5, "2^-6.5"), (0.01, "0.01"), (1.0, "2^0"), (0.0, "0")]
+)
+def test_numbers(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_an_own_module_is_named_by_its_address(study: Study) -> None:
+    dump = study.model_dump() | {"workload": {"model": "own", "dataset": "own:my_module:workload@0123456789abcdef"}}
+    found = study_recipe(Study.model_validate(dump), "laptop")
+    assert found["model"] == "own module my_module:workload"
+    assert found["training"] == "10 steps x 4 examples = 40 examples"
+
+
+def test_it_stands_in_plan_show_and_on_the_page(study: Study, tmp_path: Path) -> None:
+    file, store = tmp_path / "toy.json", Store(str(tmp_path / "s"))
+    file.write_text(study.canonical_json())
+    trials = planned(study).trials
+    Ledger(store, "toy").write("x", rows(study, trials, lambda _: result(2.0), "x"))
+    line = "10 steps x 4 sequences of 8 tokens = 40 sequences, 320 tokens"
+    plan = ["plan", str(file), "--scale", "laptop", "--store", store.uri]
+    assert line in CLI.invoke(app, plan).stdout
+    assert json.loads(CLI.invoke(app, [*plan, "--json"]).stdout)["recipe"]["training"] == line
+    show = ["show", trials[0].digest, "--store", store.uri]
+    shown = CLI.invoke(app, show).stdout
+    assert all(text in shown for text in itertools.chain.from_iterable(trial_recipe(trials[0].configuration).items()))
+    assert json.loads(CLI.invoke(app, [*show, "--json"]).stdout)["recipe"]["training"] == line

@@ -1,0 +1,182 @@
+"""What a store holds is listed, and read by every command by either of its names: file studies, variations, own workloads."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from folklore import harness
+from folklore.harness.cli import app
+from folklore.harness.errors import UserError
+from folklore.harness.own.address import own_title
+from folklore.harness.planning.variation import Changes, vary
+from folklore.harness.reading.references import Reference
+from folklore.harness.reading.stored_studies import named_study, readable_name, stored_studies
+from folklore.harness.spec import Study
+from folklore.harness.storing.declaration import declare
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from tests.harness.helpers import bowl, planned, result, rows
+
+CLI = CliRunner()
+DATASET = "own:gone_module:workload@0123456789abcdef"
+OWN = "toy_own_01234567"
+
+
+def kept(store: Store, study: Study) -> Study:
+    """Declared and trained, as a run leaves it."""
+    declare(store, study, "laptop", 0)
+    for pack in planned(study).packs:
+        made = rows(study, pack.trials, lambda trial: result(bowl(trial, -7, 2.0 + 0.1 * (trial.arm == "none"))), pack.key)
+        Ledger(store, study.name).write(pack.key, made)
+    return study
+
+
+def changed(study: Study, **fields: Any) -> Study:
+    return Study.model_validate({**study.model_dump(), **fields})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(str(tmp_path / "s"))
+
+
+@pytest.fixture
+def from_file(study: Study, store: Store) -> Study:
+    """A study that came from a file, which is gone, and has a claim of its own."""
+    claim = {"id": "my.claim", "kinds": ["empirical"], "paraphrase": "half is better", "measure": "the gap"}
+    judgements = [{**study.model_dump()["judgements"][0], "claim": "my.claim"}]
+    return kept(store, changed(study, claims=[claim], judgements=judgements))
+
+
+@pytest.fixture
+def own(study: Study, store: Store) -> Study:
+    """On a workload whose module cannot be imported any more."""
+    workload = {"model": "own", "dataset": DATASET}
+    title = own_title("A toy", "resnet18-digits")
+    return kept(store, changed(study, name=OWN, variation_of="toy", title=title, workload=workload))
+
+
+@pytest.fixture
+def variation(study: Study, store: Store) -> Study:
+    return kept(store, vary(study, "laptop", Changes.parse(["steps=7"], 6, [])))
+
+
+def printed(store: Store, *arguments: str) -> str:
+    done = CLI.invoke(app, [*arguments, "--store", store.uri])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_what_is_there_is_listed(store: Store, from_file: Study, own: Study, variation: Study) -> None:
+    listed = {row["study"]: row for row in json.loads(printed(store, "list", "--json"))}
+    assert listed["toy"]["trials"] == {"laptop": 50}
+    assert listed[OWN]["name"] == "resnet18-digits through toy"
+    assert listed[variation.name]["name"] == "toy with steps = 7; seeds = 6"
+    assert listed[variation.name]["trials"] == {"laptop": 60}
+    assert listed["warmup"]["trials"] == {}
+    shown = printed(store, "list")
+    for words in ("toy ", OWN, "resnet18-digits through toy", "toy with steps = 7; seeds = 6", "50 laptop"):
+        assert words in shown
+
+
+def test_a_store_that_is_not_there_lists_the_catalogue(tmp_path: Path) -> None:
+    assert "warmup" in printed(Store(str(tmp_path / "none")), "list")
+    assert not (tmp_path / "none").exists(), "reading writes nothing"
+
+
+@pytest.mark.parametrize("name", ["resnet18-digits through toy", OWN])
+def test_every_reading_command_takes_either_name(store: Store, own: Study, name: str) -> None:
+    (verdict,) = json.loads(printed(store, "verdicts", name, "--json"))
+    assert (verdict["study"], verdict["verdict"]) == (OWN, "supported")
+    assert "resnet18-digits through toy" in printed(store, "verdicts", name)
+    assert f"{OWN} version 1" in printed(store, "why", "warmup.improves_best", "--study", name)
+    assert "overlap" in printed(store, "compare", name, f"{name}@laptop-cpu:stored")
+    assert Reference.parse(f"{name}@laptop").resolve(store).study.name == OWN
+    assert len(harness.trials(name, store=store.uri)) == 50
+    assert set(harness.curves(name, store=store.uri)["digest"]) == set(harness.trials(name, store=store.uri)["digest"])
+    assert [each.verdict for each in harness.verdicts(name, store=store.uri)] == ["supported"]
+
+
+def test_without_a_name_the_store_counts(store: Store, from_file: Study, own: Study, variation: Study) -> None:
+    names = {"toy", OWN, variation.name}
+    assert {each["study"] for each in json.loads(printed(store, "verdicts", "--json"))} == names
+    assert {each["study"] for each in json.loads(printed(store, "why", "my.claim", "--json"))} == {"toy"}
+    assert {each["study"] for each in json.loads(printed(store, "why", "warmup.improves_best", "--json"))} >= names - {"toy"}
+    assert {each.study for each in harness.verdicts(store=store.uri, source="stored")} == names
+    assert {each.study for each in harness.verdicts(store=store.uri, scale="laptop", source="stored")} == names
+
+
+def test_pages_are_written_of_all_of_it(store: Store, from_file: Study, own: Study, tmp_path: Path) -> None:
+    printed(store, "report", "--output", str(tmp_path / "pages"))
+    for name in ("toy", OWN):
+        assert "50 trials" in (tmp_path / "pages" / f"{name}.html").read_text()
+
+
+def test_a_study_from_a_file_is_planned_without_it(store: Store, from_file: Study) -> None:
+    facts = json.loads(printed(store, "plan", "toy", "--scale", "laptop", "--json"))
+    assert (facts["study_hash"], facts["trials"]) == (from_file.hash, 50)
+
+
+def test_a_file_counts_as_it_is(store: Store, from_file: Study, tmp_path: Path) -> None:
+    path = tmp_path / "toy.json"
+    path.write_text(changed(from_file, seeds=9).canonical_json())
+    assert json.loads(printed(store, "plan", str(path), "--scale", "laptop", "--json"))["seeds"] == 9
+    assert json.loads(printed(store, "plan", "toy", "--scale", "laptop", "--json"))["seeds"] == 5
+
+
+def test_arms_and_scales_keep_their_order(store: Store, from_file: Study) -> None:
+    """Pages show arms in it, and a study without a usual scale is run at its first."""
+    found = named_study(store, "toy")
+    assert (
+        ([*found.arms], [*found.scales]) == ([*from_file.arms], [*from_file.scales]) == (["none", "half"], ["laptop", "smoke"])
+    )
+    assert found == from_file
+
+
+def test_what_is_declared_last_is_meant(store: Store, from_file: Study) -> None:
+    declare(store, changed(from_file, version=2), "laptop", 0)
+    assert named_study(store, "toy").version == 2
+    assert [each.name for each in stored_studies(store)] == ["toy"]
+
+
+def test_the_catalogue_comes_first(store: Store, study: Study) -> None:
+    kept(store, changed(study, name="warmup"))
+    assert named_study(store, "warmup").title != study.title
+
+
+def test_a_readable_name_of_two_names_both(store: Store, own: Study) -> None:
+    declare(store, changed(own, name="toy_own_76543210", seeds=7), "laptop", 0)
+    with pytest.raises(UserError, match=f"is the name of 2 studies of this store, which differ: give one of {OWN}, toy_own_76"):
+        named_study(store, "resnet18-digits through toy")
+
+
+@pytest.mark.parametrize(("name", "near"), [("toi", "toy"), ("resnet18 through toy", "resnet18-digits through toy")])
+def test_a_misspelled_name(store: Store, from_file: Study, own: Study, name: str, near: str) -> None:
+    with pytest.raises(UserError, match=f"no study named '{name}': did you mean '{near}'"):
+        named_study(store, name)
+
+
+def test_an_older_declaration_is_named_by_its_address(own: Study) -> None:
+    assert readable_name(own.model_copy(update={"title": "A toy"})) == "gone_module:workload through toy"
+
+
+@pytest.mark.parametrize("line", ["folklore verdicts --store {} to", "folklore plan --store {} to"])
+def test_the_shell_completes_what_the_store_holds(store: Store, from_file: Study, own: Study, line: str) -> None:
+    typed = line.format(store.uri)
+    variables = {"_FOLKLORE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split(" ")) - 1)}
+    assert set(CLI.invoke(app, [], prog_name="folklore", env=variables).stdout.split()) == {"toy", OWN}
+
+
+def test_evidence_is_not_of_variations(store: Store, own: Study) -> None:
+    done = CLI.invoke(app, ["publish", "resnet18-digits through toy", "--store", store.uri])
+    assert done.exit_code == 2
+    assert "is a variation, and evidence is of declared studies" in done.stderr
+
+
+def test_a_scale_that_no_study_has(store: Store) -> None:
+    done = CLI.invoke(app, ["verdicts", "--scale", "labtop", "--store", store.uri])
+    assert done.exit_code == 2
+    assert "did you mean 'laptop'?" in done.stderr

@@ -1,0 +1,243 @@
+"""Jobs on Ray Tune: a crash is retried, a pack given up is reported, and the rest goes on."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import ray
+
+from folklore.harness.errors import RunFailedError, TooLargeError, UnwritableError, UserCodeError, UserError
+from folklore.harness.running import ray_tune
+from folklore.harness.running.jobs import Progress
+from folklore.harness.running.ray_connection import Connection, Resources, require_reachable
+from tests.command_line import HANG_SECONDS
+
+
+@dataclass(frozen=True)
+class ScriptedJob:
+    """Fails its first `failures` openings; leaves a line in a file for every one."""
+
+    folder: str
+    name: str
+    failures: int = 0
+    kill: bool = False
+    error: type[Exception] = RuntimeError
+
+    def open(self) -> "ScriptedWork":
+        path = Path(self.folder) / self.name
+        with path.open("a") as file:
+            file.write("opened\n")
+        if len(path.read_text().splitlines()) <= self.failures:
+            if self.kill:
+                os._exit(1)
+            raise self.error(f"scripted failure of {self.name}")
+        return ScriptedWork()
+
+
+class ScriptedWork:
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def advance(self, seconds: float) -> Progress:
+        self.steps += 1
+        return Progress(done=self.steps == 2, share=self.steps / 2, lanes=3, best_loss=1.0, best_arm="a")
+
+    def close(self) -> None:
+        pass
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.shares: dict[str, list[float]] = {}
+        self.done: list[str] = []
+        self.errors: dict[str, str] = {}
+
+    def progress(self, pack: str, progress: Progress) -> None:
+        self.shares.setdefault(pack, []).append(progress.share)
+
+    def finished(self, pack: str) -> None:
+        self.done.append(pack)
+
+    def stopped(self, pack: str) -> None:
+        raise AssertionError(f"{pack} stopped without a deadline")
+
+    def halved(self, pack: str, reason: str) -> None:
+        self.errors[f"halved {pack}"] = reason
+
+    def failed(self, pack: str, error: str) -> None:
+        self.errors[pack] = error
+
+
+class Jobs:
+    """A queue that knows all its jobs beforehand."""
+
+    def __init__(self, jobs: dict[str, ScriptedJob]) -> None:
+        self.left, self.running = dict(jobs), set[str]()
+        self.ended: dict[str, bool] = {}
+
+    @property
+    def exhausted(self) -> bool:
+        return not self.left and not self.running
+
+    def next(self) -> tuple[str, ScriptedJob] | None:
+        key = next(iter(self.left), None)
+        if key is None:
+            return None
+        self.running.add(key)
+        return key, self.left.pop(key)
+
+    def settled(self, pack: str, failed: bool = False) -> None:
+        self.running.discard(pack)
+        self.ended[pack] = failed
+
+    def halve(self, pack: str) -> bool:
+        """A job of two lanes comes again as two of one, which memory holds."""
+        if not pack.endswith("2"):
+            return False
+        self.running.discard(pack)
+        self.left |= {f"{pack}{half}": ScriptedJob(self.folder, f"{pack}{half}") for half in "ab"}
+        return True
+
+    folder = ""
+
+
+class Rounds(Jobs):
+    """Gives its second job only when the first has ended, as a search does."""
+
+    def next(self) -> tuple[str, ScriptedJob] | None:
+        return None if len(self.left) == 1 and not self.ended else super().next()
+
+
+def test_retries_and_what_is_given_up(tmp_path: Path, ray_address: str) -> None:
+    jobs = {
+        "good": ScriptedJob(str(tmp_path), "good"),
+        "flaky": ScriptedJob(str(tmp_path), "flaky", failures=2),
+        "killed": ScriptedJob(str(tmp_path), "killed", failures=1, kill=True),
+        "broken": ScriptedJob(str(tmp_path), "broken", failures=99),
+        "last": ScriptedJob(str(tmp_path), "last"),
+    }
+    heard = Recorder()
+    queue = Jobs(jobs)
+    with Connection(Resources("cpu", 2, ray_address)) as connection:
+        ray_tune.run(queue, connection, heard)
+    assert queue.ended == {name: name == "broken" for name in jobs}
+    assert sorted(heard.done) == ["flaky", "good", "killed", "last"]
+    assert heard.errors == {"broken": "RuntimeError: scripted failure of broken"}
+    opened = {name: len((tmp_path / name).read_text().splitlines()) for name in jobs}
+    assert opened == {"good": 1, "flaky": 3, "killed": 2, "broken": 1 + ray_tune.RETRIES, "last": 1}
+    assert heard.shares["good"] == [0.5, 1.0]
+
+
+def test_a_job_that_waits_for_another(tmp_path: Path, ray_address: str) -> None:
+    heard = Recorder()
+    with Connection(Resources("cpu", 2, ray_address)) as connection:
+        ray_tune.run(Rounds({name: ScriptedJob(str(tmp_path), name) for name in "ab"}), connection, heard)
+    assert heard.done == ["a", "b"]
+
+
+def test_memory_that_does_not_hold_a_pack(tmp_path: Path, ray_address: str) -> None:
+    """Told by the worker it is halved at once; a worker that dies without a word may have been ended for want of memory."""
+    jobs = {
+        "wide2": ScriptedJob(str(tmp_path), "wide2", failures=99, error=TooLargeError),
+        "dead2": ScriptedJob(str(tmp_path), "dead2", failures=99, kill=True),
+        "one": ScriptedJob(str(tmp_path), "one", failures=99, error=TooLargeError),
+    }
+    heard, queue = Recorder(), Jobs(jobs)
+    queue.folder = str(tmp_path)
+    with Connection(Resources("cpu", 2, ray_address)) as connection:
+        ray_tune.run(queue, connection, heard)
+    assert sorted(heard.done) == ["dead2a", "dead2b", "wide2a", "wide2b"]
+    assert heard.errors["halved wide2"] == "scripted failure of wide2"
+    assert ray_tune.is_death(heard.errors["halved dead2"])
+    assert heard.errors["one"] == "scripted failure of one"
+    opened = {name: len((tmp_path / name).read_text().splitlines()) for name in jobs}
+    assert opened == {"wide2": 1, "dead2": 1 + ray_tune.RETRIES, "one": 1}
+
+
+def test_a_store_that_takes_nothing_ends_the_run(tmp_path: Path, ray_address: str) -> None:
+    jobs = {"full": ScriptedJob(str(tmp_path), "full", failures=99, error=UnwritableError)}
+    jobs |= {f"later{index}": ScriptedJob(str(tmp_path), f"later{index}") for index in range(20)}
+    with (
+        Connection(Resources("cpu", 1, ray_address)) as connection,
+        pytest.raises(UnwritableError, match="scripted failure of full"),
+    ):
+        ray_tune.run(Jobs(jobs), connection, Recorder())
+    opened = [path for path in tmp_path.iterdir() if path.name.startswith("later")]
+    assert len(opened) < 5, "what could not be written is not trained"
+
+
+def advanced(error: type[Exception], folder: Path) -> Progress:
+    """What a worker reports of a job that raises."""
+    worker = object.__new__(ray_tune.PackTrainable)
+    worker.job, worker.work = ScriptedJob(str(folder), "raises", failures=1, error=error), None
+    return worker._advance()
+
+
+@pytest.mark.parametrize(
+    ("error", "ends_with"), [(UnwritableError, UnwritableError), (UserCodeError, RunFailedError), (TooLargeError, type(None))]
+)
+def test_what_ends_a_run_and_what_a_pack(error: type[Exception], ends_with: type, tmp_path: Path) -> None:
+    """A worker reports both, and neither is tried again."""
+    progress, heard, halt = advanced(error, tmp_path), Recorder(), ray_tune.Halt()
+    assert progress.ended
+    trial = SimpleNamespace(config={"pack": "raises"}, last_result={"progress": progress})
+    ray_tune.Relay(Jobs({}), heard, halt).on_trial_complete(0, [], trial)
+    assert type(halt.reason) is ends_with
+    assert halt.stop_all() == (halt.reason is not None)
+    assert heard.errors == ({} if halt.reason else {"raises": "scripted failure of raises"})
+
+
+def test_another_error_is_tried_again(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="scripted failure"):
+        advanced(RuntimeError, tmp_path)
+
+
+def test_ray_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that takes too long is told by a plain Exception; nothing else may start a Ray then, without our settings."""
+
+    def init(**settings: object) -> None:
+        raise Exception("The current node timed out during startup")
+
+    monkeypatch.setattr(ray, "init", init)
+    with (
+        Connection(Resources("cpu", workers=1)) as connection,
+        pytest.raises(UserError, match=r"no Ray cluster on this machine .*timed out during startup"),
+    ):
+        connection.wait()
+
+
+def test_an_address_where_no_ray_is() -> None:
+    with pytest.raises(UserError, match=r"no Ray cluster at 127\.0\.0\.1:1 .*--address"):
+        require_reachable("127.0.0.1:1")
+
+
+STRANGER = """
+import ray, sys
+ray.init(address=sys.argv[1], logging_level=50, log_to_driver=False)
+print("let in:", ray.get(ray.remote(lambda: 1).remote()))
+"""
+
+
+@pytest.mark.slow
+def test_nobody_without_the_token_reaches_a_local_ray() -> None:
+    def call(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", STRANGER, address]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
+
+    known = {**os.environ}
+    without = {name: value for name, value in known.items() if not name.startswith("RAY_AUTH")}
+    with Connection(Resources("cpu", workers=1)) as connection:
+        connection.wait()
+        address = ray.get_runtime_context().gcs_address
+        with ThreadPoolExecutor() as at_once:  # strangers are kept waiting
+            friend, *strangers = at_once.map(call, (known, without, {**known, "RAY_AUTH_TOKEN": "0" * 64}))
+    assert "let in: 1" in friend.stdout
+    for found in strangers:
+        assert found.returncode != 0
+        assert "let in" not in found.stdout
+        assert "Unauthenticated" in found.stderr

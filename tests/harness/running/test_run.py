@@ -1,0 +1,133 @@
+"""One `folklore run`: what is written down before training, and seeds that are added until claims are decided."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from folklore.harness.errors import UserError
+from folklore.harness.judging.trial_sets import stored_sets
+from folklore.harness.machine.description import local_device
+from folklore.harness.options import Options
+from folklore.harness.planning.prepare import Prepared
+from folklore.harness.running import run
+from folklore.harness.running.campaign import Outcome
+from folklore.harness.running.events import Events
+from folklore.harness.running.run import UntilDecided, launch
+from folklore.harness.spec import Study
+from folklore.harness.spec.trial import Trial
+from folklore.harness.storing.declaration import declarations
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from folklore.harness.tracking.sync import open_tracker, sync
+from folklore.harness.training.result import LaneResult
+from tests.harness.helpers import bowl, result, rows
+
+
+class Trainer:
+    """Stands in for training: each pack's results are what `outcome` says."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, outcome) -> None:
+        self.outcome, self.seeds = outcome, []
+        self.declared_before_training: list[int] = []
+        monkeypatch.setattr(run, "_train_or_sync", self)
+        monkeypatch.setattr(run, "_show", lambda *args: (Path(), {}))
+
+    def __call__(self, ready: Sequence[Prepared], options: Options, deadline: float | None, events: Events) -> list[Outcome]:
+        for each in ready:
+            study = each.plan.study
+            self.seeds.append(study.seeds_at(each.plan.scale))
+            self.declared_before_training.append(len(declarations(each.ledger.store, study, each.plan.scale)))
+            for pack in each.left:
+                table = rows(study, pack.trials, self.outcome, pack.key)
+                # The data are the real ones' here.
+                hashes = [[pack.trials[0].data_hash] * len(table)]
+                table = table.set_column(table.column_names.index("data_hash"), "data_hash", hashes)
+                each.ledger.write(pack.key, table)
+        return [Outcome(0, 0, False, 0) for _ in ready]
+
+
+def _gap(size: float, noise: float):
+    def outcome(trial: Trial) -> LaneResult:
+        gap = (size if trial.arm == "none" else 0.0) + noise * ((trial.seed * 7919) % 11 - 5) * (trial.arm == "none")
+        return result(min(4.9, bowl(trial, -7, 2.0) + gap))
+
+    return outcome
+
+
+def test_it_is_declared_before_the_first_trial(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = Trainer(monkeypatch, _gap(0.1, 0.0001))
+    assert launch([study], "laptop", Options(str(tmp_path)), None) == 0
+    (found,) = declarations(Store(str(tmp_path)), study, "laptop")
+    assert trainer.declared_before_training == [1]
+    assert (found.hash, found.trials_before, found.looks) == (study.hash, 0, None)
+
+
+def test_seeds_are_added_until_the_claim_is_decided(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = Trainer(monkeypatch, _gap(0.02, 0.005))
+    assert launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(40)) == 0
+    (records,) = [each for each in stored_sets(study, Ledger(Store(str(tmp_path)), study.name)) if each.scale == "laptop"]
+    (verdict,) = records.verdicts()
+    assert trainer.seeds[0] == 5
+    assert len(trainer.seeds) > 1, "five seeds were not enough at the first look's level"
+    assert verdict.verdict == "supported"
+    assert verdict.seeds == trainer.seeds[-1] < 40, "and it ended where it was decided"
+
+
+def test_an_effect_that_is_not_there_takes_all_seeds(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = Trainer(monkeypatch, _gap(0.0, 0.005))
+    assert launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(12)) == 0
+    assert trainer.seeds == [5, 8, 12]
+
+
+def test_a_later_run_stays_at_its_look(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the option it trains nothing more, and judges what is there by its looks."""
+    trainer = Trainer(monkeypatch, _gap(0.0, 0.005))
+    launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(8))
+    launch([study], "laptop", Options(str(tmp_path)), None)
+    assert trainer.seeds == [5, 8, 8]
+
+
+def test_what_was_judged_once_gets_no_looks(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Trainer(monkeypatch, _gap(0.0, 0.005))
+    launch([study], "laptop", Options(str(tmp_path)), None)
+    with pytest.raises(UserError, match=r"is judged once by its declaration"):
+        launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(12))
+
+
+def test_looks_beyond_sense_are_refused(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Trainer(monkeypatch, _gap(0.0, 0.005))
+    with pytest.raises(UserError, match=r"--most-seeds 3: must be more than the study's own 5"):
+        launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(3))
+    with pytest.raises(UserError, match=r"scale 'smoke' is never judged"):
+        launch([study], "smoke", Options(str(tmp_path)), None, UntilDecided(12))
+    assert declarations(Store(str(tmp_path)), study, "laptop") == []
+
+
+def test_a_run_that_trains_nothing_imports_nothing_heavy(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took 11 s: torch to learn that nothing is to be trained, MLflow to learn that it lacks nothing, and all pages anew."""
+    store, file = tmp_path / "store", tmp_path / "toy.json"
+    file.write_text(study.canonical_json())
+    with monkeypatch.context() as patch:
+        Trainer(patch, _gap(0.1, 0.0001))
+        assert launch([study], "laptop", Options(str(store)), None) == 0
+    assert local_device().kind == "cpu"
+    # What trains nothing still brings MLflow up to date and writes the pages: once.
+    assert launch([study], "laptop", Options(str(store)), None) == 0
+    options, ledger = Options(str(store)), Ledger(Store(str(store)), study.name)
+    assert sync(study, options, ledger) == 0
+    identity = open_tracker(study, options, ledger.store).identity
+    ledger.store.remove(f"projected/{study.name}/{identity}/{ledger.packs()[0]}")
+    assert sync(study, options, ledger) == 1
+    page = store / "pages" / "toy.html"
+    written = page.stat().st_mtime_ns
+    heavy = "{'torch', 'ray', 'mlflow', 'optuna', 'scipy.stats', 'matplotlib', 'seaborn'}"
+    run = f"app(['run', {str(file)!r}, '--scale', 'laptop', '--store', {str(store)!r}], standalone_mode=False)"
+    code = f"import sys; from folklore.harness.cli import app; {run}; print('heavy:', *{heavy} & {{*sys.modules}})"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said[-1].split() == ["heavy:"]
+    assert "nothing to train: all trials are in the ledger" in said
+    assert any("warmup.improves_best" in line and "supported" in line for line in said), said
+    assert page.stat().st_mtime_ns == written

@@ -1,0 +1,162 @@
+"""A pack as work for a sweep: recorded once, and stopped at a deadline where it can go on."""
+
+import logging
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from folklore.harness.errors import TooLargeError, UnwritableError
+from folklore.harness.planning.lanes import Choice
+from folklore.harness.planning.plan import make_plan
+from folklore.harness.running import training_job
+from folklore.harness.running.training_job import TrainingJob
+from folklore.harness.spec import Study
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.refusals import refusals, refusals_file
+from folklore.harness.storing.store import Store
+from folklore.harness.training.programs import EAGER, Program
+from tests.harness.training.plain_steps import plant
+
+
+@pytest.fixture
+def made(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: object) -> TrainingJob:
+    monkeypatch.setattr(training_job.data, "load", lambda name: text)
+    plan = make_plan(study, "laptop", "cpu", text.facts.hash, lanes=4)  # type: ignore[attr-defined]
+    return TrainingJob(study, "laptop", "cpu", "markov", str(tmp_path), plan.packs[0], Choice(4, "eager", "given"))
+
+
+def test_a_pack_says_how_it_was_trained(made: TrainingJob, study: Study) -> None:
+    work = made.open()
+    while not work.advance(10.0).done:
+        pass
+    rows = Ledger(Store(made.store_uri), study.name).read(made.pack.key)
+    assert rows is not None
+    assert set(rows.column("program").to_pylist()) == {"eager"}
+    assert set(rows.column("program_note").to_pylist()) == {None}
+    assert set(rows.column("width_source").to_pylist()) == {"given"}
+    assert set(rows.column("lanes").to_pylist()) == {4}
+
+
+def test_a_program_that_differs_is_recorded_and_not_tried_again(
+    made: TrainingJob, study: Study, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    plant(monkeypatch)
+    made = replace(made, choice=Choice(4, "compiled", "given"))
+    key = made.pack.trials[0].configuration.shape_key
+    for tried in (True, False):
+        caplog.clear()
+        work = made.open()
+        assert work.training.runner.program == Program(compiled=tried)
+        while not work.advance(10.0).done:
+            pass
+        rows = Ledger(Store(made.store_uri), study.name).read(made.pack.key)
+        assert rows is not None
+        assert set(rows.column("program").to_pylist()) == {"eager"}
+        (note,) = set(rows.column("program_note").to_pylist())
+        assert note.startswith("compiled differs from the eager step (the weights of lane ")
+        assert refusals(Store(made.store_uri), key) == {"compiled": note}
+        assert len(caplog.records) == 1
+    assert caplog.messages[0].endswith(f"to try again, remove {refusals_file(key)} from the store")
+    assert made.open().training.runner.program == EAGER
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default" if os.environ.get("ATEN_CPU_CAPABILITY") != "default" else "avx2")
+    assert made.open().training.runner.program == Program(compiled=True), "another kind of machine"
+
+
+def test_at_the_deadline_it_leaves_a_checkpoint_and_goes_on_from_it(made: TrainingJob, study: Study) -> None:
+    ledger = Ledger(Store(made.store_uri), study.name)
+    late = TrainingJob(**{**vars(made), "deadline": time.time() - 1})
+    stopped = late.open().advance(0.0)
+    assert (stopped.done, stopped.stopped) == (False, True)
+    assert ledger.packs() == []
+    work = made.open()
+    assert work.training.step == 1, "one step was trained before the deadline was seen"
+    while not work.advance(10.0).done:
+        pass
+    again = made.open()
+    while not again.advance(10.0).done:
+        pass
+    assert work.training.results()[0].test_loss == again.training.results()[0].test_loss
+    assert ledger.packs() == [made.pack.key]
+
+
+def test_what_ends_before_its_deadline_is_done(made: TrainingJob) -> None:
+    work = TrainingJob(**{**vars(made), "deadline": time.time() + 1000}).open()
+    progress = work.advance(1000.0)
+    assert (progress.done, progress.stopped) == (True, False)
+
+
+def test_a_pack_that_is_ended_early_leaves_a_checkpoint(made: TrainingJob, study: Study) -> None:
+    ledger = Ledger(Store(made.store_uri), study.name)
+    work = made.open()
+    work.close()
+    assert ledger.read_checkpoint(made.pack.key) is None, "nothing was trained yet"
+    work = made.open()
+    work.advance(0.0)
+    work.advance(0.0)
+    work.close()
+    assert made.open().training.step == 2
+    finished = made.open()
+    while not finished.advance(10.0).done:
+        pass
+    finished.close()
+    assert ledger.read_checkpoint(made.pack.key) is None, "a finished pack leaves none"
+
+
+def test_a_step_that_broke_leaves_no_checkpoint(made: TrainingJob, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = made.open()
+    work.advance(0.0)
+    work.ledger.write_checkpoint(made.pack.key, work.training.state())
+    monkeypatch.setattr(work.training, "advance", lambda seconds: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        work.advance(0.0)
+    work.training.step = 7
+    work.close()
+    assert made.open().training.step == 1, "the last whole state counts"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [torch.OutOfMemoryError("CUDA out of memory"), MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")],
+)
+def test_memory_that_ends_is_told_from_other_errors(
+    made: TrainingJob, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(seconds: float) -> None:
+        raise error
+
+    work = made.open()
+    monkeypatch.setattr(work.training, "advance", fail)
+    with pytest.raises(TooLargeError):
+        work.advance(0.0)
+    monkeypatch.setattr(work.training, "advance", lambda seconds: torch.zeros(2) + torch.zeros(3))
+    with pytest.raises(RuntimeError):
+        work.advance(0.0)
+
+
+def test_a_checkpoint_that_cannot_be_written_does_not_stop_training(
+    made: TrainingJob, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise UnwritableError("no space left")
+
+    monkeypatch.setattr(training_job, "CHECKPOINT_SECONDS", -1.0)
+    work = made.open()
+    monkeypatch.setattr(work.ledger, "write_checkpoint", full)
+    with caplog.at_level(logging.WARNING):
+        assert work.advance(0.0).share > 0
+    assert "no space left" in caplog.text
+    monkeypatch.undo()
+
+
+def test_a_result_that_cannot_be_written_is_no_result(made: TrainingJob, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise UnwritableError("no space left")
+
+    work = made.open()
+    monkeypatch.setattr(work.ledger, "write", full)
+    with pytest.raises(UnwritableError):
+        work.advance(1000.0)

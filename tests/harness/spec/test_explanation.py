@@ -1,0 +1,54 @@
+"""`folklore schema --explain`: everything a study can be made of, complete, and with examples that hold."""
+
+import re
+
+import pytest
+import yaml
+from pydantic import TypeAdapter
+from typer.testing import CliRunner
+
+from folklore.harness.cli import app
+from folklore.harness.spec import Observable, Rule, Spec
+from folklore.harness.spec.explanation import OBSERVABLES, PARTS, RULES, example_of, explained, explanation
+
+CLI = CliRunner()
+OBSERVED: TypeAdapter[Spec] = TypeAdapter(Observable)
+REGION: TypeAdapter[Spec] = TypeAdapter(Rule)
+
+
+def test_every_observable_and_rule_is_there() -> None:
+    printed = CLI.invoke(app, ["schema", "--explain"]).stdout
+    assert printed == explanation()
+    schema = OBSERVED.json_schema()
+    headings = re.findall(r"^## (\w+)$", printed, flags=re.MULTILINE)
+    assert len(OBSERVABLES) == len(schema["discriminator"]["mapping"]) > 30
+    assert set(headings) >= schema["discriminator"]["mapping"].keys() | REGION.json_schema()["discriminator"]["mapping"].keys()
+    assert len(set(headings)) == len(headings) == sum(map(len, PARTS.values()))
+
+
+@pytest.mark.parametrize("spec", [*OBSERVABLES, *RULES])
+def test_its_example_is_one(spec: type[Spec]) -> None:
+    """Read back from the YAML that is printed, by the union that a criterion has."""
+    (line,) = re.findall(r"^    (?:observe|supported): (.+)$", explained(spec), flags=re.MULTILINE)
+    written = yaml.safe_load(line)
+    assert written == example_of(spec)
+    read = (OBSERVED if spec in OBSERVABLES else REGION).validate_python(written)
+    assert type(read) is spec
+    assert (OBSERVED if spec in OBSERVABLES else REGION).validate_json(read.model_dump_json()) == read
+
+
+@pytest.mark.parametrize("spec", OBSERVABLES)
+def test_it_is_readable_without_the_source(spec: type[Spec]) -> None:
+    text = explained(spec)
+    assert re.search(r"^Unit: \S.*\.$", text, flags=re.MULTILINE)
+    fields = spec.model_fields.keys() - {"kind"}
+    assert set(re.findall(r"^- `(\w+)` \([^;]+; (?:required|default \S.*?)\): \S", text, flags=re.MULTILINE)) == fields
+    used = example_of(spec)
+    assert used is not None
+    assert {name for name, field in spec.model_fields.items() if field.is_required()} <= used.keys()
+
+
+def test_other_schemas_are_explained_as_they_are() -> None:
+    done = CLI.invoke(app, ["schema", "events", "--explain"])
+    assert done.exit_code == 2
+    assert "leave --explain out" in done.stderr

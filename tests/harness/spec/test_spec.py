@@ -1,0 +1,340 @@
+import json
+import math
+
+import pytest
+from pydantic import ValidationError
+
+from folklore.harness.errors import UserError, invalid
+from folklore.harness.spec import (
+    Arm,
+    AtLeast,
+    AtMost,
+    Configuration,
+    Criterion,
+    Measurement,
+    Study,
+    Training,
+    TunedLoss,
+    Within,
+    Workload,
+    canonical_json,
+    fingerprint,
+    log2_grid,
+)
+from folklore.harness.training import ENGINE_VERSION
+
+
+def changed(study: Study, **fields: object) -> Study:
+    return Study.model_validate({**study.model_dump(), **fields})
+
+
+def test_grid() -> None:
+    assert log2_grid(-2, 0) == (0.25, 2**-1.5, 0.5, 2**-0.5, 1.0)
+    assert log2_grid(-1, 0, per_octave=1) == (0.5, 1.0)
+
+
+def test_canonical_json_is_one_spelling() -> None:
+    assert canonical_json({"b": 1.0, "a": (2,)}) == '{"a":[2],"b":1.0}'
+    assert fingerprint({"a": 1}) == fingerprint({"a": 1})
+    assert fingerprint({"a": 1}) != fingerprint({"a": 2})
+
+
+def test_a_study_survives_its_own_json(study: Study) -> None:
+    again = Study.model_validate(json.loads(study.canonical_json()))
+    assert again == study
+    assert again.hash == study.hash
+
+
+def test_the_hash_covers_thresholds(study: Study) -> None:
+    dump = study.model_dump()
+    dump["judgements"][0]["criteria"][0]["supported"]["value"] = 0.01
+    assert Study.model_validate(dump).hash != study.hash
+
+
+def test_the_hash_ignores_words(study: Study) -> None:
+    dump = study.model_dump()
+    dump["judgements"][0]["note"] = "Said better."
+    dump["arms"]["none"]["label"] = "plain"
+    assert Study.model_validate({**dump, "question": "Else?", "departures": ("a",)}).hash == study.hash
+    assert Study.model_validate({**dump, "seeds": 6}).hash != study.hash
+    dump["arms"]["none"]["settings"]["beta2"] = 0.9
+    assert Study.model_validate(dump).hash != study.hash
+
+
+def test_specs_are_frozen_and_closed(study: Study) -> None:
+    with pytest.raises(ValidationError, match=r"frozen"):
+        study.version = 2  # type: ignore[misc]
+    with pytest.raises(ValidationError, match=r"Extra inputs are not permitted"):
+        Training(learning_rate=0.1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("fields", "finding"),
+    [
+        ({"factors": {"peak_lrs": (0.1, 0.2, 0.4)}}, "no factor named 'peak_lrs': did you mean 'peak_lr'?"),
+        ({"factors": {"peak_lr": (0.1,)}}, "needs at least 3 values; widen the grid"),
+        ({"factors": {"peak_lr": (0.1, -0.2, 0.4)}}, "peak_lr"),
+        ({"factors": {"peak_lr": (0.1, 0.1, 0.4)}}, "a value stands there twice"),
+        ({"seeds": 3}, "a judged scale needs at least 5 paired seeds"),
+        ({"name": "../evil"}, "name"),
+        ({"workload": {"width": 30, "heads": 4}}, "heads = 4: must divide width = 30"),
+        ({"training": {"warmup_fraction": 1.5}}, "warmup_fraction"),
+        ({"scales": {"laptop": {"description": "x", "training": {"step": 5}}}}, "did you mean 'steps'?"),
+        ({"arms": {"none": {"label": "a"}, "half": {"label": "b"}}}, "have the same settings"),
+    ],
+)
+def test_an_invalid_study_says_field_value_and_rule(study: Study, fields: dict[str, object], finding: str) -> None:
+    with pytest.raises((ValidationError, ValueError)) as caught:
+        changed(study, **fields)
+    message = str(invalid("study 'toy'", caught.value)) if isinstance(caught.value, ValidationError) else str(caught.value)
+    assert finding in message
+    assert "\n" not in message
+
+
+def test_a_judgement_of_an_unknown_arm_names_the_nearest(study: Study) -> None:
+    dump = study.model_dump()
+    dump["judgements"][0]["criteria"][0]["observe"]["left"]["arm"] = "nome"
+    with pytest.raises(ValueError, match=r"no arm named 'nome': did you mean 'none'"):
+        Study.model_validate(dump)
+
+
+def test_regions_that_overlap_are_refused() -> None:
+    with pytest.raises(ValidationError, match=r"overlap"):
+        Criterion(name="c", observe=TunedLoss(arm="a"), supported=AtLeast(value=0.0), refuted=Within(low=-1, high=0.5))
+    Criterion(name="c", observe=TunedLoss(arm="a"), supported=AtLeast(value=0.0), refuted=AtMost(value=0.0))
+
+
+def test_the_narrowest_factor_declaration_wins(study: Study) -> None:
+    dump = study.model_dump()
+    dump["arms"]["half"]["factors"] = {"peak_lr": (1.0, 2.0, 4.0)}
+    dump["scales"]["laptop"]["factors"] = {"peak_lr": (8.0, 16.0, 32.0)}
+    dump["scales"]["smoke"]["arm_factors"] = {"half": {"peak_lr": (64.0,)}}
+    layered = Study.model_validate(dump)
+    assert layered.factors_at("laptop", "none")["peak_lr"] == (8.0, 16.0, 32.0)
+    assert layered.factors_at("laptop", "half")["peak_lr"] == (1.0, 2.0, 4.0)
+    assert layered.factors_at("smoke", "half")["peak_lr"] == (64.0,)
+    assert layered.factors_at("smoke", "none")["peak_lr"] == study.factors["peak_lr"]
+
+
+def test_settings_reach_the_configuration(study: Study) -> None:
+    dump = study.model_dump()
+    dump["scales"]["laptop"]["workload"] = {"width": 16}
+    dump["scales"]["laptop"]["training"] = {"steps": 50}
+    found = Study.model_validate(dump).configuration("laptop", "half", {"peak_lr": 0.5})
+    assert (found.workload.width, found.training.steps, found.training.warmup_fraction) == (16, 50, 0.5)
+    assert found.training.peak_lr == 0.5
+
+
+def test_pack_keys_ignore_only_what_lanes_may_vary() -> None:
+    def configuration(**training: object) -> Configuration:
+        return Configuration(workload=Workload(), training=Training(**training), measurement=Measurement())
+
+    base = configuration().pack_key
+    for same in ({"peak_lr": 1.0}, {"warmup_fraction": 0.0}, {"schedule": "step"}, {"clip_norm": 1.0}, {"beta2": 0.9}):
+        assert configuration(**same).pack_key == base, same
+    for other in ({"optimizer": "sgd"}, {"steps": 7}, {"batch_size": 2}, {"precision": "bf16"}, {"nesterov": True}):
+        assert configuration(**other).pack_key != base, other
+
+
+PINNED = {
+    "workload": {
+        "model": "gpt",
+        "dataset": "python-docs",
+        "width": 32,
+        "depth": 2,
+        "heads": 2,
+        "context": 32,
+        "parametrization": "standard",
+        "base_width": 32,
+        "zero_readout": False,
+        "feature_scale": 1.0,
+        "label_noise": 0.0,
+    },
+    "training": {
+        "optimizer": "adamw",
+        "peak_lr": 2.0**-8,
+        "schedule": "cosine",
+        "warmup_fraction": 0.05,
+        "final_fraction": 0.1,
+        "step_drops": [0.5, 0.75],
+        "step_factor": 0.1,
+        "decay_fraction": 0.2,
+        "ramp_start": 1e-6,
+        "patience": 4,
+        "batch_size": 8,
+        "steps": 300,
+        "beta1": 0.9,
+        "beta2": 0.999,
+        "epsilon": 1e-8,
+        "second_moment_start": "zero",
+        "momentum": 0.9,
+        "nesterov": False,
+        "weight_decay": 0.1,
+        "clip_norm": None,
+        "precision": "fp32",
+        "loss_scaling": "none",
+        "loss_scale": 2.0**16,
+        "scale_growth_interval": 2000,
+    },
+    "measurement": {
+        "probes": 20,
+        "evaluations": 4,
+        "evaluation_examples": 64,
+        "final_examples": 128,
+        "curve_points": 100,
+        "underflow": False,
+        "solo": False,
+    },
+}
+
+
+def test_defaults_are_pinned_to_the_engine_version() -> None:
+    """A digest leaves defaults out. Changing one changes what old digests mean: raise ENGINE_VERSION with it.
+
+    A new field is added here with the default that means what was done before.
+    """
+    defaults = Configuration(workload=Workload(), training=Training(), measurement=Measurement()).model_dump(mode="json")
+    assert (ENGINE_VERSION, defaults) == (1, PINNED)
+
+
+def test_arms_of_a_json_schema() -> None:
+    schema = Study.model_json_schema()
+    assert schema["properties"]["judgements"]
+    assert "MaxTrainable" in schema["$defs"]
+    assert schema["additionalProperties"] is False
+
+
+def test_an_arm_may_not_set_what_is_no_field(study: Study) -> None:
+    with pytest.raises(ValueError, match=r"did you mean 'warmup_fraction'"):
+        changed(study, arms={"a": Arm(label="a", settings={"warmup_fractions": 0.1}), "b": Arm(label="b")}, judgements=())
+
+
+def test_steps_follow_from_examples(study: Study) -> None:
+    dump = {**study.model_dump(), "examples": 640}
+    dump["arms"]["half"]["settings"]["batch_size"] = 32
+    dump["scales"]["smoke"]["examples"] = 64
+    equal = Study.model_validate(dump)
+    assert equal.configuration("laptop", "none", {}).training.steps == 160
+    assert equal.configuration("laptop", "half", {}).training.steps == 20
+    assert equal.configuration("smoke", "half", {}).training.steps == 2
+    assert study.configuration("laptop", "none", {}).training.steps == 10
+
+
+def failure_rate(seeds: int, low: float, high: float) -> dict[str, object]:
+    criterion = {
+        "name": "share",
+        "observe": {"kind": "failure_rate", "arm": "none", "tuned_for": "half"},
+        "supported": {"kind": "at_least", "value": high},
+        "refuted": {"kind": "at_most", "value": low},
+    }
+    return {"seeds": seeds, "judgements": [{"claim": "warmup.improves_best", "criteria": [criterion]}]}
+
+
+def test_seeds_that_no_outcome_could_decide_with(study: Study) -> None:
+    """Five of five failures leave an interval from 0.48 up: above 0.4, not above 0.8; and none of five one up to 0.52."""
+    with pytest.raises(ValueError, match="no outcome of 5 seeds could decide it; add seeds"):
+        changed(study, **failure_rate(5, 0.2, 0.8))
+    changed(study, **failure_rate(5, 0.2, 0.4))
+    changed(study, **failure_rate(17, 0.2, 0.8))
+
+
+def test_a_criterion_of_a_scale_leaves_none_without(study: Study) -> None:
+    dump = study.model_dump()
+    dump["judgements"][0]["criteria"][0]["scales"] = ["smoke"]
+    with pytest.raises(ValueError, match="has no criterion at scale 'laptop'"):
+        Study.model_validate(dump)
+    dump["judgements"][0]["criteria"][0]["scales"] = ["latpop"]
+    with pytest.raises(ValueError, match="did you mean 'laptop'"):
+        Study.model_validate(dump)
+
+
+def test_an_arm_of_single_scales(study: Study) -> None:
+    dump = study.model_dump()
+    dump["arms"]["half"]["scales"] = ["smoke"]
+    only = Study.model_validate(dump)
+    assert only.arms_at("laptop") == ["none"]
+    assert only.arms_at("smoke") == ["none", "half"]
+    dump["arms"]["half"]["scales"] = ["cloud"]
+    with pytest.raises(ValueError, match="no scale named 'cloud'"):
+        Study.model_validate(dump)
+
+
+def test_an_arm_may_set_what_is_measured(study: Study) -> None:
+    dump = study.model_dump()
+    dump["arms"]["half"]["settings"]["evaluations"] = 3
+    dump["scales"]["smoke"]["arm_settings"] = {"none": {"steps": 7}}
+    both = Study.model_validate(dump)
+    assert both.configuration("laptop", "half", {}).measurement.evaluations == 3
+    assert both.configuration("laptop", "none", {}).measurement.evaluations == 1
+    assert both.configuration("smoke", "none", {}).training.steps == 7
+    assert both.configuration("smoke", "half", {}).training.steps == 5
+    dump["scales"]["smoke"]["arm_settings"] = {"nine": {"steps": 7}}
+    with pytest.raises(ValueError, match="no arm named 'nine'"):
+        Study.model_validate(dump)
+
+
+def test_what_is_reported_changes_no_hash(study: Study) -> None:
+    dump = study.model_dump()
+    dump["judgements"][0]["reported"] = [{"name": "beside", "observe": {"kind": "tuned_loss", "arm": "none"}}]
+    assert Study.model_validate(dump).hash == study.hash
+    dump["judgements"][0]["reported"][0]["observe"]["arm"] = "nobody"
+    with pytest.raises(ValueError, match="no arm named 'nobody'"):
+        Study.model_validate(dump)
+
+
+def test_a_later_field_changes_the_hash_once_it_is_used(study: Study) -> None:
+    assert changed(study, training={**study.training.model_dump(), "loss_scale": 2.0}).hash != study.hash
+    assert changed(study, training={**study.training.model_dump(), "loss_scale": 2.0**16}).hash == study.hash
+
+
+def test_a_claim_stands_in_a_document_that_is_known(study: Study) -> None:
+    from folklore.harness.planning import catalog
+
+    source = {"document": "my-blog", "section": "2"}
+    claim = {"id": "mine.one", "kinds": ["empirical"], "paraphrase": "p", "measure": "m", "sources": [source]}
+    own = Study.model_validate({**study.model_dump(), "claims": [claim]})
+    with pytest.raises(UserError, match="my-blog"):
+        catalog.judgeable(own)
+    with pytest.raises(ValueError, match="section"):
+        Study.model_validate({**study.model_dump(), "claims": [{**claim, "sources": [{**source, "section": ""}]}]})
+
+
+@pytest.mark.parametrize(
+    ("fields", "finding"),
+    [
+        (
+            {"factors": {"peak_lr": [math.nan, 0.1, 0.2]}},
+            "study: factors.peak_lr.0 = nan: must be a finite number, a text, true",
+        ),
+        ({"factors": {"peak_lr": [0.1, {}, 0.2]}}, "study: factors.peak_lr.1 = {}: must be a finite number, a text, true"),
+        ({"training": {"peak_lr": math.nan}}, "study: training.peak_lr = nan: Input should be a finite number"),
+    ],
+)
+def test_a_wrong_value_is_one_finding(study: Study, fields: dict[str, object], finding: str) -> None:
+    """Whatever types it was tried as."""
+    with pytest.raises(ValidationError) as caught:
+        changed(study, **fields)
+    message = str(invalid("study", caught.value))
+    assert message.startswith(finding)
+    assert message.count(" = ") == 1
+
+
+@pytest.mark.parametrize(("setting", "shown"), [(math.inf, "inf"), ([0.5, math.nan], "[0.5, nan]"), ({"a": 1}, "{'a': 1}")])
+def test_a_wrong_setting_is_one_finding(study: Study, setting: object, shown: str) -> None:
+    dump = study.model_dump()
+    dump["arms"]["half"]["settings"]["step_drops"] = setting
+    dump["scales"]["smoke"]["search"] = {"low": math.nan}
+    with pytest.raises(ValidationError) as caught:
+        Study.model_validate(dump)
+    first, second = str(invalid("study", caught.value)).split("; ")
+    rule = "must be a finite number, a text, true, false, none or a list of finite numbers"
+    assert first == f"study: arms.half.settings.step_drops = {shown}: {rule}"
+    assert second == "scales.smoke.search.low = nan: must be a finite number"
+
+
+def test_of_many_findings_the_first_are_told(study: Study) -> None:
+    with pytest.raises(ValidationError) as caught:
+        changed(study, factors={"peak_lr": [math.nan] * 12})
+    message = str(invalid("study", caught.value))
+    assert message.count("= nan") == 5
+    assert message.endswith("; and 7 more")

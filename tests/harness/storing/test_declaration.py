@@ -1,0 +1,158 @@
+"""What is fixed before the first trial: written once, and every later change of what decides shows."""
+
+import pytest
+
+from folklore.harness.errors import UserError
+from folklore.harness.spec import AtLeast, Study
+from folklore.harness.storing.declaration import changed_since, changes, declarations, declare, looks_of
+from folklore.harness.storing.store import Store
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(str(tmp_path))
+
+
+def _with_threshold(study: Study, value: float) -> Study:
+    (judgement,) = study.judgements
+    (criterion,) = judgement.criteria
+    moved = judgement.model_copy(update={"criteria": (criterion.model_copy(update={"supported": AtLeast(value=value)}),)})
+    return study.model_copy(update={"judgements": (moved,)})
+
+
+def test_it_is_written_once(study: Study, store: Store) -> None:
+    first = declare(store, study, "laptop", trials_before=0)
+    again = declare(store, study, "laptop", trials_before=40)
+    assert again == first
+    assert [each.trials_before for each in declarations(store, study, "laptop")] == [0]
+    assert declarations(store, study, "smoke") == []
+
+
+def test_a_threshold_that_moved_after_the_first_run_shows(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    moved = _with_threshold(study, 0.01)
+    declare(store, moved, "laptop", trials_before=50)
+    found = declarations(store, moved, "laptop")
+    assert [each.trials_before for each in found] == [0, 50]
+    (change,) = changed_since(found, moved)
+    assert change == (
+        "judgements[warmup.improves_best].criteria[tuned loss, none over half].supported.value: 0.0 before, 0.01 now"
+    )
+    assert changed_since(found, study) == []
+
+
+def test_words_are_no_change(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    reworded = study.model_copy(update={"title": "Another title", "departures": ("one text",)})
+    declare(store, reworded, "laptop", trials_before=7)
+    assert len(declarations(store, reworded, "laptop")) == 1
+    assert changed_since(declarations(store, reworded, "laptop"), reworded) == []
+
+
+def test_another_version_is_declared_for_itself(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    second = study.model_copy(update={"version": 2})
+    assert declarations(store, second, "laptop") == []
+
+
+def test_looks_cannot_be_chosen_afterwards(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    with pytest.raises(UserError, match=r"is judged once by its declaration in this store.*raise its version"):
+        declare(store, study, "laptop", trials_before=50, looks=(5, 8, 12))
+
+
+def test_looks_cannot_be_changed(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0, looks=(5, 8, 12))
+    assert looks_of(declarations(store, study, "laptop"), study) == (5, 8, 12)
+    assert declare(store, study, "laptop", trials_before=50, looks=(5, 8, 12)).looks == (5, 8, 12)
+    with pytest.raises(UserError, match=r"is judged after 5, 8, 12 seeds"):
+        declare(store, study, "laptop", trials_before=50, looks=(5, 8, 40))
+    extended = study.with_more_seeds("laptop", 3)
+    assert declare(store, extended, "laptop", trials_before=50).looks == (5, 8, 12)
+
+
+def test_looks_cannot_be_dropped(study: Study, store: Store) -> None:
+    """Another threshold, or as many seeds as were reached, is another declaration of trials that were looked at."""
+    declare(store, study, "laptop", trials_before=0, looks=(5, 8, 12))
+    other = _with_threshold(study, 0.01)
+    with pytest.raises(UserError, match=r"is judged after 5, 8, 12 seeds"):
+        declare(store, other, "laptop", trials_before=50)
+    assert looks_of(declarations(store, other, "laptop"), other) == (5, 8, 12), "what is judged without a run keeps them, too"
+
+
+def test_looks_of_a_new_version_begin_on_fresh_seeds(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    second = study.model_copy(update={"version": 2})
+    with pytest.raises(UserError, match=r"its seeds 0 to 11 meet those of version 1, 0 to 4: move first_seed to 5 or beyond"):
+        declare(store, second, "laptop", trials_before=0, looks=(5, 8, 12))
+    fresh = second.model_copy(update={"first_seed": 5})
+    assert declare(store, fresh, "laptop", trials_before=0, looks=(5, 8, 12)).looks == (5, 8, 12)
+
+
+def test_looks_can_be_chosen_anew_before_the_first_trial(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0, looks=(5, 8, 12))
+    assert declare(store, study, "laptop", trials_before=0, looks=(5, 8, 20)).looks == (5, 8, 20)
+
+
+def test_trials_without_a_declaration_count_as_seen(study: Study, store: Store) -> None:
+    with pytest.raises(UserError, match=r"its trials were seen"):
+        declare(store, study, "laptop", trials_before=3, looks=(5, 8))
+
+
+def test_a_damaged_one_is_left_out(study: Study, store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    (name,) = store.names(f"declared/{study.name}", ".json")
+    store.write(name, b"{half")
+    assert declarations(store, study, "laptop") == []
+    assert "cannot be read" in caplog.text
+
+
+def _named_label(study: Study, weight_decay: float) -> Study:
+    """With an arm that is called as a field which explains is."""
+    dump = study.model_dump()
+    dump["arms"]["label"] = {"label": "decayed", "settings": {"weight_decay": weight_decay}}
+    return Study.model_validate(dump)
+
+
+def test_an_arm_that_is_called_as_a_field_is(study: Study, store: Store) -> None:
+    first, moved = _named_label(study, 0.5), _named_label(study, 0.01)
+    assert first.hash != moved.hash
+    declare(store, first, "laptop", trials_before=0)
+    (change,) = changed_since(declarations(store, moved, "laptop"), moved)
+    assert change == "arms.label.settings.weight_decay: 0.5 before, 0.01 now"
+
+
+def test_a_setting_of_none_is_a_setting(study: Study, store: Store) -> None:
+    """An arm that does not clip is not one that clips as the study does."""
+    dump = study.model_dump()
+    dump["training"]["clip_norm"] = 1.0
+    clipped = Study.model_validate(dump)
+    dump["arms"]["half"]["settings"] |= {"clip_norm": None}
+    free = Study.model_validate(dump)
+    assert free.configuration("laptop", "half", {}).training.clip_norm is None
+    assert free.hash != clipped.hash
+    declare(store, clipped, "laptop", trials_before=0)
+    assert changed_since(declarations(store, free, "laptop"), free) == [
+        "arms.half.settings.clip_norm: nothing before, none now"
+    ]
+
+
+def test_an_arm_that_came_shows_without_its_words(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    more = _named_label(study, 0.5)
+    (change,) = changed_since(declarations(store, more, "laptop"), more)
+    assert change == 'arms.label: nothing before, {"settings": {"weight_decay": 0.5}, "factors": {}} now'
+
+
+def test_what_an_earlier_folklore_declared_is_compared_by_field(study: Study) -> None:
+    """It lacks a field that came later, and holds one that this Folklore would not take."""
+    old = study.model_dump(mode="json")
+    del old["training"]["loss_scaling"]
+    assert changes(old, study) == []
+    old["arms"]["half"] |= {"label": "otherwise", "tuned": True}
+    old["arms"]["half"]["settings"] |= {"note": 1}
+    assert changes(old, study) == [
+        "training.loss_scaling: nothing before, none now",
+        "arms.half.settings.note: 1 before, nothing now",
+        "arms.half.tuned: True before, nothing now",
+    ]

@@ -1,0 +1,106 @@
+import logging
+from pathlib import Path
+
+import pytest
+import torch
+
+from folklore.harness.spec import Study
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from tests.harness.helpers import planned, result, rows
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(Store(str(tmp_path)), "toy")
+
+
+def test_what_is_written_is_done(ledger: Ledger, study: Study) -> None:
+    plan = planned(study)
+    assert ledger.digests() == set()
+    assert ledger.trials().empty
+    for pack in plan.packs:
+        ledger.write(pack.key, rows(study, pack.trials, lambda trial: result(2.0 + trial.seed), pack.key))
+    assert ledger.digests() == set(plan.digests)
+    assert plan.without(ledger.digests()) == ()
+    trials = ledger.trials()
+    assert len(trials) == 50
+    assert set(trials["peak_lr"]) == set(study.factors["peak_lr"])
+    assert (trials["test_loss"] == 2.0 + trials["seed"]).all()
+
+
+def test_a_trial_in_two_packs_counts_once(ledger: Ledger, study: Study) -> None:
+    trials = planned(study).trials
+    ledger.write("a", rows(study, trials[:3], lambda _: result(1.0)))
+    ledger.write("b", rows(study, trials[2:5], lambda _: result(2.0)))
+    assert sorted(ledger.trials()["test_loss"]) == [1.0, 1.0, 1.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("damage", ["torn", "flipped", "empty"])
+def test_a_damaged_file_is_set_aside_and_its_trials_run_again(
+    ledger: Ledger, study: Study, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    plan = planned(study)
+    for pack in plan.packs:
+        ledger.write(pack.key, rows(study, pack.trials, lambda _: result(2.0), pack.key))
+    (name,) = [name for name in ledger.store.names("ledger/toy", ".parquet") if plan.packs[1].key in name]
+    content = bytearray(ledger.store.read(name))
+    content[len(content) // 3] ^= 0x10
+    ledger.store.write(name, {"torn": bytes(content[: len(content) // 2]), "flipped": bytes(content), "empty": b""}[damage])
+    with caplog.at_level(logging.WARNING):
+        done = ledger.digests()
+    assert plan.without(done) == (plan.packs[1],)
+    assert "set aside" in caplog.text
+    assert ledger.store.exists(f"{name}.damaged")
+
+
+def test_failures_are_kept_until_the_pack_succeeds(ledger: Ledger, study: Study) -> None:
+    pack = planned(study).packs[0]
+    ledger.write_failure(pack.key, [trial.digest for trial in pack.trials], "RuntimeError: out of memory")
+    assert ledger.failures() == {trial.digest: "RuntimeError: out of memory" for trial in pack.trials}
+    assert ledger.digests() == set(), "a failure is never a result"
+    ledger.write(pack.key, rows(study, pack.trials, lambda _: result(2.0)))
+    assert ledger.failures() == {}
+
+
+def test_checkpoints(ledger: Ledger, study: Study, caplog: pytest.LogCaptureFixture) -> None:
+    pack = planned(study).packs[0]
+    assert ledger.read_checkpoint(pack.key) is None
+    ledger.write_checkpoint(pack.key, {"a": torch.arange(3.0), "b": torch.ones(2, 2).T})
+    state = ledger.read_checkpoint(pack.key)
+    assert state is not None
+    assert torch.equal(state["a"], torch.arange(3.0))
+    name = f"checkpoints/toy/{pack.key}.checkpoint"
+    whole = ledger.store.read(name)
+    flipped = bytearray(whole)
+    flipped[-3] ^= 1  # in a weight: safetensors itself would not notice
+    for damaged in (b"garbage", whole[:-1], bytes(flipped), b""):
+        ledger.store.write(name, damaged)
+        with caplog.at_level(logging.WARNING):
+            assert ledger.read_checkpoint(pack.key) is None
+        assert "starts over" in caplog.text
+        assert ledger.store.read(f"{name}.damaged") == damaged
+        assert not ledger.store.exists(name)
+        caplog.clear()
+    ledger.write_checkpoint(pack.key, {"a": torch.arange(3.0)})
+    ledger.write(pack.key, rows(study, pack.trials, lambda _: result(2.0)))
+    assert not ledger.store.exists(f"checkpoints/toy/{pack.key}.checkpoint"), "a finished pack needs none"
+
+
+def test_what_mlflow_lacks(ledger: Ledger, study: Study) -> None:
+    first, second = planned(study).packs[:2]
+    for pack in (first, second):
+        ledger.write(pack.key, rows(study, pack.trials, lambda _: result(2.0)))
+    ledger.mark_projected(first.key, "here")
+    assert ledger.not_projected("here") == [second.key]
+    assert sorted(ledger.not_projected("elsewhere")) == sorted([first.key, second.key])
+    ledger.forget_projections("here")
+    assert sorted(ledger.not_projected("here")) == sorted([first.key, second.key])
+
+
+def test_losses_that_are_not_finite_survive(ledger: Ledger, study: Study) -> None:
+    trials = planned(study).trials[:1]
+    ledger.write("a", rows(study, trials, lambda _: result(float("nan"), divergence_step=7)))
+    row = ledger.trials().iloc[0]
+    assert row["test_loss"] != row["test_loss"]
+    assert (row["outcome"], row["divergence_step"]) == ("diverged", 7)

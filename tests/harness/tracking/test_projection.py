@@ -1,0 +1,325 @@
+import os
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from mlflow import MlflowClient
+from mlflow.entities import Run
+from sqlalchemy.exc import ProgrammingError
+
+from folklore.harness.errors import UserError
+from folklore.harness.judging.judge import INCONCLUSIVE, INVALID, OUT_OF_REGIME, REFUTED, SUPPORTED
+from folklore.harness.reading.pages import belonging
+from folklore.harness.spec import Study
+from folklore.harness.storing import trial_rows
+from folklore.harness.tracking.projection import LAUNCHER, PARENT, SIGNS, Tracker, _make_database
+from folklore.harness.tracking.uri import FILE, default_uri, experiments
+from tests.harness.helpers import planned, result, rows
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty one: MLflow's migrations take seconds, and a copy of it none."""
+    path = tmp_path_factory.mktemp("mlflow") / FILE
+    _make_database(path)
+    return path
+
+
+@pytest.fixture
+def uri(tmp_path: Path, database: Path) -> str:
+    shutil.copy(database, tmp_path / FILE)
+    return default_uri(tmp_path)
+
+
+@pytest.fixture
+def tracker(uri: str, study: Study, tmp_path: Path) -> Tracker:
+    return Tracker(uri, study, artifacts=tmp_path / "artifacts")
+
+
+@pytest.fixture
+def trials(study: Study) -> pd.DataFrame:
+    outcomes = {0: result(2.5, step=[10.0, 20.0], train_loss=[3.0, float("nan")], lr=[0.1, 0.2])}
+    made = rows(study, planned(study).trials[:3], lambda trial: outcomes.get(trial.seed) or result(3.0), pack="p1")
+    return trial_rows.frame(made)
+
+
+def runs(uri: str, query: str = "") -> list:
+    client = MlflowClient(tracking_uri=uri)
+    return list(client.search_runs([client.get_experiment_by_name("toy").experiment_id], query))
+
+
+def test_a_launch_and_its_trials(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+    parent = tracker.launch("laptop", {"git_commit": "abc", "device": "x"}, 3, {})
+    tracker.record(trials, parent)
+    tracker.finish(parent, "FINISHED")
+    children = runs(uri, f"tags.`{PARENT}` = '{parent}'")
+    assert len(children) == 3
+    run = children[0]
+    assert run.info.status == "FINISHED"
+    assert run.data.params["training.optimizer"] == "adamw"
+    assert run.data.params["workload.width"] == "8"
+    assert run.data.tags["folklore.outcome"] == "finished"
+    assert run.data.metrics["final/test_loss"] == 2.5
+    launch = next(run for run in runs(uri) if run.info.run_id == parent)
+    assert launch.data.tags["folklore.git_commit"] == "abc"
+    assert MlflowClient(tracking_uri=uri).list_artifacts(parent)[0].path == "study.json"
+
+
+def test_a_page_and_what_it_shows_lie_together_on_their_launch(tracker: Tracker, uri: str, tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    (pages / "figures").mkdir(parents=True)
+    links = (
+        '<link href="style.css"><img src="figures/toy-a.svg"><a href="index.html#x">i</a><a href="https://x.org/y.css">y</a>'
+    )
+    for name, text in (("toy.html", links), ("style.css", ""), ("index.html", ""), ("figures/toy-a.svg", "<svg/>")):
+        (pages / name).write_text(text)
+    (pages / "figures/other.svg").write_text("")
+    (tmp_path / "secret.txt").write_text("")
+    (pages / "toy.html").write_text(links + '<a href="../secret.txt">s</a><img src="figures/gone.svg">')
+    parent = tracker.launch("laptop", {}, 3, {})
+    tracker.attach(parent, pages, belonging(pages / "toy.html"))
+    client = MlflowClient(tracking_uri=uri)
+    assert {each.path for each in client.list_artifacts(parent, "report")} == {
+        *("report/toy.html", "report/style.css", "report/figures")
+    }
+    assert [each.path for each in client.list_artifacts(parent, "report/figures")] == ["report/figures/toy-a.svg"]
+
+
+def test_what_people_read_first(tracker: Tracker, uri: str, study: Study) -> None:
+    parent = tracker.launch("laptop", {}, 3, {})
+    tracker.measure(parent, {"cpu_utilization_percentage": 12.5}, 0)
+    tracker.measure(parent, {"cpu_utilization_percentage": 13.5}, 1)
+    client = MlflowClient(tracking_uri=uri)
+    run = client.get_run(parent)
+    assert "trials to train" in run.data.tags["mlflow.note.content"]
+    history = client.get_metric_history(parent, "system/cpu_utilization_percentage")
+    assert [(each.step, each.value) for each in history] == [(0, 12.5), (1, 13.5)]
+    note = client.get_experiment_by_name("toy").tags["mlflow.note.content"]
+    assert study.question in note
+    assert "warmup.improves_best" in note
+
+
+def test_curves_have_their_steps_and_leave_out_what_is_not_finite(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+    tracker.record(trials, None)
+    history = MlflowClient(tracking_uri=uri).get_metric_history(runs(uri)[0].info.run_id, "train/loss")
+    assert [(point.step, point.value) for point in history] == [(10, 3.0)]
+
+
+def test_both_ways_into_a_database_leave_the_same(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
+    """The tables that are written at once against MLflow's own client, as MLflow reads them back."""
+    parent = tracker.launch("laptop", {}, 3, {})
+    tracker.record(trials, parent)
+    assert tracker.tables is not None
+    tracker.tables, tracker._digests = None, set()  # else they would be known to be there
+    tracker.record(trials.assign(pack="p2"), parent)
+    client = MlflowClient(tracking_uri=uri)
+
+    def content(pack: str) -> list[tuple]:
+        found = sorted(runs(uri, f"tags.`folklore.pack` = '{pack}'"), key=lambda run: run.data.tags["folklore.digest"])
+        histories = [
+            {
+                key: [(p.step, p.value, p.timestamp) for p in client.get_metric_history(r.info.run_id, key)]
+                for key in r.data.metrics
+            }
+            for r in found
+        ]
+        info = [{**dict(r.info), "run_id": "", "run_uuid": "", "artifact_uri": r.info.artifact_uri[-10:]} for r in found]
+        shown = [(r.data.metrics, r.data.params, {**r.data.tags, "folklore.pack": ""}) for r in found]
+        inputs = [[each.to_dictionary() for each in r.inputs.dataset_inputs] for r in found]
+        return list(zip(info, shown, histories, inputs, strict=True))
+
+    assert len(content("p1")) == 3
+    assert content("p1") == content("p2")
+    assert all(len(inputs) == 1 for *_, inputs in content("p1"))
+
+
+def datasets(run: Run) -> list[tuple[str, str]]:
+    return [(each.dataset.name, each.dataset.digest) for each in run.inputs.dataset_inputs]
+
+
+def test_the_columns_of_the_runs_table_are_filled(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+    """Dataset, source and version; verdicts are metrics, so that launches can be sorted by them."""
+    parent = tracker.launch("laptop", {"git_commit": "0123456789ab+"}, 3, {"python-docs": "d1", "digits": "d2"})
+    tracker.record(trials, parent)
+    tracker.count(parent, ["supported", "refuted", "supported", "out of regime"])
+    tracker.finish(parent, "FINISHED")
+    launch = next(run for run in runs(uri) if run.info.run_id == parent)
+    assert sorted(datasets(launch)) == [("digits", "d2"), ("python-docs", "d1")]
+    assert launch.info.run_name == "✓2 ✗1 –1 · toy · laptop"
+    assert "2 supported, 1 refuted, 0 inconclusive, 1 out of regime." in launch.data.tags["mlflow.note.content"]
+    assert "3 trials to train" in launch.data.tags["mlflow.note.content"]
+    assert launch.data.tags["mlflow.source.name"] == "folklore run toy --scale laptop"
+    assert launch.data.tags["mlflow.source.git.commit"] == "0123456789ab"
+    assert launch.data.metrics == {
+        "verdicts/supported": 2.0,
+        "verdicts/refuted": 1.0,
+        "verdicts/inconclusive": 0.0,
+        "verdicts/out_of_regime": 1.0,
+    }
+    for trial in runs(uri, "tags.`folklore.kind` = 'trial'"):
+        assert datasets(trial) == [("python-docs", trials["data_hash"].iloc[0])]
+        assert trial.data.tags["mlflow.source.name"] == "folklore run toy --scale laptop"
+        assert trial.data.tags["mlflow.source.type"] == "LOCAL"
+        (used,) = trial.inputs.dataset_inputs
+        assert [(tag.key, tag.value) for tag in used.tags] == [("mlflow.data.context", "training")]
+
+
+def test_an_experiment_is_of_models_and_not_of_generative_ai(tracker: Tracker, uri: str, study: Study) -> None:
+    """Also one that an earlier Folklore made."""
+
+    def kind() -> str | None:
+        return MlflowClient(tracking_uri=uri).get_experiment_by_name("toy").tags.get("mlflow.experimentKind")
+
+    assert kind() == "custom_model_development"
+    tracker.client.delete_experiment_tag(tracker.experiment, "mlflow.experimentKind")
+    assert kind() is None
+    Tracker(uri, study)
+    assert kind() == "custom_model_development"
+
+
+@pytest.mark.parametrize("by_tables", [True, False])
+def test_runs_of_an_earlier_folklore_are_completed(
+    by_tables: bool, tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame
+) -> None:
+    older = MlflowClient(tracking_uri=uri)
+    scales = {"folklore.kind": "launch", "folklore.scale": "laptop", "folklore.git_commit": "abc"}
+    parent = older.create_run(tracker.experiment, tags=scales).info.run_id
+    older.set_terminated(parent, "FINISHED")
+    going = older.create_run(tracker.experiment, tags=scales).info.run_id
+    tags = {"folklore.kind": "trial", "folklore.scale": "laptop", "folklore.data_hash": "d1", PARENT: parent}
+    for index in range(3):
+        run_id = older.create_run(tracker.experiment, tags=tags | {"folklore.digest": str(index)}).info.run_id
+        older.log_param(run_id, "workload.dataset", "python-docs")
+        older.set_terminated(run_id, "FINISHED")
+    tracker.record(trials, None)
+    if not by_tables:
+        tracker.tables = None
+    assert tracker.complete()
+    assert not tracker.complete()
+    found = {run.info.run_id: run for run in runs(uri)}
+    assert datasets(found[parent]) == [("python-docs", "d1")]
+    assert found[parent].data.tags["mlflow.source.git.commit"] == "abc"
+    assert "mlflow.source.name" not in found.pop(going).data.tags, "which is being written"
+    assert all(datasets(run) and run.data.tags["mlflow.source.name"] for run in found.values())
+
+
+def test_verdicts_are_counted_on_the_last_launch_of_a_scale(tracker: Tracker) -> None:
+    first, last, going = (tracker.launch(scale, {}, 1, {}) for scale in ("laptop", "laptop", "smoke"))
+    tracker.finish(first, "FINISHED")
+    tracker.finish(last, "FINISHED")
+    assert tracker.uncounted() == {"laptop": last}
+    tracker.finish(going, "KILLED")
+    tracker.count(last, ["supported"])
+    assert tracker.uncounted() == {"smoke": going}
+    tracker.count(last, ["refuted"])  # anew, after more seeds
+    counted = tracker.client.get_run(last)
+    assert counted.info.run_name == "✗1 · toy · laptop"
+    assert counted.data.tags["mlflow.note.content"].count("Verdicts:") == 1
+
+
+def test_every_verdict_has_a_sign() -> None:
+    assert SIGNS.keys() == {SUPPORTED, REFUTED, INCONCLUSIVE, OUT_OF_REGIME, INVALID}
+
+
+def test_tables_of_another_shape_are_left_to_the_client(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+    class Changed:
+        def write(self, runs: object) -> None:
+            raise ProgrammingError("no such column", None, Exception())
+
+    tracker.tables = Changed()
+    tracker.record(trials, None)
+    assert len(runs(uri)) == 3
+    assert {run.info.status for run in runs(uri)} == {"FINISHED"}
+
+
+def test_recording_twice_changes_nothing(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+    tracker.record(trials.iloc[:2], None)
+    tracker.record(trials, None)
+    tracker.record(trials, None)
+    assert len(runs(uri)) == 3
+    history = MlflowClient(tracking_uri=uri).get_metric_history(runs(uri)[0].info.run_id, "train/lr")
+    assert len(history) == 2
+
+
+def test_a_trial_of_two_packs_is_there_once(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
+    tracker.record(trials.iloc[:2], None)
+    Tracker(tracker.uri, study).record(trials.assign(pack="p2"), None)
+    assert sorted(run.data.tags["folklore.digest"] for run in runs(uri)) == sorted(trials["digest"])
+
+
+def test_a_server_that_fails_half_way_gets_each_trial_once(
+    tracker: Tracker, uri: str, trials: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tracker.tables = None
+    whole, calls = tracker.client.log_batch, []
+
+    def fails_once(*arguments: object, **named: object) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise ConnectionError("away")
+        whole(*arguments, **named)
+
+    monkeypatch.setattr(tracker.client, "log_batch", fails_once)
+    with pytest.raises(ConnectionError):
+        tracker.record(trials, None)
+    tracker.record(trials, None)
+    assert sorted(run.data.tags["folklore.digest"] for run in runs(uri)) == sorted(trials["digest"])
+    assert {run.info.status for run in runs(uri)} == {"FINISHED"}
+
+
+def test_what_a_crash_left_behind_is_closed(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
+    alive = tracker.launch("laptop", {}, 1, {})
+    dead = tracker.launch("laptop", {}, 1, {})
+    tracker.client.set_tag(dead, LAUNCHER, f"{os.uname().nodename}:{2**22 + 1}")
+    half = tracker.client.create_run(tracker.experiment, tags={"folklore.kind": "trial", "folklore.pack": "p1"})
+    going = tracker.client.create_run(tracker.experiment, tags={"folklore.kind": "trial", PARENT: alive}).info.run_id
+    tracker.close_stale()
+    status = {run.info.run_id: run.info.status for run in runs(uri)}
+    assert status == {alive: "RUNNING", going: "RUNNING", dead: "KILLED"}
+    assert half.info.run_id not in status
+    tracker.record(trials, None)
+    assert len(runs(uri, "tags.`folklore.kind` = 'trial' and attributes.status = 'FINISHED'")) == 3
+
+
+def test_the_check_leaves_nothing(tracker: Tracker, uri: str) -> None:
+    tracker.check()
+    assert runs(uri) == []
+
+
+def test_another_database_is_another_mlflow(tracker: Tracker, study: Study, tmp_path: Path) -> None:
+    assert tracker.identity == Tracker(tracker.uri, study).identity
+    (tmp_path / "other").mkdir()
+    assert Tracker(default_uri(tmp_path / "other"), study).identity != tracker.identity
+
+
+def test_a_server_that_is_not_there(study: Study) -> None:
+    with pytest.raises(UserError, match=r"no MLflow server at http://127.0.0.1:1"):
+        Tracker("http://127.0.0.1:1", study)
+
+
+def test_a_database_that_cannot_be_opened(study: Study) -> None:
+    with pytest.raises(UserError, match=r"MLflow at sqlite:////proc/nowhere/mlflow.db: cannot be used"):
+        Tracker("sqlite:////proc/nowhere/mlflow.db", study)
+
+
+def test_pages_find_the_experiment_without_mlflow(tracker: Tracker, study: Study, tmp_path: Path) -> None:
+    assert experiments(tmp_path)[study.name] == tracker.experiment
+    assert experiments(tmp_path / "nowhere") == {}
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mlflow.db").write_bytes(b"not a database")
+    assert experiments(tmp_path / "other") == {}
+
+
+def test_a_place_for_files_that_refuses_keeps_no_numbers_away(
+    tracker: Tracker, uri: str, trials: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: object) -> None:
+        raise PermissionError("no such bucket")
+
+    monkeypatch.setattr(tracker.client, "log_text", refuses)
+    launch = tracker.launch("laptop", {}, len(trials), {})
+    tracker.record(trials, launch)
+    tracker.finish(launch, "FINISHED")
+    assert {run.info.status for run in runs(uri)} == {"FINISHED"}
+    assert len(runs(uri)) == 1 + len(trials)
