@@ -49,7 +49,8 @@ def find(address: str) -> Found:
     workload = getattr(module, attribute)
     if not isinstance(workload, OwnWorkload):
         raise UserError(
-            f"workload '{address}' is a {type(workload).__name__}: must be a harness.OwnWorkload; README.md has an example"
+            f"workload '{address}' is a {type(workload).__name__}: must be a folklore.harness.OwnWorkload; README.md has an"
+            " example"
         )
     return Found(address, identity(address, workload), workload)
 

@@ -80,8 +80,11 @@ def _launch(
     cluster = None if options.address is None else cluster_device(options.address)
     pairs = _with_own_datasets(studies, scale, options)
 
+    # One each: what a ledger has read of its files it keeps.
+    ledgers = {study.name: Ledger(store, study.name) for study, _ in pairs}
+
     def prepared(study: Study, own: Options) -> Prepared:
-        return prepare(study, scale or default_scale(study, cluster), own, Ledger(store, study.name), cluster=cluster)
+        return prepare(study, scale or default_scale(study, cluster), own, ledgers[study.name], cluster=cluster)
 
     ready = [prepared(study, own) for study, own in pairs]
     _declare_all(ready, until_decided)

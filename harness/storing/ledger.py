@@ -29,6 +29,8 @@ class Ledger:
 
     def __init__(self, store: Store, study: str):
         self.store, self.study = store, study
+        # A file never changes, for its name carries its checksum: what is short of it, without curves, is read once.
+        self._summaries: dict[str, pa.Table | None] = {}
 
     def write(self, pack: str, rows: pa.Table) -> None:
         """Record a finished pack. The name carries the content's checksum, so the file is its own witness."""
@@ -48,10 +50,12 @@ class Ledger:
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """The rows of every pack whose file is whole, a file at a time."""
+        columns = trial_schema.SCHEMA.names if columns is None else columns
+        short = set(columns) <= set(trial_schema.SUMMARY)
         for name in self._files():
-            rows = self._read(name, columns)
+            rows = self._summary(name) if short else self._read(name, columns)
             if rows is not None:
-                yield rows
+                yield rows.select([each for each in rows.column_names if each in columns]) if short else rows
 
     def trials(self, columns: Sequence[str] = trial_schema.SUMMARY) -> pd.DataFrame:
         """All recorded trials as a frame with a column for each factor; empty where there are none."""
@@ -71,11 +75,15 @@ class Ledger:
 
     def digests(self) -> set[str]:
         """Digests of all recorded trials."""
-        tables = [rows for name in self._files() if (rows := self._read(name, ["digest"])) is not None]
-        return {digest for rows in tables for digest in rows.column("digest").to_pylist()}
+        return {digest for rows in self.tables(["digest"]) for digest in rows.column("digest").to_pylist()}
 
     def _files(self) -> list[str]:
         return self.store.names(f"ledger/{self.study}", ".parquet")
+
+    def _summary(self, name: str) -> pa.Table | None:
+        if name not in self._summaries:
+            self._summaries[name] = self._read(name, trial_schema.SUMMARY)
+        return self._summaries[name]
 
     def _read(self, name: str, columns: Sequence[str] | None) -> pa.Table | None:
         content = self.store.read(name)

@@ -107,7 +107,7 @@ def refused(message: str, *arguments: str, study: str = "warmup") -> None:
         ("no_such_module:workload", "there is no module 'no_such_module'"),
         ("my_module.further:workload", "raises ModuleNotFoundError"),
         ("my_module:workloda", "did you mean 'workload'?"),
-        ("my_module:Net", "must be a harness.OwnWorkload"),
+        ("my_module:Net", "must be a folklore.harness.OwnWorkload"),
     ],
 )
 def test_a_wrong_address(address: str, message: str, write: Callable[..., None]) -> None:

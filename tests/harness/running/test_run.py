@@ -1,7 +1,9 @@
 """One `folklore run`: what is written down before training, and seeds that are added until claims are decided."""
 
+import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -88,6 +90,27 @@ def test_a_later_run_stays_at_its_look(study: Study, tmp_path: Path, monkeypatch
     launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(8))
     launch([study], "laptop", Options(str(tmp_path)), None)
     assert trainer.seeds == [5, 8, 8]
+
+
+def test_a_file_of_the_ledger_is_read_once_a_phase(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once to see what is done, and once to judge it, unless it is remembered what it was judged to be."""
+    show = run._show
+    Trainer(monkeypatch, _gap(0.1, 0.0001))
+    monkeypatch.setattr(run, "_show", show)
+    read, whole = Counter[str](), Store.read
+
+    def counted(store: Store, name: str) -> bytes:
+        read[name] += name.startswith("ledger/")
+        return whole(store, name)
+
+    monkeypatch.setattr(Store, "read", counted)
+    for phases in ("judged", "planned", "planned and judged"):
+        if phases == "planned and judged":
+            shutil.rmtree(tmp_path / "judged")
+            shutil.rmtree(tmp_path / "written")
+        read.clear()
+        assert launch([study], "laptop", Options(str(tmp_path)), None) == 0
+        assert {count for name, count in read.items() if count} == {len(phases.split(" and "))}, phases
 
 
 def test_what_was_judged_once_gets_no_looks(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
