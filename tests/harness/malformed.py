@@ -51,6 +51,7 @@ class Case:
 
 # Fewer in YAML, which takes a hundred times as long to read: it is read by PyYAML's own loader, for that of its C library ends
 # the process on lists that are nested deep enough.
+MANY = [1e-6 * index for index in range(1, 1001)]
 KINDS = ("object", "json", "object", "json", "object", "yaml")
 
 
@@ -157,7 +158,7 @@ def _absurd_size(study: dict[str, Any], draw: random.Random) -> tuple[str, dict[
     path, value = draw.choice(
         [
             (("seeds",), 10**9),
-            (("factors", "peak_lr"), [1e-6 * index for index in range(1, 100_000)]),
+            (("factors", "peak_lr"), MANY),
             (("training", "steps"), 10**15),
             (("training", "batch_size"), 10**15),
             (("workload", "width"), 10**12),
@@ -172,6 +173,8 @@ def _absurd_size(study: dict[str, Any], draw: random.Random) -> tuple[str, dict[
         ]
     )
     _put(study, path, value)
+    if value == MANY:  # a million trials too many: no single number of it is out of bounds
+        study["seeds"] = 10_000
     return f"{'.'.join(path)} = {value!r:.40}", study
 
 
@@ -208,15 +211,16 @@ def _broken_file(study: dict[str, Any], kind: str, draw: random.Random) -> Case:
         ("not a number", text.encode().replace(b"10", b"NaN", 1)),
         ("a number of many digits", b'{"version": ' + b"9" * 5000 + b"}"),
         ("more than any float", b'{"version": 1e999}'),
-        ("many values", b"[" + b"1," * 100_000 + b"1]"),
     ]
     if kind == "json":
         broken += [
+            ("many values", b"[" + b"1," * 100_000 + b"1]"),
             ("a key twice", text.encode().replace(b"{", b'{"version": 1, "version": 2, ', 1)),
             ("a key twice inside", text.encode().replace(b'"workload": {', b'"workload": {"width": 8, ', 1)),
         ]
     if kind == "yaml":
         broken += [
+            ("many values", b"[" + b"1," * 10_000 + b"1]"),  # its reader takes 0.1 ms for each
             ("a Python object", b"!!python/object/apply:os.system ['true']\n"),
             ("a tag", b"name: !unknown x\n"),
             ("aliases", b"a: &a [x, x, x]\nb: &b [*a, *a, *a]\nname: *b\n"),
