@@ -23,6 +23,7 @@ _terminated = False
 
 
 def main() -> None:
+    _open_closed_streams()
     # Python's own handler raises KeyboardInterrupt; while libraries are imported nothing is there to be closed.
     signal.signal(signal.SIGINT, lambda *_: _leave())
     signal.signal(signal.SIGTERM, _terminate)
@@ -48,6 +49,15 @@ def main() -> None:
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.SIG_IGN)
     _end(_code() if code == INTERRUPTED else code)
+
+
+def _open_closed_streams() -> None:
+    """A stream that the shell has closed (`>&-`) is written to nowhere: its number must not go to the next file opened."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(opened)
+    sys.stdout = sys.stdout or os.fdopen(1, "w")
+    sys.stderr = sys.stderr or os.fdopen(2, "w")
 
 
 def _end(code: int | None) -> NoReturn:

@@ -290,5 +290,6 @@ def require_reachable(address: str | None) -> None:
 
 
 def _no_cluster(address: str | None, error: Exception) -> UserError:
-    where = f"at {address}" if address else "on this machine"
-    return UserError(f"no Ray cluster {where} ({one_line(error)}); check the address, or leave --address out")
+    if address is None:
+        return UserError(f"Ray does not start on this machine ({one_line(error)}); `folklore doctor` says what may be missing")
+    return UserError(f"no Ray cluster at {address} ({one_line(error)}); check the address, or leave --address out")

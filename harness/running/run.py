@@ -12,10 +12,10 @@ from folklore.harness.judging.power import pilot_of, resolutions, whole_seeds
 from folklore.harness.judging.sequential import DEFAULT_TIMES, planned_looks, undecided
 from folklore.harness.judging.trial_sets import at_its_look, stored_set, stored_sets, with_seeds
 from folklore.harness.options import Options
-from folklore.harness.planning import catalog
 from folklore.harness.planning.prepare import Prepared, datasets_named, default_scale, prepare, progress
 from folklore.harness.planning.recipe import study_recipe
 from folklore.harness.planning.variation import Changes, is_variation, vary
+from folklore.harness.reading.stored_studies import every_study
 from folklore.harness.running.audience import Audience, Nobody
 from folklore.harness.running.events import EVENTS
 from folklore.harness.running.lease import leases
@@ -339,7 +339,7 @@ def _show(
 
     studies = [each.plan.study for each in ready]
     names = [study.name for study in studies]
-    others = [catalog.load_study(name) for name in catalog.study_names() if name not in names]
+    others = [study for study in every_study(store) if study.name not in names]
     pages, found = write_pages(store, [*others, *studies], only=names)
     shown: dict[str, list[Verdict]] = {}
     for each in ready:

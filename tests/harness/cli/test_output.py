@@ -128,3 +128,15 @@ def test_another_pipe_that_breaks_is_an_error() -> None:
     )
     done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, timeout=HANG_SECONDS)
     assert (done.returncode, done.stderr) == (2, "error: a worker has left\n")
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_a_closed_stream_is_written_to_nowhere(stream: int) -> None:
+    """As with `>&-`: nothing else gets its number, and the exit code is that of the command."""
+    for arguments, code in ((("list",), 0), (("show", "nothing"), 2)):
+        done = subprocess.run(
+            [*FOLKLORE, *arguments], capture_output=True, text=True, preexec_fn=lambda: os.close(stream), timeout=HANG_SECONDS
+        )
+        assert done.returncode == code
+        assert (done.stdout, done.stderr)[stream - 1] == ""
+        assert "Traceback" not in done.stderr

@@ -206,7 +206,7 @@ def test_ray_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray, "init", init)
     with (
         Connection(Resources("cpu", workers=1)) as connection,
-        pytest.raises(UserError, match=r"no Ray cluster on this machine .*timed out during startup"),
+        pytest.raises(UserError, match=r"Ray does not start on this machine .*timed out during startup"),
     ):
         connection.wait()
 

@@ -18,7 +18,7 @@ from folklore.harness.running import run
 from folklore.harness.running.campaign import Outcome
 from folklore.harness.running.events import Events
 from folklore.harness.running.run import UntilDecided, launch
-from folklore.harness.spec import Study
+from folklore.harness.spec import Claim, Source, Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.storing.declaration import declarations
 from folklore.harness.storing.ledger import Ledger
@@ -31,11 +31,12 @@ from tests.harness.helpers import bowl, result, rows
 class Trainer:
     """Stands in for training: each pack's results are what `outcome` says."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, outcome) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, outcome, shows: bool = False) -> None:
         self.outcome, self.seeds = outcome, []
         self.declared_before_training: list[int] = []
         monkeypatch.setattr(run, "_train_or_sync", self)
-        monkeypatch.setattr(run, "_show", lambda *args: (Path(), {}))
+        if not shows:
+            monkeypatch.setattr(run, "_show", lambda *args: (Path(), {}))
 
     def __call__(self, ready: Sequence[Prepared], options: Options, deadline: float | None, events: Events) -> list[Outcome]:
         for each in ready:
@@ -94,9 +95,7 @@ def test_a_later_run_stays_at_its_look(study: Study, tmp_path: Path, monkeypatch
 
 def test_a_file_of_the_ledger_is_read_once_a_phase(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once to see what is done, and once to judge it, unless it is remembered what it was judged to be."""
-    show = run._show
-    Trainer(monkeypatch, _gap(0.1, 0.0001))
-    monkeypatch.setattr(run, "_show", show)
+    Trainer(monkeypatch, _gap(0.1, 0.0001), shows=True)
     read, whole = Counter[str](), Store.read
 
     def counted(store: Store, name: str) -> bytes:
@@ -111,6 +110,20 @@ def test_a_file_of_the_ledger_is_read_once_a_phase(study: Study, tmp_path: Path,
         read.clear()
         assert launch([study], "laptop", Options(str(tmp_path)), None) == 0
         assert {count for name, count in read.items() if count} == {len(phases.split(" and "))}, phases
+
+
+def test_the_index_keeps_what_other_runs_stored(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Trainer(monkeypatch, _gap(0.1, 0.0001), shows=True)
+    (judgement,) = study.judgements
+    for name in ("toy", "another"):
+        source = Source(document="TB", section="1")
+        claim = Claim(id=f"{name}.works", kinds=("empirical",), paraphrase="It works.", measure="its gap", sources=(source,))
+        judged = (judgement.model_copy(update={"claim": claim.id}),)
+        own = study.model_copy(update={"name": name, "claims": (claim,), "judgements": judged})
+        assert launch([own], "laptop", Options(str(tmp_path)), None) == 0
+    index = (tmp_path / "pages" / "index.html").read_text()
+    assert '"toy.html' in index
+    assert '"another.html' in index
 
 
 def test_what_was_judged_once_gets_no_looks(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
