@@ -153,8 +153,8 @@ def run(
         chosen, until_decided_at = _chosen(study, every, store), _until_decided(until_decided, most_seeds)
         seconds = choices.duration("--budget", budget)
         deadline = None if seconds is None else time.time() + seconds
-        widths = choices.count("--workers", workers), choices.count("--lanes", lanes)
-        options = Options(store, tracking, address, *widths, program, choices.datasets(data))
+        counts = choices.count("--workers", workers), choices.count("--lanes", lanes)
+        options = Options(store, tracking, address, *counts, program, choices.datasets(data))
         from folklore.harness.cli.terminal import Terminal
         from folklore.harness.running.run import launch
 

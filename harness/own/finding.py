@@ -29,7 +29,7 @@ class Found:
     @property
     def dataset(self) -> str:
         """What a configuration calls it: own:MODULE:ATTRIBUTE@IDENTITY. The identity is in the name, so that it enters the
-        digests of trials, the shapes whose widths are remembered, and what a worker holds its own copy against."""
+        digests of trials, the shapes whose lanes are remembered, and what a worker holds its own copy against."""
         return f"{KIND}:{self.address}@{self.identity}"
 
 

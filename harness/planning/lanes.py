@@ -29,13 +29,13 @@ log = logging.getLogger(__name__)
 # Floating-point operations of a pack's step beyond which more lanes gain little (cpu: LOG.md; cuda: not measured yet).
 ENOUGH_FLOPS = {"cpu": 4e8, "cuda": 4e11}
 # Two lanes share what a step costs beside its arithmetic, however large they are.
-NARROWEST = {"cpu": 2, "cuda": 1}
-WIDEST = {"cpu": 128, "cuda": 1024}
+FEWEST_LANES = {"cpu": 2, "cuda": 1}
+MOST_LANES = {"cpu": 128, "cuda": 1024}
 # Measuring a shape costs about forty steps of its pack; it is done where that is a small share of the shape's training.
 STEPS_WORTH_MEASURING = 2000
 # No pack takes more than this share of what each worker has to do: the last one would keep the others waiting.
 LONGEST_SHARE = 1 / 3
-# What the source of a width begins with where lanes cannot share a program; the reason follows.
+# What the source of a choice begins with if lanes cannot share a program; the reason follows.
 APART = "alone: "
 
 
@@ -66,7 +66,7 @@ class Shape:
 
 
 def shapes(trials: Iterable[Trial], datasets: Mapping[str, str]) -> dict[str, Shape]:
-    """Shape key -> what is to be trained of it. Trials that are measured alone have no width to choose."""
+    """Shape key -> what is to be trained of it. Trials that are measured alone have no number of lanes to choose."""
     groups: dict[str, list[Configuration]] = defaultdict(list)
     for trial in trials:
         if not trial.configuration.measurement.solo:
@@ -84,7 +84,8 @@ def shapes(trials: Iterable[Trial], datasets: Mapping[str, str]) -> dict[str, Sh
 
 
 class Packing:
-    """The width and program of every shape of a plan. given, program: the user's wish, which goes before all else."""
+    """How many lanes packs of every shape of a plan have, and their program. given, program: the user's wish, which goes before
+    all else."""
 
     def __init__(
         self,
@@ -107,8 +108,8 @@ class Packing:
         for key, shape in found.items():
             choice = self._choice(shape, timings[key])
             if choice.source != "given":
-                width = min(choice.lanes, max(1, math.floor(longest / (shape.steps * rates[key]))))
-                choice = Choice(width, choice.program, choice.source)
+                lanes = min(choice.lanes, max(1, math.floor(longest / (shape.steps * rates[key]))))
+                choice = Choice(lanes, choice.program, choice.source)
             chosen[key] = choice
         return chosen
 
@@ -134,10 +135,10 @@ class Packing:
         }
 
     def nominal(self, configuration: Configuration) -> int:
-        """The width, a power of two, at which a pack's step has enough to do."""
+        """So many lanes, a power of two, that a pack's step has enough to do."""
         flops = 3.0 * configuration.training.batch_size * self.model_of(configuration.workload).flops_per_example
         wanted = 1 << max(0, round(math.log2(ENOUGH_FLOPS[self.device.kind] / flops)))
-        return min(max(wanted, NARROWEST[self.device.kind]), WIDEST[self.device.kind], self._fitting(configuration))
+        return min(max(wanted, FEWEST_LANES[self.device.kind]), MOST_LANES[self.device.kind], self._fitting(configuration))
 
     def alone(self) -> Choice:
         """Of trials that are measured alone: the same program for all, whatever was measured of packs."""
@@ -145,7 +146,7 @@ class Packing:
 
     def tried(self, shape: Shape) -> tuple[int, int]:
         """With how many lanes measuring a shape starts, and how many it tries at most."""
-        most = min(WIDEST[self.device.kind], shape.trials, self._fitting(shape.configuration))
+        most = min(MOST_LANES[self.device.kind], shape.trials, self._fitting(shape.configuration))
         return min(self.nominal(shape.configuration), most), most
 
     def remembered(self, key: str) -> list[Timing]:

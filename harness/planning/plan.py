@@ -75,7 +75,7 @@ class Plan:
         )
 
     def with_lanes(self, lanes: LanesByShape) -> "Plan":
-        """The same trials in packs of other widths."""
+        """The same trials in packs of other numbers of lanes."""
         return replace(self, lanes=lanes)
 
     def select(self, trials: pd.DataFrame) -> pd.DataFrame:
@@ -193,8 +193,8 @@ def make_packs(trials: Iterable[Trial], lanes: LanesByShape) -> tuple[PlannedPac
     packs = []
     for group in groups.values():
         first = group[0].configuration
-        width = lanes if isinstance(lanes, int) else lanes.get(first.shape_key, 1)
-        count = len(group) if first.measurement.solo else math.ceil(len(group) / width)
+        most = lanes if isinstance(lanes, int) else lanes.get(first.shape_key, 1)
+        count = len(group) if first.measurement.solo else math.ceil(len(group) / most)
         bounds = [round(index * len(group) / count) for index in range(count + 1)]
         packs += [make_pack(group[low:high]) for low, high in itertools.pairwise(bounds)]
     # By first seed, so that early results compare all arms; a stable sort keeps the rest in declared order.

@@ -55,7 +55,7 @@ class Prepared:
 
     @cached_property
     def packing(self) -> "Packing":
-        """How wide packs are, and as what program they run."""
+        """How many lanes packs have, and as what program they run."""
         return _packing(self.ledger, self.device, _models(self.facts), self.options)
 
     @cached_property

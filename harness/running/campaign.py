@@ -108,7 +108,7 @@ class StudyRun:
         return {f"lanes:{key}": lanes_job(self.packing, key, shape) for key, shape in worth.items() if key in left}
 
     def open_queue(self) -> PackQueue:
-        """The study's packs, as wide as is known to be best now."""
+        """The study's packs, with as many lanes as are known to be best now."""
         self.choices = self.packing.choices(self.shapes)
         lanes = {key: choice.lanes for key, choice in self.choices.items()}
         plan: Plan = self.prepared.plan.with_search({}, {}).with_lanes(lanes)
@@ -172,7 +172,7 @@ def _next_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
 
 
 class _Listener:
-    """Passes a sweep's events to the study whose pack it is. What is nobody's pack measures a width."""
+    """Passes a sweep's events to the study whose pack it is. What is nobody's pack measures lanes."""
 
     def __init__(self, parts: Sequence[StudyRun]):
         self.parts = parts
@@ -193,13 +193,13 @@ class _Listener:
     def halved(self, pack: str, reason: str) -> None:
         if reason not in self.told:
             self.told.add(reason)
-            log.warning("memory did not hold a pack (%s): its trials are tried in packs half as wide", reason[:200])
+            log.warning("memory did not hold a pack (%s): its trials are tried in packs of half as many lanes", reason[:200])
 
     def failed(self, pack: str, error: str) -> None:
         if (part := self._owner(pack)) is not None:
             part.failed(pack, error)
         else:
-            log.warning("a width could not be measured (%s): its packs are as wide as the model's size suggests", error)
+            log.warning("lanes could not be measured (%s): packs have as many as the model's size suggests", error)
 
     def _owner(self, pack: str) -> StudyRun | None:
         return next((part for part in self.parts if pack in part.packs), None)

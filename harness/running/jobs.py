@@ -57,7 +57,7 @@ class JobQueue(Protocol):
         """A pack is done, or given up."""
 
     def halve(self, pack: str) -> bool:
-        """What is in a pack that memory did not hold comes again in narrower ones; False where it cannot be narrower."""
+        """What is in a pack that memory did not hold comes again in packs of fewer lanes; False if there is one lane."""
 
 
 class Listener(Protocol):

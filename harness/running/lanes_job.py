@@ -62,15 +62,15 @@ class LanesWork:
             self.program = EAGER
 
     def advance(self, seconds: float) -> Progress:
-        width = self.search.following
-        if width is not None:
+        lanes = self.search.following
+        if lanes is not None:
             try:
-                self.search.tell(self._measured(width, self.program), self._free_bytes())
+                self.search.tell(self._measured(lanes, self.program), self._free_bytes())
             except TooLargeError:
-                self.search.refuse(width)
+                self.search.refuse(lanes)
             except DiffersError as error:
                 refuse(self.store, self.job.key, self.program.name, str(error))
-                self.program = EAGER  # the same width again, at the next call
+                self.program = EAGER  # as many lanes again, at the next call
         if not self.search.timings and self.search.following is None:
             raise TooLargeError(f"memory does not hold one lane of {self.job.key}")
         if self.search.following is None:
@@ -102,9 +102,9 @@ class LanesWork:
         except DiffersError as error:
             refuse(self.store, self.job.key, self._also_compiled.name, str(error))
 
-    def _measured(self, width: int, program: Program) -> Timing:
+    def _measured(self, lanes: int, program: Program) -> Timing:
         with raised_by_user(self.job.shape.dataset), too_large_where_memory_ends():
-            return measure(self.job.shape.configuration, self.dataset, self.job.device.kind, width, program)
+            return measure(self.job.shape.configuration, self.dataset, self.job.device.kind, lanes, program)
 
     def _free_bytes(self) -> int | None:
         if self.job.device.kind != "cuda":

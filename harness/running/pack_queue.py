@@ -1,5 +1,5 @@
 """The packs of a run in the order a sweep takes them. Where a study searches, later packs depend on earlier results; where a
-shape's best width is not known yet, it is measured before the packs are cut.
+shape's best number of lanes is not known yet, it is measured before the packs are cut.
 """
 
 import math
@@ -65,7 +65,7 @@ class PackQueue:
             self.given_up |= {trial.digest for trial in self.packs[key].trials}
 
     def halve(self, key: str) -> bool:
-        """Also packs of the same shape that still wait are narrower from now on."""
+        """Also packs of the same shape that still wait are cut to fewer lanes from now on."""
         pack = self.packs[key]
         if len(pack.trials) == 1:
             return False

@@ -157,7 +157,7 @@ class RunView:
 
     def line(self) -> str:
         if not self.lanes:
-            return "starting workers, and measuring how wide packs should be where that is not known"
+            return "starting workers, and measuring how many lanes packs should have"
         total, diverged = sum(self.lanes.values()), sum(self.diverged.values())
         parts = [f"{round(self.trials_done)} of {total} trials", f"{len(self.done)} of {len(self.lanes)} packs"]
         rate, left = self.trials_a_minute(), self.seconds_left()

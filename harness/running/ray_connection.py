@@ -169,7 +169,7 @@ def _handle_termination_ourselves() -> None:
 def cluster_device(address: str) -> Device:
     """What the nodes of a cluster train on: its GPUs where it has any, else its cores.
 
-    Nodes may differ: packs are as wide as fits the worker with least memory, for Ray may place any pack on any of them.
+    Nodes may differ: packs have as many lanes as fit the worker with least memory, for Ray may place any pack on any of them.
 
     Raises UserError where no Ray is, or where it has nothing to train on.
     """

@@ -133,7 +133,7 @@ class Relay(Callback):
         elif progress.raised:
             self.halt.reason = RunFailedError(progress.raised)
         elif progress.too_large:
-            self._narrow_or_give_up(pack, progress.too_large)
+            self._halve_or_give_up(pack, progress.too_large)
         else:
             self.queue.settled(pack)
             (self.listener.stopped if progress.stopped else self.listener.finished)(pack)
@@ -141,11 +141,11 @@ class Relay(Callback):
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         pack, reason = trial.config["pack"], cause(trial.pickled_error_file)
         if is_death(reason):
-            self._narrow_or_give_up(pack, reason)
+            self._halve_or_give_up(pack, reason)
         else:
             self._give_up(pack, reason)
 
-    def _narrow_or_give_up(self, pack: str, reason: str) -> None:
+    def _halve_or_give_up(self, pack: str, reason: str) -> None:
         """A worker that dies and says nothing may have been ended for want of memory."""
         if self.queue.halve(pack):
             self.listener.halved(pack, reason)

@@ -204,7 +204,7 @@ def plan_facts(ready: Prepared) -> dict[str, Any]:
         "parameters": ready.parameters,
         "arms": len(plan.study.arms),
         **facts,
-        "lanes": _widths(ready),
+        "lanes": _lanes(ready),
         "memory_gib": round(estimate.workers * estimate.pack_bytes / 2**30, 2),
         "recipe": study_recipe(plan.study, plan.scale),
     }
@@ -227,7 +227,7 @@ def power_facts(ready: Prepared) -> dict[str, Any] | None:
     }
 
 
-def _widths(ready: Prepared) -> str:
+def _lanes(ready: Prepared) -> str:
     """Lanes of the packs, what they run as, and where that comes from."""
     from folklore.harness.planning.lanes import shapes
 

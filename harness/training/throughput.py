@@ -1,4 +1,4 @@
-"""How fast packs of one shape are at several widths, measured: what a width is chosen by."""
+"""How fast packs of one shape are with several numbers of lanes, measured: what lanes are chosen by."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ from folklore.harness.spec import Configuration
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import STEPS_BEFORE_CAPTURE, Program
 
-# A wider pack must be this much faster a trial for a still wider one to be looked at; the narrowest width is taken that is so
-# near to the best.
+# A pack of more lanes must be this much faster a trial for still more to be tried; the fewest lanes are taken that are so near
+# to the best.
 GAIN, NEAR = 1.1, 1.05
-# Blocks of steps a width is timed by. The fastest counts: whatever else the machine does only ever slows a block down.
+# Blocks of steps that a pack is timed by. The fastest counts: whatever else the machine does only ever slows a block down.
 BLOCKS, BLOCK_STEPS, BLOCK_SECONDS = 5, 3, 0.03
 
 
 @dataclass(frozen=True)
 class Timing:
-    """One width measured. step_seconds: of a plain step of the whole pack; pack_bytes: peak, where a device counts it."""
+    """So many lanes, measured. step_seconds: of a plain step of the whole pack; pack_bytes: peak, if the device counts it."""
 
     lanes: int
     program: str
@@ -32,9 +32,9 @@ class Timing:
 
 
 class LanesSearch:
-    """Doubles the width from `start` while trials get faster, then halves it while they get hardly slower.
+    """Doubles the lanes from `start` while trials get faster, then halves them while they get hardly slower.
 
-    `following` is the width to measure next, or None. most: lanes there are trials for, or memory.
+    `following` is how many to measure next, or None. most: lanes there are trials for, or memory.
     """
 
     def __init__(self, start: int, most: int):
@@ -47,17 +47,17 @@ class LanesSearch:
         self.timings[timing.lanes] = timing
         if free_bytes is not None and self._bytes_at(2 * timing.lanes) > free_bytes:
             self.most = min(self.most, timing.lanes)
-        widest, narrowest = max(self.timings), min(self.timings)
-        before = self.timings.get(widest // 2)
-        if 2 * widest <= self.most and (before is None or GAIN * self.timings[widest].lane_seconds < before.lane_seconds):
-            self.following = 2 * widest
-        elif narrowest > 1 and self.timings[narrowest].lane_seconds <= NEAR * self.best.lane_seconds:
-            self.following = narrowest // 2
+        highest, fewest = max(self.timings), min(self.timings)
+        before = self.timings.get(highest // 2)
+        if 2 * highest <= self.most and (before is None or GAIN * self.timings[highest].lane_seconds < before.lane_seconds):
+            self.following = 2 * highest
+        elif fewest > 1 and self.timings[fewest].lane_seconds <= NEAR * self.best.lane_seconds:
+            self.following = fewest // 2
         else:
             self.following = None
 
     def refuse(self, lanes: int) -> None:
-        """Memory did not hold so many: nothing as wide is looked at again."""
+        """Memory did not hold so many: as many are not looked at again."""
         self.most = min(self.most, lanes - 1)
         self.following = None if self.timings or lanes == 1 else lanes // 2
 
@@ -67,12 +67,12 @@ class LanesSearch:
 
     @property
     def chosen(self) -> Timing:
-        """The knee: the narrowest of those that are nearly the fastest."""
+        """The knee: the fewest of those that are nearly the fastest."""
         near = [each for each in self.timings.values() if each.lane_seconds <= NEAR * self.best.lane_seconds]
         return min(near, key=lambda timing: timing.lanes)
 
     def _bytes_at(self, lanes: int) -> float:
-        """Memory of a width from two widths measured: a share that all packs have and one a lane."""
+        """Memory of so many lanes from two that were measured: a share that all packs have and one a lane."""
         known = [(each.lanes, each.pack_bytes) for each in self.timings.values() if each.pack_bytes is not None]
         if not known:
             return 0.0
