@@ -14,7 +14,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from folklore import harness
 from folklore.harness.judging.judge import Finding, Verdict, report
 from folklore.harness.judging.robustness import Robustness
 from folklore.harness.judging.trial_sets import RecordSet, published_sets
@@ -187,7 +186,7 @@ def _files(folder: Path) -> dict[str, str]:
 @cache
 def _code() -> str:
     """The harness' own sources and the libraries it computes with."""
-    root = Path(harness.__file__).parent
+    root = Path(__file__).parents[1]
     sources = {str(file.relative_to(root)): file.read_text(encoding="utf-8") for file in sorted(root.rglob("*.py"))}
     return fingerprint([sources, {name: version(name) for name in LIBRARIES}])
 

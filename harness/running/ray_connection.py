@@ -249,12 +249,10 @@ def _shipped(folder: Path) -> dict[str, Any]:
 
     It is copied into a folder first: Ray ships a folder under the name that it has, and ours are imported under another.
     """
-    from folklore import harness, models
+    from folklore import models  # imports torch: seconds
 
-    for package in (harness, models):
-        for source in package.__path__:
-            target = folder.joinpath(*package.__name__.split("."))
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, source in (("harness", Path(__file__).parents[1]), ("models", Path(models.__file__).parent)):
+        shutil.copytree(source, folder / "folklore" / name, ignore=shutil.ignore_patterns("__pycache__"))
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     return {"py_modules": [str(folder / "folklore")], "env_vars": threads}
 
