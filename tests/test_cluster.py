@@ -31,7 +31,7 @@ def nodes() -> Iterator[Nodes]:
 
 def sent_folders() -> list[str]:
     """Folders on a worker's path that Ray brought there, with a package of ours in them."""
-    return [folder for folder in sys.path if "py_modules_files" in folder and (Path(folder) / "harness").is_dir()]
+    return [folder for folder in sys.path if "py_modules_files" in folder and (Path(folder) / "folklore" / "harness").is_dir()]
 
 
 def test_devices_are_looked_at_where_they_are(nodes: Nodes) -> None:

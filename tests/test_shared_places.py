@@ -91,7 +91,7 @@ def postgresql(tmp_path: Path) -> Iterator[str]:
         pg(str(programs / "createdb"), "-h", "127.0.0.1", "-p", str(port), "-U", "folklore", "mlflow")
         yield f"postgresql://folklore:unused-secret@127.0.0.1:{port}/mlflow"
     finally:
-        pg(str(programs / "pg_ctl"), "-D", str(folder / "data"), "-m", "immediate", "stop")
+        pg(str(programs / "pg_ctl"), "-D", str(folder / "data"), "-m", "immediate", "-t", "600", "stop")
 
 
 def test_files_on_an_object_store(bucket: str, study: Study) -> None:
