@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from folklore.harness.judging.lr_find import RangeTest
-from folklore.harness.judging.range_test_rules import RULES, divergence, suggest
 from folklore.harness.judging.trial_sets import HERE, RecordSet, record_sets
-from folklore.harness.spec import NoiseScale, Reported, Study, UnderflowShare
+from folklore.harness.observables import NoiseScale, UnderflowShare
+from folklore.harness.observables.estimating.range_test_rules import RULES, divergence, suggest
+from folklore.harness.spec import Reported, Study
 from folklore.reports import study_page
 from folklore.reports.figures import draw_range_test, lr_curves, training_curves
 from folklore.reports.measurement_figures import noise_scales, underflow

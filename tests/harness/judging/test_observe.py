@@ -9,10 +9,9 @@ from scipy import stats
 
 from folklore.harness.judging.intervals import Observation, Sampled, bootstrap_error, student
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
-from folklore.harness.spec import (
+from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.observables import (
     ActivationSlope,
-    AtLeast,
     CureRate,
     CurveRatio,
     DivergenceTime,
@@ -22,20 +21,19 @@ from folklore.harness.spec import (
     LRSensitivity,
     MaxTrainable,
     Optimum,
-    Outside,
     Quotient,
     RankCorrelation,
     RelativeGap,
     Share,
     Slope,
     SmallestWithin,
-    Study,
     TrajectoryGap,
     TransferRegret,
     TunedLoss,
-    Within,
 )
+from folklore.harness.spec import AtLeast, Outside, Study, Within
 from folklore.harness.spec.trial import Trial
+from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
 

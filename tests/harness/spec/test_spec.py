@@ -5,6 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid
+from folklore.harness.observables import TunedLoss
 from folklore.harness.spec import (
     Arm,
     AtLeast,
@@ -14,7 +15,6 @@ from folklore.harness.spec import (
     Measurement,
     Study,
     Training,
-    TunedLoss,
     Within,
     Workload,
     canonical_json,
