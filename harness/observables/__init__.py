@@ -12,9 +12,6 @@ Studies cannot be read before their criteria can: `spec.Study` is whole once thi
 
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING, Annotated, Any, Union
-
-from pydantic import Field
 
 from folklore.harness.observables.arithmetic import (
     Gap,
@@ -43,8 +40,7 @@ from folklore.harness.observables.losses import FinalLoss, LRSensitivity, Trajec
 from folklore.harness.observables.numerics import Exact, OperationError
 from folklore.harness.observables.range_tests import FinderPick, FinderRegret, SuggestionRate
 from folklore.harness.observables.unmeasured import Unmeasured
-from folklore.harness.spec.base import Spec
-from folklore.harness.spec.observed import KINDS, Observed
+from folklore.harness.spec.observed import make_known
 from folklore.harness.spec.study import Criterion, Judgement, Reported, Study
 
 __all__ = [
@@ -69,7 +65,6 @@ __all__ = [
     "MaxTrainable",
     "MemoryRatio",
     "NoiseScale",
-    "Observable",
     "OperationError",
     "Optimum",
     "Quotient",
@@ -91,21 +86,12 @@ __all__ = [
 ]
 
 
-def complete() -> Any:
-    """The union of all kinds, by which studies are read from now on; for whoever makes a kind later, too."""
-    kinds = tuple(KINDS[kind] for kind in sorted(KINDS))
-    union: Any = Annotated[Union.__getitem__(kinds), Field(discriminator="kind")]
-    models: tuple[type[Spec], ...] = (*kinds, Criterion, Reported, Judgement, Study)
-    for model in models:
-        model.model_rebuild(force=True, _types_namespace={"Observable": union})
-    return union
+def complete() -> None:
+    """Lets studies be read by all kinds that are there; anew for whoever makes a kind later."""
+    make_known([Criterion, Reported, Judgement, Study])
 
 
 for _module in pkgutil.iter_modules(__path__):
     if not _module.ispkg:
         importlib.import_module(f"{__name__}.{_module.name}")
-
-if TYPE_CHECKING:
-    Observable = Observed
-else:
-    Observable = complete()
+complete()

@@ -1,7 +1,7 @@
 """Observables that are made of others."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
@@ -9,19 +9,16 @@ from pydantic import Field
 
 from folklore.harness.observables.estimating.evaluation import evaluate
 from folklore.harness.observables.estimating.weighted import present
-from folklore.harness.spec.observed import Example, Interval, Observed, OfLosses
+from folklore.harness.spec.observed import Example, Interval, Observable, Observed, OfLosses
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
-
-if TYPE_CHECKING:
-    from folklore.harness.observables import Observable
 
 
 class Quotient(Observed):
     """top / bottom; its interval is taken on the log axis."""
 
     kind: Literal["quotient"] = "quotient"
-    top: "Observable" = Field(description="an observable")
-    bottom: "Observable" = Field(description="the observable it is divided by")
+    top: Observable = Field(description="an observable")
+    bottom: Observable = Field(description="the observable it is divided by")
 
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
@@ -41,8 +38,8 @@ class RelativeGap(Observed):
     """(left - right) / right, seeds paired."""
 
     kind: Literal["relative_gap"] = "relative_gap"
-    left: "Observable" = Field(description="an observable")
-    right: "Observable" = Field(description="the observable that is subtracted, and divided by")
+    left: Observable = Field(description="an observable")
+    right: Observable = Field(description="the observable that is subtracted, and divided by")
 
     OF_LOSSES: ClassVar[OfLosses] = "divides"
     UNIT: ClassVar[str] = "relative (0.01 is 1% more)"
@@ -60,8 +57,8 @@ class Gap(Observed):
     """left - right, seeds paired."""
 
     kind: Literal["gap"] = "gap"
-    left: "Observable" = Field(description="an observable")
-    right: "Observable" = Field(description="the observable that is subtracted")
+    left: Observable = Field(description="an observable")
+    right: Observable = Field(description="the observable that is subtracted")
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     UNIT: ClassVar[str] = "of its parts"
@@ -78,7 +75,7 @@ class Slope(Observed):
     """The least-squares slope of log2 of observables on log2 x: an exponent. `points` are pairs of x and an observable."""
 
     kind: Literal["slope"] = "slope"
-    points: tuple[tuple[float, "Observable"], ...] = Field(min_length=3, description="pairs of x and an observable there")
+    points: tuple[tuple[float, Observable], ...] = Field(min_length=3, description="pairs of x and an observable there")
 
     OF_LOSSES: ClassVar[OfLosses] = "divides"
     FIGURE: ClassVar[str] = "exponents"
@@ -113,7 +110,7 @@ class RankCorrelation(Observed):
     """Spearman's rank correlation of observables with x. `points` are pairs of x and an observable."""
 
     kind: Literal["rank_correlation"] = "rank_correlation"
-    points: tuple[tuple[float, "Observable"], ...] = Field(min_length=3, description="pairs of x and an observable there")
+    points: tuple[tuple[float, Observable], ...] = Field(min_length=3, description="pairs of x and an observable there")
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     BOUNDS: ClassVar[tuple[float, float]] = (-1.0, 1.0)
@@ -140,7 +137,7 @@ class Spread(Observed):
     """The largest of some observables over the smallest."""
 
     kind: Literal["spread"] = "spread"
-    parts: tuple["Observable", ...] = Field(min_length=2, description="the observables that are compared")
+    parts: tuple[Observable, ...] = Field(min_length=2, description="the observables that are compared")
 
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
@@ -164,7 +161,7 @@ class Scaled(Observed):
     """A multiple: sequences to tokens, for example."""
 
     kind: Literal["scaled"] = "scaled"
-    of: "Observable" = Field(description="an observable")
+    of: Observable = Field(description="an observable")
     by: float = Field(gt=0, description="what it is multiplied by")
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
@@ -190,7 +187,7 @@ class Log2(Observed):
     """The logarithm to base 2: a ratio in octaves."""
 
     kind: Literal["log2"] = "log2"
-    of: "Observable" = Field(description="an observable")
+    of: Observable = Field(description="an observable")
 
     OF_LOSSES: ClassVar[OfLosses] = "divides"
     UNIT: ClassVar[str] = "octaves"
@@ -210,8 +207,8 @@ class Share(Observed):
     """part / whole. Out of regime where the whole's interval reaches below `whole_at_least`: no effect to share."""
 
     kind: Literal["share"] = "share"
-    part: "Observable" = Field(description="the observable of the part")
-    whole: "Observable" = Field(description="the observable of the whole")
+    part: Observable = Field(description="the observable of the part")
+    whole: Observable = Field(description="the observable of the whole")
     whole_at_least: float = Field(gt=0, description="what the whole has to be for a share to mean anything")
 
     OF_LOSSES: ClassVar[OfLosses] = "divides"

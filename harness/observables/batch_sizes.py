@@ -1,6 +1,6 @@
 """How many steps a loss costs at a batch size, and how the best learning rate depends on it."""
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -16,11 +16,8 @@ from folklore.harness.observables.estimating.weighted import (
     seed_mean,
     tuned_index,
 )
-from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
+from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, Observable, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
-
-if TYPE_CHECKING:
-    from folklore.harness.observables import Observable
 
 
 class _ToTarget(Observed):
@@ -216,7 +213,7 @@ class FormGap(Observed):
     """
 
     kind: Literal["form_gap"] = "form_gap"
-    points: tuple[tuple[int, "Observable"], ...] = Field(
+    points: tuple[tuple[int, Observable], ...] = Field(
         min_length=5, description="pairs of a batch size and an observable of the best LR there"
     )
     left: Literal["power", "surge", "saturating"] = Field(description="the form that numbers below 0 speak for")

@@ -25,7 +25,7 @@ class FinderPick(Observed):
     """The LR that a rule reads off an arm's range test, run by run; the geometric mean over seeds.
 
     `arm` is trained at one point with schedule 'exponential' and a curve point for every step. The rules are those of
-    estimating/range_test_rules.py.
+    harness/observables/estimating/range_test_rules.py.
     """
 
     kind: Literal["finder_pick"] = "finder_pick"

@@ -7,12 +7,14 @@ What a field means beside its type is a mark on it: `arm: Annotated[str, ARM]`. 
 reads, which factor it searches or which of its numbers could as well be others goes by these marks.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
 
-from pydantic import Field
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic.errors import PydanticUndefinedAnnotation
+from pydantic_core import CoreSchema
 
 from folklore.harness.spec.base import Spec
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
@@ -97,7 +99,7 @@ class Observed(Spec):
 
         weights [R, S]: row 0 is all ones (the estimate), the others multinomial resamples of the S paired seeds. All arms share
         a row's weights, so seeds stay paired, and whatever is selected (a tuned LR, the best arm) is selected anew under each.
-        Composed observables take the values of their parts from `evaluate` (harness/observables/estimating).
+        Observables made of others, in fields of type Observable, take these' values from `evaluate` (observables/estimating).
         """
         raise NotImplementedError
 
@@ -212,6 +214,36 @@ def relative_to_losses(observable: Observed) -> Iterator[Observed]:
         if observable.OF_LOSSES == "divides" and loss is not None:
             yield loss
         yield from relative_to_losses(part)
+
+
+class _AnyKind:
+    """Makes a field of observables one of any kind, told apart by `kind`, as a union of all classes would. The classes are
+    those in KINDS when the field's schema is made: none is named here, where none may be imported.
+
+    Until harness/observables is imported there is no schema, and what has such a field (Criterion, and so Study) reads nothing:
+    pydantic's error says what to import.
+    """
+
+    loaded = False
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        if not self.loaded:
+            missing = "Observable (import folklore.harness.observables)"
+            raise PydanticUndefinedAnnotation(missing, f"name {missing} is not defined")
+        kinds = tuple(KINDS[kind] for kind in sorted(KINDS))
+        return handler.generate_schema(Annotated[Union.__getitem__(kinds), Field(discriminator="kind")])
+
+
+ANY_KIND = _AnyKind()
+# The type of a field that holds an observable.
+Observable = Annotated[Observed, ANY_KIND]
+
+
+def make_known(others: Iterable[type[Spec]]) -> None:
+    """Lets observables of all kinds that there are be read: in other observables, and in other specs that hold them."""
+    ANY_KIND.loaded = True
+    for model in (*KINDS.values(), *others):
+        model.model_rebuild(force=True)
 
 
 Kind = TypeVar("Kind")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 from pydantic_core import PydanticCustomError
@@ -12,13 +12,8 @@ from folklore.harness.spec.base import WORDS, Spec, Undeclared, canonical_json, 
 from folklore.harness.spec.claims import Claim
 from folklore.harness.spec.configuration import LATER_FIELDS, Configuration, Measurement, Training, Workload
 from folklore.harness.spec.markdown import study_markdown
-from folklore.harness.spec.observed import ARM, ShareOfRuns, arms_of, leaves, searched_factor
+from folklore.harness.spec.observed import ARM, Observable, ShareOfRuns, arms_of, leaves, searched_factor
 from folklore.harness.spec.rules import LEVEL, Rule
-
-if TYPE_CHECKING:
-    # What it is when a study is read stands in harness/observables: any of the kinds there. Until that package is imported
-    # nothing can be read, and pydantic's error says so.
-    from folklore.harness.spec.observed import Observed as Observable
 
 AnySpec = TypeVar("AnySpec", bound=Spec)
 
@@ -103,7 +98,7 @@ class Criterion(Spec):
     """One observation and the two regions that decide on it. Whatever lies in neither is inconclusive."""
 
     name: str
-    observe: "Observable"
+    observe: Observable
     supported: Rule
     refuted: Rule
     unit: str = Field(
@@ -127,7 +122,7 @@ class Reported(Spec):
     """An observation that is shown beside a claim's criteria and decides nothing."""
 
     name: str
-    observe: "Observable"
+    observe: Observable
     unit: str = ""
 
 

@@ -19,7 +19,6 @@ from folklore.harness.observables import (
     Log2,
     LRSensitivity,
     MaxTrainable,
-    Observable,
     Optimum,
     Quotient,
     RankCorrelation,
@@ -35,7 +34,7 @@ from folklore.harness.observables import (
     TunedLoss,
 )
 from folklore.harness.observables.estimating.range_test_rules import RULES, NoSuggestion, divergence, suggest
-from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Study
+from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Observable, Study
 from folklore.harness.spec.observed import relative_to_losses
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError

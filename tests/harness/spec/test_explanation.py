@@ -8,8 +8,7 @@ from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 from folklore.harness.cli import app
-from folklore.harness.observables import Observable
-from folklore.harness.spec import Rule, Spec
+from folklore.harness.spec import Observable, Rule, Spec
 from folklore.harness.spec.explanation import RULES, example_of, explained, explanation, parts
 from folklore.harness.spec.observed import KINDS
 
