@@ -31,7 +31,8 @@ from folklore.harness.observables.estimating.range_test_rules import Suggestion,
 from folklore.harness.observables.range_tests import picks
 from folklore.harness.spec import arms_of
 from folklore.harness.spec.configuration import LOSS_SCALES
-from folklore.harness.spec.observed import Observed, all_parts
+from folklore.harness.spec.observed import Observed
+from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import UndecidableError
 from folklore.reports.figures import MARKERS, STYLE, is_searched, log_axis, panel_grid
 from folklore.reports.words import power

@@ -16,7 +16,7 @@ from folklore.harness.planning import catalog
 from folklore.harness.planning.catalog import Register
 from folklore.harness.planning.recipe import study_recipe
 from folklore.harness.spec import Judgement, Study
-from folklore.harness.spec.observed import all_parts
+from folklore.harness.spec.parts import all_parts
 from folklore.harness.storing.declaration import changed_since
 from folklore.reports import curves, figures, interactive, measurement_figures, search_figures
 from folklore.reports.strip import strip

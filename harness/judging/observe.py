@@ -17,7 +17,8 @@ from folklore.harness.judging.relative import require_a_zero
 from folklore.harness.judging.trial_arrays import TrialTable
 from folklore.harness.observables.estimating.evaluation import evaluate
 from folklore.harness.spec import LEVEL, Observed, leaves
-from folklore.harness.spec.observed import Interval, ShareOfRuns, all_parts
+from folklore.harness.spec.observed import Interval, ShareOfRuns
+from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import ADD_SEEDS, UndecidableError
 
 # An estimate that exists in fewer resamples than this rests on single seeds.

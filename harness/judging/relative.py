@@ -8,7 +8,8 @@ import numpy as np
 
 from folklore.harness.judging.trial_arrays import TrialTable
 from folklore.harness.observables.estimating.weighted import stacked
-from folklore.harness.spec.observed import ARM, RANGE_TEST, Observed, arms_of, relative_to_losses, searched_factor
+from folklore.harness.spec.observed import ARM, RANGE_TEST, Observed
+from folklore.harness.spec.parts import arms_of, relative_to_losses, searched_factor
 from folklore.harness.spec.trials import UndecidableError
 
 # Below this share of what is learned a loss is near zero: a margin of 1% of it is a hundred-thousandth of the fall then, which

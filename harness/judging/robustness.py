@@ -16,7 +16,8 @@ import pandas as pd
 from folklore.harness.judging.judge import INVALID, OUT_OF_REGIME, Verdict, judge
 from folklore.harness.judging.trial_arrays import TrialTable
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study, arms_of
-from folklore.harness.spec.observed import RANGE_TEST, Choice, marks
+from folklore.harness.spec.observed import RANGE_TEST, Choice
+from folklore.harness.spec.parts import marks
 
 # What an observable's choices are multiplied by: fields that are marked as a margin or a window (harness/spec/observed.py).
 MARGINS = {"half the margin": 0.5, "twice the margin": 2.0}

@@ -11,7 +11,7 @@ from folklore.harness.options import Options
 from folklore.harness.own.address import own_title
 from folklore.harness.own.finding import Found, find
 from folklore.harness.spec import Criterion, Judgement, Reported, Study, Workload, canonical_json
-from folklore.harness.spec.observed import relative_to_losses, with_other_arms
+from folklore.harness.spec.parts import relative_to_losses, with_other_arms
 from folklore.harness.training.own_module import own_module
 from folklore.harness.training.programs import EAGER
 
@@ -36,7 +36,7 @@ def own_study(study: Study, address: str, options: Options) -> Study:
     found = find(address)
     own_module(found.dataset)
     recipes = {name: f"recipe_of_{name}" for name in study.arms} if _models_of_arms(study) else {}
-    judgements = [_of_its_loss(_of_recipes(each, recipes, found), found) for each in study.judgements]
+    judgements = [_of_recipes(each, recipes, found) for each in study.judgements] if recipes else study.judgements
     dump = study.model_dump()
     dump |= {
         "name": f"{study.name}_own_{found.identity[:DIGITS]}",
@@ -44,11 +44,12 @@ def own_study(study: Study, address: str, options: Options) -> Study:
         "title": own_title(study.title, found.workload.name),
         "workload": Workload(model="own", dataset=found.dataset).model_dump(),
         "departures": (*_departures(study, found), *study.departures),
-        "judgements": [each.model_dump() for each in judgements],
+        "judgements": [_of_its_loss(each, found).model_dump() for each in judgements],
         "loss_name": found.workload.loss_name,
         "loss_unit": found.workload.loss_unit,
     }
-    _name_arms_after(recipes, dump, found.workload.name)
+    if recipes:
+        _name_arms_after(recipes, dump, found.workload.name)
     for arm in dump["arms"].values():
         arm["settings"] = _of_training(arm["settings"])
     for scale in dump["scales"].values():
@@ -61,9 +62,7 @@ def own_study(study: Study, address: str, options: Options) -> Study:
 
 
 def _of_recipes(judgement: Judgement, recipes: Mapping[str, str], found: Found) -> Judgement:
-    """If arms are named after models: a judgement whose criteria say that it is the model's recipe that is meant."""
-    if not recipes:
-        return judgement
+    """Where arms are named after models: a judgement whose criteria say that it is the model's recipe that is meant."""
 
     def changed(each: Criterion | Reported) -> dict[str, Any]:
         name = f"{each.name} (its recipe on {found.workload.name})"
@@ -73,15 +72,10 @@ def _of_recipes(judgement: Judgement, recipes: Mapping[str, str], found: Found) 
 
 
 def _name_arms_after(recipes: Mapping[str, str], dump: dict[str, Any], workload: str) -> None:
-    """Gives the arms of a study's content, and all that is said of one at a scale, the names of recipes."""
-    if not recipes:
-        return
-    for content, fields in (
-        (dump, ("arms",)),
-        *((scale, ("arm_factors", "arm_settings")) for scale in dump["scales"].values()),
-    ):
-        for field in fields:
-            content[field] = {recipes.get(arm, arm): said for arm, said in (content[field] or {}).items()}
+    """Gives the arms of a study's content, and what is said of them at a scale, the names of their recipes."""
+    for content in (dump, *dump["scales"].values()):
+        for field in {"arms", "arm_factors", "arm_settings"} & content.keys():
+            content[field] = {recipes[arm]: said for arm, said in (content[field] or {}).items()}
     for arm in dump["arms"].values():
         arm["panel"] = arm["panel"] and f"{workload}, recipe of: {arm['panel']}"
 

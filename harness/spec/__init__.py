@@ -3,7 +3,8 @@
 from folklore.harness.spec.base import Spec, canonical_json, fingerprint
 from folklore.harness.spec.claims import Claim, Document, Source
 from folklore.harness.spec.configuration import Configuration, Measurement, Training, Workload
-from folklore.harness.spec.observed import Observable, Observed, arms_of, leaves
+from folklore.harness.spec.observed import Observable, Observed
+from folklore.harness.spec.parts import arms_of, leaves
 from folklore.harness.spec.rules import LEVEL, AtLeast, AtMost, Outside, Rule, Within
 from folklore.harness.spec.study import Arm, Criterion, Judgement, Published, Reported, Scale, Search, Study, log2_grid
 

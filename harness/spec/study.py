@@ -12,7 +12,8 @@ from folklore.harness.spec.base import WORDS, Spec, Undeclared, canonical_json, 
 from folklore.harness.spec.claims import Claim
 from folklore.harness.spec.configuration import LATER_FIELDS, Configuration, Measurement, Training, Workload
 from folklore.harness.spec.markdown import study_markdown
-from folklore.harness.spec.observed import ARM, Observable, ShareOfRuns, arms_of, leaves, searched_factor
+from folklore.harness.spec.observed import ARM, Observable, ShareOfRuns
+from folklore.harness.spec.parts import arms_of, leaves, searched_factor
 from folklore.harness.spec.rules import LEVEL, Rule
 
 AnySpec = TypeVar("AnySpec", bound=Spec)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.spec.observed import Observed, arms_of
+from folklore.harness.spec.observed import Observed
+from folklore.harness.spec.parts import arms_of
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
 
 

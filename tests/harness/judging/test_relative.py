@@ -35,7 +35,7 @@ from folklore.harness.observables import (
 )
 from folklore.harness.observables.estimating.range_test_rules import RULES, NoSuggestion, divergence, suggest
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Observable, Study
-from folklore.harness.spec.observed import relative_to_losses
+from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
 import numpy as np
 import pytest
@@ -17,11 +17,24 @@ from folklore.harness import observables
 from folklore.harness.errors import UserError
 from folklore.harness.judging.judge import SUPPORTED, judge
 from folklore.harness.judging.robustness import robustness
-from folklore.harness.observables import Gap
+from folklore.harness.observables import CriticalBatch, FinderRegret, Gap, MaxTrainable, Slope, Spread, Unmeasured
 from folklore.harness.observables.estimating.weighted import mean
 from folklore.harness.planning import catalog
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study, arms_of
-from folklore.harness.spec.observed import KINDS, MARGIN, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOfRuns
+from folklore.harness.spec.observed import (
+    KINDS,
+    MARGIN,
+    RANGE_TEST,
+    ArmRole,
+    Example,
+    FactorName,
+    FactorRole,
+    Observed,
+    ObservedArm,
+    OfLosses,
+    ShareOfRuns,
+)
+from folklore.harness.spec.parts import marks, with_other_arms
 from folklore.harness.spec.trials import Numbers, Trials
 from tests.command_line import HANG_SECONDS
 from tests.harness.helpers import bowl, frame, planned, result
@@ -210,3 +223,28 @@ def test_a_study_is_not_read_before_its_criteria_can_be() -> None:
     for room in ("storing", "planning", "judging.observe", "api"):
         whole = f"import folklore.harness.{room}; {half.split(';')[0]}; assert Study.__pydantic_complete__"
         assert subprocess.run([sys.executable, "-c", whole], cwd=ROOT).returncode == 0, room
+
+
+def texts(annotation: Any) -> bool:
+    """Whether a field holds free text, however deep."""
+    return annotation is str or (get_origin(annotation) is not Literal and any(map(texts, get_args(annotation))))
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_every_text_is_an_arm_or_a_factor(kind: type[Observed]) -> None:
+    """A name of an arm without its mark would be neither checked nor shown, and its trials not found again."""
+    marked = marks(kind, ArmRole).keys() | marks(kind, FactorRole).keys()
+    free = {name for name, field in kind.model_fields.items() if texts(field.annotation)} - marked
+    assert free == ({"reason"} if kind is Unmeasured else set())
+
+
+def test_a_new_name_of_an_arm_is_taken_wherever_it_stands() -> None:
+    bar = MaxTrainable(arm="none", best_of=("none", "half"))
+    sweep = CriticalBatch(points=((8, "none"), (16, "half"), (32, "a"), (64, "b")), anchor="none", share=0.5)
+    cured = FinderRegret(arm="none", range_test="half", rule="valley")
+    names = {"none": "one", "half": "two"}
+    for whole in (Slope(points=((1, bar), (2, sweep), (4, cured))), Spread(parts=(bar, sweep, cured))):
+        renamed = with_other_arms(whole, names)
+        assert renamed == type(whole).model_validate_json(whole.model_dump_json().replace("none", "one").replace("half", "two"))
+        assert arms_of(renamed) == {"one", "two", "a", "b"}
+        assert arms_of(renamed, RANGE_TEST) == {"two"}

@@ -27,7 +27,7 @@ from folklore.harness.planning.own_study import own_study
 from folklore.harness.planning.plan import make_plan
 from folklore.harness.running.training_job import TrainingJob
 from folklore.harness.spec import Study, arms_of
-from folklore.harness.spec.observed import relative_to_losses
+from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
