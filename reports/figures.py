@@ -21,13 +21,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 from numpy.typing import NDArray
 
-from folklore.harness.judging.estimators.common import tuned_index
 from folklore.harness.judging.intervals import Observation
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.range_test_rules import Suggestion
-from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
+from folklore.harness.judging.trial_arrays import TrialTable
 from folklore.harness.judging.trial_sets import RecordSet
-from folklore.harness.spec import Slope
+from folklore.harness.observables import Slope
+from folklore.harness.observables.estimating.range_test_rules import Suggestion
+from folklore.harness.observables.estimating.weighted import tuned_index
+from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.storing.trial_schema import CURVE_PREFIX
 from folklore.reports.words import power
 

@@ -14,29 +14,26 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
-from folklore.harness.judging import fits
-from folklore.harness.judging.estimators.batch_sizes import runs
-from folklore.harness.judging.estimators.curves import noise_curve
-from folklore.harness.judging.estimators.range_tests import picks
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.range_test_rules import Suggestion, smoothed
-from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
+from folklore.harness.judging.trial_arrays import TrialTable
 from folklore.harness.judging.trial_sets import RecordSet
-from folklore.harness.spec import (
+from folklore.harness.observables import (
     CriticalBatch,
-    CureRate,
-    DivergenceTime,
-    FailureRate,
     FinderPick,
-    MaxTrainable,
     NoiseScale,
     Optimum,
     Quotient,
-    Spec,
     UnderflowShare,
-    arms_of,
 )
+from folklore.harness.observables.curves import noise_curve
+from folklore.harness.observables.estimating import fits
+from folklore.harness.observables.estimating.range_test_rules import Suggestion, smoothed
+from folklore.harness.observables.range_tests import picks
+from folklore.harness.spec import arms_of
 from folklore.harness.spec.configuration import LOSS_SCALES
+from folklore.harness.spec.observed import Observed
+from folklore.harness.spec.parts import all_parts
+from folklore.harness.spec.trials import UndecidableError
 from folklore.reports.figures import MARKERS, STYLE, is_searched, log_axis, panel_grid
 from folklore.reports.words import power
 
@@ -49,8 +46,8 @@ def range_tests(records: RecordSet) -> Figure | None:
     table = records.table
     pairs = {
         found.top.arm: found.bottom
-        for found in _observed(records, Quotient)
-        if isinstance(found.top, FinderPick) and isinstance(found.bottom, Optimum)
+        for found in _observed(records)
+        if isinstance(found, Quotient) and isinstance(found.top, FinderPick) and isinstance(found.bottom, Optimum)
     }
     if not pairs:
         return None
@@ -90,13 +87,13 @@ def _as_many_as_seen(points: int) -> NDArray[np.int64]:
 def batch_sweeps(records: RecordSet) -> Figure | None:
     """Steps to the target against the batch size, every seed, and the fitted hyperbola."""
     table = records.table
-    sweeps = list(dict.fromkeys(_observed(records, CriticalBatch)))
+    sweeps = list(dict.fromkeys(found for found in _observed(records) if isinstance(found, CriticalBatch)))
     if not sweeps:
         return None
     figure, axes = _panels(len(sweeps))
     for axis, sweep in zip(axes, sweeps, strict=True):
         try:
-            batch, steps, weights, censored = runs(sweep, table, table.resamples[:1])
+            batch, steps, weights, censored = sweep.runs(table, table.resamples[:1])
         except UndecidableError as error:
             axis.set_title(str(error), fontsize=7, wrap=True)
             continue
@@ -119,7 +116,7 @@ def noise_scales(records: RecordSet) -> Figure | None:
     """The noise scale over training, seeds averaged and neighbouring probes smoothed, of every arm it is observed in. None
     where none has a number."""
     table = records.table
-    arms = dict.fromkeys((found.arm, found.over) for found in _observed(records, NoiseScale))
+    arms = dict.fromkeys((found.arm, found.over) for found in _observed(records) if isinstance(found, NoiseScale))
     if not arms:
         return None
     drawn = []
@@ -143,8 +140,7 @@ def noise_scales(records: RecordSet) -> Figure | None:
 def survival(records: RecordSet) -> Figure | None:
     """Share of seeds that finish against the peak LR, of every arm whose divergence is observed."""
     table, over = records.table, "peak_lr"
-    kinds = (FailureRate, CureRate, DivergenceTime, MaxTrainable)
-    arms = list(dict.fromkeys(arm for kind in kinds for found in _observed(records, kind) for arm in arms_of(found)))
+    arms = list(dict.fromkeys(arm for found in _observed(records) if found.FIGURE == "survival" for arm in arms_of(found)))
     arms = [arm for arm in arms if arm in table.study.arms_at(records.scale) and not table.study.arms[arm].searched]
     arms = [arm for arm in arms if len(table.study.factors_at(records.scale, arm).get(over, ())) > 1]
     if not arms:
@@ -174,7 +170,7 @@ def survival(records: RecordSet) -> Figure | None:
 def underflow(records: RecordSet) -> Figure | None:
     """Share of gradients that FP16 flushes to zero against the loss scale. None where no arm has a number."""
     table = records.table
-    arms = dict.fromkeys((found.arm, found.of) for found in _observed(records, UnderflowShare))
+    arms = dict.fromkeys((found.arm, found.of) for found in _observed(records) if isinstance(found, UnderflowShare))
     drawn = {}
     for arm, of in arms:
         with suppress(UndecidableError):
@@ -195,23 +191,12 @@ def underflow(records: RecordSet) -> Figure | None:
     return figure
 
 
-def _observed(records: RecordSet, kind: type) -> Iterator[Any]:
-    """Every observable of a kind that the study judges or reports, however deep it lies."""
+def _observed(records: RecordSet) -> Iterator[Observed]:
+    """Every observable that the study judges or reports, however deep it lies."""
     for judgement in records.study.judgements:
         judged = [each.observe for each in judgement.criteria_at(records.scale)]
         for observable in [*judged, *(each.observe for each in judgement.reported)]:
-            yield from (part for part in parts(observable) if isinstance(part, kind))
-
-
-def parts(observable: Spec) -> Iterator[Spec]:
-    """The observable and every other in it, however deep."""
-    yield observable
-    for _, value in observable:
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, Spec):
-                yield from parts(part)
-            elif isinstance(part, tuple):
-                yield from (each for item in part if isinstance(item, Spec) for each in parts(item))
+            yield from all_parts(observable)
 
 
 def _panels(count: int, below: int = 0) -> tuple[Figure, list[Axes]]:

@@ -15,34 +15,8 @@ from folklore.harness.own.address import address_of
 from folklore.harness.planning import catalog
 from folklore.harness.planning.catalog import Register
 from folklore.harness.planning.recipe import study_recipe
-from folklore.harness.spec import (
-    CriticalBatch,
-    CureRate,
-    CurveDistance,
-    CurveMedian,
-    CurveRatio,
-    DivergenceTime,
-    DoublingGain,
-    FailureRate,
-    FinalLoss,
-    FinderPick,
-    FinderRegret,
-    HyperbolaError,
-    Judgement,
-    LRSensitivity,
-    MaxTrainable,
-    NoiseScale,
-    Optimum,
-    Slope,
-    SmallestWithin,
-    StepsToTarget,
-    Study,
-    SuggestionRate,
-    TrajectoryGap,
-    TransferRegret,
-    TunedLoss,
-    UnderflowShare,
-)
+from folklore.harness.spec import Judgement, Study
+from folklore.harness.spec.parts import all_parts
 from folklore.harness.storing.declaration import changed_since
 from folklore.reports import curves, figures, interactive, measurement_figures, search_figures
 from folklore.reports.strip import strip
@@ -68,42 +42,37 @@ STATIC = ("search",)
 # As browsers take it.
 PIXELS_AN_INCH = 96
 
-# (name of the figure, caption, what draws it, the observables it shows), the most telling first.
-FIGURES: tuple[tuple[str, str, Callable[[RecordSet], Figure | None], tuple[type, ...]], ...] = (
+# (name of the figure, caption, what draws it), the most telling first. An observable names the one that shows it (FIGURE).
+FIGURES: tuple[tuple[str, str, Callable[[RecordSet], Figure | None]], ...] = (
     (
         "range-tests",
         "Range tests, and what each rule picks from every seed's.",
         measurement_figures.range_tests,
-        (FinderPick, FinderRegret, SuggestionRate),
     ),
-    ("exponents", "What the exponents are fitted to, with 95% intervals.", figures.exponents, (Slope,)),
+    ("exponents", "What the exponents are fitted to, with 95% intervals.", figures.exponents),
     (
         "batch",
         "Steps to the target against the batch size, at the tuned LR.",
         measurement_figures.batch_sweeps,
-        (CriticalBatch, HyperbolaError, DoublingGain, StepsToTarget),
     ),
-    ("noise", "The gradient noise scale over training.", measurement_figures.noise_scales, (NoiseScale,)),
-    ("underflow", "What FP16 would flush to zero, by loss scale.", measurement_figures.underflow, (UnderflowShare,)),
+    ("noise", "The gradient noise scale over training.", measurement_figures.noise_scales),
+    ("underflow", "What FP16 would flush to zero, by loss scale.", measurement_figures.underflow),
     (
         "survival",
         "Which share of the seeds finishes, by peak learning rate.",
         measurement_figures.survival,
-        (FailureRate, CureRate, DivergenceTime, MaxTrainable),
     ),
     (
         "lr",
         "Test loss against the peak learning rate: means over seeds; points, where there are, are single runs.",
         figures.lr_curves,
-        (TunedLoss, Optimum, TransferRegret, SmallestWithin, FinalLoss, LRSensitivity),
     ),
     (
         "curves",
         "At each arm's tuned learning rate, means over seeds.",
         lambda records: figures.training_curves(records, curves_of(records.study)),
-        (CurveMedian, CurveDistance, CurveRatio, TrajectoryGap),
     ),
-    ("search", "What the search tried: a line a proposal.", search_figures.proposals, ()),
+    ("search", "What the search tried: a line a proposal.", search_figures.proposals),
 )
 
 
@@ -192,7 +161,7 @@ def _command(study: Study, scale: str | None, store_option: str) -> str:
 def _draw(records: RecordSet, name: str, output: Path) -> dict[str, dict[str, str]]:
     """Name of each figure there is -> its caption, image and data, which are written."""
     found = {}
-    for kind, caption, draw, _ in FIGURES:
+    for kind, caption, draw in FIGURES:
         figure = draw(records)
         if figure is None:
             continue
@@ -222,17 +191,17 @@ def _placed(records: RecordSet, drawn: Mapping[str, Any]) -> tuple[dict[str, lis
     elsewhere: dict[str, list[str]] = {}
     placed: set[str] = set()
     for judgement in records.study.judgements:
-        there = [(kind, observables) for kind, _, _, observables in FIGURES if kind in drawn]
-        shown = [kind for kind, observables in there if _observes(judgement, records.scale, observables)]
+        wanted = _figures_of(judgement, records.scale)
+        shown = [kind for kind in drawn if kind in wanted]
         by_claim[judgement.claim] = [kind for kind in shown if kind not in placed]
         elsewhere[judgement.claim] = [kind for kind in shown if kind in placed]
         placed.update(shown)
     return by_claim, elsewhere, [kind for kind in drawn if kind not in placed]
 
 
-def _observes(judgement: Judgement, scale: str, observables: tuple[type, ...]) -> bool:
-    seen = [criterion.observe for criterion in judgement.criteria_at(scale)]
-    return any(isinstance(part, observables) for each in seen for part in measurement_figures.parts(each))
+def _figures_of(judgement: Judgement, scale: str) -> set[str]:
+    """The figures that show what a claim's criteria observe."""
+    return {part.FIGURE for criterion in judgement.criteria_at(scale) for part in all_parts(criterion.observe)}
 
 
 def _write_curves(name: str, trials: pd.DataFrame, output: Path, study: Study) -> dict[str, str]:

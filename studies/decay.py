@@ -1,23 +1,20 @@
 """Which shape of decay, and how far down?"""
 
+from folklore.harness.observables import Exact, FinalLoss, RelativeGap, TunedLoss
 from folklore.harness.spec import (
     Arm,
     AtLeast,
     AtMost,
     Criterion,
-    Exact,
-    FinalLoss,
     Judgement,
     Measurement,
     Outside,
     Published,
-    RelativeGap,
     Reported,
     Scale,
     Search,
     Study,
     Training,
-    TunedLoss,
     Within,
     Workload,
 )

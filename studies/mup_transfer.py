@@ -1,22 +1,18 @@
 """Does the best learning rate move with width, and does muP hold it still?"""
 
+from folklore.harness.observables import ActivationSlope, Gap, Optimum, Slope, TransferRegret
 from folklore.harness.spec import (
-    ActivationSlope,
     Arm,
     AtLeast,
     AtMost,
     Criterion,
-    Gap,
     Judgement,
     Measurement,
-    Optimum,
     Outside,
     Published,
     Scale,
-    Slope,
     Study,
     Training,
-    TransferRegret,
     Within,
     Workload,
     log2_grid,

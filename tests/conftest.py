@@ -19,20 +19,8 @@ import torch
 
 from folklore.harness.data import tokenize
 from folklore.harness.data.text import Text
-from folklore.harness.spec import (
-    Arm,
-    AtLeast,
-    AtMost,
-    Criterion,
-    Judgement,
-    Measurement,
-    RelativeGap,
-    Scale,
-    Study,
-    Training,
-    TunedLoss,
-    Workload,
-)
+from folklore.harness.observables import RelativeGap, TunedLoss
+from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Measurement, Scale, Study, Training, Workload
 from tests.shared_ray import shared_ray
 
 torch.set_num_threads(1)

@@ -34,33 +34,33 @@ class Fault:
     test: str
 
 
-OBSERVE, BATCHES = "tests/harness/judging/test_observe.py::", "tests/harness/judging/estimators/test_batch_sizes.py::"
+OBSERVE, BATCHES = "tests/harness/judging/test_observe.py::", "tests/harness/observables/test_batch_sizes.py::"
 JUDGE = "tests/harness/judging/test_judge.py::"
 FAULTS = (
     Fault(
         "a wrong sign",
-        "harness/judging/estimators/__init__.py",
-        "(evaluate(observable.left, table, weights) - right) / right",
-        "(right - evaluate(observable.left, table, weights)) / right",
+        "harness/observables/arithmetic.py",
+        "(evaluate(self.left, trials, weights) - right) / right",
+        "(right - evaluate(self.left, trials, weights)) / right",
         OBSERVE + "test_relative_gap_sign",
     ),
     Fault(
         "a swapped arm",
-        "harness/judging/estimators/__init__.py",
-        "evaluate(observable.top, table, weights) / evaluate(observable.bottom, table, weights)",
-        "evaluate(observable.bottom, table, weights) / evaluate(observable.top, table, weights)",
+        "harness/observables/arithmetic.py",
+        "evaluate(self.top, trials, weights) / evaluate(self.bottom, trials, weights)",
+        "evaluate(self.bottom, trials, weights) / evaluate(self.top, trials, weights)",
         OBSERVE + "test_max_trainable_against_the_best_of_several_arms",
     ),
     Fault(
         "the LR is chosen on the split it is judged on",
-        "harness/judging/estimators/common.py",
-        'best = mean(table.losses(arm, over, "validation_loss"), weights).argmin(axis=1)',
-        'best = mean(table.losses(arm, over, "test_loss"), weights).argmin(axis=1)',
+        "harness/observables/estimating/weighted.py",
+        'best = mean(trials.losses(arm, over, "validation_loss"), weights).argmin(axis=1)',
+        'best = mean(trials.losses(arm, over, "test_loss"), weights).argmin(axis=1)',
         OBSERVE + "test_the_lr_is_chosen_on_validation_and_judged_on_test",
     ),
     Fault(
         "a seed chooses the LR it is judged at",
-        "harness/judging/estimators/batch_sizes.py",
+        "harness/observables/batch_sizes.py",
         "others = total_RG[:, :, None] - weights[:, None, :] * steps_GS[None]",
         "others = total_RG[:, :, None] - 0 * weights[:, None, :] * steps_GS[None]",
         BATCHES + "test_the_lr_is_chosen_on_the_other_seeds",
@@ -88,9 +88,9 @@ FAULTS = (
     ),
     Fault(
         "seeds are resampled apart in the two arms of a gap",
-        "harness/judging/estimators/__init__.py",
-        "return evaluate(observable.left, table, weights) - evaluate(observable.right, table, weights)",
-        "return evaluate(observable.left, table, weights) - evaluate(observable.right, table, weights[:, ::-1])",
+        "harness/observables/arithmetic.py",
+        "return evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights)",
+        "return evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights[:, ::-1])",
         OBSERVE + "test_seeds_are_paired",
     ),
     Fault(

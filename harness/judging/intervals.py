@@ -15,8 +15,8 @@ import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 from numpy.typing import NDArray
 
-from folklore.harness.judging.trial_arrays import ADD_SEEDS, UndecidableError
 from folklore.harness.spec import LEVEL, Rule
+from folklore.harness.spec.trials import ADD_SEEDS, UndecidableError
 
 Numbers = NDArray[np.float64]
 Method = Literal["bootstrap_t", "jackknife_t", "corrected_t", "studentized", "percentile", "bca", "sign_flip"]

@@ -16,11 +16,11 @@ import pandas as pd
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 from numpy.typing import NDArray
 
-from folklore.harness.judging.estimators import slope_scatter
 from folklore.harness.judging.intervals import Observation
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
-from folklore.harness.spec import Criterion, Exact, Judgement, Outside, Reported, Rule, Slope, Study, Within
+from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.spec import Criterion, Judgement, Outside, Reported, Rule, Study, Within
+from folklore.harness.spec.trials import UndecidableError
 
 ALPHA = 0.05
 # Beyond this many seeds "add seeds" is no advice.
@@ -94,17 +94,17 @@ def judge(
 
 def report(judgement: Judgement, table: TrialTable) -> list[str]:
     """What is shown beside a claim and decides nothing, a line each: what the study reports, and of slopes the other error."""
-    slopes = [each for each in judgement.criteria_at(table.scale) if isinstance(each.observe, Slope)]
-    scatter = [line for each in slopes if (line := _scatter(each, table)) is not None]
+    scatter = [line for each in judgement.criteria_at(table.scale) if (line := _scatter(each, table)) is not None]
     return [*(_reported(reported, table) for reported in judgement.reported), *scatter]
 
 
 def _scatter(criterion: Criterion, table: TrialTable) -> str | None:
     """A slope has two errors: that of the seeds, which is in its interval, and that of points beside their line."""
-    assert isinstance(criterion.observe, Slope)
     try:
+        error = criterion.observe.scatter(table)
+        if error is None:
+            return None
         seen = observe(criterion.observe, table)
-        error = slope_scatter(criterion.observe, table)
     except UndecidableError:
         return None
     assert seen.spread is not None
@@ -130,7 +130,7 @@ def _finding(criterion: Criterion, table: TrialTable, alpha: float) -> Finding:
     p_supported, p_refuted = seen.p_in_rule(criterion.supported), seen.p_in_rule(criterion.refuted)
     numbers = f"{criterion.name}: {spell_interval(seen.estimate, seen.low, seen.high, criterion.unit)}"
     # What is computed exactly has no interval that could lie wholly anywhere.
-    inside = "which is" if isinstance(criterion.observe, Exact) else "wholly"
+    inside = "which is" if criterion.observe.EXACT else "wholly"
     if p_supported <= alpha:
         verdict, reason = SUPPORTED, f"{numbers}, {inside} {region(criterion.supported, criterion)}"
     elif p_refuted <= alpha:

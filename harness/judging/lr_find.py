@@ -10,8 +10,16 @@ from numpy.typing import NDArray
 from folklore.harness import data
 from folklore.harness.data import Dataset
 from folklore.harness.errors import UserError
-from folklore.harness.judging.range_test_rules import RULES, NoSuggestion, Pick, Suggestion, divergence, smoothed, suggest
 from folklore.harness.machine.description import Device, available_memory_bytes
+from folklore.harness.observables.estimating.range_test_rules import (
+    RULES,
+    NoSuggestion,
+    Pick,
+    Suggestion,
+    divergence,
+    smoothed,
+    suggest,
+)
 from folklore.harness.planning import cost
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.network import build

@@ -19,9 +19,10 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 from folklore.harness.judging.intervals import LEAST_SEEDS, Observation
 from folklore.harness.judging.judge import ALPHA, MOST_ADVISED_SEEDS
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
+from folklore.harness.judging.trial_arrays import TrialTable
 from folklore.harness.judging.trial_sets import RecordSet
 from folklore.harness.spec import Criterion
+from folklore.harness.spec.trials import UndecidableError
 
 POWER = 0.8
 

@@ -15,31 +15,17 @@ import pandas as pd
 
 from folklore.harness.judging.judge import INVALID, OUT_OF_REGIME, Verdict, judge
 from folklore.harness.judging.trial_arrays import TrialTable
-from folklore.harness.spec import (
-    AtLeast,
-    AtMost,
-    Criterion,
-    Exact,
-    FinderPick,
-    FinderRegret,
-    Judgement,
-    Rule,
-    Spec,
-    Study,
-    SuggestionRate,
-    leaves,
-)
+from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study, arms_of
+from folklore.harness.spec.observed import RANGE_TEST, Choice
+from folklore.harness.spec.parts import marks
 
-# What each numeric choice of an observable is multiplied by: shares within which a loss is as good, and windows of curves.
+# What an observable's choices are multiplied by: fields that are marked as a margin or a window (harness/spec/observed.py).
 MARGINS = {"half the margin": 0.5, "twice the margin": 2.0}
-MARGIN_FIELDS = ("within",)
 WINDOWS = {"half the window": 0.5, "twice the window": 2.0}
-WINDOW_FIELDS = ("first", "last", "after")
 # What the distances of thresholds from no effect are multiplied by, and widths of bands: in the logarithm for ratios.
 THRESHOLDS = {"thresholds a quarter nearer": 0.75, "thresholds a quarter further": 1.25}
 # Weight of the past where range tests are smoothed.
 SMOOTHINGS = {"less smoothing": 0.95, "more smoothing": 0.99}
-SMOOTHED = (FinderPick, FinderRegret, SuggestionRate)
 
 # Fewer than a verdict rests on: their error is 3% of an interval's length, and there are many to work out.
 RESAMPLES = 500
@@ -104,7 +90,7 @@ class Robustness:
 
 def robustness(study: Study, scale: str, device: str, trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Robustness]:
     """Of every claim that has a number with an error; `verdicts` are what the declaration's choices come to."""
-    exact = {each.claim for each in study.judgements if all(isinstance(c.observe, Exact) for c in each.criteria_at(scale))}
+    exact = {each.claim for each in study.judgements if all(c.observe.EXACT for c in each.criteria_at(scale))}
     numbers = [each for each in verdicts if each.verdict not in (INVALID, OUT_OF_REGIME) and each.claim not in exact]
     if not numbers:
         return []
@@ -134,8 +120,8 @@ def _universes(study: Study, scale: str, trials: pd.DataFrame) -> Iterator[tuple
     """Each with one choice made otherwise, and the claims it bears on. The others stay: Holm's correction counts them."""
     every = {each.claim for each in study.judgements}
     changes: dict[str, Change] = {
-        **{choice: partial(_multiplied, fields=MARGIN_FIELDS, by=factor) for choice, factor in MARGINS.items()},
-        **{choice: partial(_multiplied, fields=WINDOW_FIELDS, by=factor) for choice, factor in WINDOWS.items()},
+        **{choice: partial(_multiplied, of="margin", by=factor) for choice, factor in MARGINS.items()},
+        **{choice: partial(_multiplied, of="window", by=factor) for choice, factor in WINDOWS.items()},
         **{choice: partial(_moved, by=factor) for choice, factor in THRESHOLDS.items()},
     }
     for choice, change in changes.items():
@@ -176,8 +162,7 @@ def _other_divergences(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame
 
 
 def _is_smoothed(judgement: Judgement) -> bool:
-    read = [leaf for criterion in judgement.criteria for leaf in leaves(criterion.observe)]
-    return any(isinstance(leaf, SMOOTHED) for leaf in read)
+    return any(arms_of(criterion.observe, RANGE_TEST) for criterion in judgement.criteria)
 
 
 def _with_judgements(study: Study, change: Change) -> tuple[Study, set[str]]:
@@ -187,24 +172,23 @@ def _with_judgements(study: Study, change: Change) -> tuple[Study, set[str]]:
     return study.model_copy(update={"judgements": judgements}), set(changed)
 
 
-def _multiplied(judgement: Judgement, fields: Sequence[str], by: float) -> Judgement | None:
-    """With some numbers of its observables multiplied; None where it has none of them."""
-    criteria = [each.model_copy(update={"observe": _in(each.observe, fields, by)}) for each in judgement.criteria]
+def _multiplied(judgement: Judgement, of: str, by: float) -> Judgement | None:
+    """With the choices of a sort that its observables make multiplied; None if they make none."""
+    criteria = [each.model_copy(update={"observe": _in(each.observe, of, by)}) for each in judgement.criteria]
     same = all(new.observe == old.observe for new, old in zip(criteria, judgement.criteria, strict=True))
     return None if same else judgement.model_copy(update={"criteria": tuple(criteria)})
 
 
-def _in(value: Any, fields: Sequence[str], by: float) -> Any:
+def _in(value: Any, of: str, by: float) -> Any:
     if isinstance(value, tuple):
-        return tuple(_in(each, fields, by) for each in value)
-    if not isinstance(value, Spec):
+        return tuple(_in(each, of, by) for each in value)
+    if not isinstance(value, Observed):
         return value
-    changed = {name: _in(part, fields, by) for name, part in value}
-    for name in fields:
-        number = changed.get(name)
+    changed = {name: _in(part, of, by) for name, part in value}
+    for name, choice in marks(type(value), Choice).items():
         # A window that is the whole run, or begins with it, is no choice.
-        if isinstance(number, float) and 0 < number < 1:
-            changed[name] = min(number * by, 0.5 if name in ("first", "last") else 0.99)
+        if choice.of == of and 0 < changed[name] < 1:
+            changed[name] = min(changed[name] * by, choice.most)
     return value.model_copy(update=changed)
 
 

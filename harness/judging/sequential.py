@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 from folklore.harness.errors import UserError
 from folklore.harness.judging.judge import ALPHA, INCONCLUSIVE, REFUTED, SUPPORTED, Finding, Verdict, judge
-from folklore.harness.judging.trial_arrays import ADD_SEEDS, TrialTable
+from folklore.harness.judging.trial_arrays import TrialTable
 from folklore.harness.spec import Study
+from folklore.harness.spec.trials import ADD_SEEDS
 
 Numbers = NDArray[np.float64]
 

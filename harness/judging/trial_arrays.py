@@ -2,24 +2,21 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from folklore.harness.judging.range_test_rules import SMOOTHING
+from folklore.harness.observables.estimating.range_test_rules import SMOOTHING
 from folklore.harness.planning.plan import points
 from folklore.harness.planning.search_results import tunings
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import Spec, Study, canonical_json
+from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
 from folklore.harness.storing.trial_rows import judged_losses
 
-Numbers = NDArray[np.float64]
-
 RESAMPLES = 2000
-# Ends the reason why there is no number, where further seeds would bring one.
-ADD_SEEDS = "add seeds"
 
 
 @lru_cache(maxsize=16)
@@ -29,23 +26,6 @@ def resamples(study: str, seeds: int, count: int) -> Numbers:
     weights = np.vstack([np.ones(seeds), drawn])
     weights.flags.writeable = False
     return weights
-
-
-def in_words(factor: str) -> str:
-    """A factor as readers call it."""
-    return factor.replace("_", " ").replace("lr", "LR")
-
-
-class UndecidableError(Exception):
-    """There is no number. verdict: what the judge says instead.
-
-    The message is a clause for the readers of pages, which goes on after "no number, because": why there is none, and what
-    would help. It names arms by their labels (TrialTable.arm_name).
-    """
-
-    def __init__(self, verdict: Literal["inconclusive", "out of regime", "invalid"], reason: str):
-        super().__init__(reason)
-        self.verdict = verdict
 
 
 class TrialTable:

@@ -1,16 +1,17 @@
 """A named study with a user's workload in place of its own: a variation, with a name, a ledger and a page to itself."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid
+from folklore.harness.observables import Unmeasured
 from folklore.harness.options import Options
 from folklore.harness.own.address import own_title
 from folklore.harness.own.finding import Found, find
-from folklore.harness.spec import Criterion, Judgement, Reported, Study, Unmeasured, Workload, canonical_json
-from folklore.harness.spec.observables import ARM_FIELDS, relative_to_losses
+from folklore.harness.spec import Criterion, Judgement, Reported, Study, Workload, canonical_json
+from folklore.harness.spec.parts import relative_to_losses, with_other_arms
 from folklore.harness.training.own_module import own_module
 from folklore.harness.training.programs import EAGER
 
@@ -34,6 +35,8 @@ def own_study(study: Study, address: str, options: Options) -> Study:
         raise UserError(f"study '{study.name}' cannot take an own workload: {lost}; choose a study that varies training alone")
     found = find(address)
     own_module(found.dataset)
+    recipes = {name: f"recipe_of_{name}" for name in study.arms} if _models_of_arms(study) else {}
+    judgements = [_of_recipes(each, recipes, found) for each in study.judgements] if recipes else study.judgements
     dump = study.model_dump()
     dump |= {
         "name": f"{study.name}_own_{found.identity[:DIGITS]}",
@@ -41,12 +44,12 @@ def own_study(study: Study, address: str, options: Options) -> Study:
         "title": own_title(study.title, found.workload.name),
         "workload": Workload(model="own", dataset=found.dataset).model_dump(),
         "departures": (*_departures(study, found), *study.departures),
-        "judgements": [_of_its_loss(each, found).model_dump() for each in study.judgements],
+        "judgements": [_of_its_loss(each, found).model_dump() for each in judgements],
         "loss_name": found.workload.loss_name,
         "loss_unit": found.workload.loss_unit,
     }
-    if _models_of_arms(study):
-        dump = _named_after_recipes(dump, found.workload.name)
+    if recipes:
+        _name_arms_after(recipes, dump, found.workload.name)
     for arm in dump["arms"].values():
         arm["settings"] = _of_training(arm["settings"])
     for scale in dump["scales"].values():
@@ -58,25 +61,23 @@ def own_study(study: Study, address: str, options: Options) -> Study:
         raise invalid(f"study '{study.name}' on own workload '{found.workload.name}'", error) from None
 
 
-def _named_after_recipes(dump: dict[str, Any], workload: str) -> dict[str, Any]:
-    """Where arms are named after models: arms, panels and criteria say that it is the model's recipe that is meant."""
-    renamed = _renamed(dump, {name: f"recipe_of_{name}" for name in dump["arms"]})
-    for arm in renamed["arms"].values():
+def _of_recipes(judgement: Judgement, recipes: Mapping[str, str], found: Found) -> Judgement:
+    """Where arms are named after models: a judgement whose criteria say that it is the model's recipe that is meant."""
+
+    def changed(each: Criterion | Reported) -> dict[str, Any]:
+        name = f"{each.name} (its recipe on {found.workload.name})"
+        return {"name": name, "observe": with_other_arms(each.observe, recipes)}
+
+    return _with_observations(judgement, changed)
+
+
+def _name_arms_after(recipes: Mapping[str, str], dump: dict[str, Any], workload: str) -> None:
+    """Gives the arms of a study's content, and what is said of them at a scale, the names of their recipes."""
+    for content in (dump, *dump["scales"].values()):
+        for field in {"arms", "arm_factors", "arm_settings"} & content.keys():
+            content[field] = {recipes[arm]: said for arm, said in (content[field] or {}).items()}
+    for arm in dump["arms"].values():
         arm["panel"] = arm["panel"] and f"{workload}, recipe of: {arm['panel']}"
-    for judgement in renamed["judgements"]:
-        for each in (*judgement["criteria"], *judgement["reported"]):
-            each["name"] += f" (its recipe on {workload})"
-    return dict(renamed)
-
-
-def _renamed(value: Any, arms: Mapping[str, str], field: str = "") -> Any:
-    """A study's content with other names of its arms, wherever one stands."""
-    if isinstance(value, Mapping):
-        named = field in ("arms", "arm_factors", "arm_settings")
-        return {arms.get(key, key) if named else key: _renamed(each, arms, key) for key, each in value.items()}
-    if isinstance(value, tuple | list):
-        return [_renamed(each, arms, field) for each in value]
-    return arms.get(value, value) if isinstance(value, str) and field in (*ARM_FIELDS, "best_of", "points") else value
 
 
 def _of_training(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,6 +114,11 @@ def _of_its_loss(judgement: Judgement, found: Found) -> Judgement:
         unit = own.loss_unit if each.unit == NATS else each.unit
         return {"unit": unit, "observe": Unmeasured(reason=reason) if lost else each.observe}
 
+    return _with_observations(judgement, changed)
+
+
+def _with_observations(judgement: Judgement, changed: Callable[[Criterion | Reported], dict[str, Any]]) -> Judgement:
+    """With its criteria, and what it reports, changed."""
     criteria = tuple(each.model_copy(update=changed(each)) for each in judgement.criteria)
     reported = tuple(each.model_copy(update=changed(each)) for each in judgement.reported)
     return judgement.model_copy(update={"criteria": criteria, "reported": reported})

@@ -10,16 +10,18 @@ import numpy as np
 import pandas as pd
 
 from folklore.harness.errors import UserError, unknown
-from folklore.harness.judging.estimators import ESTIMATORS, evaluate
 from folklore.harness.judging.judge import Finding, Verdict, region, report
 from folklore.harness.judging.robustness import Robustness
-from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
+from folklore.harness.judging.trial_arrays import TrialTable
 from folklore.harness.judging.trial_sets import HERE, PUBLISHED, RecordSet
 from folklore.harness.judging.verdict_memory import Judged, Memory, published_verdicts
+from folklore.harness.observables.estimating.evaluation import evaluate
 from folklore.harness.planning import catalog
 from folklore.harness.planning.recipe import trial_recipe
 from folklore.harness.reading.references import find_sets
-from folklore.harness.spec import Claim, Configuration, Criterion, Document, Exact, Judgement, Study, arms_of
+from folklore.harness.spec import Claim, Configuration, Criterion, Document, Judgement, Study, arms_of
+from folklore.harness.spec.observed import ShareOfRuns
+from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.storing import evidence, trial_rows, trial_schema
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
@@ -154,7 +156,7 @@ def by_seed(criterion: Criterion, table: TrialTable) -> dict[int, float | None]:
 
     Empty for shares of runs, exact numbers, and what cannot be observed at all.
     """
-    if type(criterion.observe) not in ESTIMATORS or isinstance(criterion.observe, Exact):
+    if isinstance(criterion.observe, ShareOfRuns) or criterion.observe.EXACT:
         return {}
     try:
         with np.errstate(all="ignore"):

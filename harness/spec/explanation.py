@@ -1,7 +1,7 @@
 """What `folklore schema --explain` says: whatever a study can be made of, with fields, units and examples, in words."""
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import yaml
@@ -9,28 +9,30 @@ import yaml
 from folklore.harness.spec.base import Spec
 from folklore.harness.spec.claims import Claim, Source
 from folklore.harness.spec.configuration import Measurement, Training, Workload
-from folklore.harness.spec.observables import Observable
+from folklore.harness.spec.observed import KINDS, Observed
 from folklore.harness.spec.rules import Rule
 from folklore.harness.spec.study import Arm, Criterion, Judgement, Published, Reported, Scale, Search, Study
 
-OBSERVABLES: tuple[type[Spec], ...] = get_args(get_args(Observable)[0])
 RULES: tuple[type[Spec], ...] = get_args(get_args(Rule)[0])
-# Heading -> what stands below it, in the order in which one writes a study.
-PARTS: Mapping[str, tuple[type[Spec], ...]] = {
-    "A study": (Study, Arm, Scale, Search, Claim, Source, Judgement, Criterion, Reported, Published),
-    "What is trained": (Workload, Training, Measurement),
-    "Observables: what a criterion observes": OBSERVABLES,
-    "Rules: regions of an observable's axis": RULES,
-}
 BOUNDS = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
 TYPES = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false", "null": "none"}
 SCALARS = {TYPES["integer"], TYPES["number"], TYPES["string"], TYPES["boolean"]}
 
 
+def parts() -> Mapping[str, Sequence[type[Spec]]]:
+    """Heading -> what stands below it, in the order in which one writes a study."""
+    return {
+        "A study": (Study, Arm, Scale, Search, Claim, Source, Judgement, Criterion, Reported, Published),
+        "What is trained": (Workload, Training, Measurement),
+        "Observables: what a criterion observes": [KINDS[kind] for kind in sorted(KINDS)],
+        "Rules: regions of an observable's axis": RULES,
+    }
+
+
 def explanation() -> str:
     """All of it, as Markdown."""
     sections = []
-    for heading, specs in PARTS.items():
+    for heading, specs in parts().items():
         sections += [f"# {heading}", *(explained(each) for each in specs)]
     return "\n\n".join(sections) + "\n"
 
@@ -43,7 +45,7 @@ def explained(spec: type[Spec]) -> str:
     lines += ["", *_fields(spec)]
     if (example := example_of(spec)) is not None:
         flow = yaml.safe_dump(example, default_flow_style=True, sort_keys=False, width=10**6, allow_unicode=True).strip()
-        lines += ["", f"    {'observe' if spec in OBSERVABLES else 'supported'}: {flow}"]
+        lines += ["", f"    {'observe' if issubclass(spec, Observed) else 'supported'}: {flow}"]
     return "\n".join(lines)
 
 

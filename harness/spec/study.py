@@ -12,7 +12,8 @@ from folklore.harness.spec.base import WORDS, Spec, Undeclared, canonical_json, 
 from folklore.harness.spec.claims import Claim
 from folklore.harness.spec.configuration import LATER_FIELDS, Configuration, Measurement, Training, Workload
 from folklore.harness.spec.markdown import study_markdown
-from folklore.harness.spec.observables import FailureRate, Observable, arms_of, leaves
+from folklore.harness.spec.observed import ARM, Observable, ShareOfRuns
+from folklore.harness.spec.parts import arms_of, leaves, searched_factor
 from folklore.harness.spec.rules import LEVEL, Rule
 
 AnySpec = TypeVar("AnySpec", bound=Spec)
@@ -280,7 +281,7 @@ class Study(Spec):
             return {name: values for name, values in self.factors.items() if name != searched}
         return {**self.factors, **chosen.factors, **self.arms[arm].factors, **chosen.arm_factors.get(arm, {})}
 
-    def configuration(self, scale: str, arm: str, point: dict[str, Value]) -> Configuration:
+    def configuration(self, scale: str, arm: str, point: Mapping[str, Value]) -> Configuration:
         """The resolved setting of one trial, but for its seed."""
         chosen = self.scale(scale)
         overrides = {**self.arms[arm].settings, **(chosen.arm_settings or {}).get(arm, {}), **point}
@@ -371,7 +372,7 @@ class Study(Spec):
                 _require_known("arm", arms_of(observable), self.arms)
             for criterion in judgement.criteria:
                 _require_known("scale", criterion.scales or (), self.scales)
-                searched = [over for leaf in leaves(criterion.observe) if (over := getattr(leaf, "over", None))]
+                searched = [over for leaf in leaves(criterion.observe) if (over := searched_factor(leaf))]
                 varied = set(self.factors).union(*(arm.factors for arm in self.arms.values()))
                 varied |= {self.search.factor} if self.search else set()
                 _require_known("factor to search over", searched, varied)
@@ -390,7 +391,7 @@ class Study(Spec):
                 f"claim '{judgement.claim}' has no criterion at scale '{scale}': give one, or leave its scales out"
             )
         for criterion in criteria:
-            if not isinstance(criterion.observe, FailureRate):
+            if not (isinstance(criterion.observe, ShareOfRuns) and criterion.observe.COUNTS_EVERY_SEED):
                 continue
             seeds = self.seeds_at(scale)
             regions = criterion.supported.pieces + criterion.refuted.pieces
@@ -408,12 +409,12 @@ class Study(Spec):
                 " seeds; add seeds or set judged = false"
             )
         searched = {
-            (arm, str(over))
+            (arm, over)
             for judgement in self.judgements
             for criterion in judgement.criteria_at(scale)
             for leaf in leaves(criterion.observe)
-            for arm in arms_of(leaf) - {getattr(leaf, "range_test", None)}
-            if (over := getattr(leaf, "over", None)) and arm in self.arms_at(scale) and not self.arms[arm].searched
+            for arm in arms_of(leaf, ARM)
+            if (over := searched_factor(leaf)) and arm in self.arms_at(scale) and not self.arms[arm].searched
         }
         for arm, over in sorted(searched):
             values = self.factors_at(scale, arm).get(over, ())

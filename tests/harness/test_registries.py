@@ -8,29 +8,17 @@ from typing import Any, get_args
 import pytest
 
 from folklore.harness.data import DataFacts
-from folklore.harness.judging import fits, operations, range_test_rules
-from folklore.harness.judging.estimators import ESTIMATORS
-from folklore.harness.judging.exact import CHECKS
-from folklore.harness.spec import (
-    CureRate,
-    FailureRate,
-    FormGap,
-    Observable,
-    OperationError,
-    Study,
-    SuggestionRate,
-    Unmeasured,
-    Workload,
-)
+from folklore.harness.observables import FormGap, OperationError
+from folklore.harness.observables.estimating import fits, operations, range_test_rules
+from folklore.harness.observables.estimating.exact import CHECKS
+from folklore.harness.observables.numerics import ExactCheck
+from folklore.harness.observables.range_tests import FinderRule
+from folklore.harness.spec import Study, Workload
 from folklore.harness.spec.configuration import OptimizerName, PrecisionName, ScheduleName
-from folklore.harness.spec.observables import ExactCheck, FinderRule, Observed
 from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.training import network, optimizers, precision, schedules
 from folklore.models.parametrization import LR_RULES
 from tests.harness.helpers import planned, result, rows
-
-# What observe.py answers for without an estimator.
-WITHOUT_ESTIMATOR = (FailureRate, CureRate, SuggestionRate, Unmeasured)
 
 
 def names(spec: type[Any], field: str) -> tuple[str, ...]:
@@ -52,15 +40,10 @@ def names(spec: type[Any], field: str) -> tuple[str, ...]:
         (names(OperationError, "sums"), get_args(operations.Sums)),
         (names(FormGap, "left"), get_args(fits.Form)),
         (names(FormGap, "right"), get_args(fits.Form)),
-        (get_args(get_args(Observable)[0]), {*ESTIMATORS, *WITHOUT_ESTIMATOR}),
     ],
 )
 def test_the_spec_names_what_is_registered(known: Iterable[Any], registered: Iterable[Any]) -> None:
     assert set(known) == set(registered)
-
-
-def test_every_observable_says_on_which_axis_it_lies() -> None:
-    assert all(issubclass(kind, Observed) for kind in get_args(get_args(Observable)[0]))
 
 
 def test_a_model_without_a_builder_trains_no_other() -> None:

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from folklore.harness.judging.lr_find import RangeTest
-from folklore.harness.judging.range_test_rules import RULES, divergence, suggest
 from folklore.harness.judging.trial_sets import HERE, RecordSet, record_sets
-from folklore.harness.spec import NoiseScale, Reported, Study, UnderflowShare
+from folklore.harness.observables import NoiseScale, UnderflowShare
+from folklore.harness.observables.estimating.range_test_rules import RULES, divergence, suggest
+from folklore.harness.spec import Reported, Study
+from folklore.harness.spec.observed import KINDS
 from folklore.reports import study_page
 from folklore.reports.figures import draw_range_test, lr_curves, training_curves
 from folklore.reports.measurement_figures import noise_scales, underflow
@@ -83,3 +85,9 @@ def test_matplotlib_says_nothing_of_its_caches(tmp_path: Path) -> None:
     environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path / "file" / "matplotlib")}
     done = subprocess.run([sys.executable, "-c", imported], env=environment, capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+def test_observables_name_figures_that_there_are() -> None:
+    """And every figure but the search's shows one."""
+    drawn = {name for name, _, _ in study_page.FIGURES}
+    assert {kind.FIGURE for kind in KINDS.values()} - {""} == drawn - {"search"}

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from folklore.harness.judging.judge import Finding
-from folklore.harness.spec import AtLeast, AtMost, Criterion, CurveMedian, Gap, Observable, TunedLoss
+from folklore.harness.observables import CurveMedian, Gap, TunedLoss
+from folklore.harness.spec import AtLeast, AtMost, Criterion, Observable
 from folklore.reports.strip import strip
 
 

@@ -21,10 +21,8 @@ from folklore.harness.judging.calibration.worlds import (
     single_points,
     study,
 )
-from folklore.harness.spec import (
+from folklore.harness.observables import (
     ActivationSlope,
-    AtLeast,
-    AtMost,
     CriticalBatch,
     CureRate,
     CurveDistance,
@@ -44,13 +42,10 @@ from folklore.harness.spec import (
     MaxTrainable,
     MemoryRatio,
     NoiseScale,
-    Observable,
     Optimum,
-    Outside,
     Quotient,
     RankCorrelation,
     RelativeGap,
-    Rule,
     Scaled,
     Share,
     Slope,
@@ -58,14 +53,13 @@ from folklore.harness.spec import (
     SpeedUp,
     Spread,
     StepsToTarget,
-    Study,
     SuggestionRate,
     TrajectoryGap,
     TransferRegret,
     TunedLoss,
     UnderflowShare,
-    Within,
 )
+from folklore.harness.spec import AtLeast, AtMost, Observed, Outside, Rule, Study, Within
 from folklore.harness.spec.study import Value
 
 Effects = tuple[float, float, float]
@@ -90,7 +84,7 @@ class Case:
     has a true value, and not only a side."""
 
     name: str
-    observables: tuple[Observable, ...]
+    observables: tuple[Observed, ...]
     draw: Draw
     declared: Callable[[int, Condition], Study]
     conditions: tuple[Condition, ...]
@@ -102,7 +96,7 @@ class Case:
 
 def _of_bowls(
     name: str,
-    observable: Observable | tuple[Observable, ...],
+    observable: Observed | tuple[Observed, ...],
     arms: Arms,
     conditions: tuple[Condition, ...] = CURVES,
     effects: Effects = (0.0, 1.0, 3.0),
@@ -120,7 +114,7 @@ def _of_bowls(
 
 def _of_points(
     name: str,
-    observable: Observable,
+    observable: Observed,
     draw: Draw,
     arms: Mapping[str, Mapping[str, Value]],
     points: int = 1,
@@ -192,7 +186,7 @@ _A, _B = TunedLoss(arm="a"), TunedLoss(arm="b")
 
 def _sweep(
     name: str,
-    observable: Observable,
+    observable: Observed,
     draw: Draw,
     share: float,
     effects: Effects = (0.0, 1.0, 3.0),

@@ -15,25 +15,14 @@ from folklore.harness.judging import intervals
 from folklore.harness.judging.calibration.cases import BY_NAME, CASES, Case
 from folklore.harness.judging.calibration.conditions import Condition
 from folklore.harness.judging.calibration.planted_table import SCALE, PlantedTable
-from folklore.harness.judging.estimators import evaluate
-from folklore.harness.judging.estimators.divergence import counts
 from folklore.harness.judging.intervals import Sampled
 from folklore.harness.judging.judge import REFUTED, SUPPORTED, judge
-from folklore.harness.judging.trial_arrays import UndecidableError
 from folklore.harness.machine.description import available_cores
+from folklore.harness.observables.estimating.evaluation import evaluate
 from folklore.harness.randomness import numpy_generator
-from folklore.harness.spec import (
-    AtLeast,
-    AtMost,
-    Criterion,
-    CureRate,
-    FailureRate,
-    Judgement,
-    Observable,
-    Rule,
-    Study,
-    SuggestionRate,
-)
+from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study
+from folklore.harness.spec.observed import ShareOfRuns
+from folklore.harness.spec.trials import UndecidableError
 
 EFFECTS = ("absent", "threshold", "beyond")
 SEEDS = (5, 10, 20)
@@ -44,7 +33,6 @@ STUDENTIZED_RESAMPLES = 400
 # How far beside the truth a threshold lies, so that the truth is just outside the region.
 NEAR = 1e-9
 NO_TRIALS = pd.DataFrame()
-COUNTED = (FailureRate, CureRate, SuggestionRate)
 
 
 @dataclass(frozen=True)
@@ -118,7 +106,8 @@ def run(task: Task) -> list[dict[str, Any]]:
     condition = next(each for each in case.conditions if each.name == task.condition)
     true = {effect: truths(case, condition, size) for effect, size in zip(EFFECTS, case.effects, strict=True)}
     claims = tuple(_judgements(case, true))
-    impossible = [effect for effect in EFFECTS if isinstance(case.observables[0], COUNTED) and true[effect][0] in (0.0, 1.0)]
+    a_share = isinstance(case.observables[0], ShareOfRuns)
+    impossible = [effect for effect in EFFECTS if a_share and true[effect][0] in (0.0, 1.0)]
     return [
         _row(
             task,
@@ -159,9 +148,9 @@ def truths(case: Case, condition: Condition, effect: float) -> list[float]:
     return [_limit(observable, table) for observable in case.observables]
 
 
-def _limit(observable: Observable, table: PlantedTable) -> float:
-    if isinstance(observable, COUNTED):
-        successes, runs = counts(observable, table)
+def _limit(observable: Observed, table: PlantedTable) -> float:
+    if isinstance(observable, ShareOfRuns):
+        successes, runs = observable.counts(table)
         return successes / runs
     return float(evaluate(observable, table, np.ones((1, table.seeds)))[0])
 
@@ -199,9 +188,9 @@ def _count(tally: Tally, table: PlantedTable, planned: Study, true: Sequence[flo
     tally.refuted += any(verdict.verdict == REFUTED for verdict in verdicts)
 
 
-def _compare(tally: Tally, table: PlantedTable, observable: Observable, value: float) -> None:
+def _compare(tally: Tally, table: PlantedTable, observable: Observed, value: float) -> None:
     """Coverage and width of every method on one world."""
-    if isinstance(observable, COUNTED):
+    if isinstance(observable, ShareOfRuns):
         return
     try:
         sampled = sample(observable, table, observable.log_axis)
@@ -215,7 +204,7 @@ def _compare(tally: Tally, table: PlantedTable, observable: Observable, value: f
         tally.widths.setdefault(name, []).append(float(edges[1] - edges[0]) if math.isfinite(low + high) else math.inf)
 
 
-def sample(observable: Observable, table: PlantedTable, log_axis: bool) -> Sampled:
+def sample(observable: Observed, table: PlantedTable, log_axis: bool) -> Sampled:
     """All that the methods start from. Raises UndecidableError as `observe` does."""
     weights, seeds = table.resamples, table.seeds
     values = evaluate(observable, table, weights)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.judging.range_test_rules import SMOOTHING
 from folklore.harness.judging.trial_arrays import RESAMPLES, TrialTable
+from folklore.harness.observables.estimating.range_test_rules import SMOOTHING
 from folklore.harness.spec import Spec, Study
 
 SCALE = "laptop"

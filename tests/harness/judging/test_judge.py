@@ -19,7 +19,8 @@ from folklore.harness.judging.judge import (
     spell_interval,
 )
 from folklore.harness.judging.trial_arrays import TrialTable
-from folklore.harness.spec import AtLeast, Criterion, Exact, Judgement, Outside, Reported, Study, TunedLoss, Within
+from folklore.harness.observables import Exact, TunedLoss
+from folklore.harness.spec import AtLeast, Criterion, Judgement, Outside, Reported, Study, Within
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import bowl, frame, result
@@ -149,7 +150,8 @@ def test_seeds_needed_would_be_enough(study: Study) -> None:
     from folklore.harness.judging.judge import _would_decide, seeds_needed
     from folklore.harness.judging.observe import observe
     from folklore.harness.judging.trial_arrays import TrialTable
-    from folklore.harness.spec import AtLeast, RelativeGap, TunedLoss
+    from folklore.harness.observables import RelativeGap, TunedLoss
+    from folklore.harness.spec import AtLeast
 
     table = TrialTable(study, "laptop", frame(study, with_gap(0.01, noise=0.05)))
     seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)

@@ -9,10 +9,9 @@ from scipy import stats
 
 from folklore.harness.judging.intervals import Observation, Sampled, bootstrap_error, student
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
-from folklore.harness.spec import (
+from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.observables import (
     ActivationSlope,
-    AtLeast,
     CureRate,
     CurveRatio,
     DivergenceTime,
@@ -22,20 +21,20 @@ from folklore.harness.spec import (
     LRSensitivity,
     MaxTrainable,
     Optimum,
-    Outside,
     Quotient,
     RankCorrelation,
     RelativeGap,
     Share,
     Slope,
     SmallestWithin,
-    Study,
     TrajectoryGap,
     TransferRegret,
     TunedLoss,
-    Within,
+    Unmeasured,
 )
+from folklore.harness.spec import AtLeast, Observed, Outside, Study, Within
 from folklore.harness.spec.trial import Trial
+from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
 
@@ -202,6 +201,25 @@ def test_a_share_of_nothing_is_out_of_regime(wide: Study) -> None:
     assert observe(Share(part=widening, whole=widening, whole_at_least=0.25), table_of(wide, bowls)).estimate == pytest.approx(
         1.0
     )
+
+
+def test_a_share_of_no_effect_is_none_as_a_part_either(wide: Study) -> None:
+    widening = Log2(of=Quotient(top=MaxTrainable(arm="half"), bottom=MaxTrainable(arm="none")))
+    share = Share(part=widening, whole=widening, whole_at_least=0.25)
+    same = table_of(wide, lambda trial: result(bowl(trial, -6, 2.0)))
+    for whole in (Gap(left=share, right=share), RankCorrelation(points=((1, share), (2, share), (3, share)))):
+        with pytest.raises(UndecidableError, match="nothing to take a share of"):
+            observe(whole, same)
+
+
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [(FailureRate(arm="none", tuned_for="half"), "a share of runs has"), (Unmeasured(reason="too large"), "too large")],
+)
+def test_what_has_no_estimate_is_none_as_a_part_either(wide: Study, part: Observed, why: str) -> None:
+    with pytest.raises(UndecidableError, match=why) as caught:
+        observe(Gap(left=part, right=part), table_of(wide, bowls))
+    assert caught.value.verdict == "out of regime"
 
 
 def test_a_missing_trial_is_never_a_number(wide: Study) -> None:

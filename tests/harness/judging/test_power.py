@@ -9,7 +9,8 @@ from statsmodels.stats.power import TTestPower
 from folklore.harness.judging.intervals import Sampled, student
 from folklore.harness.judging.power import decided_distance, resolutions, seeds_for, whole_seeds
 from folklore.harness.judging.trial_sets import RecordSet
-from folklore.harness.spec import AtLeast, AtMost, Criterion, FinalLoss, Study
+from folklore.harness.observables import FinalLoss
+from folklore.harness.spec import AtLeast, AtMost, Criterion, Study
 from tests.harness.helpers import bowl, frame, result
 
 

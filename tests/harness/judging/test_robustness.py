@@ -6,26 +6,9 @@ import pytest
 
 from folklore.harness.judging.judge import INCONCLUSIVE, REFUTED, SUPPORTED, judge
 from folklore.harness.judging.robustness import THRESHOLDS, Alternative, Robustness, _moved_criterion, robustness
+from folklore.harness.observables import CurveMedian, Gap, MaxTrainable, Optimum, Quotient, Scaled, Spread, TunedLoss
 from folklore.harness.planning import catalog
-from folklore.harness.spec import (
-    AtLeast,
-    AtMost,
-    Criterion,
-    CurveMedian,
-    Gap,
-    Judgement,
-    MaxTrainable,
-    Observable,
-    Optimum,
-    Outside,
-    Quotient,
-    Rule,
-    Scaled,
-    Spread,
-    Study,
-    TunedLoss,
-    Within,
-)
+from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observable, Outside, Rule, Study, Within
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import bowl, frame, result

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from folklore.harness import OwnWorkload, columns, data
 from folklore.harness.cli import app
 from folklore.harness.errors import TooLargeError, UserCodeError, UserError
+from folklore.harness.observables import Gap, Unmeasured
 from folklore.harness.options import Options
 from folklore.harness.own.address import address_of
 from folklore.harness.own.finding import find, find_again
@@ -25,8 +26,8 @@ from folklore.harness.planning.lanes import Choice
 from folklore.harness.planning.own_study import own_study
 from folklore.harness.planning.plan import make_plan
 from folklore.harness.running.training_job import TrainingJob
-from folklore.harness.spec import Gap, Study, Unmeasured, arms_of
-from folklore.harness.spec.observables import relative_to_losses
+from folklore.harness.spec import Study, arms_of
+from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store

@@ -4,14 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
+from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.observables import TunedLoss
 from folklore.harness.planning.plan import Plan, PlannedPack, make_plan
 from folklore.harness.planning.prepare import outline
 from folklore.harness.planning.proposals import next_plan, propose
 from folklore.harness.planning.search_results import searched_plan, tunings
 from folklore.harness.running.pack_queue import PackQueue
-from folklore.harness.spec import Arm, Criterion, Search, Study, TunedLoss, Within
+from folklore.harness.spec import Arm, Criterion, Search, Study, Within
 from folklore.harness.spec.trial import Trial
+from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.storing import trial_rows, trial_schema
 from tests.harness.helpers import bowl, result, rows
 

@@ -9,9 +9,11 @@ from typer.testing import CliRunner
 
 from folklore.harness.cli import app
 from folklore.harness.spec import Observable, Rule, Spec
-from folklore.harness.spec.explanation import OBSERVABLES, PARTS, RULES, example_of, explained, explanation
+from folklore.harness.spec.explanation import RULES, example_of, explained, explanation, parts
+from folklore.harness.spec.observed import KINDS
 
 CLI = CliRunner()
+OBSERVABLES = [*KINDS.values()]
 OBSERVED: TypeAdapter[Spec] = TypeAdapter(Observable)
 REGION: TypeAdapter[Spec] = TypeAdapter(Rule)
 
@@ -23,7 +25,7 @@ def test_every_observable_and_rule_is_there() -> None:
     headings = re.findall(r"^## (\w+)$", printed, flags=re.MULTILINE)
     assert len(OBSERVABLES) == len(schema["discriminator"]["mapping"]) > 30
     assert set(headings) >= schema["discriminator"]["mapping"].keys() | REGION.json_schema()["discriminator"]["mapping"].keys()
-    assert len(set(headings)) == len(headings) == sum(map(len, PARTS.values()))
+    assert len(set(headings)) == len(headings) == sum(map(len, parts().values()))
 
 
 @pytest.mark.parametrize("spec", [*OBSERVABLES, *RULES])

@@ -5,6 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid
+from folklore.harness.observables import TunedLoss
 from folklore.harness.spec import (
     Arm,
     AtLeast,
@@ -14,7 +15,6 @@ from folklore.harness.spec import (
     Measurement,
     Study,
     Training,
-    TunedLoss,
     Within,
     Workload,
     canonical_json,
@@ -220,22 +220,27 @@ def test_steps_follow_from_examples(study: Study) -> None:
     assert study.configuration("laptop", "none", {}).training.steps == 10
 
 
-def failure_rate(seeds: int, low: float, high: float) -> dict[str, object]:
+FAILURES = {"kind": "failure_rate", "arm": "none", "tuned_for": "half"}
+SUGGESTIONS = {"kind": "suggestion_rate", "arm": "none", "rule": "valley"}
+
+
+def share_of_seeds(observe: dict[str, str], seeds: int, low: float, high: float) -> dict[str, object]:
     criterion = {
         "name": "share",
-        "observe": {"kind": "failure_rate", "arm": "none", "tuned_for": "half"},
+        "observe": observe,
         "supported": {"kind": "at_least", "value": high},
         "refuted": {"kind": "at_most", "value": low},
     }
     return {"seeds": seeds, "judgements": [{"claim": "warmup.improves_best", "criteria": [criterion]}]}
 
 
-def test_seeds_that_no_outcome_could_decide_with(study: Study) -> None:
+@pytest.mark.parametrize("observe", [FAILURES, SUGGESTIONS], ids=lambda each: each["kind"])
+def test_seeds_that_no_outcome_could_decide_with(study: Study, observe: dict[str, str]) -> None:
     """Five of five failures leave an interval from 0.48 up: above 0.4, not above 0.8; and none of five one up to 0.52."""
     with pytest.raises(ValueError, match="no outcome of 5 seeds could decide it; add seeds"):
-        changed(study, **failure_rate(5, 0.2, 0.8))
-    changed(study, **failure_rate(5, 0.2, 0.4))
-    changed(study, **failure_rate(17, 0.2, 0.8))
+        changed(study, **share_of_seeds(observe, 5, 0.2, 0.8))
+    changed(study, **share_of_seeds(observe, 5, 0.2, 0.4))
+    changed(study, **share_of_seeds(observe, 17, 0.2, 0.8))
 
 
 def test_a_criterion_of_a_scale_leaves_none_without(study: Study) -> None:

@@ -10,10 +10,11 @@ import torch
 from folklore.harness.data import load
 from folklore.harness.errors import UserError
 from folklore.harness.machine.description import Device
+from folklore.harness.observables import ActivationSlope
 from folklore.harness.own.finding import find
 from folklore.harness.planning.lanes import Choice, Packing, Shape
 from folklore.harness.randomness import key
-from folklore.harness.spec import ActivationSlope, Configuration, Measurement, Training, Workload
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.storing.store import Store
 from folklore.harness.training.network import build
 from folklore.harness.training.own_module import own_module, require_trainable
@@ -171,8 +172,7 @@ def test_probes_see_layers_and_no_activations() -> None:
 def test_a_claim_about_activations_is_out_of_regime() -> None:
     from types import SimpleNamespace
 
-    from folklore.harness.judging.estimators.curves import activation_slope
-    from folklore.harness.judging.trial_arrays import UndecidableError
+    from folklore.harness.spec.trials import UndecidableError
 
     empty = np.empty(1, dtype=object)
     empty[0] = [[], []]
@@ -186,7 +186,7 @@ def test_a_claim_about_activations_is_out_of_regime() -> None:
     observable = ActivationSlope(points=((8.0, "a"), (16.0, "b"), (32.0, "c")))
     table.study.arms_at = lambda scale: ["a", "b", "c"]
     with pytest.raises(UndecidableError, match="shows no activations"):
-        activation_slope(observable, table, np.ones((1, 1)))  # type: ignore[arg-type]
+        observable.estimate(table, np.ones((1, 1)))  # type: ignore[arg-type]
 
 
 def test_the_plan_packs_what_can_be_packed(tmp_path: object) -> None:

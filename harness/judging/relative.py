@@ -6,15 +6,15 @@ has none: a constant in it moves every ratio and no difference.
 
 import numpy as np
 
-from folklore.harness.judging.estimators.common import stacked
-from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
-from folklore.harness.spec.observables import Observed, relative_to_losses
+from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.observables.estimating.weighted import stacked
+from folklore.harness.spec.observed import ARM, RANGE_TEST, Observed
+from folklore.harness.spec.parts import arms_of, relative_to_losses, searched_factor
+from folklore.harness.spec.trials import UndecidableError
 
 # Below this share of what is learned a loss is near zero: a margin of 1% of it is a hundred-thousandth of the fall then, which
 # is less than the rounding to which lanes of different packs agree (2e-4 of a loss that falls by some nats, README).
 NEAR_ZERO = 1e-3
-# Fields of what is relative to losses that name an arm which is trained as a range test, whose training losses are read.
-RANGE_TESTS = {"finder_pick": "arm", "suggestion_rate": "arm", "finder_regret": "range_test"}
 
 
 def require_a_zero(observable: Observed, table: TrialTable) -> None:
@@ -22,13 +22,11 @@ def require_a_zero(observable: Observed, table: TrialTable) -> None:
     seed at any value of the factor."""
     trained = set(table.study.arms_at(table.scale))
     for leaf in relative_to_losses(observable):
-        read = RANGE_TESTS.get(getattr(leaf, "kind", ""), "")
-        ramp = getattr(leaf, read, None)
-        if ramp in trained:
+        ramps = arms_of(leaf, RANGE_TEST) & trained
+        for ramp in sorted(ramps):
             _require_positive_ramp(ramp, table)
-        compared = {getattr(leaf, "arm", None), getattr(leaf, "tuned_for", None), *getattr(leaf, "best_of", ())}
-        for arm in sorted(compared & trained - {ramp}):
-            _require_positive(arm, getattr(leaf, "over", None) or table.only_factor(arm), table)
+        for arm in sorted((arms_of(leaf, ARM) & trained) - ramps):
+            _require_positive(arm, searched_factor(leaf) or table.only_factor(arm), table)
 
 
 def _require_positive(arm: str, over: str, table: TrialTable) -> None:

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.judging import exact, operations
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
-from folklore.harness.spec import (
-    Arm,
+from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.observables import (
     CurveDistance,
     CurveMedian,
     Exact,
@@ -19,12 +17,13 @@ from folklore.harness.spec import (
     OperationError,
     RelativeGap,
     SpeedUp,
-    Study,
     UnderflowShare,
     Unmeasured,
-    Within,
 )
+from folklore.harness.observables.estimating import exact, operations
+from folklore.harness.spec import Arm, Study, Within
 from folklore.harness.spec.trial import Trial
+from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
 from folklore.harness.training.schedules import SHAPES
 from tests.harness.helpers import bowl, frame, result

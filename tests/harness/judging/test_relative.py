@@ -2,45 +2,23 @@
 are what they are for any other loss."""
 
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 import pytest
 
 from folklore.harness.judging.judge import OUT_OF_REGIME, SUPPORTED, judge
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.range_test_rules import RULES, NoSuggestion, divergence, suggest
 from folklore.harness.judging.robustness import robustness
-from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
-from folklore.harness.spec import (
-    ActivationSlope,
-    Arm,
-    AtLeast,
-    AtMost,
-    Criterion,
-    CriticalBatch,
-    CureRate,
-    CurveDistance,
-    CurveMedian,
-    CurveRatio,
-    DivergenceTime,
-    DoublingGain,
-    Exact,
-    FailureRate,
+from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.observables import (
     FinalLoss,
     FinderPick,
     FinderRegret,
     FormGap,
     Gap,
-    HyperbolaError,
-    Judgement,
     Log2,
     LRSensitivity,
     MaxTrainable,
-    MemoryRatio,
-    NoiseScale,
-    Observable,
-    OperationError,
     Optimum,
     Quotient,
     RankCorrelation,
@@ -49,20 +27,17 @@ from folklore.harness.spec import (
     Share,
     Slope,
     SmallestWithin,
-    SpeedUp,
     Spread,
-    StepsToTarget,
-    Study,
     SuggestionRate,
     TrajectoryGap,
     TransferRegret,
     TunedLoss,
-    UnderflowShare,
-    Unmeasured,
-    observables,
 )
-from folklore.harness.spec.observables import relative_to_losses
+from folklore.harness.observables.estimating.range_test_rules import RULES, NoSuggestion, divergence, suggest
+from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Observable, Study
+from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.spec.trial import Trial
+from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
 
@@ -132,17 +107,6 @@ def test_what_differs_does_so_whatever_the_constant(wide: Study, observable: Obs
     plain, moved = (observe(observable, table_of(wide, shifted(by))) for by in (0.0, 4.2))
     by = 4.2 if observable == NONE else 0.0
     assert (moved.estimate + by, moved.low + by) == pytest.approx((plain.estimate, plain.low), abs=1e-9)
-
-
-def test_every_observable_is_known_to_be_relative_to_losses_or_not() -> None:
-    """A new one is put on a side: what divides by a loss, or what a constant in every loss leaves as it is."""
-    unmoved = (FinalLoss, TunedLoss, Optimum, LRSensitivity, Gap, RankCorrelation, Scaled)
-    by_outcome = (FailureRate, CureRate, DivergenceTime)
-    by_share_of_the_fall = (StepsToTarget, CriticalBatch, HyperbolaError, DoublingGain)
-    no_losses = (ActivationSlope, CurveMedian, CurveDistance, CurveRatio, NoiseScale, UnderflowShare)
-    no_losses += (OperationError, SpeedUp, MemoryRatio, Exact, Unmeasured)
-    known = {*observables.RELATIVE, *observables.DIVIDING, *unmoved, *by_outcome, *by_share_of_the_fall, *no_losses}
-    assert known == set(get_args(get_args(Observable)[0]))
 
 
 def test_a_small_loss_is_compared(wide: Study) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.judging.trial_arrays import Numbers, TrialTable, UndecidableError, in_words
-from folklore.harness.spec import Spec, arms_of
+from folklore.harness.spec.observed import Observed
+from folklore.harness.spec.parts import arms_of
+from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
 
 
 def mean(values_GS: Numbers, weights_RS: Numbers) -> Numbers:
@@ -16,17 +17,17 @@ def mean(values_GS: Numbers, weights_RS: Numbers) -> Numbers:
     return np.asarray(weights_RS @ values_GS.T / weights_RS.sum(1, keepdims=True))
 
 
-def tuned(arm: str, over: str, table: TrialTable, weights: Numbers) -> NDArray[np.int64]:
+def tuned(arm: str, over: str, trials: Trials, weights: Numbers) -> NDArray[np.int64]:
     """Index of the lowest mean validation loss under every weighting, [R]. An edge of the grid is no optimum.
 
     Where an arm has one value, searched or given, there is nothing to choose any more.
     """
-    best = mean(table.losses(arm, over, "validation_loss"), weights).argmin(axis=1)
-    grid = table.grid(arm, over)
+    best = mean(trials.losses(arm, over, "validation_loss"), weights).argmin(axis=1)
+    grid = trials.grid(arm, over)
     if len(grid) > 1 and best[0] in (0, len(grid) - 1):
         raise UndecidableError(
             "inconclusive",
-            f"the best {in_words(over)} of {table.arm_name(arm)}, {grid[best[0]]:.3g}, {at_the_edge(int(best[0]))}",
+            f"the best {in_words(over)} of {trials.arm_name(arm)}, {grid[best[0]]:.3g}, {at_the_edge(int(best[0]))}",
         )
     return np.asarray(best)
 
@@ -37,25 +38,25 @@ def at_the_edge(index: int) -> str:
     return f"is the {end} that was tried; a grid that goes {further} would settle it"
 
 
-def tuned_index(arm: str, over: str, table: TrialTable) -> int:
+def tuned_index(arm: str, over: str, trials: Trials) -> int:
     """Index of the arm's tuned value on its grid. Raises UndecidableError at an edge."""
-    return int(tuned(arm, over, table, table.resamples[:1])[0])
+    return int(tuned(arm, over, trials, trials.resamples[:1])[0])
 
 
-def present(points: Sequence[tuple[float, Any]], table: TrialTable) -> list[tuple[float, Any]]:
+def present(points: Sequence[tuple[float, Any]], trials: Trials) -> list[tuple[float, Any]]:
     """The points whose arms are trained at this scale."""
-    trained = set(table.study.arms_at(table.scale))
-    return [(x, part) for x, part in points if (arms_of(part) if isinstance(part, Spec) else {part}) <= trained]
+    trained = set(trials.study.arms_at(trials.scale))
+    return [(x, part) for x, part in points if (arms_of(part) if isinstance(part, Observed) else {part}) <= trained]
 
 
-def position(table: TrialTable, arm: str, over: str, value: float) -> int:
+def position(trials: Trials, arm: str, over: str, value: float) -> int:
     """Index of a value on an arm's grid. Raises UndecidableError if it was not tried."""
-    grid = table.grid(arm, over)
+    grid = trials.grid(arm, over)
     near = int(np.abs(np.log(grid / value)).argmin())
     if not math.isclose(grid[near], value, rel_tol=1e-6):
         raise UndecidableError(
             "inconclusive",
-            f"{table.arm_name(arm)} was not trained at the {in_words(over)} of {value:.3g} that this compares; a grid with it"
+            f"{trials.arm_name(arm)} was not trained at the {in_words(over)} of {value:.3g} that this compares; a grid with it"
             " would settle it",
         )
     return near
@@ -70,5 +71,12 @@ def seed_mean(values_RS: Numbers, weights_RS: Numbers) -> Numbers:
 
 
 def stacked(values: NDArray[Any]) -> Numbers:
-    """Curves of equal length in a table's column [G, S] as one array [G, S, points]."""
+    """Curves of equal length in a trials's column [G, S] as one array [G, S, points]."""
     return np.array([[np.asarray(curve, dtype=np.float64) for curve in row] for row in values])
+
+
+def evaluation_curves(arm: str, over: str, trials: Trials) -> Numbers:
+    """Validation curves [G, S, E]; what is not finite counts with the loss at initialization."""
+    losses = stacked(trials.values(arm, over, "curve_evaluation_loss"))
+    initial = trials.values(arm, over, "initial_loss").astype(np.float64)[..., None]
+    return np.where(losses < initial, losses, initial)

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from folklore.harness.judging.fits import (
+from folklore.harness.observables.estimating.fits import (
     Form,
     Hyperbola,
     aicc,
@@ -16,7 +16,7 @@ from folklore.harness.judging.fits import (
     fit_hyperbola,
     leave_one_batch_out_rms,
 )
-from folklore.harness.judging.trial_arrays import Numbers
+from folklore.harness.spec.trials import Numbers
 
 # Zhang et al. 2024, steps to a target loss at 64, 128, ..., 16384 sequences.
 BATCH = 2.0 ** np.arange(6, 15)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
-from folklore.harness.spec import (
-    Arm,
+from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.observables import (
     CriticalBatch,
     DoublingGain,
     FormGap,
@@ -15,9 +14,10 @@ from folklore.harness.spec import (
     Optimum,
     Scaled,
     StepsToTarget,
-    Study,
 )
+from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
+from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, frame, result
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.judging.range_test_rules import (
+from folklore.harness.observables.estimating.range_test_rules import (
     RULES,
     Curve,
     NoSuggestion,

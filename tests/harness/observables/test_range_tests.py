@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.range_test_rules import RULES
-from folklore.harness.judging.trial_arrays import TrialTable, UndecidableError
-from folklore.harness.spec import Arm, FinderPick, FinderRegret, Gap, Spread, Study, SuggestionRate
-from folklore.harness.spec.observables import FinderRule
+from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.observables import FinderPick, FinderRegret, Gap, Spread, SuggestionRate
+from folklore.harness.observables.estimating.range_test_rules import RULES
+from folklore.harness.observables.range_tests import FinderRule
+from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
+from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import frame, result
 

@@ -1,0 +1,97 @@
+"""What can be observed in the trials of a study: one class for each kind, which says all there is to say of it.
+
+Losses are test losses in nats; a diverged run counts with the loss at initialization (it is never dropped). The LR is tuned on
+validation loss and judged on test loss. `arm` names an arm of the study.
+
+A new kind is a class in a module of this package, its own or one of a family: importing the package finds it, and from then on
+studies can name it, `folklore schema` and `schema --explain` say it, and the judge judges it. harness/spec/observed.py says
+what such a class declares. The names below are imported for studies and type checkers; nothing reads them as a list.
+
+Studies cannot be read before their criteria can: `spec.Study` is whole once this package has been imported.
+"""
+
+import importlib
+import pkgutil
+
+from folklore.harness.observables.arithmetic import (
+    Gap,
+    Log2,
+    Quotient,
+    RankCorrelation,
+    RelativeGap,
+    Scaled,
+    Share,
+    Slope,
+    Spread,
+)
+from folklore.harness.observables.batch_sizes import CriticalBatch, DoublingGain, FormGap, HyperbolaError, StepsToTarget
+from folklore.harness.observables.curves import (
+    ActivationSlope,
+    CurveDistance,
+    CurveMedian,
+    CurveRatio,
+    NoiseScale,
+    UnderflowShare,
+)
+from folklore.harness.observables.divergence import CureRate, DivergenceTime, FailureRate
+from folklore.harness.observables.hardware import MemoryRatio, SpeedUp
+from folklore.harness.observables.learning_rates import MaxTrainable, Optimum, SmallestWithin
+from folklore.harness.observables.losses import FinalLoss, LRSensitivity, TrajectoryGap, TransferRegret, TunedLoss
+from folklore.harness.observables.numerics import Exact, OperationError
+from folklore.harness.observables.range_tests import FinderPick, FinderRegret, SuggestionRate
+from folklore.harness.observables.unmeasured import Unmeasured
+from folklore.harness.spec.observed import make_known
+from folklore.harness.spec.study import Criterion, Judgement, Reported, Study
+
+__all__ = [
+    "ActivationSlope",
+    "CriticalBatch",
+    "CureRate",
+    "CurveDistance",
+    "CurveMedian",
+    "CurveRatio",
+    "DivergenceTime",
+    "DoublingGain",
+    "Exact",
+    "FailureRate",
+    "FinalLoss",
+    "FinderPick",
+    "FinderRegret",
+    "FormGap",
+    "Gap",
+    "HyperbolaError",
+    "LRSensitivity",
+    "Log2",
+    "MaxTrainable",
+    "MemoryRatio",
+    "NoiseScale",
+    "OperationError",
+    "Optimum",
+    "Quotient",
+    "RankCorrelation",
+    "RelativeGap",
+    "Scaled",
+    "Share",
+    "Slope",
+    "SmallestWithin",
+    "SpeedUp",
+    "Spread",
+    "StepsToTarget",
+    "SuggestionRate",
+    "TrajectoryGap",
+    "TransferRegret",
+    "TunedLoss",
+    "UnderflowShare",
+    "Unmeasured",
+]
+
+
+def complete() -> None:
+    """Lets studies be read by all kinds that are there; anew for whoever makes a kind later."""
+    make_known([Criterion, Reported, Judgement, Study])
+
+
+for _module in pkgutil.iter_modules(__path__):
+    if not _module.ispkg:
+        importlib.import_module(f"{__name__}.{_module.name}")
+complete()

@@ -1,0 +1,249 @@
+"""What probes saw while runs were trained."""
+
+import math
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from folklore.harness.observables.estimating.weighted import present, seed_mean, stacked, tuned
+from folklore.harness.spec import Training
+from folklore.harness.spec.observed import ARM, END, WINDOW, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
+from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.training.noise import noise_parts
+
+# Neighbouring probes that a noise curve averages, each part on its own.
+SMOOTHED_PROBES = 5
+
+
+class CurveRatio(Observed):
+    """A curve's mean over the first share of the steps divided by its mean over the last share, at the tuned LR."""
+
+    kind: Literal["curve_ratio"] = "curve_ratio"
+    arm: ObservedArm
+    curve: Literal["gradient_norm", "gradient_variance"] = Field(description="the curve whose means are taken")
+    first: Annotated[float, END] = Field(default=0.01, gt=0, le=0.5, description="share of the steps at the beginning")
+    last: Annotated[float, END] = Field(default=0.10, gt=0, le=0.5, description="share of the steps at the end")
+    over: FactorName = "peak_lr"
+
+    LOG_AXIS: ClassVar[bool] = True
+    NO_EFFECT: ClassVar[float] = 1.0
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "curves"
+    UNIT: ClassVar[str] = "none (a ratio)"
+    EXAMPLE: ClassVar[Example] = {"arm": "none", "curve": "gradient_norm", "first": 0.01, "last": 0.1}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """exp of the weighted mean over seeds of ln(mean over the first share of steps / mean over the last), at the tuned LR,
+        [R]."""
+        arm, over = self.arm, self.over
+        best = tuned(arm, over, trials, weights)
+        curves = trials.values(arm, over, f"curve_probe_{self.curve}")
+        steps = trials.values(arm, over, "curve_probe_step")
+        total = _training(arm, over, trials).steps
+
+        def log_ratio(curve: Numbers, step: Numbers) -> float:
+            early, late = step <= math.ceil(self.first * total), step > (1 - self.last) * total
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return float(np.log(curve[early].mean() / curve[late].mean()))
+
+        ratios = np.array(
+            [
+                [log_ratio(np.asarray(curve, dtype=np.float64), np.asarray(step)) for curve, step in zip(*pair, strict=True)]
+                for pair in zip(curves, steps, strict=True)
+            ]
+        )
+        return np.asarray(np.exp(np.einsum("rs,rs->r", weights, ratios[best]) / weights.sum(axis=1)))
+
+
+class CurveMedian(Observed):
+    """The median of a curve over a run's probes from `after` of the run on, at the tuned LR; geometric mean over seeds."""
+
+    kind: Literal["curve_median"] = "curve_median"
+    arm: ObservedArm
+    curve: Literal["median_update_ratio", "update_ratio", "gradient_norm"] = Field(
+        description="the curve whose probes are taken"
+    )
+    after: Annotated[float, WINDOW] = Field(
+        default=0.0, ge=0, lt=1, description="share of the run that is left out at its beginning"
+    )
+    over: FactorName = "peak_lr"
+
+    LOG_AXIS: ClassVar[bool] = True
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "curves"
+    UNIT: ClassVar[str] = "of the curve: ratios have none"
+    EXAMPLE: ClassVar[Example] = {"arm": "warmup_5%", "curve": "update_ratio", "after": 0.5}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """exp of the weighted mean over seeds of ln(median over probes), at the tuned LR, [R], in the curve's unit."""
+        arm, over = self.arm, self.over
+        best = tuned(arm, over, trials, weights)
+        curves = stacked(trials.values(arm, over, f"curve_probe_{self.curve}"))
+        steps = stacked(trials.values(arm, over, "curve_probe_step"))
+        late = np.where(steps > self.after * _training(arm, over, trials).steps, curves, np.nan)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(np.nanmedian(late, axis=2))
+        return np.asarray(np.exp(seed_mean(logs[best], weights)))
+
+
+class CurveDistance(Observed):
+    """Median over probes of |curve / curve of `reference` - 1|, both at the LR tuned for `reference`, seeds paired."""
+
+    kind: Literal["curve_distance"] = "curve_distance"
+    arm: ObservedArm
+    reference: ArmName = Field(description="the arm whose curve it is compared with")
+    curve: Literal["gradient_norm"] = Field(default="gradient_norm", description="the curve that is compared")
+    over: FactorName = "peak_lr"
+
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "curves"
+    BOUNDS: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    UNIT: ClassVar[str] = "relative"
+    EXAMPLE: ClassVar[Example] = {"arm": "bf16", "reference": "fp32"}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Weighted mean over seeds of median_t |A_t / B_t - 1|, [R], without unit. Undecidable where runs diverge or grids
+        differ."""
+        over, column = self.over, f"curve_probe_{self.curve}"
+        best = tuned(self.reference, over, trials, weights)
+        grid, reference_grid = trials.grid(self.arm, over), trials.grid(self.reference, over)
+        if not np.allclose(grid, reference_grid):
+            names = " and ".join(map(trials.arm_name, (self.arm, self.reference)))
+            raise UndecidableError(
+                "inconclusive", f"{names} have different grids of the {in_words(over)}, and no pairs of curves"
+            )
+        curves, reference = (stacked(trials.values(arm, over, column)) for arm in (self.arm, self.reference))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance = np.median(np.abs(curves / reference - 1), axis=2)
+        if not np.isfinite(distance[best[0]]).all():
+            name = trials.arm_name(self.arm)
+            raise UndecidableError("inconclusive", f"runs of {name} diverge there, and their curves have no distance")
+        return seed_mean(distance[best], weights)
+
+
+class ActivationSlope(Observed):
+    """How activations depend on width over the first steps: the largest absolute slope of log size on log x.
+
+    `points` are pairs of x (the width) and an arm trained at one LR. Sizes are mean absolute values, averaged
+    geometrically over seeds; the largest slope is taken over steps 1 to `steps` and over the model's taps.
+    """
+
+    kind: Literal["activation_slope"] = "activation_slope"
+    points: Annotated[tuple[tuple[float, str], ...], ARM] = Field(
+        min_length=3, description="pairs of the width and an arm of that width, trained at one LR"
+    )
+    steps: int = Field(default=5, ge=1, description="the first steps that are looked at")
+
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    BIASED: ClassVar[bool] = True
+    UNIT: ClassVar[str] = "none (an exponent)"
+    EXAMPLE: ClassVar[Example] = {"points": [[16, "width_16"], [32, "width_32"], [64, "width_64"]], "steps": 5}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """max over steps t and taps a of |d ln size / d ln width| by least squares, [R], without unit: sizes are logs
+        [W, S, T, A] (widths, seeds, steps, taps), averaged over seeds. A maximum of absolute values is biased upwards by
+        noise."""
+        sizes = []
+        points = present(self.points, trials)
+        for _, arm in points:
+            (curves,) = trials.values(arm, trials.only_factor(arm), "curve_probe_layer_activation")
+            if not len(curves[0][0]):
+                raise UndecidableError("out of regime", f"{trials.arm_name(arm)} trains a module that shows no activations")
+            sizes.append([np.stack([np.asarray(step, dtype=np.float64) for step in curve[: self.steps]]) for curve in curves])
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.array(sizes))
+        # A readout that starts at zero has no size yet.
+        usable = np.isfinite(logs).all(axis=(0, 1))
+        x = np.log([width for width, _ in points])
+        centred = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+        by_seed = np.einsum("w,wsta->sta", centred, np.where(usable, logs, 0.0))
+        slopes = np.einsum("rs,sta->rta", weights, by_seed) / weights.sum(axis=1)[:, None, None]
+        return np.asarray(np.abs(slopes).max(axis=(1, 2)))
+
+
+class UnderflowShare(Observed):
+    """Share of non-zero gradient entries that FP16 would flush to zero at a loss scale, mean over an arm's probes.
+
+    At the tuned LR. The arm measures underflow.
+    """
+
+    kind: Literal["underflow_share"] = "underflow_share"
+    arm: ObservedArm
+    of: Literal["activation", "logits", "weight"] = Field(description="activation: before the logits, all together")
+    scale_exponent: int = Field(default=0, ge=0, le=16, description="the loss scale is 2 to this")
+    over: FactorName = "peak_lr"
+
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "underflow"
+    BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    UNIT: ClassVar[str] = "share of the entries, 0 to 1"
+    EXAMPLE: ClassVar[Example] = {"arm": "fp16", "of": "activation", "scale_exponent": 8}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Weighted mean over seeds of the mean over probes of the share flushed to zero, in [0, 1], [R]. Invalid where
+        unmeasured."""
+        arm, over = self.arm, self.over
+        best = tuned(arm, over, trials, weights)
+        column = trials.values(arm, over, f"curve_probe_layer_underflow_{self.of}")
+        if any(curve is None for curve in column.ravel()):
+            raise UndecidableError(
+                "invalid", f"underflow was not measured in {trials.arm_name(arm)}; the study has to set measurement.underflow"
+            )
+        shares = np.array([[np.mean([step[self.scale_exponent] for step in curve]) for curve in row] for row in column])
+        return seed_mean(shares[best], weights)
+
+
+class NoiseScale(Observed):
+    """tr(Sigma) / |G|^2 in examples, at the tuned LR (McCandlish et al. 2018, appendix A.1).
+
+    Both parts are averaged over the probes from `first` to `last` of the run and over seeds, and then divided.
+    """
+
+    kind: Literal["noise_scale"] = "noise_scale"
+    arm: ObservedArm
+    first: Annotated[float, END] = Field(default=0.0, ge=0, lt=1, description="where the probes begin, as a share of the run")
+    last: Annotated[float, END] = Field(default=1.0, gt=0, le=1, description="where the probes end, as a share of the run")
+    over: FactorName = "peak_lr"
+
+    LOG_AXIS: ClassVar[bool] = True
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "noise"
+    UNIT: ClassVar[str] = "examples"
+    EXAMPLE: ClassVar[Example] = {"arm": "batch_32", "first": 0.5, "last": 1.0}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """tr(Sigma) / |G|^2 in examples, [R] (McCandlish et al. 2018, equation 2.9): both parts are means over probes and
+        weighted means over seeds, then divided. Undecidable where the squared mean gradient comes out negative."""
+        arm, over = self.arm, self.over
+        best = tuned(arm, over, trials, weights)
+        share, *parts = _noise_parts(arm, over, trials)
+        inside = (share > self.first) & (share <= self.last)
+        trace, signal = (seed_mean(np.nanmean(np.where(inside, part, np.nan), axis=2)[best], weights) for part in parts)
+        if signal[0] <= 0:
+            lost = f"the mean gradient of {trials.arm_name(arm)} is lost in its noise"
+            raise UndecidableError("inconclusive", f"{lost}; more probes or a larger batch would show it")
+        return np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan)
+
+
+def _noise_parts(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers, Numbers]:
+    """Share of the run, tr(Sigma) and |G|^2 at every probe, [G, S, probes]."""
+    training = _training(arm, over, trials)
+    steps = stacked(trials.values(arm, over, "curve_probe_step"))
+    variance = stacked(trials.values(arm, over, "curve_probe_gradient_variance"))
+    square = stacked(trials.values(arm, over, "curve_probe_gradient_norm")) ** 2
+    return steps / training.steps, *noise_parts(square, variance, training.batch_size)
+
+
+def noise_curve(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers]:
+    """The noise scale over training at the tuned LR, for a figure: share of the run and examples, nan where not positive."""
+    best = tuned(arm, over, trials, trials.resamples[:1])[0]
+    share, *parts = (part[best].mean(axis=0) for part in _noise_parts(arm, over, trials))
+    window = np.ones(SMOOTHED_PROBES) / SMOOTHED_PROBES
+    trace, signal = (np.convolve(part, window, mode="valid") for part in parts)
+    return np.convolve(share, window, mode="valid"), np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan)
+
+
+def _training(arm: str, over: str, trials: Trials) -> Training:
+    """Steps and batch size do not depend on the value of the factor."""
+    return trials.study.configuration(trials.scale, arm, {over: float(trials.grid(arm, over)[0])}).training

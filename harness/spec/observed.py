@@ -1,0 +1,182 @@
+"""What an observable is: one class that says all there is to say of it. The classes stand in harness/observables.
+
+An observable is made by deriving from Observed in a file there: its fields, and in class variables and methods its unit, its
+estimator and whatever else differs from the defaults below. Its field `kind` makes it known; nothing lists it.
+
+What a field means beside its type is a mark on it: `arm: Annotated[str, ARM]`. Everything that asks an observable which arms it
+reads, which factor it searches or which of its numbers could as well be others goes by these marks.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Union
+
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic.errors import PydanticUndefinedAnnotation
+from pydantic_core import CoreSchema
+
+from folklore.harness.spec.base import Spec
+from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
+
+# An observable's fields as a study in YAML or JSON has them, without `kind`.
+Example = dict[str, Any]
+# How a number depends on losses, which may have no zero that they could be relative to (a log density has none):
+# "is one"; "shares": measured by shares of a loss; "divides": divides its parts or takes their logarithm; "no zero": means the
+# same whatever constant is added to every loss, or reads no losses at all.
+OfLosses = Literal["is one", "shares", "divides", "no zero"]
+
+
+@dataclass(frozen=True)
+class ArmRole:
+    """Marks a field whose texts name arms; says what of those is read."""
+
+    reads: str
+
+
+@dataclass(frozen=True)
+class FactorRole:
+    """Marks the field that names the factor whose values are searched."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Marks a share of a run or of a loss that could as well be another, up to `most`."""
+
+    of: Literal["margin", "window"]
+    most: float = 0.99
+
+
+ARM = ArmRole("runs, by their losses, outcomes and probes")
+RANGE_TEST = ArmRole("the training losses of one run a seed whose LR rises")
+FACTOR = FactorRole()
+# A share within which a loss is as good; where a window begins or ends; a window at either end of a run.
+MARGIN, WINDOW, END = Choice("margin"), Choice("window"), Choice("window", most=0.5)
+
+ArmName = Annotated[str, ARM]
+ObservedArm = Annotated[ArmName, Field(description="the arm that is observed")]
+FactorName = Annotated[str, FACTOR, Field(description="the factor whose values are searched")]
+
+# Estimate, low, high.
+Interval = tuple[float, float, float]
+
+# kind -> the class, of every observable that is loaded.
+KINDS: dict[str, type["Observed"]] = {}
+
+
+class Observed(Spec):
+    """The base of all observables."""
+
+    # It is a ratio or a scale, so that its logarithm is what is symmetric: intervals, moved thresholds and strips are made on
+    # that axis.
+    LOG_AXIS: ClassVar[bool] = False
+    # What it is if nothing differs; 0 for what has no such value, too.
+    NO_EFFECT: ClassVar[float] = 0.0
+    # What it cannot be beyond; an interval ends there.
+    BOUNDS: ClassVar[tuple[float, float]] = (float("-inf"), float("inf"))
+    # A maximum of what may be equal in truth: noise alone makes it larger. Estimate and interval are less the bias that
+    # resamples show. For everything else calibration found no method that covers better at five to twenty seeds (LOG.md).
+    BIASED: ClassVar[bool] = False
+    # The same number at every seed, without an error.
+    EXACT: ClassVar[bool] = False
+    # The figure of a study's page that shows it (reports/study_page.py); none if empty.
+    FIGURE: ClassVar[str] = ""
+    # Of every kind; there is no default.
+    OF_LOSSES: ClassVar[OfLosses]
+    # The unit of its numbers, for `schema --explain`. (A criterion's unit only says how they are spelled.)
+    UNIT: ClassVar[str]
+    EXAMPLE: ClassVar[Example]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        if "kind" in cls.model_fields:
+            _register(cls)
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Its value under every weighting of the seeds, [R]; nan where it does not exist. Raises UndecidableError if there is
+        no number.
+
+        weights [R, S]: row 0 is all ones (the estimate), the others multinomial resamples of the S paired seeds. All arms share
+        a row's weights, so seeds stay paired, and whatever is selected (a tuned LR, the best arm) is selected anew under each.
+        Observables made of others, in fields of type Observable, take these' values from `evaluate` (observables/estimating).
+        """
+        raise NotImplementedError
+
+    def require(self, interval: Callable[["Observed"], Interval]) -> None:
+        """Raises UndecidableError if its parts are not such that it means anything, by the intervals that they have."""
+
+    def seeds_behind(self, trials: Trials) -> int:
+        """How many seeds a number rests on."""
+        return trials.seeds
+
+    def scatter(self, trials: Trials) -> float | None:
+        """Standard error of what is fitted to points, by how these lie beside the fit; None: nothing is."""
+        return None
+
+    def loss_in_it(self) -> "Observed | None":
+        """The loss that it is, or is a multiple of."""
+        return self if self.OF_LOSSES == "is one" else None
+
+    @property
+    def log_axis(self) -> bool:
+        return self.LOG_AXIS
+
+    @property
+    def no_effect(self) -> float:
+        return self.NO_EFFECT
+
+
+class ShareOfRuns(Observed):
+    """A share of some runs, with an exact binomial interval."""
+
+    # Every seed has a run that counts, so that few seeds leave it few values.
+    COUNTS_EVERY_SEED: ClassVar[bool] = False
+
+    def counts(self, trials: Trials) -> tuple[int, int]:
+        """Successes and runs."""
+        raise NotImplementedError
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        raise UndecidableError("out of regime", "a share of runs has an exact interval, and none as a part of something else")
+
+
+def _register(cls: type[Observed]) -> None:
+    """Makes a kind known. What it does not say of itself is an error of whoever wrote it, as is a second class of one kind."""
+    kind = cls.model_fields["kind"].default
+    missing = [name for name in ("OF_LOSSES", "UNIT", "EXAMPLE") if not hasattr(cls, name)]
+    estimates = cls.counts is not ShareOfRuns.counts if issubclass(cls, ShareOfRuns) else cls.estimate is not Observed.estimate
+    missing += [] if estimates else ["counts" if issubclass(cls, ShareOfRuns) else "estimate"]
+    if missing:
+        raise TypeError(f"observable '{kind}' ({cls.__qualname__}) does not say its {', '.join(missing)}")
+    if kind in KINDS:
+        raise TypeError(f"observables {KINDS[kind].__qualname__} and {cls.__qualname__} are both of kind '{kind}'; rename one")
+    KINDS[kind] = cls
+
+
+class _AnyKind:
+    """Makes a field of observables one of any kind, told apart by `kind`, as a union of all classes would. The classes are
+    those in KINDS when the field's schema is made: none is named here, where none may be imported.
+
+    Until harness/observables is imported there is no schema, and what has such a field (Criterion, and so Study) reads nothing:
+    pydantic's error says what to import.
+    """
+
+    loaded = False
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        if not self.loaded:
+            missing = "Observable (import folklore.harness.observables)"
+            raise PydanticUndefinedAnnotation(missing, f"name {missing} is not defined")
+        kinds = tuple(KINDS[kind] for kind in sorted(KINDS))
+        return handler.generate_schema(Annotated[Union.__getitem__(kinds), Field(discriminator="kind")])
+
+
+ANY_KIND = _AnyKind()
+# The type of a field that holds an observable.
+Observable = Annotated[Observed, ANY_KIND]
+
+
+def make_known(others: Iterable[type[Spec]]) -> None:
+    """Lets observables of all kinds that there are be read: in other observables, and in other specs that hold them."""
+    ANY_KIND.loaded = True
+    for model in (*KINDS.values(), *others):
+        model.model_rebuild(force=True)

@@ -1,0 +1,70 @@
+"""What an estimator reads of the trials of a study at one scale. harness/judging/trial_arrays.py makes such tables."""
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from folklore.harness.spec.base import Spec
+    from folklore.harness.spec.study import Study
+
+Numbers = NDArray[np.float64]
+
+# Ends the reason why there is no number, if further seeds would bring one.
+ADD_SEEDS = "add seeds"
+
+
+def in_words(factor: str) -> str:
+    """A factor as readers call it."""
+    return factor.replace("_", " ").replace("lr", "LR")
+
+
+class UndecidableError(Exception):
+    """There is no number. verdict: what the judge says instead.
+
+    The message is a clause for the readers of pages, which goes on after "no number, because": why there is none, and what
+    would help. It names arms by their labels (Trials.arm_name).
+    """
+
+    def __init__(self, verdict: Literal["inconclusive", "out of regime", "invalid"], reason: str):
+        super().__init__(reason)
+        self.verdict = verdict
+
+
+class Trials(Protocol):
+    """Factor values [G] by seeds [S] for each arm. Whatever has no number raises UndecidableError."""
+
+    study: "Study"
+    scale: str
+    seeds: int
+    seed_numbers: tuple[int, ...]
+    # Weight of the past where range tests are smoothed.
+    smoothing: float
+    # What has been worked out under `resamples`, by observable.
+    evaluated: "dict[Spec, Numbers]"
+
+    def __hash__(self) -> int:
+        """Of the table itself: what is read off one is remembered for it."""
+
+    @property
+    def resamples(self) -> Numbers:
+        """Weights of the seeds, [1 + resamples, S]: ones first."""
+
+    def grid(self, arm: str, over: str) -> Numbers:
+        """The arm's values of a factor; of a searched one, the value that was chosen."""
+
+    def values(self, arm: str, over: str, column: str) -> NDArray[Any]:
+        """A column of the trials as [G, S]."""
+
+    def losses(self, arm: str, over: str, column: str) -> Numbers:
+        """A loss as [G, S]: what has diverged counts with the loss at initialization."""
+
+    def diverged(self, arm: str, over: str) -> NDArray[np.bool_]:
+        """Which runs have diverged, [G, S]."""
+
+    def only_factor(self, arm: str) -> str:
+        """The factor of an arm that is trained at one point."""
+
+    def arm_name(self, arm: str) -> str:
+        """What a reader knows an arm by."""
