@@ -134,8 +134,8 @@ class Packing:
         }
 
     def nominal(self, configuration: Configuration) -> int:
-        """The width, a power of two, at which a pack's step has enough to do."""
-        flops = 3.0 * configuration.training.batch_size * self.model_of(configuration.workload).flops_per_example
+        """The width, a power of two, at which a pack's step, or each of its micro-batches, has enough to do."""
+        flops = 3.0 * configuration.training.micro_batch_size * self.model_of(configuration.workload).flops_per_example
         wanted = 1 << max(0, round(math.log2(ENOUGH_FLOPS[self.device.kind] / flops)))
         return min(max(wanted, NARROWEST[self.device.kind]), WIDEST[self.device.kind], self._fitting(configuration))
 

@@ -162,6 +162,8 @@ PINNED = {
         "ramp_start": 1e-6,
         "patience": 4,
         "batch_size": 8,
+        "micro_batches": 1,
+        "sampling": "replacement",
         "steps": 300,
         "beta1": 0.9,
         "beta2": 0.999,
