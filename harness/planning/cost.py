@@ -71,7 +71,7 @@ def trial_flops(configuration: Configuration, model: "Model") -> float:
 
 
 def lane_bytes(configuration: Configuration, model: "Model") -> int:
-    """Peak memory of one lane: weights, two gradients, two moments, three temporaries, and the activations that are held at once.
+    """Peak memory of one lane: weights, two gradients, two moments, three temporaries, and the activations held at once.
 
     With micro-batches a third gradient is summed into; the probe of underflow looks at a whole batch all the same.
     """

@@ -146,7 +146,7 @@ def _seen(workload: Workload, training: Training) -> str:
 
 def _batches(training: Training) -> str:
     """How batches are chosen and differentiated, if not as usual."""
-    return SAMPLINGS[training.sampling] + f", each in {training.micro_batches} micro-batches" * (training.micro_batches > 1)
+    return SAMPLINGS[training.sampling] + f", {training.micro_batches} micro-batches a step" * (training.micro_batches > 1)
 
 
 # The default goes without saying.
