@@ -66,7 +66,7 @@ class Pack:
         self.learner = Learner(configurations, self.network)
         self.optimizer, self.scaler = self.learner.optimizer, self.learner.scaler
         self.lr_SK, self.clock = self.learner.lr_SK, self.learner.clock
-        self.procedure = make_procedure(configurations, self.seeds, dataset, self.network)
+        self.procedure = make_procedure(configurations, self.seeds, dataset, self.learner)
         self.probe_steps = probe_steps(self.training.steps, self.measurement)
         self._probe_index = {step: row for row, step in enumerate(self.probe_steps)}
         self.evaluations = self.procedure.evaluations()
@@ -120,7 +120,7 @@ class Pack:
         else:
             self.runner()
         self.step += 1
-        self.procedure.after(self.step, self._evaluate(), self.learner)
+        self.procedure.after(self.step, self._evaluate())
 
     def _evaluate(self) -> dict[str, Tensor]:
         """Make the evaluations that are due now; their losses by record, [K] each."""

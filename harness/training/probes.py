@@ -55,7 +55,7 @@ class ActivationSizes:
         return torch.stack([self.sizes[name] for name in names], dim=1)
 
 
-class Descended(Protocol):
+class Objective(Protocol):
     """What has a loss to descend: a network, or a procedure that does something else with a batch than a network alone."""
 
     def gradient(
@@ -64,7 +64,7 @@ class Descended(Protocol):
 
 
 def gradient_variance(
-    network: Descended,
+    network: Objective,
     inputs: Tensor,
     targets: Tensor,
     gradient_KP: Tensor,

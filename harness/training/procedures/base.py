@@ -7,7 +7,6 @@ from typing import Protocol
 from torch import Tensor
 
 from folklore.harness.data import Index, Split
-from folklore.harness.training.learner import Learner
 from folklore.models import Tap
 
 
@@ -56,7 +55,7 @@ class Procedure(Protocol):
         Also asked of a part of a batch, by probes.
         """
 
-    def after(self, step: int, losses: Mapping[str, Tensor], learner: Learner) -> None:
+    def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         """What follows when `step` steps are done. losses: of the evaluations just made, by their record, [K] each."""
 
     def evaluations(self) -> tuple[Evaluation, ...]:
@@ -69,7 +68,7 @@ class Procedure(Protocol):
         """The tensors by which it goes on; a checkpoint is written from them and copied into them."""
 
 
-class Around:
+class Wrapper:
     """A procedure around another one: does what that does but for what it overrides."""
 
     def __init__(self, inner: Procedure):
@@ -95,8 +94,8 @@ class Around:
     ) -> tuple[Tensor, Tensor]:
         return self.inner.gradient(inputs, targets, tap, scale_K, out_KP)
 
-    def after(self, step: int, losses: Mapping[str, Tensor], learner: Learner) -> None:
-        self.inner.after(step, losses, learner)
+    def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
+        self.inner.after(step, losses)
 
     def evaluations(self) -> tuple[Evaluation, ...]:
         return self.inner.evaluations()

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from folklore.harness.data import STEPS_PER_DRAW, Dataset, Index, Split
 from folklore.harness.spec import Configuration
-from folklore.harness.training.learner import Learner
 from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.probes import evaluation_steps
 from folklore.harness.training.procedures.base import Evaluation
@@ -55,7 +54,7 @@ class Plain:
     ) -> tuple[Tensor, Tensor]:
         return self.network.gradient(inputs, targets, tap, scale_K, out_KP)
 
-    def after(self, step: int, losses: Mapping[str, Tensor], learner: Learner) -> None:
+    def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         """Nothing follows a plain step."""
 
     def evaluations(self) -> tuple[Evaluation, ...]:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -16,11 +16,12 @@ from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.own.finding import find
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec.configuration import SamplingName
 from folklore.harness.training import own_network, pack
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.procedures import Around, Evaluation, make_procedure
+from folklore.harness.training.procedures import SAMPLINGS, Evaluation, Procedure, Wrapper, make_procedure
 from folklore.harness.training.programs import Program
 from folklore.harness.training.schedules import learning_rates
 from folklore.models import View
@@ -123,6 +124,10 @@ def test_more_than_an_epoch_a_batch() -> None:
     stream = drawn(made, 0, 3)
     for start in range(0, 2100, 300):
         assert sorted(stream[start : start + 300]) == list(range(300))
+
+
+def test_every_sampling_has_a_procedure() -> None:
+    assert set(SAMPLINGS) == set(get_args(SamplingName))
 
 
 def test_a_full_batch_is_all_examples_at_every_step() -> None:
@@ -330,12 +335,13 @@ def test_a_captured_step_is_the_eager_one(procedure: str) -> None:
     assert made.runner.program == Program(captured=True)
 
 
-class Stranger(Around):
+class Stranger(Wrapper):
     """Swaps the lanes' batches, shifts their losses, halves the LR every fifth step and remembers how often, and evaluates the
     training split."""
 
-    def __init__(self, inner: Any):
+    def __init__(self, inner: Procedure, learner: Learner):
         super().__init__(inner)
+        self.learner = learner
         self.halvings = torch.zeros(1)
 
     def draw(self, block: int) -> Any:
@@ -345,10 +351,10 @@ class Stranger(Around):
         losses_K, gradient_KP = super().gradient(*arguments, **more)
         return losses_K + 1.0, gradient_KP
 
-    def after(self, step: int, losses: Mapping[str, Tensor], learner: Learner) -> None:
-        super().after(step, losses, learner)
+    def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
+        super().after(step, losses)
         if step % 5 == 0:
-            learner.lr_SK[step:] *= 0.5
+            self.learner.lr_SK[step:] *= 0.5
             self.halvings += 1
 
     def evaluations(self) -> tuple[Evaluation, ...]:
@@ -361,7 +367,7 @@ class Stranger(Around):
 def test_the_loop_asks_whatever_procedure_there_is(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = [lane(GPT, seed, schedule="constant", warmup_fraction=0.0) for seed in (1, 2)]
     plain = Pack(chosen, text)
-    monkeypatch.setattr(pack, "make_procedure", lambda *each: Stranger(make_procedure(*each)))
+    monkeypatch.setattr(pack, "make_procedure", lambda *each: Stranger(make_procedure(*each), each[-1]))
     strange, resumed = Pack(chosen, text), Pack(chosen, text)
     assert torch.equal(strange._draws, plain._draws.flip(1))
     for _ in range(12):
