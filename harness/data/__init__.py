@@ -3,7 +3,7 @@
 from functools import lru_cache
 from pathlib import Path
 
-from folklore.harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Split
+from folklore.harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
 from folklore.harness.data.examples import digits
 from folklore.harness.data.images import read_images
 from folklore.harness.data.synthetic import LARGEST as SYNTHETIC
@@ -52,4 +52,4 @@ def load(name: str) -> Dataset:
     raise unknown("dataset", name, (*BUILT_IN, *BY_PATH, *(f"{kind}:SIZE" for kind in SYNTHETIC), "text:PATH", "images:PATH"))
 
 
-__all__ = ["STEPS_PER_DRAW", "DataFacts", "Dataset", "Split", "describe", "load", "tokenize"]
+__all__ = ["STEPS_PER_DRAW", "DataFacts", "Dataset", "Index", "Split", "describe", "load", "tokenize"]

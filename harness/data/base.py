@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from folklore.harness.errors import UserError
+from folklore.harness.randomness import numpy_generator
 
 # A dataset is described without torch, whose import takes seconds; only its batches are tensors.
 if TYPE_CHECKING:
@@ -47,6 +48,14 @@ class Dataset(ABC):
     @abstractmethod
     def batch_index(self, seed: int, draw: int, batch_size: int, context: int) -> Index:
         """Training examples of the `draw`-th run of STEPS_PER_DRAW steps, [STEPS_PER_DRAW, batch_size]."""
+
+    @abstractmethod
+    def examples_index(self, context: int) -> Index:
+        """The training examples that together are the split, in order, every one of them once, [N]."""
+
+    def epoch_index(self, seed: int, epoch: int, context: int) -> Index:
+        """The training examples of an epoch in the order a seed sees them in, every one of them once, [N]."""
+        return numpy_generator(seed, "epochs", epoch).permutation(self.examples_index(context))
 
     @abstractmethod
     def sample_index(self, split: Split, examples: int, context: int) -> Index:

@@ -19,8 +19,7 @@ VALIDATION_SHARE = TEST_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Examples(Dataset):
-    """Features float32 [N, ...] and labels int64 [N], or targets float32 [N, O], for each split; batches are drawn with
-    replacement."""
+    """Features float32 [N, ...] and labels int64 [N], or targets float32 [N, O], for each split."""
 
     name: str
     facts: DataFacts
@@ -39,6 +38,9 @@ class Examples(Dataset):
     def batch_index(self, seed: int, draw: int, batch_size: int, context: int) -> Index:
         generator = numpy_generator(seed, "batches", draw)
         return generator.integers(0, len(self.splits["train"][1]), size=(STEPS_PER_DRAW, batch_size), dtype=np.int64)
+
+    def examples_index(self, context: int) -> Index:
+        return np.arange(len(self.splits["train"][1]), dtype=np.int64)
 
     def arrays(self, split: Split) -> "tuple[Tensor, ...]":
         import torch

@@ -62,6 +62,18 @@ class Text(Dataset):
         high = len(self.splits["train"]) - context
         return generator.integers(0, high, size=(STEPS_PER_DRAW, batch_size), dtype=np.int64)
 
+    def examples_index(self, context: int) -> Index:
+        """Windows side by side: each begins with the last token of the one before it, so that no token is predicted twice.
+
+        So many that they fit from every start that an epoch may draw.
+        """
+        return context * np.arange((len(self.splits["train"]) - context) // context, dtype=np.int64)
+
+    def epoch_index(self, seed: int, epoch: int, context: int) -> Index:
+        """All windows of an epoch are moved by one draw below `context`: over the epochs a token stands in every position."""
+        start = numpy_generator(seed, "epoch starts", epoch).integers(0, context)
+        return super().epoch_index(seed, epoch, context) + start
+
     def arrays(self, split: Split) -> "tuple[Tensor, ...]":
         import torch
 

@@ -22,7 +22,7 @@ FLOAT_BYTES = 4
 
 @dataclass(frozen=True)
 class Rate:
-    """What one worker of a kind of device does: useful floating-point operations, and time lost a pack step."""
+    """What one worker of a kind of device does: useful floating-point operations, and time lost a pack step, or micro-batch."""
 
     flops_per_second: dict[str, float]  # by precision
     step_overhead_seconds: float
@@ -71,11 +71,16 @@ def trial_flops(configuration: Configuration, model: "Model") -> float:
 
 
 def lane_bytes(configuration: Configuration, model: "Model") -> int:
-    """Peak memory of one lane: weights, two gradients, two moments, three temporaries, and the step's activations."""
-    activation_bytes = FLOAT_BYTES // (2 if configuration.training.precision in ("bf16", "fp16") else 1)
+    """Peak memory of one lane: weights, two gradients, two moments, three temporaries, and the activations held at once.
+
+    With micro-batches a third gradient is summed into; the probe of underflow looks at a whole batch all the same.
+    """
+    training = configuration.training
+    activation_bytes = FLOAT_BYTES // (2 if training.precision in ("bf16", "fp16") else 1)
     parameters = sum(math.prod(p.shape) for p in model.parameters)
-    activations = configuration.training.batch_size * model.activations_per_example
-    return 8 * FLOAT_BYTES * parameters + activation_bytes * activations
+    held = training.batch_size if configuration.measurement.underflow else training.micro_batch_size
+    copies = 8 + (training.micro_batches > 1)
+    return copies * FLOAT_BYTES * parameters + activation_bytes * held * model.activations_per_example
 
 
 def estimate(
@@ -104,7 +109,7 @@ def estimate(
             sources["nominal rates"] += len(pack.trials)
             per_second = rate.at(configuration.training.precision)
             seconds += trial_flops(configuration, model) * len(pack.trials) / per_second
-            seconds += configuration.training.steps * rate.step_overhead_seconds
+            seconds += configuration.training.steps * configuration.training.micro_batches * rate.step_overhead_seconds
     workers = max(1, min(device.count, len(packs)))
     return Estimate(seconds / workers + (rate.start_seconds if packs else 0.0), largest, workers, _named(sources))
 
@@ -127,4 +132,4 @@ def lane_step_seconds(configuration: Configuration, model: "Model", device: str,
     """Nominal time of a trial's step in packs of so many lanes."""
     rate, training = RATES[device], configuration.training
     flops = 3.0 * training.batch_size * model.flops_per_example
-    return flops / rate.at(training.precision) + rate.step_overhead_seconds / lanes
+    return flops / rate.at(training.precision) + training.micro_batches * rate.step_overhead_seconds / lanes

@@ -135,8 +135,8 @@ class Packing:
         }
 
     def nominal(self, configuration: Configuration) -> int:
-        """So many lanes, a power of two, that a pack's step has enough to do."""
-        flops = 3.0 * configuration.training.batch_size * self.model_of(configuration.workload).flops_per_example
+        """So many lanes, a power of two, that a pack's step, or each of its micro-batches, has enough to do."""
+        flops = 3.0 * configuration.training.micro_batch_size * self.model_of(configuration.workload).flops_per_example
         wanted = 1 << max(0, round(math.log2(ENOUGH_FLOPS[self.device.kind] / flops)))
         return min(max(wanted, FEWEST_LANES[self.device.kind]), MOST_LANES[self.device.kind], self._fitting(configuration))
 

@@ -94,8 +94,7 @@ def prepare(
         return Prepared(plan, datasets, facts, (), _no_cost(device), device, options, ledger)
     model_of = _models(facts)
     _require_trainable(study, scale, configurations, device, model_of, options)
-    if not only_plan:
-        _require_data(configurations, datasets)
+    _require_data([each for each in configurations if not only_plan or _is_given(datasets[each.workload.dataset])], datasets)
     plan = plan.with_lanes(_lanes(plan, datasets, _packing(ledger, device, model_of, options)))
     left = plan.without(done)
     measured = _measured(ledger, plan)
@@ -160,11 +159,18 @@ def _require_trainable(
 
 
 def _require_data(configurations: Iterable[Configuration], datasets: Mapping[str, str]) -> None:
-    """Raises UserError for data that a workload cannot be trained on."""
+    """Raises UserError for data that a configuration cannot be trained on."""
+    from folklore.harness.training.procedures import require_data
+
+    for configuration in configurations:
+        require_data(configuration, data.load(datasets[configuration.workload.dataset]))
     for workload in {configuration.workload for configuration in configurations}:
-        chosen = data.load(datasets[workload.dataset])
-        chosen.check(workload.context)
-        chosen.training_arrays(workload.label_noise)
+        data.load(datasets[workload.dataset]).training_arrays(workload.label_noise)
+
+
+def _is_given(dataset: str) -> bool:
+    """Whether a dataset is there, and not still to be given by the user; a plan can be made without it."""
+    return dataset not in data.BY_PATH
 
 
 def _configurations(study: Study, scale: str, resolved: Iterable[Setting]) -> Iterator[Configuration]:

@@ -74,7 +74,7 @@ def _parts(configuration: Configuration) -> dict[str, str]:
         "optimizer": _optimizer(training),
         "linear warmup": _warmup(training),
         "schedule": SCHEDULES[training.schedule](training),
-        "training": _seen(workload, training),
+        "training": _seen(workload, training) + _batches(training),
         "number format": _precision(training),
     }
 
@@ -142,6 +142,19 @@ def _seen(workload: Workload, training: Training) -> str:
         sequences = f"{training.batch_size} sequences of {workload.context} tokens"
         return f"{_many(training.steps, 'step')} x {sequences} = {count:,} sequences, {count * workload.context:,} tokens"
     return f"{_many(training.steps, 'step')} x {training.batch_size} examples = {count:,} examples"
+
+
+def _batches(training: Training) -> str:
+    """How batches are chosen and differentiated, if not as usual."""
+    return SAMPLINGS[training.sampling] + f", {training.micro_batches} micro-batches a step" * (training.micro_batches > 1)
+
+
+# The default goes without saying.
+SAMPLINGS: Mapping[str, str] = {
+    "replacement": "",
+    "epochs": ", every example once an epoch in a random order",
+    "full": ", all training examples at every step",
+}
 
 
 def _precision(training: Training) -> str:

@@ -11,6 +11,7 @@ from folklore.harness.spec.base import Spec, canonical_json
 OptimizerName = Literal["adamw", "adam", "radam", "sgd"]
 ScheduleName = Literal["constant", "linear", "cosine", "step", "warmup_stable_decay", "exponential", "reduce_on_plateau"]
 PrecisionName = Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp8_unscaled"]
+SamplingName = Literal["replacement", "epochs", "full"]
 
 
 class Workload(Spec):
@@ -70,6 +71,20 @@ class Training(Spec):
         description="evaluations without improvement before a drop; schedule 'reduce_on_plateau'",
     )
     batch_size: int = Field(default=8, ge=2, le=100_000_000, strict=True, description="sequences a step")
+    micro_batches: int = Field(
+        default=1,
+        ge=1,
+        le=100_000_000,
+        strict=True,
+        description="equal parts of a batch whose gradients are summed one after another, so that a step holds the activations"
+        " of one; divides batch_size",
+    )
+    sampling: SamplingName = Field(
+        default="replacement",
+        description="'replacement': every batch is drawn from all training examples (of a text: from all its windows);"
+        " 'epochs': every example once an epoch, in a random order (of a text: windows side by side, from a random start);"
+        " 'full': all examples at every step, in order, and batch_size is their number",
+    )
     steps: int = Field(default=300, ge=2, le=10_000_000, strict=True)
     beta1: float = Field(default=0.9, ge=0, lt=1)
     beta2: float = Field(default=0.999, ge=0, lt=1)
@@ -99,6 +114,17 @@ class Training(Spec):
         if any(not 0 < drop < 1 for drop in self.step_drops) or list(self.step_drops) != sorted(set(self.step_drops)):
             raise ValueError(f"step_drops = {self.step_drops}: must rise, each inside (0, 1)")
         return self
+
+    @model_validator(mode="after")
+    def _micro_batches_divide_the_batch(self) -> Self:
+        if self.batch_size % self.micro_batches:
+            raise ValueError(f"micro_batches = {self.micro_batches}: must divide batch_size = {self.batch_size}")
+        return self
+
+    @property
+    def micro_batch_size(self) -> int:
+        """Examples whose activations are held at once."""
+        return self.batch_size // self.micro_batches
 
     @property
     def warmup_steps(self) -> int:
@@ -200,7 +226,7 @@ PER_LANE = {
 }
 
 # Training fields that decide what a step costs.
-SHAPING = Training.model_fields.keys() - PER_LANE - {"steps", "nesterov", "scale_growth_interval"}
+SHAPING = Training.model_fields.keys() - PER_LANE - {"steps", "nesterov", "scale_growth_interval", "sampling"}
 
 # Fields added after trials of studies were first published. At their defaults they do not enter a study's hash.
 LATER_FIELDS = {
@@ -214,4 +240,6 @@ LATER_FIELDS = {
     "curve_points",
     "underflow",
     "solo",
+    "micro_batches",
+    "sampling",
 }

@@ -110,7 +110,8 @@ def _drawn(parameter: Parameter, generator: torch.Generator) -> Tensor:
 class PackedNetwork:
     """K copies of one model, one per seed in `seeds`, with parameters [K, P] that an optimizer may change in place.
 
-    shows: whether it shows its activations to a tap. step: the one that is being trained; the pack sets it.
+    shows: whether it shows its activations to a tap. step: the one that is being trained; the pack sets it. part: which part of
+    a batch is being differentiated, if it is so in parts.
     """
 
     shows = True
@@ -120,7 +121,7 @@ class PackedNetwork:
         self.classifies = facts.classes > 0
         self.format = FORMATS[precision]()
         self.feature_scale = workload.feature_scale
-        self.step = 0
+        self.step = self.part = 0
         # What a module keeps beside its parameters, name -> [K, ...]: none of the models here keeps anything.
         self.buffers: dict[str, Tensor] = {}
         self.flat_KP = self.starts(seeds).to(device)

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 class OwnNetwork(PackedNetwork):
     """Buffers, such as running statistics, belong to a lane as its parameters do. In training the module is in train mode, and
-    what it draws is keyed on seed and step; evaluations are in eval mode. It shows no activations.
+    what it draws is keyed on seed, step and part of the batch; evaluations are in eval mode. It shows no activations.
     """
 
     shows = False
@@ -41,7 +41,8 @@ class OwnNetwork(PackedNetwork):
     def losses(self, inputs: Tensor, targets: Tensor, tap: Tap | None = None, views: dict[str, Tensor] | None = None) -> Tensor:
         """Mean loss of each lane by the workload's own loss, [K]."""
         view = View({**(self.views if views is None else views), **self.buffers})
-        keys = None if self.packed else [key(seed, f"forward:{self.step}") for seed in self.seeds]
+        use = f"forward:{self.step}" + f":{self.part}" * (self.part > 0)
+        keys = None if self.packed else [key(seed, use) for seed in self.seeds]
         return self.model.losses(self.model(view, inputs, keys=keys), targets)
 
     def evaluate(self, inputs: Tensor, targets: Tensor) -> Tensor:

@@ -1,7 +1,9 @@
 """What is looked at on probed steps. Probes read; training never depends on them."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -10,6 +12,7 @@ from folklore.harness.spec import Measurement
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.noise import half_batch_variance
+from folklore.models import Tap
 
 # More early probes than this add cost and no information to the first hundredth of a run.
 MOST_EARLY_PROBES = 10
@@ -35,21 +38,33 @@ def evaluation_steps(steps: int, measurement: Measurement) -> list[int]:
 
 
 class ActivationSizes:
-    """A tap that notes the mean absolute value of every activation, [K] each."""
+    """A tap that notes the mean absolute value of every activation, [K] each; over all parts of a batch that comes in parts."""
 
     def __init__(self) -> None:
         self.sizes: dict[str, Tensor] = {}
+        self.counts: Counter[str] = Counter()
 
     def __call__(self, name: str, x_K: Tensor) -> None:
-        self.sizes[name] = x_K.detach().float().abs().flatten(1).mean(dim=1)
+        size_K = x_K.detach().float().abs().flatten(1).mean(dim=1)
+        self.counts[name] += x_K.numel()
+        known = self.sizes.get(name, size_K)
+        self.sizes[name] = known + (size_K - known) * (x_K.numel() / self.counts[name])
 
     def stacked(self, names: Sequence[str]) -> Tensor:
         """[K, names]"""
         return torch.stack([self.sizes[name] for name in names], dim=1)
 
 
+class Objective(Protocol):
+    """What has a loss to descend: a network, or a procedure that does something else with a batch than a network alone."""
+
+    def gradient(
+        self, inputs: Tensor, targets: Tensor, tap: Tap | None = None, scale_K: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]: ...
+
+
 def gradient_variance(
-    network: PackedNetwork,
+    network: Objective,
     inputs: Tensor,
     targets: Tensor,
     gradient_KP: Tensor,

@@ -161,6 +161,8 @@ def _absurd_size(study: dict[str, Any], draw: random.Random) -> tuple[str, dict[
             (("factors", "peak_lr"), MANY),
             (("training", "steps"), 10**15),
             (("training", "batch_size"), 10**15),
+            (("training", "micro_batches"), draw.choice([3, 8, 10**15, 0, -2, 1.5, "2", True, None, [1]])),
+            (("training", "sampling"), draw.choice(["epoch", "Full", "", 1, None, ["full"], {"full": 1}])),
             (("workload", "width"), 10**12),
             (("workload", "depth"), 10**12),
             (("workload", "context"), 10**12),

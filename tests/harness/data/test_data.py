@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from folklore.harness import data
-from folklore.harness.data.text import BLOCK_BYTES
+from folklore.harness.data.text import BLOCK_BYTES, Text
 from folklore.harness.errors import UserError
 
 
@@ -37,6 +37,32 @@ def test_batches_are_keyed_on_seed_and_draw() -> None:
     assert first.shape == (data.STEPS_PER_DRAW, 4)
     assert first.min() >= 0
     assert text.batch_index(0, 0, 2000, 32).max() + 33 <= len(text.splits["train"])
+
+
+def test_windows_of_an_epoch_lie_side_by_side() -> None:
+    """Each token is predicted at most once an epoch, and all but fewer than two contexts at the ends are."""
+    for length in (64, 65, 66, 71, 72, 73, 1000):
+        text = Text("x", data.DataFacts("x", 9), {"train": np.zeros(length, dtype=np.uint8)})
+        assert text.examples_index(8).tolist() == list(range(0, length - 15, 8)), length
+        starts = set()
+        for epoch in range(40):
+            index = np.sort(text.epoch_index(3, epoch, 8))
+            predicted = (index[:, None] + np.arange(1, 9)).ravel()
+            assert (np.diff(predicted) == 1).all()
+            assert predicted[0] > 0
+            assert predicted[-1] < length
+            assert len(predicted) > length - 16
+            starts.add(int(index[0]))
+        assert starts == set(range(8))
+
+
+def test_epochs_are_keyed_on_seed_and_epoch() -> None:
+    digits = data.load("digits")
+    first = digits.epoch_index(1, 0, 0)
+    assert np.array_equal(first, digits.epoch_index(1, 0, 0))
+    assert sorted(first) == digits.examples_index(0).tolist() == list(range(1079))
+    for other in (digits.epoch_index(1, 1, 0), digits.epoch_index(2, 0, 0), digits.batch_index(1, 0, 1079, 0)[0]):
+        assert not np.array_equal(first, other)
 
 
 def test_the_hash_is_of_the_content(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from folklore.harness.cli import app
 from folklore.harness.planning import catalog
 from folklore.harness.planning.plan import points
-from folklore.harness.planning.recipe import SCHEDULES, number, study_recipe, trial_recipe
+from folklore.harness.planning.recipe import SAMPLINGS, SCHEDULES, number, study_recipe, trial_recipe
 from folklore.harness.spec import Study
-from folklore.harness.spec.configuration import ScheduleName
+from folklore.harness.spec.configuration import SamplingName, ScheduleName
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from tests.harness.helpers import planned, result, rows
@@ -79,6 +79,24 @@ def test_an_own_module_is_named_by_its_address(study: Study) -> None:
     found = study_recipe(Study.model_validate(dump), "laptop")
     assert found["model"] == "own module my_module:workload"
     assert found["training"] == "10 steps x 4 examples = 40 examples"
+
+
+def test_every_sampling_has_words() -> None:
+    assert set(SAMPLINGS) == set(get_args(SamplingName))
+    assert len(set(SAMPLINGS.values())) == len(SAMPLINGS)
+
+
+def test_batches_that_are_not_chosen_or_differentiated_as_usual(study: Study) -> None:
+    usual = "10 steps x 4 sequences of 8 tokens = 40 sequences, 320 tokens"
+    for settings, words in (
+        ({}, ""),
+        ({"sampling": "epochs"}, ", every example once an epoch in a random order"),
+        ({"micro_batches": 2}, ", 2 micro-batches a step"),
+        ({"sampling": "full", "micro_batches": 4}, ", all training examples at every step, 4 micro-batches a step"),
+    ):
+        dump = study.model_dump()
+        dump["training"] |= settings
+        assert study_recipe(Study.model_validate(dump), "laptop")["training"] == usual + words
 
 
 def test_it_stands_in_plan_show_and_on_the_page(study: Study, tmp_path: Path) -> None:

@@ -79,6 +79,16 @@ def test_specs_are_frozen_and_closed(study: Study) -> None:
         ({"name": "../evil"}, "name"),
         ({"workload": {"width": 30, "heads": 4}}, "heads = 4: must divide width = 30"),
         ({"training": {"warmup_fraction": 1.5}}, "warmup_fraction"),
+        ({"training": {"micro_batches": 3}}, "micro_batches = 3: must divide batch_size = 8"),
+        ({"training": {"micro_batches": 16}}, "micro_batches = 16: must divide batch_size = 8"),
+        ({"training": {"micro_batches": 0}}, "micro_batches = 0: Input should be greater than or equal to 1"),
+        ({"training": {"micro_batches": "2"}}, "micro_batches = '2': Input should be a valid integer"),
+        ({"training": {"sampling": "epoch"}}, "sampling = 'epoch': Input should be 'replacement', 'epochs' or 'full'"),
+        ({"training": {"sampling": None}}, "sampling = None: Input should be 'replacement', 'epochs' or 'full'"),
+        (
+            {"scales": {"laptop": {"description": "x", "training": {"micro_batches": 5}}}},
+            "micro_batches = 5: must divide batch_",
+        ),
         ({"scales": {"laptop": {"description": "x", "training": {"step": 5}}}}, "did you mean 'steps'?"),
         ({"arms": {"none": {"label": "a"}, "half": {"label": "b"}}}, "have the same settings"),
     ],
@@ -132,8 +142,14 @@ def test_pack_keys_ignore_only_what_lanes_may_vary() -> None:
     base = configuration().pack_key
     for same in ({"peak_lr": 1.0}, {"warmup_fraction": 0.0}, {"schedule": "step"}, {"clip_norm": 1.0}, {"beta2": 0.9}):
         assert configuration(**same).pack_key == base, same
-    for other in ({"optimizer": "sgd"}, {"steps": 7}, {"batch_size": 2}, {"precision": "bf16"}, {"nesterov": True}):
+    for other in (
+        {"optimizer": "sgd"}, {"steps": 7}, {"batch_size": 2}, {"precision": "bf16"}, {"nesterov": True}, {"micro_batches": 2},
+        {"sampling": "epochs"},
+    ):  # fmt: skip
         assert configuration(**other).pack_key != base, other
+    cost = configuration().shape_key
+    assert configuration(sampling="epochs").shape_key == cost, "a step takes as long whichever examples it sees"
+    assert configuration(micro_batches=2).shape_key != cost
 
 
 PINNED = {
@@ -162,6 +178,8 @@ PINNED = {
         "ramp_start": 1e-6,
         "patience": 4,
         "batch_size": 8,
+        "micro_batches": 1,
+        "sampling": "replacement",
         "steps": 300,
         "beta1": 0.9,
         "beta2": 0.999,
@@ -290,6 +308,11 @@ def test_what_is_reported_changes_no_hash(study: Study) -> None:
 def test_a_later_field_changes_the_hash_once_it_is_used(study: Study) -> None:
     assert changed(study, training={**study.training.model_dump(), "loss_scale": 2.0}).hash != study.hash
     assert changed(study, training={**study.training.model_dump(), "loss_scale": 2.0**16}).hash == study.hash
+    for used, unused in (({"sampling": "epochs"}, {"sampling": "replacement"}), ({"micro_batches": 2}, {"micro_batches": 1})):
+        assert changed(study, training={**study.training.model_dump(), **used}).hash != study.hash
+        spelled = changed(study, training={**study.training.model_dump(), **unused})
+        assert (spelled.hash, spelled.canonical_json()) == (study.hash, study.canonical_json())
+        assert not unused.keys() & spelled.configuration("laptop", "half", {}).identity()["training"].keys()  # type: ignore[attr-defined]
 
 
 def test_a_claim_stands_in_a_document_that_is_known(study: Study) -> None:

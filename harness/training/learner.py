@@ -1,0 +1,69 @@
+"""From gradients to updates: the LR of each step, clipping, loss scaling and the optimizer of all lanes."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from folklore.harness.spec import Configuration
+from folklore.harness.training.network import PackedNetwork, lr_multipliers
+from folklore.harness.training.optimizers import clip_factor, clip_limits, make_optimizer
+from folklore.harness.training.precision import LossScaler
+from folklore.harness.training.schedules import learning_rate_table
+
+
+class Learner:
+    """Holds all that training changes beside the records: the network's parameters, and what updates them.
+
+    clock: the number of the step, on the device, int64 [1]. lr_SK: the LR of every step and lane.
+    """
+
+    def __init__(self, lanes: Sequence[Configuration], network: PackedNetwork):
+        workload, training = lanes[0].workload, lanes[0].training
+        trainings, device = [lane.training for lane in lanes], network.flat_KP.device
+        self.network = network
+        self.clock = torch.zeros(1, dtype=torch.int64, device=device)
+        self.optimizer = make_optimizer(trainings, network.flat_KP, network.decays_P)
+        self.scaler = LossScaler(trainings, device)
+        self.lr_SK = torch.from_numpy(learning_rate_table(trainings)).float().to(device)
+        self.clip_limit_K = clip_limits(trainings, device)
+        multipliers = lr_multipliers(workload, training, network.model)
+        self.lr_multiplier_P = None
+        if any(multiplier != 1.0 for multiplier in multipliers):
+            self.lr_multiplier_P = network.spread(multipliers)
+
+    @torch.no_grad()
+    def learn(self, gradient_KP: Tensor) -> None:
+        """Clip, update the parameters, and move the clock on."""
+        clipped_KP = gradient_KP
+        if self.clip_limit_K is not None:
+            clipped_KP = gradient_KP * clip_factor(gradient_KP.norm(dim=1), self.clip_limit_K)
+        self.update(gradient_KP, clipped_KP)
+        self.clock.add_(1)
+
+    def update(self, gradient_KP: Tensor, clipped_KP: Tensor) -> None:
+        """Apply the optimizer; with dynamic loss scaling a lane whose gradient is not finite stays as it is."""
+        lr = self.lr_SK.index_select(0, self.clock).view(-1, 1)
+        if self.lr_multiplier_P is not None:
+            lr = lr * self.lr_multiplier_P
+        parameters_KP = self.network.flat_KP
+        if not self.scaler.skips:
+            self.optimizer.update(parameters_KP, clipped_KP, lr, self.clock.double().view(1, 1))
+            return
+        finite_K = gradient_KP.isfinite().all(dim=1)
+        changed = [parameters_KP, *self.optimizer.state.values()]
+        before = [tensor.clone() for tensor in changed]
+        self.optimizer.update(parameters_KP, clipped_KP, lr, self.scaler.state["updates"].double().unsqueeze(1))
+        for tensor, old in zip(changed, before, strict=True):
+            tensor.copy_(torch.where(finite_K.unsqueeze(1), tensor, old))
+        self.scaler.update(finite_K)
+
+    def state(self) -> dict[str, Tensor]:
+        """All that is needed to go on from here but for the clock, as tensors that a checkpoint is copied into."""
+        return {
+            "weights": self.network.flat_KP,
+            "lr": self.lr_SK,
+            **{f"buffer.{name}": value for name, value in self.network.buffers.items()},
+            **{f"optimizer.{name}": value for name, value in self.optimizer.state.items()},
+            **{f"scaler.{name}": value for name, value in self.scaler.state.items()},
+        }

@@ -1,0 +1,34 @@
+"""Procedures: what a trial does beyond the plain loop, each a class behind one protocol. The pack loop names none of them."""
+
+from collections.abc import Sequence
+
+from folklore.harness.data import Dataset
+from folklore.harness.spec import Configuration
+from folklore.harness.training.learner import Learner
+from folklore.harness.training.procedures.accumulation import Accumulation
+from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
+from folklore.harness.training.procedures.epochs import Epochs
+from folklore.harness.training.procedures.full_batch import FullBatch
+from folklore.harness.training.procedures.plain import Plain
+from folklore.harness.training.procedures.plateau import PlateauDrops
+
+SAMPLINGS: dict[str, type[Plain]] = {"replacement": Plain, "epochs": Epochs, "full": FullBatch}
+
+
+def require_data(configuration: Configuration, dataset: Dataset) -> None:
+    """Raises UserError for data that a configuration cannot be trained on."""
+    SAMPLINGS[configuration.training.sampling].check(configuration, dataset)
+
+
+def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset: Dataset, learner: Learner) -> Procedure:
+    """What a pack of these lanes does."""
+    training, network = lanes[0].training, learner.network
+    procedure: Procedure = SAMPLINGS[training.sampling](lanes[0], seeds, dataset, network)
+    if training.micro_batches > 1:
+        procedure = Accumulation(procedure, network, training.micro_batch_size)
+    if any(lane.training.schedule == "reduce_on_plateau" for lane in lanes):
+        procedure = PlateauDrops(procedure, [lane.training for lane in lanes], learner)
+    return procedure
+
+
+__all__ = ["SAMPLINGS", "Evaluation", "Procedure", "Wrapper", "make_procedure", "require_data"]

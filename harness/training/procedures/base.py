@@ -1,0 +1,107 @@
+"""What the pack loop asks of a procedure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+
+from folklore.harness.data import Index, Split
+from folklore.models import Tap
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The loss of fixed examples of a split, noted under `record` whenever so many steps are done as `after` says; 0 is before
+    the first. is_curve: whether the record has a row for each of these, even if there is only one."""
+
+    record: str
+    split: Split
+    examples: int
+    after: tuple[int, ...]
+    is_curve: bool = False
+
+
+class Procedure(Protocol):
+    """Which examples a step sees, what is descended, what follows a step, and what is evaluated; for all lanes of a pack.
+
+    `batch` and `gradient` are parts of the step, which may be compiled once, or captured once as a CUDA graph: they compute on
+    tensors of the device that stay where they are, and no branch depends on the values of these. All else happens on the host,
+    before a step or between two. Nothing may depend on neighbours or on when a training was interrupted: what is random is
+    keyed on a lane's seed and the step or epoch, and what is remembered is in `state`.
+    """
+
+    @property
+    def steps_per_draw(self) -> int:
+        """How many steps one draw serves."""
+
+    def draw(self, block: int) -> Index:
+        """The training examples of the `block`-th run of `steps_per_draw` steps, [steps, K, B]. If rows are fewer than the
+        steps, they repeat."""
+
+    def batch(self, index_KB: Tensor) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of the examples of a step, [K, B, ...]."""
+
+    def gradient(
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        tap: Tap | None = None,
+        scale_K: Tensor | None = None,
+        out_KP: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Each lane's mean loss over these examples, [K], and its gradient, [K, P]; as PackedNetwork.gradient.
+
+        Also asked of a part of a batch, by probes.
+        """
+
+    def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
+        """What follows when `step` steps are done. losses: of the evaluations just made, by their record, [K] each."""
+
+    def evaluations(self) -> tuple[Evaluation, ...]:
+        """All losses that are evaluated on the way."""
+
+    def sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
+        """The fixed examples of a split that evaluations see, [examples, ...]."""
+
+    def state(self) -> dict[str, Tensor]:
+        """The tensors by which it goes on; a checkpoint is written from them and copied into them."""
+
+
+class Wrapper:
+    """A procedure around another one: does what that does but for what it overrides."""
+
+    def __init__(self, inner: Procedure):
+        self.inner = inner
+
+    @property
+    def steps_per_draw(self) -> int:
+        return self.inner.steps_per_draw
+
+    def draw(self, block: int) -> Index:
+        return self.inner.draw(block)
+
+    def batch(self, index_KB: Tensor) -> tuple[Tensor, Tensor]:
+        return self.inner.batch(index_KB)
+
+    def gradient(
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        tap: Tap | None = None,
+        scale_K: Tensor | None = None,
+        out_KP: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        return self.inner.gradient(inputs, targets, tap, scale_K, out_KP)
+
+    def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
+        self.inner.after(step, losses)
+
+    def evaluations(self) -> tuple[Evaluation, ...]:
+        return self.inner.evaluations()
+
+    def sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
+        return self.inner.sample(split, examples)
+
+    def state(self) -> dict[str, Tensor]:
+        return self.inner.state()

@@ -1,0 +1,28 @@
+"""Sampling nothing: every step sees all training examples."""
+
+from folklore.harness.data import Dataset, Index
+from folklore.harness.errors import UserError
+from folklore.harness.spec import Configuration
+from folklore.harness.training.procedures.plain import Plain
+
+
+class FullBatch(Plain):
+    """Gradient descent proper: the same examples in the same order at every step, for all seeds. Gradients have no noise; their
+    probed variance is that of a batch as large which is drawn."""
+
+    @classmethod
+    def check(cls, configuration: Configuration, dataset: Dataset) -> None:
+        super().check(configuration, dataset)
+        batch, examples = configuration.training.batch_size, len(dataset.examples_index(configuration.workload.context))
+        if batch != examples:
+            raise UserError(
+                f"batch_size = {batch}: with sampling = full a step sees all {examples} training examples of dataset"
+                f" '{dataset.name}'; set batch_size = {examples}"
+            )
+
+    @property
+    def steps_per_draw(self) -> int:
+        return self.training.steps
+
+    def draw_of(self, seed: int, block: int) -> Index:
+        return self.dataset.examples_index(self.context)[None]

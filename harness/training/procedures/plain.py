@@ -1,0 +1,78 @@
+"""Plain training: batches drawn with replacement, the network's own gradient, and nothing after a step."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from folklore.harness.data import STEPS_PER_DRAW, Dataset, Index, Split
+from folklore.harness.spec import Configuration
+from folklore.harness.training.network import PackedNetwork
+from folklore.harness.training.probes import evaluation_steps
+from folklore.harness.training.procedures.base import Evaluation
+from folklore.models import Tap
+
+
+class Plain:
+    """Lanes of equal seed see equal batches."""
+
+    def __init__(self, configuration: Configuration, seeds: Sequence[int], dataset: Dataset, network: PackedNetwork):
+        self.training, self.measurement = configuration.training, configuration.measurement
+        self.context = configuration.workload.context
+        self.seeds, self.dataset, self.network = tuple(seeds), dataset, network
+        self.device = network.flat_KP.device
+        self.arrays = self._on_device(dataset.training_arrays(configuration.workload.label_noise))
+
+    @classmethod
+    def check(cls, configuration: Configuration, dataset: Dataset) -> None:
+        """Raises UserError for data that cannot be drawn from."""
+        dataset.check(configuration.workload.context)
+
+    @property
+    def steps_per_draw(self) -> int:
+        return STEPS_PER_DRAW
+
+    def draw(self, block: int) -> Index:
+        by_seed = {seed: self.draw_of(seed, block) for seed in dict.fromkeys(self.seeds)}
+        return np.stack([by_seed[seed] for seed in self.seeds], axis=1)
+
+    def draw_of(self, seed: int, block: int) -> Index:
+        """One lane's part of a draw, [steps, B]."""
+        return self.dataset.batch_index(seed, block, self.training.batch_size, self.context)
+
+    def batch(self, index_KB: Tensor) -> tuple[Tensor, Tensor]:
+        return self.dataset.gather(self.arrays, index_KB, self.context)
+
+    def gradient(
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        tap: Tap | None = None,
+        scale_K: Tensor | None = None,
+        out_KP: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        return self.network.gradient(inputs, targets, tap, scale_K, out_KP)
+
+    def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
+        """Nothing follows a plain step."""
+
+    def evaluations(self) -> tuple[Evaluation, ...]:
+        steps, often, final = self.training.steps, self.measurement.evaluation_examples, self.measurement.final_examples
+        on_the_way = tuple(step + 1 for step in evaluation_steps(steps, self.measurement))
+        return (
+            Evaluation("initial_loss", "validation", often, (0,)),
+            Evaluation("evaluation_loss", "validation", often, on_the_way, is_curve=True),
+            Evaluation("validation_loss", "validation", final, (steps,)),
+            Evaluation("test_loss", "test", final, (steps,)),
+        )
+
+    def sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
+        index = torch.from_numpy(self.dataset.sample_index(split, examples, self.context)).to(self.device)
+        return self.dataset.gather(self._on_device(self.dataset.arrays(split)), index, self.context)
+
+    def state(self) -> dict[str, Tensor]:
+        return {}
+
+    def _on_device(self, arrays: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        return tuple(array.to(self.device) for array in arrays)

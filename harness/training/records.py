@@ -1,0 +1,74 @@
+"""What a pack has measured so far, on its device until the pack ends."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from folklore.harness.spec import Configuration
+from folklore.harness.spec.configuration import LOSS_SCALES
+from folklore.harness.training.network import PackedNetwork
+from folklore.harness.training.probes import LAYER_PROBES, UNDERFLOWS
+from folklore.harness.training.procedures import Evaluation
+from folklore.harness.training.result import Numbers
+
+PROBES = ("gradient_norm", "gradient_variance", "update_ratio", "weight_norm")
+# Steps that a progress display takes the mean of.
+RECENT_STEPS = 20
+
+
+class Records(dict[str, Tensor]):
+    """Name -> values: of every step [steps, K], of evaluations [K] or [evaluations, K], of probes [probes, K] or, by layer,
+    [probes, K, layers]. nan marks what was not reached."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        network: PackedNetwork,
+        evaluations: Iterable[Evaluation],
+        probes: int,
+        taps: Sequence[str],
+    ):
+        lanes, steps = len(network.flat_KP), configuration.training.steps
+        shapes: dict[str, tuple[int, ...]] = {
+            "train_loss": (steps, lanes),
+            **{each.record: (len(each.after), lanes) if each.is_curve else (lanes,) for each in evaluations},
+            **{f"probe_{name}": (probes, lanes) for name in PROBES},
+            **{f"probe_layer_{name}": (probes, lanes, len(network.layers)) for name in LAYER_PROBES},
+            "probe_layer_activation": (probes, lanes, len(taps)),
+        }
+        if configuration.measurement.underflow:
+            shapes |= {f"probe_layer_{name}": (probes, lanes, len(LOSS_SCALES)) for name in UNDERFLOWS}
+        device = network.flat_KP.device
+        super().__init__({name: torch.full(shape, float("nan"), device=device) for name, shape in shapes.items()})
+
+    def note_evaluation(self, evaluation: Evaluation, step: int, losses_K: Tensor) -> None:
+        """Put down what was evaluated when `step` steps were done."""
+        record = self[evaluation.record]
+        (record[evaluation.after.index(step)] if evaluation.is_curve else record).copy_(losses_K)
+
+    def best(self, step: int) -> tuple[int, float] | None:
+        """The lane with the lowest recent training loss, and that loss: for a progress display only."""
+        recent = self["train_loss"][max(0, step - RECENT_STEPS) : step].mean(0)
+        finite = torch.where(recent.isfinite(), recent, math.inf)
+        if not step or not finite.isfinite().any():
+            return None
+        lane = int(finite.argmin())
+        return lane, float(finite[lane])
+
+    def diverged_lanes(self, step: int, done: bool) -> int:
+        """Lanes whose training loss is not finite any more; once the pack is done, also those that ended above their start."""
+        if not step:
+            return 0
+        lost_K = ~self["train_loss"][:step].isfinite().all(0)
+        if done:
+            lost_K |= ~(self["test_loss"] < self["initial_loss"])
+        return int(lost_K.sum())
+
+    def of_lanes(self) -> list[dict[str, Numbers]]:
+        """Each lane's values, without the axis of lanes."""
+        values = {name: each.cpu().numpy().astype(np.float64) for name, each in self.items()}
+        apart = {name: np.moveaxis(each, -2 if name.startswith("probe_layer") else -1, 0) for name, each in values.items()}
+        return [{name: each[lane] for name, each in apart.items()} for lane in range(len(self["initial_loss"]))]

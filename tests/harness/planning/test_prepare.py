@@ -1,0 +1,67 @@
+"""What is refused before anything is trained, and what a plan counts on."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from folklore.harness import data
+from folklore.harness.errors import UserError
+from folklore.harness.machine.description import Device
+from folklore.harness.options import Options
+from folklore.harness.planning import cost
+from folklore.harness.planning.prepare import prepare
+from folklore.harness.spec import Configuration, Measurement, Study, Training, Workload
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from folklore.harness.training.network import build
+
+
+def prepared(study: Study, folder: Path, workload: dict[str, Any], only_plan: bool, **training: Any) -> None:
+    dump = study.model_dump()
+    changed = Study.model_validate(dump | {"workload": workload, "training": dump["training"] | training})
+    prepare(
+        changed,
+        "laptop",
+        Options(str(folder)),
+        Ledger(Store(str(folder)), study.name),
+        only_plan,
+        Device("cpu", "c", 2, 8 << 30),
+    )
+
+
+MLP = {"model": "mlp", "dataset": "digits", "width": 8, "depth": 1}
+
+
+@pytest.mark.parametrize("only_plan", [False, True])
+def test_a_full_batch_is_refused_where_it_is_not_all_examples(study: Study, only_plan: bool, tmp_path: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"batch_size = 4: with sampling = full a step sees all 1079 training examples of dataset"
+    ):
+        prepared(study, tmp_path, MLP, only_plan, sampling="full")
+    prepared(study, tmp_path, MLP, only_plan, sampling="full", batch_size=1079)
+    prepared(study, tmp_path, MLP, only_plan, sampling="epochs")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_data_still_to_be_given_can_be_planned_with(study: Study, tmp_path: Path) -> None:
+    text = {**study.workload.model_dump(), "dataset": "web-text"}
+    prepared(study, tmp_path, text, True, sampling="full")
+    with pytest.raises(UserError, match="say where it lies with --data web-text=text:PATH"):
+        prepared(study, tmp_path, text, False, sampling="full")
+
+
+def test_memory_is_that_of_a_micro_batch() -> None:
+    workload = Workload(model="mlp", dataset="digits", width=8, depth=1)
+    model = build(workload, data.load("digits").facts)
+    weights = 4 * (64 * 8 + 8 + 8 * 10 + 10)
+
+    def held(micro_batches: int, **measurement: Any) -> int:
+        training = Training(batch_size=1000, micro_batches=micro_batches)
+        return cost.lane_bytes(
+            Configuration(workload=workload, training=training, measurement=Measurement(**measurement)), model
+        )
+
+    assert held(1) == 8 * weights + 4 * 1000 * model.activations_per_example
+    assert held(10) == 9 * weights + 4 * 100 * model.activations_per_example
+    assert held(10, underflow=True) == 9 * weights + 4 * 1000 * model.activations_per_example

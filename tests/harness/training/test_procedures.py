@@ -1,0 +1,399 @@
+"""Procedures behind the pack loop: plain training as it was, epochs, full batches, accumulation, and a stranger's."""
+
+import ast
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from folklore.harness.data import STEPS_PER_DRAW, Dataset, load
+from folklore.harness.data.text import Text
+from folklore.harness.errors import UserError
+from folklore.harness.own.finding import find
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec.configuration import SamplingName
+from folklore.harness.training import own_network, pack
+from folklore.harness.training.learner import Learner
+from folklore.harness.training.network import PackedNetwork
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.procedures import SAMPLINGS, Evaluation, Procedure, Wrapper, make_procedure
+from folklore.harness.training.programs import Program
+from folklore.harness.training.schedules import learning_rates
+from folklore.models import View
+from tests.harness.training import test_programs
+from tests.harness.training.plain_steps import compared_at_every_step
+from tests.harness.training.single_steps import assert_lane_is_torchs, assert_parts_agree
+
+GPT = Workload(width=8, depth=1, heads=2, context=8)
+MLP = Workload(model="mlp", dataset="digits", width=8, depth=1)
+MEASUREMENT = Measurement(probes=2, evaluations=3, evaluation_examples=16, final_examples=32)
+DIGITS = 1079
+
+
+def lane(workload: Workload, seed: int = 0, measurement: Measurement = MEASUREMENT, **training: Any) -> Lane:
+    settings = {"steps": 20, "batch_size": 6, "peak_lr": 2.0**-6, **training}
+    return Lane(Configuration(workload=workload, training=Training(**settings), measurement=measurement), seed)
+
+
+def lanes(workload: Workload, count: int = 3, **training: Any) -> list[Lane]:
+    """Of several seeds and LRs."""
+    return [lane(workload, seed=index // 2, peak_lr=2.0 ** -(5 + index), **training) for index in range(count)]
+
+
+def own(name: str) -> tuple[Workload, Dataset]:
+    dataset = find(f"tests.harness.training.own_workloads:{name}").dataset
+    return Workload(model="own", dataset=dataset), load(dataset)
+
+
+# Computed before there were procedures: losses of the first, third and last step by lane, of all evaluations, and the first
+# probe's norm and variance of the gradient.
+BEFORE = {
+    "sgd": (
+        [[2.8226740, 2.8116300], [3.3712204, 2.5425355], [2.1707685, 2.2952459]],
+        [[2.2121136, 2.2033767], [2.1197543, 2.2763009], [2.0836499, 2.2761393]],
+        [[3.1389585, 2.4001114], [2.0722153, 2.3131790], [2.0769470, 2.3290768]],
+        [[3.1500323, 2.6178019], [9.3805542, 7.6757145]],
+    ),
+    "adamw": (
+        [[2.8226740, 2.8116300], [2.6762197, 2.1290774], [2.2568152, 2.3710453]],
+        [[2.2240021, 2.2472041], [2.0419834, 2.2444139], [2.0181162, 2.2437036]],
+        [[3.1389585, 2.4001114], [2.0506880, 2.4935513], [2.0520854, 2.3506136]],
+        [[3.1500323, 2.6178019], [9.3805542, 7.6757145]],
+    ),
+}
+
+
+@pytest.mark.parametrize("optimizer", BEFORE)
+def test_plain_training_is_what_it_was_before(optimizer: str) -> None:
+    settings = {"optimizer": optimizer, "clip_norm": 0.5 if optimizer == "adamw" else None, "steps": 12}
+    chosen = [lane(MLP, seed=seed, peak_lr=lr, **settings) for seed, lr in ((3, 2.0**-5), (4, 2.0**-4))]
+    made = Pack(chosen, load("digits"))
+    assert made._draws[0].tolist() == [[870, 156, 877, 973, 921, 919], [717, 961, 710, 1043, 742, 210]]
+    assert made._draws[255, 0].tolist() == [252, 886, 635, 589, 938, 800]
+    made.advance()
+    found = (
+        made.records["train_loss"][[0, 2, 11]],
+        made.records["evaluation_loss"],
+        torch.stack([made.records[name] for name in ("initial_loss", "validation_loss", "test_loss")]),
+        torch.stack([made.records[f"probe_gradient_{name}"][0] for name in ("norm", "variance")]),
+    )
+    for values, expected in zip(found, BEFORE[optimizer], strict=True):
+        torch.testing.assert_close(values, torch.tensor(expected), rtol=1e-5, atol=0)
+
+
+def drawn(made: Pack, lane: int, steps: int) -> np.ndarray:
+    """The training examples that a lane sees in so many steps, one after another."""
+    found = []
+    for made.step in range(steps):
+        made._draw()
+        found.append(made._draws[made.step % len(made._draws), lane].clone())
+    return torch.cat(found).numpy()
+
+
+def test_epochs_see_every_example_once() -> None:
+    made = Pack(lanes(MLP, sampling="epochs", steps=1000), load("digits"))
+    streams = {number: drawn(made, number, 3 * STEPS_PER_DRAW) for number in range(3)}
+    assert np.array_equal(streams[0], streams[1]), "lanes of one seed"
+    epochs = [streams[number][start : start + DIGITS] for number in (0, 2) for start in range(0, 4 * DIGITS, DIGITS)]
+    for epoch in epochs:
+        assert sorted(epoch) == list(range(DIGITS))
+    for index, epoch in enumerate(epochs):
+        for other in epochs[:index]:
+            assert (epoch == other).mean() < 0.01, "an order of its own"
+
+
+def test_an_epochs_draws_depend_on_seed_and_step_alone() -> None:
+    """Not on the batches drawn before, on restarts, or on how many lanes there are."""
+    going, alone = Pack(lanes(MLP, 4, sampling="epochs", steps=1000), load("digits")), None
+    for block in (0, 1, 2, 1, 0, 3):
+        alone = Pack(lanes(MLP, 4, sampling="epochs", steps=1000)[3:], load("digits"))
+        for made in (going, alone):
+            made.step = block * STEPS_PER_DRAW + 7
+            made._draw()
+        assert torch.equal(going._draws[:, 3:], alone._draws), block
+
+
+def test_more_than_an_epoch_a_batch() -> None:
+    workload, dataset = own("perceptron")
+    made = Pack([lane(workload, sampling="epochs", batch_size=700, steps=4)], dataset)
+    stream = drawn(made, 0, 3)
+    for start in range(0, 2100, 300):
+        assert sorted(stream[start : start + 300]) == list(range(300))
+
+
+def test_every_sampling_has_a_procedure() -> None:
+    assert set(SAMPLINGS) == set(get_args(SamplingName))
+
+
+def test_a_full_batch_is_all_examples_at_every_step() -> None:
+    dataset = load("digits")
+    made = Pack(lanes(MLP, sampling="full", batch_size=DIGITS, optimizer="sgd", schedule="constant"), dataset)
+    assert made._draws.shape == (1, 3, DIGITS), "once for all steps"
+    made.advance(0.0)
+    everything = [each[None].expand(3, *each.shape) for each in dataset.arrays("train")]
+    for step in range(1, 20):
+        losses_K = made.network.losses(*everything).detach()
+        made.advance(0.0)
+        torch.testing.assert_close(made.records["train_loss"][step], losses_K)
+    assert made.records["train_loss"][:, 0].diff().max() < 0, "no noise: a small LR always descends"
+
+
+@pytest.mark.parametrize(
+    ("workload", "batch", "examples"),
+    [(MLP, 8, 1079), (MLP, 1080, 1079), (Workload(model="linear", dataset="regression:4"), 8, 16384)],
+)
+def test_a_full_batch_of_another_size_is_refused(workload: Workload, batch: int, examples: int) -> None:
+    line = (
+        f"batch_size = {batch}: with sampling = full a step sees all {examples} training examples of dataset"
+        f" '{workload.dataset}'; set batch_size = {examples}"
+    )
+    with pytest.raises(UserError) as refused:
+        Pack([lane(workload, sampling="full", batch_size=batch)], load(workload.dataset))
+    assert str(refused.value) == line
+
+
+def test_a_text_sampled_by_epochs_and_whole(text: Text) -> None:
+    windows = (len(text.splits["train"]) - 8) // 8
+    made = Pack(lanes(GPT, sampling="epochs", batch_size=1000, steps=30), text)
+    stream = drawn(made, 0, 30)
+    starts = set()
+    for epoch in range(3):
+        seen = np.sort(stream[epoch * windows : (epoch + 1) * windows])
+        assert (np.diff(seen) == 8).all(), "side by side"
+        starts.add(int(seen[0]))
+    assert len(starts) > 1
+    assert max(starts) < 8
+    whole = Pack([lane(GPT, sampling="full", batch_size=windows, micro_batches=1, steps=2)], text)
+    assert whole._draws.flatten().tolist() == list(range(0, 8 * windows, 8))
+
+
+@pytest.mark.parametrize("micro_batches", [2, 3])
+@pytest.mark.parametrize(
+    "training",
+    [
+        {"optimizer": "sgd"},
+        {"optimizer": "adamw", "clip_norm": 0.5},
+        {"precision": "bf16"},
+        {"precision": "fp16", "loss_scaling": "static", "loss_scale": 2.0**6},
+        {"precision": "fp16", "loss_scaling": "dynamic", "loss_scale": 2.0**30},
+    ],
+)
+def test_micro_batches_make_the_whole_batchs_step(training: dict[str, Any], micro_batches: int, text: Text) -> None:
+    """Each of 100 steps from equal states, by the rounding that is stated in agreement.py."""
+    whole, parts = (Pack(lanes(GPT, steps=100, micro_batches=each, **training), text) for each in (1, micro_batches))
+    assert_parts_agree(whole, [(parts, range(3))])
+    assert float(whole.network.flat_KP.diff(dim=0).abs().max()) > 0
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
+def test_micro_batches_are_torchs_backward_twice(optimizer: str, text: Text) -> None:
+    chosen = lane(GPT, seed=3, optimizer=optimizer, steps=100, micro_batches=2, momentum=0.9, weight_decay=0.0)
+    made = Pack([lane(GPT, seed=1, **chosen.configuration.training.model_dump(exclude={"peak_lr"})), chosen], text)
+    model, rates = made.network.model, learning_rates(chosen.configuration.training)
+    weights = {p.name: torch.nn.Parameter(torch.zeros(1, *p.shape)) for p in model.parameters}
+    kinds = {
+        "sgd": lambda: torch.optim.SGD(weights.values(), momentum=0.9),
+        "adamw": lambda: torch.optim.AdamW(weights.values(), weight_decay=0.0),
+    }
+    theirs = kinds[optimizer]()
+    starts, tokens = text.batch_index(3, 0, 6, 8), torch.from_numpy(text.splits["train"])
+
+    def half(step: int, first: int) -> Tensor:
+        windows = torch.stack([tokens[s : s + 9] for s in starts[step][first : first + 3]]).long()
+        logits = model(View(weights), windows[None, :, :-1])
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 2), windows[:, 1:].flatten()) / 2
+
+    def loss_at(step: int) -> Tensor:
+        first = half(step, 0)
+        first.backward()
+        return half(step, 3) + first.detach()
+
+    def set_rates(step: int) -> None:
+        for group in theirs.param_groups:
+            group["lr"] = rates[step]
+
+    assert_lane_is_torchs(made, 1, weights, theirs, loss_at, set_rates, layout=lambda name, value: value.unsqueeze(0))
+
+
+def test_a_step_holds_one_micro_batch_at_a_time(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probed steps too, whose half batch is three quarters of two micro-batches here."""
+    seen: list[int] = []
+    genuine = PackedNetwork.losses
+
+    def watched(self: PackedNetwork, inputs: Tensor, targets: Tensor, *rest: Any, **more: Any) -> Tensor:
+        if torch.is_grad_enabled():
+            seen.append(targets.shape[1])
+        return genuine(self, inputs, targets, *rest, **more)
+
+    monkeypatch.setattr(PackedNetwork, "losses", watched)
+    made = Pack([lane(GPT, batch_size=12, micro_batches=3, steps=4)], text)
+    made.advance()
+    probed, plain = [4, 4, 4, 4, 2], [4, 4, 4]
+    assert made.probe_steps == [0, 1, 3]
+    assert seen == probed + probed + plain + probed
+
+
+def test_probes_mean_the_same_with_micro_batches(text: Text) -> None:
+    measurement = MEASUREMENT.model_copy(update={"probes": 10})
+    whole, parts = (
+        Pack(
+            [lane(GPT, seed, measurement, batch_size=10, micro_batches=each, steps=10, optimizer="sgd") for seed in (0, 1)],
+            text,
+        )
+        for each in (1, 5)
+    )
+    for made in (whole, parts):
+        made.advance()
+    names = [name for name in whole.records if name.startswith("probe_")]
+    assert len(names) >= 7
+    for name in names:
+        torch.testing.assert_close(parts.records[name], whole.records[name], rtol=1e-3, atol=1e-6, equal_nan=True)
+
+
+def test_underflow_is_that_of_the_whole_batch() -> None:
+    measurement = MEASUREMENT.model_copy(update={"underflow": True})
+    whole, parts = (Pack([lane(MLP, 0, measurement, precision="fp16", micro_batches=each)], load("digits")) for each in (1, 3))
+    for made in (whole, parts):
+        made.advance(0.0)
+    name = "probe_layer_underflow_weight"
+    assert torch.equal(whole.records[name][0], parts.records[name][0])
+    assert whole.records[name][0].isfinite().all()
+
+
+def test_micro_batches_of_an_own_module_draw_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal masks in all parts of a batch would be a dropout of fewer examples."""
+    workload, dataset = own("dropout")
+    uses: list[str] = []
+    genuine = own_network.key
+    monkeypatch.setattr(own_network, "key", lambda seed, use: uses.append(use) or genuine(seed, use))
+    made = Pack([lane(workload, micro_batches=3, steps=8)], dataset)
+    made.advance(0.0)
+    uses.clear()
+    made.network.step = 5
+    made._plain_step()
+    assert uses == ["forward:5", "forward:5:1", "forward:5:2"]
+    made.network.evaluate(*made._sample("test", 4))
+    assert uses[3:] == ["forward:5"]
+
+
+ALL = {
+    "epochs": {"sampling": "epochs"},
+    "micro-batches": {"micro_batches": 2, "precision": "fp16", "loss_scaling": "dynamic", "scale_growth_interval": 3},
+    "epochs in micro-batches": {"sampling": "epochs", "micro_batches": 3},
+    "full in micro-batches": {"sampling": "full", "batch_size": DIGITS, "micro_batches": 13},
+}
+
+
+@pytest.mark.parametrize("procedure", ALL)
+def test_stopping_and_going_on_changes_nothing(procedure: str) -> None:
+    """Over more than one draw and epoch of the small batches."""
+    training = {"steps": 300 if "full" not in procedure else 12, **ALL[procedure]}
+    whole, first, second = (Pack(lanes(MLP, **training), load("digits")) for _ in range(3))
+    whole.advance()
+    for _ in range(training["steps"] * 9 // 10):
+        first.advance(0.0)
+    assert second.load({name: value.clone() for name, value in first.state().items()})
+    second.advance()
+    for name, value in whole.records.items():
+        assert torch.equal(value.nan_to_num(), second.records[name].nan_to_num()), name
+
+
+@pytest.mark.parametrize("procedure", ALL)
+def test_a_lane_is_what_it_is_alone(procedure: str) -> None:
+    chosen, dataset = lanes(MLP, 5, **ALL[procedure]), load("digits")
+    parts = [[0], [1, 2], [4, 3]]
+    assert_parts_agree(Pack(chosen, dataset), [(Pack([chosen[each] for each in part], dataset), part) for part in parts])
+
+
+@pytest.mark.parametrize("procedure", ALL)
+def test_a_step_could_be_captured(procedure: str) -> None:
+    made = Pack(lanes(MLP, **ALL[procedure]), load("digits"))
+    with test_programs.Watch() as watch:
+        made._plain_step()
+    assert watch.found == []
+
+
+@pytest.mark.slow
+@test_programs.NEEDS_COMPILER
+@pytest.mark.parametrize("procedure", ALL)
+def test_a_compiled_step_is_the_eager_one(procedure: str) -> None:
+    test_programs.assert_compiled_is_eager(lanes(MLP, **ALL[procedure]), load("digits"))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+@pytest.mark.parametrize("procedure", ALL)
+def test_a_captured_step_is_the_eager_one(procedure: str) -> None:
+    made, check = compared_at_every_step(lanes(MLP, **ALL[procedure]), load("digits"), Program(captured=True), "cuda")
+    assert check.differences == []
+    assert check.settled > 0
+    assert made.runner.program == Program(captured=True)
+
+
+class Stranger(Wrapper):
+    """Swaps the lanes' batches, shifts their losses, halves the LR every fifth step and remembers how often, and evaluates the
+    training split."""
+
+    def __init__(self, inner: Procedure, learner: Learner):
+        super().__init__(inner)
+        self.learner = learner
+        self.halvings = torch.zeros(1)
+
+    def draw(self, block: int) -> Any:
+        return super().draw(block)[:, ::-1].copy()
+
+    def gradient(self, *arguments: Any, **more: Any) -> tuple[Tensor, Tensor]:
+        losses_K, gradient_KP = super().gradient(*arguments, **more)
+        return losses_K + 1.0, gradient_KP
+
+    def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
+        super().after(step, losses)
+        if step % 5 == 0:
+            self.learner.lr_SK[step:] *= 0.5
+            self.halvings += 1
+
+    def evaluations(self) -> tuple[Evaluation, ...]:
+        return (*super().evaluations(), Evaluation("train_sample", "train", 8, (0, 3, 20), is_curve=True))
+
+    def state(self) -> dict[str, Tensor]:
+        return super().state() | {"stranger.halvings": self.halvings}
+
+
+def test_the_loop_asks_whatever_procedure_there_is(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = [lane(GPT, seed, schedule="constant", warmup_fraction=0.0) for seed in (1, 2)]
+    plain = Pack(chosen, text)
+    monkeypatch.setattr(pack, "make_procedure", lambda *each: Stranger(make_procedure(*each), each[-1]))
+    strange, resumed = Pack(chosen, text), Pack(chosen, text)
+    assert torch.equal(strange._draws, plain._draws.flip(1))
+    for _ in range(12):
+        strange.advance(0.0)
+    assert resumed.load({name: value.clone() for name, value in strange.state().items()})
+    assert float(resumed.procedure.state()["stranger.halvings"]) == 2
+    for made in (strange, resumed):
+        made.advance()
+        assert made.records["train_loss"].min() > 1.0
+        assert made.records["train_sample"].shape == (3, 2)
+        assert made.records["train_sample"].isfinite().all()
+    lr = strange.results()[0].curves["lr"]
+    assert [after / before for before, after in pairwise(lr)] == [0.5 if step % 5 == 0 else 1.0 for step in range(1, 20)]
+    assert torch.equal(strange.network.flat_KP, resumed.network.flat_KP)
+
+
+def test_the_loop_names_no_procedure() -> None:
+    source = Path(pack.__file__)
+    kinds = {
+        node.name
+        for path in (source.parent / "procedures").glob("*.py")
+        if path.stem != "base"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    }
+    assert len(kinds) >= 4
+    tree = list(ast.walk(ast.parse(source.read_text())))
+    words = {word for node in tree for word in (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", ""))}
+    assert not words & (kinds | {"sampling", "micro_batches", "schedule"})
