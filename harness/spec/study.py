@@ -8,9 +8,9 @@ from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapV
 from pydantic_core import PydanticCustomError
 
 from folklore.harness.errors import invalid, unknown
-from folklore.harness.spec.base import WORDS, Spec, Undeclared, canonical_json, declared, fingerprint
+from folklore.harness.spec.base import WORDS, Mark, Spec, Undeclared, canonical_json, declared, fingerprint, marked
 from folklore.harness.spec.claims import Claim
-from folklore.harness.spec.configuration import LATER_FIELDS, Configuration, Measurement, Training, Workload
+from folklore.harness.spec.configuration import Configuration, Measurement, Training, Workload
 from folklore.harness.spec.markdown import study_markdown
 from folklore.harness.spec.observables import FailureRate, Observable, arms_of, leaves
 from folklore.harness.spec.rules import LEVEL, Rule
@@ -453,7 +453,7 @@ class Study(Spec):
 
 def _unused(part: Spec) -> set[str]:
     """Fields that came after the first published evidence and stand at their defaults."""
-    return LATER_FIELDS & type(part).model_fields.keys() - part.model_dump(exclude_defaults=True).keys()
+    return set(marked(type(part), Mark.SINCE_PUBLICATION) - part.model_dump(exclude_defaults=True).keys())
 
 
 def _overlay(base: AnySpec, *layers: Mapping[str, Any]) -> AnySpec:
