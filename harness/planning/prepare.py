@@ -139,12 +139,13 @@ def _require_trainable(
     """Raises UserError for a model that cannot be built, and for what this device cannot do or hold."""
     import torch
 
+    from folklore.harness.training.network import lr_multipliers
     from folklore.harness.training.own_module import require_trainable
     from folklore.harness.training.programs import program_named
 
     for configuration in configurations:
         require_trainable(configuration)
-        model_of(configuration.workload)
+        lr_multipliers(configuration.workload, configuration.training, model_of(configuration.workload))
     _require_precisions(study, scale, device, {each.training.precision for each in configurations})
     if options.program is not None:
         program_named(options.program, torch.device(device.kind))

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from folklore.harness.own.address import address_of
 from folklore.harness.spec import Configuration, Study, Training, Workload
+from folklore.harness.training.optimizers import optimizer_kind
 
 LR = "peak_lr"
 # Longer lists of values are told by their ends.
 LISTED = 4
-# What SGD has in place of betas.
-MOMENTUM = ("sgd",)
 
 
 def trial_recipe(configuration: Configuration) -> dict[str, str]:
@@ -100,13 +99,9 @@ def _data(workload: Workload) -> str:
 
 
 def _optimizer(training: Training) -> str:
-    if training.optimizer in MOMENTUM:
-        found = f"{training.optimizer}, momentum {training.momentum:g}" + ", Nesterov" * training.nesterov
-    else:
-        found = f"{training.optimizer}, betas {training.beta1:.6g} and {training.beta2:.6g}, epsilon {training.epsilon:g}"
-        found += ", second moment from the first gradient" * (training.second_moment_start == "first_gradient")
+    own = optimizer_kind(training.optimizer).words(training)
     clipped = "no clipping" if training.clip_norm is None else f"gradients clipped to norm {training.clip_norm:g}"
-    return f"{found}, weight decay {training.weight_decay:g}, {clipped}"
+    return f"{training.optimizer}, {own}, weight decay {training.weight_decay:g}, {clipped}"
 
 
 def _warmup(training: Training) -> str:

@@ -2,15 +2,20 @@
 
 import sys
 from functools import cached_property, lru_cache
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from folklore.harness.spec.base import Mark, Spec, Unit, canonical_json, marked
+from folklore.harness.spec.names import module_names
 
-OptimizerName = Literal["adamw", "adam", "radam", "sgd"]
+OPTIMIZERS = module_names("training/optimizers")
 ScheduleName = Literal["constant", "linear", "cosine", "step", "warmup_stable_decay", "exponential", "reduce_on_plateau"]
 PrecisionName = Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp8_unscaled"]
+if TYPE_CHECKING:
+    OptimizerName = str
+else:
+    OptimizerName = Literal[OPTIMIZERS]
 PER_LANE, COSTS_NOTHING, SINCE_PUBLICATION = Mark.PER_LANE, Mark.COSTS_NOTHING, Mark.SINCE_PUBLICATION
 
 
@@ -95,7 +100,7 @@ class Training(Spec):
     momentum: Annotated[float, PER_LANE] = Field(default=0.9, ge=0, lt=1, description="SGD only")
     nesterov: Annotated[bool, COSTS_NOTHING] = Field(default=False, description="SGD only")
     weight_decay: Annotated[float, PER_LANE] = Field(
-        default=0.1, ge=0, description="decoupled for adamw and radam; L2 for adam and sgd"
+        default=0.1, ge=0, description="decoupled or in the gradient (L2), as the optimizer has it"
     )
     clip_norm: Annotated[float | None, PER_LANE] = Field(
         default=None, gt=0, description="largest global gradient norm; none: no clipping"

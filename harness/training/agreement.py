@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from folklore.harness.training.optimizers import PackedOptimizer
+from folklore.harness.training.optimizers.base import PackedOptimizer
 
 Step = Callable[[], None]
 
@@ -171,9 +171,10 @@ class StepCheck:
         for name in filter(self._learns, found):
             theirs_KP = self.tensors[name].detach().cpu()
             if name == "weights":
-                tolerance_KP = UPDATE * self._layer_sizes(theirs_KP - old_KP) + UNITS * torch.maximum(
-                    theirs_KP.abs(), old_KP.abs()
-                )
+                sizes_KP = self._layer_sizes(theirs_KP - old_KP)
+                tolerance_KP = UPDATE * sizes_KP + UNITS * torch.maximum(theirs_KP.abs(), old_KP.abs())
+                # Where an update jumps, it may lie on either side.
+                tolerance_KP += 2 * sizes_KP * self.optimizer.jumps_between(before[self.first], found[self.first])
             else:
                 tolerance_KP = MOMENT * self._layer_sizes(theirs_KP)
             if difference := _worst(_spelled(name), found[name] - theirs_KP, tolerance_KP, lanes_K):

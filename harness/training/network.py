@@ -14,10 +14,11 @@ from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError
 from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Training, Workload
+from folklore.harness.spec.configuration import OPTIMIZERS
+from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.own_module import own_module
 from folklore.harness.training.precision import FORMATS
 from folklore.models import CNN, GPT, MLP, LinearModel, Model, Parameter, Parametrization, Quadratic, Tap, View
-from folklore.models.parametrization import LR_RULES
 
 # Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
 EVALUATION_TARGETS = 4096
@@ -81,13 +82,15 @@ def _check_fit(workload: Workload, facts: DataFacts) -> None:
 def lr_multipliers(workload: Workload, training: Training, model: Model) -> list[float]:
     """What each parameter's LR is multiplied by; all ones in standard parametrization. Raises UserError where muP has no rule
     for the optimizer."""
-    if workload.parametrization == "mup" and training.optimizer not in LR_RULES:
+    rule = optimizer_kind(training.optimizer).mup_rule
+    if workload.parametrization == "mup" and rule is None:
+        ruled = [name for name in OPTIMIZERS if optimizer_kind(name).mup_rule is not None]
         raise UserError(
             f"optimizer '{training.optimizer}' has no published rule in muP: choose parametrization = standard, or one of"
-            f" {', '.join(sorted(LR_RULES))}"
+            f" {', '.join(ruled)}"
         )
     scheme = _scheme(workload)
-    return [scheme.lr_multiplier(p.growing_sides, training.optimizer) for p in model.parameters]
+    return [scheme.lr_multiplier(p.growing_sides, rule) for p in model.parameters]
 
 
 @lru_cache(maxsize=1)

@@ -20,8 +20,9 @@ from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.training.agreement import StepCheck
+from folklore.harness.training.clipping import clip_factor, clip_limits
 from folklore.harness.training.network import lr_multipliers
-from folklore.harness.training.optimizers import clip_factor, clip_limits, make_optimizer
+from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.own_network import make_network
 from folklore.harness.training.plateau import PlateauRule
 from folklore.harness.training.precision import LossScaler

@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
+from pydantic import ValidationError
 
 from folklore.harness.data import DataFacts
+from folklore.harness.errors import UserError
 from folklore.harness.judging import fits, operations, range_test_rules
 from folklore.harness.judging.estimators import ESTIMATORS
 from folklore.harness.judging.exact import CHECKS
@@ -19,13 +21,15 @@ from folklore.harness.spec import (
     OperationError,
     Study,
     SuggestionRate,
+    Training,
     Unmeasured,
     Workload,
 )
-from folklore.harness.spec.configuration import OptimizerName, PrecisionName, ScheduleName
+from folklore.harness.spec.configuration import OPTIMIZERS, PrecisionName, ScheduleName
 from folklore.harness.spec.observables import ExactCheck, FinderRule, Observed
 from folklore.harness.storing import trial_rows, trial_schema
-from folklore.harness.training import network, optimizers, precision, schedules
+from folklore.harness.training import network, precision, schedules
+from folklore.harness.training.optimizers import base, optimizer_kind
 from folklore.models.parametrization import LR_RULES
 from tests.harness.helpers import planned, result, rows
 
@@ -41,8 +45,6 @@ def names(spec: type[Any], field: str) -> tuple[str, ...]:
     ("known", "registered"),
     [
         (names(Workload, "model"), {*network.BUILDERS, "own"}),
-        (get_args(OptimizerName), optimizers.KINDS),
-        (get_args(OptimizerName), LR_RULES),
         (get_args(ScheduleName), schedules.SHAPES),
         (get_args(PrecisionName), precision.FORMATS),
         (get_args(FinderRule), {*range_test_rules.RULES, "divergence"}),
@@ -57,6 +59,23 @@ def names(spec: type[Any], field: str) -> tuple[str, ...]:
 )
 def test_the_spec_names_what_is_registered(known: Iterable[Any], registered: Iterable[Any]) -> None:
     assert set(known) == set(registered)
+
+
+def test_every_optimizer_is_one_and_says_what_it_reads() -> None:
+    kinds = [optimizer_kind(name) for name in OPTIMIZERS]
+    assert len(set(kinds)) == len(OPTIMIZERS)
+    assert {kind.mup_rule for kind in kinds} == {*LR_RULES, None}
+    for name, kind in zip(OPTIMIZERS, kinds, strict=True):
+        assert issubclass(kind, base.PackedOptimizer)
+        read = {"momentum": 0.5} if "momentum" in kind.words(Training()) else {"beta1": 0.5}
+        assert kind.words(Training(optimizer=name, **read)) != kind.words(Training(optimizer=name))
+
+
+def test_an_optimizer_that_is_not_there_is_told_with_those_that_are() -> None:
+    with pytest.raises(UserError, match=r"no optimizer named 'qq': known: adam, adamw, lion, radam, sgd"):
+        optimizer_kind("qq")
+    with pytest.raises(ValidationError, match="'adam', 'adamw', 'lion', 'radam' or 'sgd'"):
+        Training(optimizer="base")
 
 
 def test_every_observable_says_on_which_axis_it_lies() -> None:
