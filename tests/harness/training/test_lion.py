@@ -70,7 +70,7 @@ def test_where_it_jumps_and_nowhere_else() -> None:
 def test_it_trains_in_packs_as_alone() -> None:
     """Digits: the loss falls, and a neighbour changes no lane's course."""
     workload = Workload(model="mlp", dataset="digits", width=16, depth=1)
-    trainings = [Training(optimizer="lion", peak_lr=lr, beta2=0.99, steps=60, batch_size=32) for lr in (2.0**-11, 2.0**-9)]
+    trainings = [Training(optimizer="lion", peak_lr=lr, beta2=0.99, steps=100, batch_size=32) for lr in (2.0**-8, 2.0**-7)]
     lanes = [
         Lane(Configuration(workload=workload, training=training, measurement=Measurement(probes=2, final_examples=128)), seed)
         for seed, training in enumerate(trainings)
