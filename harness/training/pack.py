@@ -21,26 +21,17 @@ from folklore.harness.spec import Configuration
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.training.agreement import StepCheck
 from folklore.harness.training.clipping import clip_factor, clip_limits
+from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
 from folklore.harness.training.network import lr_multipliers
 from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.own_network import make_network
 from folklore.harness.training.plateau import PlateauRule
 from folklore.harness.training.precision import LossScaler
-from folklore.harness.training.probes import (
-    LAYER_PROBES,
-    UNDERFLOWS,
-    ActivationSizes,
-    evaluation_steps,
-    gradient_variance,
-    probe_steps,
-    underflow_shares,
-    update_statistics,
-)
+from folklore.harness.training.probes import PROBES
+from folklore.harness.training.probes.base import ProbedStep
 from folklore.harness.training.programs import EAGER, Program, StepRunner
 from folklore.harness.training.result import LaneResult, lane_result
 from folklore.harness.training.schedules import learning_rate_table
-
-PROBES = ("gradient_norm", "gradient_variance", "update_ratio", "weight_norm")
 
 
 @dataclass(frozen=True)
@@ -84,6 +75,7 @@ class Pack:
         self.probe_steps = probe_steps(self.training.steps, self.measurement)
         self.evaluation_steps = evaluation_steps(self.training.steps, self.measurement)
         self.taps = self._tap_names()
+        self.probes = [probe for probe in PROBES if probe.serves(self.measurement)]
         self.clip_limit_K = clip_limits(self.trainings, self.device)
         self.step = 0
         self.clock = torch.zeros(1, dtype=torch.int64, device=self.device)
@@ -187,20 +179,18 @@ class Pack:
     def _probed_step(self, row: int) -> None:
         """The same step with everything that is looked at."""
         inputs, targets = self._batch()
-        scale_K, sizes = self.scaler.scale, ActivationSizes()
+        scale_K = self.scaler.scale
         losses_K, gradient_KP = self.network.gradient(inputs, targets, scale_K=scale_K)
+        step, found = ProbedStep(self.network, inputs, targets, gradient_KP, scale_K, self.taps), dict[str, Tensor]()
         with self.network.buffers_kept():
-            variance_K = gradient_variance(self.network, inputs, targets, gradient_KP, sizes, scale_K)
-        underflows = underflow_shares(self.network, inputs, targets, scale_K) if self.measurement.underflow else {}
+            for probe in self.probes:
+                found |= probe.before_update(step)
         before_KP = self.network.flat_KP.clone()
         self._learn(losses_K, gradient_KP)
-        found = {f"layer_{name}": value for name, value in underflows.items()}
-        found |= update_statistics(self.network, before_KP, gradient_KP)
-        found |= {"gradient_norm": gradient_KP.norm(dim=1), "gradient_variance": variance_K}
-        if self.taps:
-            found["layer_activation"] = sizes.stacked(self.taps)
+        for probe in self.probes:
+            found |= probe.after_update(step, before_KP)
         for name, value in found.items():
-            self.records[f"probe_{name}"][row] = value
+            self.records[name][row] = value
 
     @torch.no_grad()
     def _learn(self, losses_K: Tensor, gradient_KP: Tensor) -> None:
@@ -259,29 +249,28 @@ class Pack:
         """What the model notes of its activations, in order; asked of one example."""
         if not self.network.shows:
             return ()
-        sizes = ActivationSizes()
+        shown: dict[str, Tensor] = {}
         inputs, targets = self._sample("validation", 1)
         lanes = len(self.lanes)
-        self.network.losses(inputs.expand(lanes, *inputs.shape), targets.expand(lanes, *targets.shape), sizes)
-        return tuple(sizes.sizes)
+        self.network.losses(inputs.expand(lanes, *inputs.shape), targets.expand(lanes, *targets.shape), shown.__setitem__)
+        return tuple(shown)
 
     def _empty_records(self) -> dict[str, Tensor]:
         """Everything measured stays on the device until the pack ends; nan marks what was not reached."""
         self._probe_index = {step: row for row, step in enumerate(self.probe_steps)}
         self._evaluation_index = {step: row for row, step in enumerate(self.evaluation_steps)}
-        lanes, layers = len(self.lanes), len(self.network.layers)
+        lanes, probed = len(self.lanes), len(self.probe_steps)
+        across = {"": (), "layers": self.network.layers, "taps": self.taps, "loss_scales": LOSS_SCALES}
+        widths = {name: (len(each),) if name else () for name, each in across.items()}
         shapes: dict[str, tuple[int, ...]] = {
             "initial_loss": (lanes,),
             "validation_loss": (lanes,),
             "test_loss": (lanes,),
             "train_loss": (self.training.steps, lanes),
             "evaluation_loss": (len(self.evaluation_steps), lanes),
-            **{f"probe_{name}": (len(self.probe_steps), lanes) for name in PROBES},
-            **{f"probe_layer_{name}": (len(self.probe_steps), lanes, layers) for name in LAYER_PROBES},
-            "probe_layer_activation": (len(self.probe_steps), lanes, len(self.taps)),
         }
-        if self.measurement.underflow:
-            shapes |= {f"probe_layer_{name}": (len(self.probe_steps), lanes, len(LOSS_SCALES)) for name in UNDERFLOWS}
+        recorded = [curve for probe in self.probes for curve in probe.curves if not curve.derived]
+        shapes |= {curve.name: (probed, lanes, *widths[curve.across]) for curve in recorded}
         return {name: torch.full(shape, float("nan"), device=self.device) for name, shape in shapes.items()}
 
     def close(self) -> None:
@@ -342,11 +331,9 @@ class Pack:
         lr_SK = self.lr_SK.cpu().numpy().astype(np.float64)
         return [
             lane_result(
-                {
-                    name: np.moveaxis(value, -2 if name.startswith("probe_layer") else -1, 0)[lane]
-                    for name, value in records.items()
-                },
+                {name: value[:, lane] if value.ndim > 1 else value[lane] for name, value in records.items()},
                 lr=lr_SK[:, lane],
+                probes=self.probes,
                 curve_points=self.measurement.curve_points,
                 probe_steps=self.probe_steps,
                 evaluation_steps=self.evaluation_steps,

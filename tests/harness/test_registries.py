@@ -90,7 +90,7 @@ def test_a_model_without_a_builder_trains_no_other() -> None:
 
 def test_a_probe_without_a_column_is_not_lost(study: Study) -> None:
     trials = planned(study).trials[:1]
-    with pytest.raises(AssertionError, match=r"no column for curve_probe_hessian: add it to storing/trial_schema\.py"):
+    with pytest.raises(AssertionError, match=r"no column for curve_probe_hessian: describe a curve in its probe"):
         rows(study, trials, lambda trial: result(2.0, probe_hessian=[1.0]))
     by_layer = replace(result(2.0), layer_curves={"probe_layer_rank": [[1.0]]})
     with pytest.raises(AssertionError, match="no column for curve_probe_layer_rank"):

@@ -13,7 +13,7 @@ from folklore.harness.training.agreement import GRADIENT
 from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.precision import Fp8Product, LossScaler, rounded
-from folklore.harness.training.probes import FP16_FLUSHED, underflow_shares
+from folklore.harness.training.probes.underflow import FP16_FLUSHED, underflow_shares
 from tests.harness.training.single_steps import assert_losses_agree
 
 WORKLOAD = Workload(width=8, depth=1, heads=2, context=8)
@@ -152,13 +152,13 @@ def test_underflow_is_what_casting_flushes(text: Text) -> None:
     for column, scale in enumerate(LOSS_SCALES):
         cast = (gradient_KP * scale).half()
         expected = ((gradient_KP != 0) & (cast == 0)).sum(1) / (gradient_KP != 0).sum(1)
-        assert torch.allclose(shares["underflow_weight"][:, column], expected, atol=1e-6)
+        assert torch.allclose(shares[2][:, column], expected, atol=1e-6)
     # A loss divided by 2^12 and scaled by 2^12 is the loss itself.
     divided = underflow_shares(network, inputs, targets, torch.full((2,), 2.0**-12))
-    for name, value in shares.items():
-        assert torch.allclose(divided[name][:, 12:], value[:, :-12], atol=1e-6), name
-        assert (divided[name][:, 0] > value[:, 0]).all(), name
-        assert (divided[name].diff(dim=1) <= 0).all(), name
+    for share, of_divided in zip(shares, divided, strict=True):
+        assert torch.allclose(of_divided[:, 12:], share[:, :-12], atol=1e-6)
+        assert (of_divided[:, 0] > share[:, 0]).all()
+        assert (of_divided.diff(dim=1) <= 0).all()
     assert float(torch.tensor(FP16_FLUSHED).half()) == 0.0
     assert float(torch.tensor(FP16_FLUSHED * (1 + 2**-10)).half()) > 0.0
 
