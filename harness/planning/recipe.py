@@ -2,11 +2,13 @@
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from folklore.harness.own.address import address_of
 from folklore.harness.spec import Configuration, Study, Training, Workload
 from folklore.harness.training.optimizers import optimizer_kind
+from folklore.harness.training.schedules import schedule_named
+from folklore.harness.training.schedules.base import percent
 
 LR = "peak_lr"
 # Longer lists of values are told by their ends.
@@ -72,7 +74,7 @@ def _parts(configuration: Configuration) -> dict[str, str]:
         "data": _data(workload),
         "optimizer": _optimizer(training),
         "linear warmup": _warmup(training),
-        "schedule": SCHEDULES[training.schedule](training),
+        "schedule": schedule_named(training.schedule).words(training),
         "training": _seen(workload, training),
         "number format": _precision(training),
     }
@@ -105,30 +107,7 @@ def _optimizer(training: Training) -> str:
 
 
 def _warmup(training: Training) -> str:
-    return f"over the first {_percent(training.warmup_fraction)} of the steps" if training.warmup_fraction else "none"
-
-
-SCHEDULES: Mapping[str, Callable[[Training], str]] = {
-    "constant": lambda training: "constant",
-    "linear": lambda training: f"linear decay {_to_the_end(training)}",
-    "cosine": lambda training: f"cosine decay {_to_the_end(training)}",
-    "step": lambda training: f"times {training.step_factor:g} at {' and '.join(map(_percent, training.step_drops))} of the run",
-    "warmup_stable_decay": lambda training: (
-        f"constant, and a linear decay {_to_the_end(training)} over the last {_percent(training.decay_fraction)}"
-    ),
-    "exponential": lambda training: f"a range test, from {training.ramp_start:g} of the peak up to it by equal factors",
-    "reduce_on_plateau": lambda training: (
-        f"constant, and times {training.step_factor:g} after {_many(training.patience, 'evaluation')} without improvement"
-    ),
-}
-
-
-def _to_the_end(training: Training) -> str:
-    return f"to {_percent(training.final_fraction)} of the peak"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"
+    return f"over the first {percent(training.warmup_fraction)} of the steps" if training.warmup_fraction else "none"
 
 
 def _seen(workload: Workload, training: Training) -> str:

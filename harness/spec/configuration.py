@@ -10,12 +10,13 @@ from folklore.harness.spec.base import Mark, Spec, Unit, canonical_json, marked
 from folklore.harness.spec.names import module_names
 
 OPTIMIZERS = module_names("training/optimizers")
-ScheduleName = Literal["constant", "linear", "cosine", "step", "warmup_stable_decay", "exponential", "reduce_on_plateau"]
+SCHEDULES = module_names("training/schedules")
 PrecisionName = Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp8_unscaled"]
 if TYPE_CHECKING:
     OptimizerName = str
+    ScheduleName = str
 else:
-    OptimizerName = Literal[OPTIMIZERS]
+    OptimizerName, ScheduleName = Literal[OPTIMIZERS], Literal[SCHEDULES]
 PER_LANE, COSTS_NOTHING, SINCE_PUBLICATION = Mark.PER_LANE, Mark.COSTS_NOTHING, Mark.SINCE_PUBLICATION
 
 

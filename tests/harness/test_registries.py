@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
@@ -25,11 +26,12 @@ from folklore.harness.spec import (
     Unmeasured,
     Workload,
 )
-from folklore.harness.spec.configuration import OPTIMIZERS, PrecisionName, ScheduleName
+from folklore.harness.spec.configuration import OPTIMIZERS, SCHEDULES, PrecisionName
 from folklore.harness.spec.observables import ExactCheck, FinderRule, Observed
 from folklore.harness.storing import trial_rows, trial_schema
-from folklore.harness.training import network, precision, schedules
+from folklore.harness.training import network, precision
 from folklore.harness.training.optimizers import base, optimizer_kind
+from folklore.harness.training.schedules import schedule_named
 from folklore.models.parametrization import LR_RULES
 from tests.harness.helpers import planned, result, rows
 
@@ -45,7 +47,6 @@ def names(spec: type[Any], field: str) -> tuple[str, ...]:
     ("known", "registered"),
     [
         (names(Workload, "model"), {*network.BUILDERS, "own"}),
-        (get_args(ScheduleName), schedules.SHAPES),
         (get_args(PrecisionName), precision.FORMATS),
         (get_args(FinderRule), {*range_test_rules.RULES, "divergence"}),
         (get_args(ExactCheck), CHECKS),
@@ -76,6 +77,16 @@ def test_an_optimizer_that_is_not_there_is_told_with_those_that_are() -> None:
         optimizer_kind("qq")
     with pytest.raises(ValidationError, match="'adam', 'adamw', 'lion', 'radam' or 'sgd'"):
         Training(optimizer="base")
+
+
+def test_every_schedule_is_one() -> None:
+    """Shapes start at the peak or end there, and no two are told by the same words."""
+    found = {name: schedule_named(name) for name in SCHEDULES}
+    assert len({each.words(Training()) for each in found.values()}) == len(SCHEDULES)
+    progress = np.arange(100) / 100
+    assert all(each.shape(Training(), progress).max() == 1.0 for each in found.values())
+    with pytest.raises(UserError, match="no schedule named 'cosin': did you mean 'cosine'"):
+        schedule_named("cosin")
 
 
 def test_every_observable_says_on_which_axis_it_lies() -> None:

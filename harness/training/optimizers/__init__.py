@@ -6,13 +6,11 @@ A module is imported without torch, for the words that pages and plans read; wha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from folklore.harness.errors import unknown
 from folklore.harness.spec import Training
-from folklore.harness.spec.configuration import OPTIMIZERS
 from folklore.harness.training.optimizers.base import PackedOptimizer
+from folklore.harness.training.registry import registered
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,9 +18,7 @@ if TYPE_CHECKING:
 
 def optimizer_kind(name: str) -> type[PackedOptimizer]:
     """The class of an optimizer. Raises UserError for a name that is none's."""
-    if name not in OPTIMIZERS:
-        raise unknown("optimizer", name, OPTIMIZERS)
-    kind: type[PackedOptimizer] = import_module(f"{__name__}.{name}").OPTIMIZER
+    kind: type[PackedOptimizer] = registered("optimizer", "optimizers", "OPTIMIZER", name)
     return kind
 
 
