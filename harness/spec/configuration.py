@@ -11,12 +11,13 @@ from folklore.harness.spec.names import module_names
 
 OPTIMIZERS = module_names("training/optimizers")
 SCHEDULES = module_names("training/schedules")
-PrecisionName = Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp8_unscaled"]
+PRECISIONS = module_names("training/number_formats")
 if TYPE_CHECKING:
     OptimizerName = str
     ScheduleName = str
+    PrecisionName = str
 else:
-    OptimizerName, ScheduleName = Literal[OPTIMIZERS], Literal[SCHEDULES]
+    OptimizerName, ScheduleName, PrecisionName = Literal[OPTIMIZERS], Literal[SCHEDULES], Literal[PRECISIONS]
 PER_LANE, COSTS_NOTHING, SINCE_PUBLICATION = Mark.PER_LANE, Mark.COSTS_NOTHING, Mark.SINCE_PUBLICATION
 
 

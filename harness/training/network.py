@@ -15,9 +15,9 @@ from folklore.harness.errors import UserError
 from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Training, Workload
 from folklore.harness.spec.configuration import OPTIMIZERS
+from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.own_module import own_module
-from folklore.harness.training.precision import FORMATS
 from folklore.models import CNN, GPT, MLP, LinearModel, Model, Parameter, Parametrization, Quadratic, Tap, View
 
 # Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
@@ -121,7 +121,8 @@ class PackedNetwork:
     def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
         self.model = build(workload, facts, device.type)
         self.classifies = facts.classes > 0
-        self.format = FORMATS[precision]()
+        chosen = format_named(precision)
+        self.dtype, self.product = chosen.dtype, chosen.product()
         self.feature_scale = workload.feature_scale
         self.step = 0
         # What a module keeps beside its parameters, name -> [K, ...]: none of the models here keeps anything.
@@ -164,12 +165,12 @@ class PackedNetwork:
         """Mean loss of each lane, [K]; inputs and targets are [K, B, ...]. Cross-entropy in nats, or half the squared error
         where targets are numbers, summed over those of an example. views: in place of its own.
         """
-        view = View(self.views if views is None else views, self.format.product)
+        view = View(self.views if views is None else views, self.product)
         if self.feature_scale != 1.0:
             inputs = inputs * self.feature_scale
-        if self.format.dtype != torch.float32:
-            view = View({name: each.to(self.format.dtype) for name, each in view.items()}, self.format.product)
-            inputs = inputs.to(self.format.dtype) if inputs.is_floating_point() else inputs
+        if self.dtype != torch.float32:
+            view = View({name: each.to(self.dtype) for name, each in view.items()}, self.product)
+            inputs = inputs.to(self.dtype) if inputs.is_floating_point() else inputs
         logits = self.model(view, inputs, tap)
         if not self.classifies:
             return 0.5 * (logits.float() - targets).square().sum(dim=-1).mean(dim=1)

@@ -21,12 +21,13 @@ from folklore.harness.spec import Configuration
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.training.agreement import StepCheck
 from folklore.harness.training.clipping import clip_factor, clip_limits
+from folklore.harness.training.loss_scaling import LossScaler
 from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
 from folklore.harness.training.network import lr_multipliers
+from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.own_network import make_network
 from folklore.harness.training.plateau import PlateauRule
-from folklore.harness.training.precision import LossScaler
 from folklore.harness.training.probes import PROBES
 from folklore.harness.training.probes.base import ProbedStep
 from folklore.harness.training.programs import EAGER, Program, StepRunner
@@ -60,8 +61,9 @@ class Pack:
         self.dataset, self.device = dataset, torch.device(device)
         self.trainings = [lane.configuration.training for lane in lanes]
         self.seeds = [lane.seed for lane in lanes]
-        torch.backends.cuda.matmul.allow_tf32 = self.training.precision == "tf32"
-        torch.backends.cudnn.allow_tf32 = self.training.precision == "tf32"  # an own module's convolutions
+        tensor_cores = format_named(self.training.precision).tensor_cores
+        torch.backends.cuda.matmul.allow_tf32 = tensor_cores
+        torch.backends.cudnn.allow_tf32 = tensor_cores  # an own module's convolutions
         self.network = make_network(self.workload, dataset.facts, self.seeds, self.device, self.training.precision)
         self.optimizer = make_optimizer(self.trainings, self.network.flat_KP, self.network.decays_P)
         self.scaler = LossScaler(self.trainings, self.device)

@@ -26,10 +26,11 @@ from folklore.harness.spec import (
     Unmeasured,
     Workload,
 )
-from folklore.harness.spec.configuration import OPTIMIZERS, SCHEDULES, PrecisionName
+from folklore.harness.spec.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES
 from folklore.harness.spec.observables import ExactCheck, FinderRule, Observed
 from folklore.harness.storing import trial_rows, trial_schema
-from folklore.harness.training import network, precision
+from folklore.harness.training import network
+from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import base, optimizer_kind
 from folklore.harness.training.schedules import schedule_named
 from folklore.models.parametrization import LR_RULES
@@ -47,7 +48,6 @@ def names(spec: type[Any], field: str) -> tuple[str, ...]:
     ("known", "registered"),
     [
         (names(Workload, "model"), {*network.BUILDERS, "own"}),
-        (get_args(PrecisionName), precision.FORMATS),
         (get_args(FinderRule), {*range_test_rules.RULES, "divergence"}),
         (get_args(ExactCheck), CHECKS),
         (names(OperationError, "operation"), operations.OPERATIONS),
@@ -87,6 +87,16 @@ def test_every_schedule_is_one() -> None:
     assert all(each.shape(Training(), progress).max() == 1.0 for each in found.values())
     with pytest.raises(UserError, match="no schedule named 'cosin': did you mean 'cosine'"):
         schedule_named("cosin")
+
+
+def test_every_number_format_is_one_that_a_gpu_has() -> None:
+    for name in PRECISIONS:
+        found = format_named(name)
+        assert found.activation_bytes == found.dtype.itemsize
+        assert found.flops_per_second["cuda"] > 0
+        assert callable(found.product())
+    with pytest.raises(UserError, match="no number format named 'fp7': did you mean 'fp8'"):
+        format_named("fp7")
 
 
 def test_every_observable_says_on_which_axis_it_lies() -> None:

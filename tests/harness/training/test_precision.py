@@ -9,10 +9,11 @@ import torch
 from folklore.harness.data.text import Text
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.spec.configuration import LOSS_SCALES
-from folklore.harness.training.agreement import GRADIENT
+from folklore.harness.training.emulated_fp8 import Fp8Product, rounded
+from folklore.harness.training.loss_scaling import LossScaler
 from folklore.harness.training.network import PackedNetwork
+from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.precision import Fp8Product, LossScaler, rounded
 from folklore.harness.training.probes.underflow import FP16_FLUSHED, underflow_shares
 from tests.harness.training.single_steps import assert_losses_agree
 
@@ -88,7 +89,7 @@ def test_a_pack_follows_grad_scaler(text: Text) -> None:
         if not skips:
             ours_KP = pack.optimizer.gradient_between(old_KP, moment_KP, pack.optimizer.state["first"])[1:]
             for weight, gradient in zip(weights, plain.views_of(ours_KP).values(), strict=True):
-                near = (weight.grad - gradient).abs().max() <= GRADIENT["fp16"] * ours_KP.abs().max()
+                near = (weight.grad - gradient).abs().max() <= format_named("fp16").gradient * ours_KP.abs().max()
                 assert near or overflow[1.0], step
                 weight.grad.copy_(gradient)
         skipped += skips
