@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from folklore.harness.own.address import address_of
 from folklore.harness.spec import Configuration, Study, Training, Workload
+from folklore.harness.training.architectures import architecture_named
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.schedules import schedule_named
 from folklore.harness.training.schedules.base import percent
@@ -83,14 +84,7 @@ def _parts(configuration: Configuration) -> dict[str, str]:
 def _model(workload: Workload) -> str:
     if workload.model == "own":
         return f"own module {address_of(workload.dataset)}"
-    if workload.model in ("linear", "quadratic"):
-        return workload.model
-    size = f"{workload.model}, width {workload.width}, depth {workload.depth}"
-    if workload.model == "gpt":
-        size += f", {workload.heads} heads, context {workload.context} tokens"
-    if workload.parametrization == "mup":
-        size += f", muP from width {workload.base_width}"
-    return size + ", readout from zero" * workload.zero_readout
+    return architecture_named(workload.model).words(workload)
 
 
 def _data(workload: Workload) -> str:
@@ -112,7 +106,7 @@ def _warmup(training: Training) -> str:
 
 def _seen(workload: Workload, training: Training) -> str:
     count = training.steps * training.batch_size
-    if workload.model == "gpt":
+    if workload.model != "own" and architecture_named(workload.model).reads_text:
         sequences = f"{training.batch_size} sequences of {workload.context} tokens"
         return f"{_many(training.steps, 'step')} x {sequences} = {count:,} sequences, {count * workload.context:,} tokens"
     return f"{_many(training.steps, 'step')} x {training.batch_size} examples = {count:,} examples"

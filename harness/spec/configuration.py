@@ -9,14 +9,17 @@ from pydantic import Field, model_validator
 from folklore.harness.spec.base import Mark, Spec, Unit, canonical_json, marked
 from folklore.harness.spec.names import module_names
 
+MODELS = module_names("training/architectures")
 OPTIMIZERS = module_names("training/optimizers")
 SCHEDULES = module_names("training/schedules")
 PRECISIONS = module_names("training/number_formats")
 if TYPE_CHECKING:
+    ModelName = str
     OptimizerName = str
     ScheduleName = str
     PrecisionName = str
 else:
+    ModelName = Literal[(*MODELS, "own")]
     OptimizerName, ScheduleName, PrecisionName = Literal[OPTIMIZERS], Literal[SCHEDULES], Literal[PRECISIONS]
 PER_LANE, COSTS_NOTHING, SINCE_PUBLICATION = Mark.PER_LANE, Mark.COSTS_NOTHING, Mark.SINCE_PUBLICATION
 
@@ -26,7 +29,7 @@ class Workload(Spec):
     the others.
     """
 
-    model: Literal["gpt", "mlp", "cnn", "linear", "quadratic", "own"] = Field(
+    model: ModelName = Field(
         default="gpt",
         description="linear and quadratic are known in closed form, own is a user's (folklore run --workload); the others have"
         " a width and a depth",

@@ -1,7 +1,7 @@
 """A pack's parameters in one flat buffer, and the losses and gradients of all lanes."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import groupby
@@ -15,25 +15,22 @@ from folklore.harness.errors import UserError
 from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Training, Workload
 from folklore.harness.spec.configuration import OPTIMIZERS
+from folklore.harness.training.architectures import architecture_named, those_that
 from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.own_module import own_module
-from folklore.models import CNN, GPT, MLP, LinearModel, Model, Parameter, Parametrization, Quadratic, Tap, View
+from folklore.models import Model, Parameter, Parametrization, Tap, View
 
 # Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
 EVALUATION_TARGETS = 4096
-
-
-Builder = Callable[[Workload, DataFacts, Parametrization], Model]
 
 
 def build(workload: Workload, facts: DataFacts, device: str = "cpu") -> Model:
     """The model of a workload for its data. Raises UserError where the two do not fit. device: where an own module is tried."""
     if workload.model == "own":
         return own_module(workload.dataset, device)
-    assert workload.model in BUILDERS, f"model '{workload.model}' has no builder here"
     _check_fit(workload, facts)
-    return BUILDERS[workload.model](workload, facts, _scheme(workload))
+    return architecture_named(workload.model).build(workload, facts, _scheme(workload))
 
 
 def _scheme(workload: Workload) -> Parametrization:
@@ -41,42 +38,23 @@ def _scheme(workload: Workload) -> Parametrization:
     return Parametrization(multiplier, workload.zero_readout)
 
 
-def _gpt(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
-    return GPT(facts.classes, workload.context, workload.width, workload.depth, workload.heads, scheme)
-
-
-def _mlp(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
-    return MLP(math.prod(facts.features), facts.classes, workload.width, workload.depth, scheme)
-
-
-def _cnn(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
-    return CNN(facts.features, facts.classes, workload.width, workload.depth, scheme)
-
-
-def _linear(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
-    return LinearModel(math.prod(facts.features), facts.classes or facts.targets)
-
-
-def _quadratic(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
-    return Quadratic(math.prod(facts.features))
-
-
-# All but a user's own.
-BUILDERS: dict[str, Builder] = {"gpt": _gpt, "mlp": _mlp, "cnn": _cnn, "linear": _linear, "quadratic": _quadratic}
-
-
 def _check_fit(workload: Workload, facts: DataFacts) -> None:
     """Raises UserError where a model cannot take the data."""
-    cannot = f"model '{workload.model}' cannot train on dataset '{workload.dataset}'"
-    if (workload.model == "gpt") != (not facts.features):
+    chosen, cannot = (
+        architecture_named(workload.model),
+        f"model '{workload.model}' cannot train on dataset '{workload.dataset}'",
+    )
+    if chosen.reads_text != (not facts.features):
         kind = "text" if not facts.features else f"examples of shape {facts.features}"
-        raise UserError(f"{cannot} ({kind}): gpt takes text, the others examples")
-    if workload.model == "cnn" and len(facts.features) not in (2, 3):
-        raise UserError(f"{cannot} (examples of shape {facts.features}): it takes images; choose mlp")
-    if not facts.classes and workload.model not in ("linear", "quadratic"):
-        raise UserError(f"{cannot} (its targets are numbers): linear and quadratic take such targets, the others classes")
-    if workload.model == "quadratic" and facts.targets != math.prod(facts.features):
-        raise UserError(f"{cannot}: it takes a dataset quadratic:D, whose targets are as many zeros as it has features")
+        raise UserError(f"{cannot} ({kind}): {_listed('reads_text')} takes text, the others examples")
+    if not facts.classes and not chosen.takes_numbers:
+        raise UserError(f"{cannot} (its targets are numbers): {_listed('takes_numbers')} take such targets, the others classes")
+    if objection := chosen.objection(facts):
+        raise UserError(cannot + objection)
+
+
+def _listed(trait: str) -> str:
+    return " and ".join(those_that(trait))
 
 
 def lr_multipliers(workload: Workload, training: Training, model: Model) -> list[float]:
