@@ -24,6 +24,7 @@ from folklore.harness.planning.variation import Changes, Values
 from folklore.harness.reading.references import PUBLISHED, STORED, find_sets
 from folklore.harness.reading.stored_studies import every_study, named_study
 from folklore.harness.spec import Measurement, Spec, Study, Training, Workload
+from folklore.harness.spec.base import unit_of
 from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.storing.store import Store
 
@@ -41,18 +42,6 @@ JUDGED = {
     "validation_loss": trial_schema.Column("judged_validation_loss", None, "nats", f"the validation loss {_COUNTED}"),
 }
 PARTS: Mapping[str, type[Spec]] = {"workload": Workload, "training": Training, "measurement": Measurement}
-# Units of a configuration's fields; all others have none.
-UNITS = {
-    "batch_size": "sequences or examples",
-    "steps": "steps",
-    "context": "tokens",
-    "patience": "evaluations",
-    "scale_growth_interval": "steps",
-    "probes": "steps",
-    "curve_points": "points",
-    "evaluation_examples": "sequences or examples",
-    "final_examples": "sequences or examples",
-}
 
 
 class Verdicts(list[Verdict]):
@@ -282,7 +271,9 @@ def _factors(study: Study) -> list[str]:
 def _field(part: str, name: str, is_factor: bool) -> trial_schema.Column:
     """A field of the configuration as a column."""
     about = PARTS[part].model_fields[name].description or name.replace("_", " ").replace(" lr", " LR")
-    return trial_schema.Column(name, None, UNITS.get(name, ""), f"{'factor of the study' if is_factor else part}: {about}")
+    return trial_schema.Column(
+        name, None, unit_of(PARTS[part], name), f"{'factor of the study' if is_factor else part}: {about}"
+    )
 
 
 def _described(found: pd.DataFrame, study: Study) -> pd.DataFrame:

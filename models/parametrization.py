@@ -25,14 +25,9 @@ def _gradient_descent(multiplier: float, growing_sides: int) -> float:
     return multiplier if growing_sides == 1 else 1.0
 
 
-# Optimizer -> what muP multiplies the LR by, of width / base_width and the number of a parameter's sides that grow with the
-# width. The table gives SGD and Adam; AdamW and RAdam take steps of Adam's size.
-LR_RULES: dict[str, Callable[[float, int], float]] = {
-    "adamw": _adaptive,
-    "adam": _adaptive,
-    "radam": _adaptive,
-    "sgd": _gradient_descent,
-}
+# Rule -> what muP multiplies the LR by, of width / base_width and the number of a parameter's sides that grow with the width.
+# The table gives Adam and SGD; an optimizer says by which of them it goes.
+LR_RULES: dict[str, Callable[[float, int], float]] = {"adaptive": _adaptive, "gradient_descent": _gradient_descent}
 
 
 @dataclass(frozen=True)
@@ -60,10 +55,10 @@ class Parametrization:
         """1/sqrt(d), or sqrt(d at the base width)/d under muP, for a fixed number of heads."""
         return 1.0 / math.sqrt(head_width * (self.multiplier or 1.0))
 
-    def lr_multiplier(self, growing_sides: int, optimizer: str) -> float:
-        """What the LR of a parameter with so many sides that grow with the width is multiplied by. Under muP the optimizer must
-        have a rule (AssertionError)."""
+    def lr_multiplier(self, growing_sides: int, rule: str | None) -> float:
+        """What the LR of a parameter with so many sides that grow with the width is multiplied by, under muP by a rule of
+        LR_RULES (AssertionError)."""
         if self.multiplier is None:
             return 1.0
-        assert optimizer in LR_RULES, f"muP has no rule for optimizer '{optimizer}'"
-        return LR_RULES[optimizer](self.multiplier, growing_sides)
+        assert rule in LR_RULES, f"muP has no LR rule '{rule}'"
+        return LR_RULES[rule](self.multiplier, growing_sides)

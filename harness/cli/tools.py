@@ -55,7 +55,7 @@ def lr_find(
     depth: Annotated[int, typer.Option("--depth")] = 2,
     heads: Annotated[int, typer.Option("--heads", help="of a gpt")] = 2,
     context: Annotated[int, typer.Option("--context", help="tokens a sequence, of a gpt")] = 32,
-    optimizer: Annotated[str, typer.Option("--optimizer", help="adamw, adam, radam or sgd")] = "adamw",
+    optimizer: Annotated[str, typer.Option("--optimizer", help="adamw, sgd or another that a study may name")] = "adamw",
     batch_size: Annotated[int, typer.Option("--batch-size", help="sequences or examples a step")] = 16,
     steps: Annotated[int, typer.Option("--steps", help="length of the ramp")] = 300,
     start: Annotated[float, typer.Option("--from", help="first LR")] = 1e-6,

@@ -17,6 +17,7 @@ from folklore.harness.judging.trial_arrays import TrialTable
 from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Study
+from folklore.harness.spec.extended import extended
 from folklore.harness.storing import evidence
 from folklore.harness.storing.declaration import Declaration, declarations, looks_of
 from folklore.harness.storing.ledger import Ledger
@@ -110,7 +111,7 @@ def at_its_look(plan: Plan, trials: pd.DataFrame, looks: tuple[int, ...] | None)
 
 def with_seeds(plan: Plan, seeds: int) -> Plan:
     """The same plan with the study's first so many seeds, of which it declares fewer."""
-    study = plan.study.with_more_seeds(plan.scale, seeds - plan.study.declared_seeds_at(plan.scale))
+    study = extended(plan.study, plan.scale, seeds)
     return make_plan(study, plan.scale, plan.device, plan.data_hashes, plan.lanes, plan.engine_version)
 
 

@@ -58,7 +58,7 @@ def is_file(name: str) -> bool:
 def load_study(name: str) -> Study:
     """A study by its name (hyphens count as underscores) or from a JSON or YAML file. Raises UserError."""
     if is_file(name):
-        return _as_declared(_study_from_file(Path(name)), f"study file {name}")
+        return _study_from_file(Path(name))
     wanted = name.replace("-", "_")
     for known, module in _modules():
         if known == wanted:
@@ -67,7 +67,7 @@ def load_study(name: str) -> Study:
             except ValidationError as error:
                 raise invalid(f"study '{wanted}'", error) from None
             assert isinstance(study, Study), f"{module}.STUDY is not a Study"
-            return _as_declared(study, f"study '{wanted}'")
+            return study
     raise unknown("study", name, study_names())
 
 
@@ -81,16 +81,6 @@ def judgeable(study: Study) -> Study:
     known = register().including(study)
     for judgement in study.judgements:
         known.claim(judgement.claim)
-    return study
-
-
-def _as_declared(study: Study, subject: str) -> Study:
-    """Further seeds are a run's to add, by looks that are written down: in a declaration they would let anyone look again."""
-    for name, scale in study.scales.items():
-        if scale.more_seeds:
-            raise UserError(
-                f"{subject}: scales.{name}.more_seeds = {scale.more_seeds}: must be 0; give seeds, or --until-decided"
-            )
     return study
 
 

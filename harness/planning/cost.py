@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from folklore.harness.machine.description import Device
 from folklore.harness.planning.plan import PlannedPack
 from folklore.harness.spec import Configuration, Workload
+from folklore.harness.training.number_formats import format_named
 
 if TYPE_CHECKING:
     from folklore.models import Model
@@ -22,29 +23,19 @@ FLOAT_BYTES = 4
 
 @dataclass(frozen=True)
 class Rate:
-    """What one worker of a kind of device does: useful floating-point operations, and time lost a pack step, or micro-batch."""
+    """What one worker of a kind of device takes besides the useful operations of its number format: time lost a pack step, or
+    micro-batch, and to start."""
 
-    flops_per_second: dict[str, float]  # by precision
     step_overhead_seconds: float
     start_seconds: float
 
-    def at(self, precision: str) -> float:
-        return self.flops_per_second.get(precision, self.flops_per_second["fp32"])
 
-
+# Operations a second stand with the number formats.
 # cpu: one core, one thread, 33k-parameter GPT in packs of 16 (AMD EPYC, 1.8 ms a trial-step).
 # cuda: nominal, not measured: about a third of what an H100-class GPU's matrix units do, eager launches.
 RATES = {
-    "cpu": Rate(
-        {"fp32": 3.0e10, "bf16": 1.0e10, "fp16": 1.0e10, "fp8": 1.0e10, "fp8_unscaled": 1.0e10},
-        step_overhead_seconds=1e-3,
-        start_seconds=8.0,
-    ),
-    "cuda": Rate(
-        {"fp32": 2.5e13, "tf32": 1.2e14, "bf16": 2.5e14, "fp16": 2.5e14, "fp8": 1.0e13, "fp8_unscaled": 1.0e13},
-        step_overhead_seconds=6e-3,
-        start_seconds=20.0,
-    ),
+    "cpu": Rate(step_overhead_seconds=1e-3, start_seconds=8.0),
+    "cuda": Rate(step_overhead_seconds=6e-3, start_seconds=20.0),
 }
 # What a plan assumes where it is made for a GPU on a machine that has none.
 ASSUMED_GPU = Device("cuda", "H200-class GPU (assumed; none here)", 1, 141_000_000_000)
@@ -76,7 +67,7 @@ def lane_bytes(configuration: Configuration, model: "Model") -> int:
     With micro-batches a third gradient is summed into; the probe of underflow looks at a whole batch all the same.
     """
     training = configuration.training
-    activation_bytes = FLOAT_BYTES // (2 if training.precision in ("bf16", "fp16") else 1)
+    activation_bytes = format_named(training.precision).activation_bytes
     parameters = sum(math.prod(p.shape) for p in model.parameters)
     held = training.batch_size if configuration.measurement.underflow else training.micro_batch_size
     copies = 8 + (training.micro_batches > 1)
@@ -107,7 +98,7 @@ def estimate(
             sources["one step timed"] += len(pack.trials)
         else:
             sources["nominal rates"] += len(pack.trials)
-            per_second = rate.at(configuration.training.precision)
+            per_second = _flops_per_second(configuration.training.precision, device.kind)
             seconds += trial_flops(configuration, model) * len(pack.trials) / per_second
             seconds += configuration.training.steps * configuration.training.micro_batches * rate.step_overhead_seconds
     workers = max(1, min(device.count, len(packs)))
@@ -123,6 +114,12 @@ def _named(sources: Counter[str]) -> str:
     return "; ".join(several) if len(several) > 1 else next(iter(sources))
 
 
+def _flops_per_second(precision: str, device: str) -> float:
+    """By the format's own rate, or FP32's on a device that does not have the format."""
+    rates = format_named(precision).flops_per_second
+    return rates.get(device, format_named("fp32").flops_per_second[device])
+
+
 def lanes_that_fit(configuration: Configuration, model: "Model", free_bytes: int) -> int:
     """How many lanes of a pack a worker's free memory allows; 0 where not even one fits."""
     return int(MEMORY_SHARE * free_bytes // lane_bytes(configuration, model))
@@ -132,4 +129,5 @@ def lane_step_seconds(configuration: Configuration, model: "Model", device: str,
     """Nominal time of a trial's step in packs of so many lanes."""
     rate, training = RATES[device], configuration.training
     flops = 3.0 * training.batch_size * model.flops_per_example
-    return flops / rate.at(training.precision) + training.micro_batches * rate.step_overhead_seconds / lanes
+    overhead_seconds = training.micro_batches * rate.step_overhead_seconds
+    return flops / _flops_per_second(training.precision, device) + overhead_seconds / lanes

@@ -23,6 +23,7 @@ from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Configuration, Study, Workload
 from folklore.harness.storing import trial_schema
 from folklore.harness.storing.ledger import Ledger
+from folklore.harness.training.number_formats import format_named
 
 log = logging.getLogger(__name__)
 
@@ -138,12 +139,13 @@ def _require_trainable(
     """Raises UserError for a model that cannot be built, and for what this device cannot do or hold."""
     import torch
 
+    from folklore.harness.training.network import lr_multipliers
     from folklore.harness.training.own_module import require_trainable
     from folklore.harness.training.programs import program_named
 
     for configuration in configurations:
         require_trainable(configuration)
-        model_of(configuration.workload)
+        lr_multipliers(configuration.workload, configuration.training, model_of(configuration.workload))
     _require_precisions(study, scale, device, {each.training.precision for each in configurations})
     if options.program is not None:
         program_named(options.program, torch.device(device.kind))
@@ -218,7 +220,7 @@ def _device(study: Study, scale: str, options: Options, only_plan: bool, found: 
 def _require_precisions(study: Study, scale: str, device: Device, precisions: Collection[str]) -> None:
     """Raises UserError for a precision that the device does not have."""
     for precision in sorted(precisions):
-        if precision not in cost.RATES[device.kind].flops_per_second:
+        if device.kind not in format_named(precision).flops_per_second:
             raise UserError(
                 f"study '{study.name}' at scale '{scale}': precision {precision} needs a CUDA GPU and"
                 f" {'this cluster' if device.elsewhere else 'this machine'} has none; choose another --scale (it fits"

@@ -2,16 +2,18 @@
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from folklore.harness.own.address import address_of
 from folklore.harness.spec import Configuration, Study, Training, Workload
+from folklore.harness.training.architectures import architecture_named
+from folklore.harness.training.optimizers import optimizer_kind
+from folklore.harness.training.schedules import schedule_named
+from folklore.harness.training.schedules.base import percent
 
 LR = "peak_lr"
 # Longer lists of values are told by their ends.
 LISTED = 4
-# What SGD has in place of betas.
-MOMENTUM = ("sgd",)
 
 
 def trial_recipe(configuration: Configuration) -> dict[str, str]:
@@ -73,7 +75,7 @@ def _parts(configuration: Configuration) -> dict[str, str]:
         "data": _data(workload),
         "optimizer": _optimizer(training),
         "linear warmup": _warmup(training),
-        "schedule": SCHEDULES[training.schedule](training),
+        "schedule": schedule_named(training.schedule).words(training),
         "training": _seen(workload, training) + _batches(training),
         "number format": _precision(training),
     }
@@ -82,14 +84,7 @@ def _parts(configuration: Configuration) -> dict[str, str]:
 def _model(workload: Workload) -> str:
     if workload.model == "own":
         return f"own module {address_of(workload.dataset)}"
-    if workload.model in ("linear", "quadratic"):
-        return workload.model
-    size = f"{workload.model}, width {workload.width}, depth {workload.depth}"
-    if workload.model == "gpt":
-        size += f", {workload.heads} heads, context {workload.context} tokens"
-    if workload.parametrization == "mup":
-        size += f", muP from width {workload.base_width}"
-    return size + ", readout from zero" * workload.zero_readout
+    return architecture_named(workload.model).words(workload)
 
 
 def _data(workload: Workload) -> str:
@@ -100,45 +95,18 @@ def _data(workload: Workload) -> str:
 
 
 def _optimizer(training: Training) -> str:
-    if training.optimizer in MOMENTUM:
-        found = f"{training.optimizer}, momentum {training.momentum:g}" + ", Nesterov" * training.nesterov
-    else:
-        found = f"{training.optimizer}, betas {training.beta1:.6g} and {training.beta2:.6g}, epsilon {training.epsilon:g}"
-        found += ", second moment from the first gradient" * (training.second_moment_start == "first_gradient")
+    own = optimizer_kind(training.optimizer).words(training)
     clipped = "no clipping" if training.clip_norm is None else f"gradients clipped to norm {training.clip_norm:g}"
-    return f"{found}, weight decay {training.weight_decay:g}, {clipped}"
+    return f"{training.optimizer}, {own}, weight decay {training.weight_decay:g}, {clipped}"
 
 
 def _warmup(training: Training) -> str:
-    return f"over the first {_percent(training.warmup_fraction)} of the steps" if training.warmup_fraction else "none"
-
-
-SCHEDULES: Mapping[str, Callable[[Training], str]] = {
-    "constant": lambda training: "constant",
-    "linear": lambda training: f"linear decay {_to_the_end(training)}",
-    "cosine": lambda training: f"cosine decay {_to_the_end(training)}",
-    "step": lambda training: f"times {training.step_factor:g} at {' and '.join(map(_percent, training.step_drops))} of the run",
-    "warmup_stable_decay": lambda training: (
-        f"constant, and a linear decay {_to_the_end(training)} over the last {_percent(training.decay_fraction)}"
-    ),
-    "exponential": lambda training: f"a range test, from {training.ramp_start:g} of the peak up to it by equal factors",
-    "reduce_on_plateau": lambda training: (
-        f"constant, and times {training.step_factor:g} after {_many(training.patience, 'evaluation')} without improvement"
-    ),
-}
-
-
-def _to_the_end(training: Training) -> str:
-    return f"to {_percent(training.final_fraction)} of the peak"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"
+    return f"over the first {percent(training.warmup_fraction)} of the steps" if training.warmup_fraction else "none"
 
 
 def _seen(workload: Workload, training: Training) -> str:
     count = training.steps * training.batch_size
-    if workload.model == "gpt":
+    if workload.model != "own" and architecture_named(workload.model).reads_text:
         sequences = f"{training.batch_size} sequences of {workload.context} tokens"
         return f"{_many(training.steps, 'step')} x {sequences} = {count:,} sequences, {count * workload.context:,} tokens"
     return f"{_many(training.steps, 'step')} x {training.batch_size} examples = {count:,} examples"

@@ -22,6 +22,7 @@ from folklore.harness.running.lease import leases
 from folklore.harness.running.progress import duration
 from folklore.harness.running.ray_connection import cluster_device
 from folklore.harness.spec import Study
+from folklore.harness.spec.extended import extended
 from folklore.harness.storing.declaration import declarations, declare, looks_of, require_declarable
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
@@ -171,7 +172,7 @@ def _at_next_look(ready: Prepared, audience: Audience) -> Study | None:
     audience.say(
         f"{study.name}: {len(open_claims)} claims are not decided by {study.seeds_at(scale)} seeds: {following[0]} are next"
     )
-    return study.with_more_seeds(scale, following[0] - study.declared_seeds_at(scale))
+    return extended(study, scale, following[0])
 
 
 def run_facts(ready: Prepared) -> dict[str, Any]:

@@ -4,6 +4,8 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
+from functools import cache
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -19,6 +21,21 @@ class Undeclared:
 
 
 WORDS = Undeclared("it explains and decides nothing")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What the numbers of a field count: `steps: Annotated[int, Unit("steps")]`."""
+
+    name: str
+
+
+class Mark(Enum):
+    """What else a field says of itself: `peak_lr: Annotated[float, Mark.PER_LANE]`."""
+
+    PER_LANE = "may differ between the lanes of a pack: the engine holds it as a tensor or a table"
+    COSTS_NOTHING = "changes nothing of what a step costs, though the lanes of a pack share it"
+    SINCE_PUBLICATION = "came after trials were first published: at its default it does not enter a study's hash"
 
 
 class Spec(BaseModel):
@@ -37,6 +54,17 @@ class Spec(BaseModel):
 def decides(spec: type[Spec], field: str) -> bool:
     """Whether a field of a spec is part of what is declared."""
     return not any(isinstance(mark, Undeclared) for mark in spec.model_fields[field].metadata)
+
+
+@cache
+def marked(spec: type[Spec], mark: Mark) -> frozenset[str]:
+    """The fields of a spec that have a mark."""
+    return frozenset(name for name, field in spec.model_fields.items() if mark in field.metadata)
+
+
+def unit_of(spec: type[Spec], field: str) -> str:
+    """What the numbers of a field count; '' where they have no unit."""
+    return next((mark.name for mark in spec.model_fields[field].metadata if isinstance(mark, Unit)), "")
 
 
 def declared(value: Any) -> Any:

@@ -2,15 +2,26 @@
 
 import sys
 from functools import cached_property, lru_cache
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from folklore.harness.spec.base import Spec, canonical_json
+from folklore.harness.spec.base import Mark, Spec, Unit, canonical_json, marked
+from folklore.harness.spec.names import module_names
 
-OptimizerName = Literal["adamw", "adam", "radam", "sgd"]
-ScheduleName = Literal["constant", "linear", "cosine", "step", "warmup_stable_decay", "exponential", "reduce_on_plateau"]
-PrecisionName = Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp8_unscaled"]
+MODELS = module_names("training/architectures")
+OPTIMIZERS = module_names("training/optimizers")
+SCHEDULES = module_names("training/schedules")
+PRECISIONS = module_names("training/number_formats")
+if TYPE_CHECKING:
+    ModelName = str
+    OptimizerName = str
+    ScheduleName = str
+    PrecisionName = str
+else:
+    ModelName = Literal[(*MODELS, "own")]
+    OptimizerName, ScheduleName, PrecisionName = Literal[OPTIMIZERS], Literal[SCHEDULES], Literal[PRECISIONS]
+PER_LANE, COSTS_NOTHING, SINCE_PUBLICATION = Mark.PER_LANE, Mark.COSTS_NOTHING, Mark.SINCE_PUBLICATION
 SamplingName = Literal["replacement", "epochs", "full"]
 
 
@@ -19,7 +30,7 @@ class Workload(Spec):
     the others.
     """
 
-    model: Literal["gpt", "mlp", "cnn", "linear", "quadratic", "own"] = Field(
+    model: ModelName = Field(
         default="gpt",
         description="linear and quadratic are known in closed form, own is a user's (folklore run --workload); the others have"
         " a width and a depth",
@@ -28,14 +39,18 @@ class Workload(Spec):
     width: int = Field(default=32, ge=1, le=1_000_000, strict=True)
     depth: int = Field(default=2, ge=1, le=1000, strict=True)
     heads: int = Field(default=2, ge=1, le=10_000, strict=True)
-    context: int = Field(default=32, ge=2, le=10_000_000, strict=True, description="tokens a sequence")
+    context: Annotated[int, Unit("tokens")] = Field(
+        default=32, ge=2, le=10_000_000, strict=True, description="tokens a sequence"
+    )
     parametrization: Literal["standard", "mup"] = "standard"
     base_width: int = Field(
         default=32, ge=1, le=1_000_000, strict=True, description="muP: the width at which both parametrizations are the same"
     )
     zero_readout: bool = Field(default=False, description="start the readout at zero")
-    feature_scale: float = Field(default=1.0, gt=0, description="what the features are multiplied by, as if not normalized")
-    label_noise: float = Field(
+    feature_scale: Annotated[float, COSTS_NOTHING, SINCE_PUBLICATION] = Field(
+        default=1.0, gt=0, description="what the features are multiplied by, as if not normalized"
+    )
+    label_noise: Annotated[float, COSTS_NOTHING, SINCE_PUBLICATION] = Field(
         default=0.0,
         ge=0,
         lt=1,
@@ -53,25 +68,35 @@ class Training(Spec):
     """One training run. Betas, epsilon and decay follow common practice for language models."""
 
     optimizer: OptimizerName = "adamw"
-    peak_lr: float = Field(default=2.0**-8, gt=0)
-    schedule: ScheduleName = "cosine"
-    warmup_fraction: float = Field(default=0.05, ge=0, lt=1, description="share of the steps in the linear ramp")
-    final_fraction: float = Field(default=0.1, ge=0, le=1, description="last LR as a share of the peak")
-    step_drops: tuple[float, ...] = Field(default=(0.5, 0.75), description="shares of the run after warmup; schedule 'step'")
-    step_factor: float = Field(
+    peak_lr: Annotated[float, PER_LANE] = Field(default=2.0**-8, gt=0)
+    schedule: Annotated[ScheduleName, PER_LANE] = "cosine"
+    warmup_fraction: Annotated[float, PER_LANE] = Field(
+        default=0.05, ge=0, lt=1, description="share of the steps in the linear ramp"
+    )
+    final_fraction: Annotated[float, PER_LANE] = Field(default=0.1, ge=0, le=1, description="last LR as a share of the peak")
+    step_drops: Annotated[tuple[float, ...], PER_LANE] = Field(
+        default=(0.5, 0.75), description="shares of the run after warmup; schedule 'step'"
+    )
+    step_factor: Annotated[float, PER_LANE] = Field(
         default=0.1, gt=0, le=10, description="each drop's factor (above 1: a rise); schedules 'step' and 'reduce_on_plateau'"
     )
-    decay_fraction: float = Field(default=0.2, gt=0, le=1, description="share of the run that decays; 'warmup_stable_decay'")
-    ramp_start: float = Field(default=1e-6, gt=0, lt=1, description="first LR as a share of the last; schedule 'exponential'")
-    patience: int = Field(
+    decay_fraction: Annotated[float, PER_LANE] = Field(
+        default=0.2, gt=0, le=1, description="share of the run that decays; 'warmup_stable_decay'"
+    )
+    ramp_start: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=1e-6, gt=0, lt=1, description="first LR as a share of the last; schedule 'exponential'"
+    )
+    patience: Annotated[int, PER_LANE, Unit("evaluations"), SINCE_PUBLICATION] = Field(
         default=4,
         ge=0,
         le=1_000_000,
         strict=True,
         description="evaluations without improvement before a drop; schedule 'reduce_on_plateau'",
     )
-    batch_size: int = Field(default=8, ge=2, le=100_000_000, strict=True, description="sequences a step")
-    micro_batches: int = Field(
+    batch_size: Annotated[int, Unit("sequences or examples")] = Field(
+        default=8, ge=2, le=100_000_000, strict=True, description="sequences a step"
+    )
+    micro_batches: Annotated[int, SINCE_PUBLICATION] = Field(
         default=1,
         ge=1,
         le=100_000_000,
@@ -79,27 +104,33 @@ class Training(Spec):
         description="equal parts of a batch whose gradients are summed one after another, so that a step holds the activations"
         " of one; divides batch_size",
     )
-    sampling: SamplingName = Field(
+    sampling: Annotated[SamplingName, COSTS_NOTHING, SINCE_PUBLICATION] = Field(
         default="replacement",
         description="'replacement': every batch is drawn from all training examples (of a text: from all its windows);"
         " 'epochs': every example once an epoch, in a random order (of a text: windows side by side, from a random start);"
         " 'full': all examples at every step, in order, and batch_size is their number",
     )
-    steps: int = Field(default=300, ge=2, le=10_000_000, strict=True)
-    beta1: float = Field(default=0.9, ge=0, lt=1)
-    beta2: float = Field(default=0.999, ge=0, lt=1)
-    epsilon: float = Field(default=1e-8, ge=0)
-    second_moment_start: Literal["zero", "first_gradient"] = Field(
+    steps: Annotated[int, COSTS_NOTHING, Unit("steps")] = Field(default=300, ge=2, le=10_000_000, strict=True)
+    beta1: Annotated[float, PER_LANE] = Field(default=0.9, ge=0, lt=1)
+    beta2: Annotated[float, PER_LANE] = Field(default=0.999, ge=0, lt=1)
+    epsilon: Annotated[float, PER_LANE] = Field(default=1e-8, ge=0)
+    second_moment_start: Annotated[Literal["zero", "first_gradient"], PER_LANE] = Field(
         default="zero", description="'first_gradient': v starts at the first squared gradient; Adam's bias correction stays"
     )
-    momentum: float = Field(default=0.9, ge=0, lt=1, description="SGD only")
-    nesterov: bool = Field(default=False, description="SGD only")
-    weight_decay: float = Field(default=0.1, ge=0, description="decoupled for adamw and radam; L2 for adam and sgd")
-    clip_norm: float | None = Field(default=None, gt=0, description="largest global gradient norm; none: no clipping")
+    momentum: Annotated[float, PER_LANE] = Field(default=0.9, ge=0, lt=1, description="SGD only")
+    nesterov: Annotated[bool, COSTS_NOTHING] = Field(default=False, description="SGD only")
+    weight_decay: Annotated[float, PER_LANE] = Field(
+        default=0.1, ge=0, description="decoupled or in the gradient (L2), as the optimizer has it"
+    )
+    clip_norm: Annotated[float | None, PER_LANE] = Field(
+        default=None, gt=0, description="largest global gradient norm; none: no clipping"
+    )
     precision: PrecisionName = Field(default="fp32", description="of products and activations; weights are kept in fp32")
-    loss_scaling: Literal["none", "static", "dynamic"] = "none"
-    loss_scale: float = Field(default=2.0**16, gt=0, description="static: the scale; dynamic: where it starts")
-    scale_growth_interval: int = Field(
+    loss_scaling: Annotated[Literal["none", "static", "dynamic"], SINCE_PUBLICATION] = "none"
+    loss_scale: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=2.0**16, gt=0, description="static: the scale; dynamic: where it starts"
+    )
+    scale_growth_interval: Annotated[int, COSTS_NOTHING, Unit("steps"), SINCE_PUBLICATION] = Field(
         default=2000, ge=1, le=10_000_000, strict=True, description="finite steps before a dynamic scale doubles"
     )
 
@@ -139,7 +170,7 @@ LOSS_SCALES = tuple(2.0**exponent for exponent in range(17))
 class Measurement(Spec):
     """What is measured while training. Probed steps also see half their batch, for the variance of the gradient."""
 
-    probes: int = Field(
+    probes: Annotated[int, Unit("steps")] = Field(
         default=20,
         ge=2,
         le=1_000_000,
@@ -153,19 +184,21 @@ class Measurement(Spec):
         strict=True,
         description="passes over the validation sample, evenly spread, last one at the end",
     )
-    evaluation_examples: int = Field(
+    evaluation_examples: Annotated[int, Unit("sequences or examples")] = Field(
         default=64, ge=1, le=1_000_000_000, strict=True, description="sequences of the validation sample"
     )
-    final_examples: int = Field(
+    final_examples: Annotated[int, Unit("sequences or examples")] = Field(
         default=128, ge=1, le=1_000_000_000, strict=True, description="sequences of the final validation and test samples"
     )
-    curve_points: int = Field(
+    curve_points: Annotated[int, Unit("points"), SINCE_PUBLICATION] = Field(
         default=100, ge=1, le=10_000, strict=True, description="points kept of a curve that has one a step"
     )
-    underflow: bool = Field(
+    underflow: Annotated[bool, SINCE_PUBLICATION] = Field(
         default=False, description="on probed steps, the share of gradients that FP16 would flush to zero, by loss scale"
     )
-    solo: bool = Field(default=False, description="train in packs of one lane, so that its time and memory are its own")
+    solo: Annotated[bool, SINCE_PUBLICATION] = Field(
+        default=False, description="train in packs of one lane, so that its time and memory are its own"
+    )
 
 
 class Configuration(Spec):
@@ -178,14 +211,15 @@ class Configuration(Spec):
     @cached_property
     def pack_key(self) -> str:
         """Trials with equal keys can share a pack: all but the per-lane hyper-parameters is equal."""
-        training = self.training.model_dump(mode="json", exclude=PER_LANE)
+        training = self.training.model_dump(mode="json", exclude=set(marked(Training, PER_LANE)))
         return sys.intern(f"[{_part_json(self.workload)},{_part_json(self.measurement)},{canonical_json(training)}]")
 
     @cached_property
     def shape_key(self) -> str:
         """Trials with equal keys cost the same a step in packs of the same width: what they are measured by is left out."""
-        training = self.training.model_dump(mode="json", include=set(SHAPING))
-        return sys.intern(f"[{_part_json(self.workload, _DATA_FIELDS)},{canonical_json(training)}]")
+        free = marked(Training, PER_LANE) | marked(Training, COSTS_NOTHING)
+        training = self.training.model_dump(mode="json", exclude=set(free))
+        return sys.intern(f"[{_part_json(self.workload, marked(Workload, COSTS_NOTHING))},{canonical_json(training)}]")
 
     def identity(self) -> dict[str, object]:
         """What enters a digest: only fields that differ from their defaults, so that a new field leaves old results valid.
@@ -199,47 +233,3 @@ class Configuration(Spec):
 def _part_json(part: Spec, exclude: frozenset[str] = frozenset()) -> str:
     """The canonical JSON of a part without some fields. Kept: most configurations of a plan share theirs."""
     return canonical_json(part.model_dump(exclude=set(exclude)))
-
-
-# Workload fields that change the data and not what a step costs.
-_DATA_FIELDS = frozenset({"label_noise", "feature_scale"})
-
-# Training fields that may differ between the lanes of a pack; the engine holds them as tensors or tables.
-PER_LANE = {
-    "peak_lr",
-    "schedule",
-    "warmup_fraction",
-    "final_fraction",
-    "step_drops",
-    "step_factor",
-    "decay_fraction",
-    "beta1",
-    "beta2",
-    "epsilon",
-    "second_moment_start",
-    "momentum",
-    "weight_decay",
-    "clip_norm",
-    "ramp_start",
-    "patience",
-    "loss_scale",
-}
-
-# Training fields that decide what a step costs.
-SHAPING = Training.model_fields.keys() - PER_LANE - {"steps", "nesterov", "scale_growth_interval", "sampling"}
-
-# Fields added after trials of studies were first published. At their defaults they do not enter a study's hash.
-LATER_FIELDS = {
-    "feature_scale",
-    "label_noise",
-    "ramp_start",
-    "patience",
-    "loss_scaling",
-    "loss_scale",
-    "scale_growth_interval",
-    "curve_points",
-    "underflow",
-    "solo",
-    "micro_batches",
-    "sampling",
-}

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 from pydantic_core import PydanticCustomError
 
-from folklore.harness.errors import invalid, unknown
-from folklore.harness.spec.base import WORDS, Spec, Undeclared, canonical_json, declared, fingerprint
+from folklore.harness.errors import unknown
+from folklore.harness.spec.base import WORDS, Mark, Spec, canonical_json, declared, fingerprint, marked
 from folklore.harness.spec.claims import Claim
-from folklore.harness.spec.configuration import LATER_FIELDS, Configuration, Measurement, Training, Workload
+from folklore.harness.spec.configuration import Configuration, Measurement, Training, Workload
 from folklore.harness.spec.markdown import study_markdown
 from folklore.harness.spec.observed import ARM, Observable, ShareOfRuns
 from folklore.harness.spec.parts import arms_of, leaves, searched_factor
@@ -39,7 +39,6 @@ Setting = Annotated[
 Number = Annotated[int | float, _said_once("a finite number")]
 Factors = dict[str, tuple[Value, ...]]
 
-BY_A_RUN = Undeclared("a run sets it, by a rule that is recorded for itself")
 # Pages of the site, beside which a study has one by its name.
 PAGES = ("index", "calibration")
 # Fewer paired seeds give a t quantile above 2.8 and no rule a chance; science asks for five.
@@ -82,13 +81,6 @@ class Scale(Spec):
     )
     search: dict[str, Number] | None = Field(default=None, description="overrides of the study's search")
     seeds: int | None = Field(default=None, ge=1, le=10_000, strict=True)
-    more_seeds: Annotated[int, BY_A_RUN] = Field(
-        default=0,
-        ge=0,
-        le=10_000,
-        strict=True,
-        description="set by `run --until-decided`, and no part of a declaration: leave it at 0",
-    )
     judged: bool = True
     departures: Annotated[tuple[str, ...], WORDS] = Field(
         default=(), description="what else keeps this scale's verdicts from overclaiming"
@@ -234,22 +226,12 @@ class Study(Spec):
         """A loss as an axis names it: test loss (nats)."""
         return f"{which} {self.loss_name} ({self.loss_unit})" if self.loss_unit else f"{which} {self.loss_name}"
 
-    def seeds_at(self, scale: str) -> int:
-        return self.declared_seeds_at(scale) + self.scale(scale).more_seeds
-
     def declared_seeds_at(self, scale: str) -> int:
         return self.scale(scale).seeds or self.seeds
 
-    def with_more_seeds(self, scale: str, more: int) -> "Study":
-        """The same declaration with further seeds at a scale. Raises UserError where they cannot be had."""
-        if more == self.scale(scale).more_seeds:
-            return self
-        dump = self.model_dump()
-        dump["scales"][scale]["more_seeds"] = more
-        try:
-            return Study.model_validate(dump)
-        except ValidationError as error:
-            raise invalid(f"study '{self.name}' with {self.declared_seeds_at(scale) + more} seeds", error) from None
+    def seeds_at(self, scale: str) -> int:
+        """The seeds it is trained and judged on: those declared, unless a run has come to more (extended.py)."""
+        return self.declared_seeds_at(scale)
 
     def seed_numbers_at(self, scale: str) -> range:
         return range(self.first_seed, self.first_seed + self.seeds_at(scale))
@@ -454,7 +436,7 @@ class Study(Spec):
 
 def _unused(part: Spec) -> set[str]:
     """Fields that came after the first published evidence and stand at their defaults."""
-    return LATER_FIELDS & type(part).model_fields.keys() - part.model_dump(exclude_defaults=True).keys()
+    return set(marked(type(part), Mark.SINCE_PUBLICATION) - part.model_dump(exclude_defaults=True).keys())
 
 
 def _overlay(base: AnySpec, *layers: Mapping[str, Any]) -> AnySpec:

@@ -24,6 +24,8 @@ from folklore.harness.storing.store import Store
 log = logging.getLogger(__name__)
 
 SUFFIX = ".json"
+# A scale's field in declarations of earlier Folklores, always 0: it said nothing.
+RETIRED = "more_seeds"
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Declaration:
     @classmethod
     def from_json(cls, content: bytes) -> "Declaration":
         value = json.loads(content)
+        for scale in value["declared"].get("scales", {}).values():
+            scale.pop(RETIRED, None)
         return cls(**{**value, "looks": tuple(value["looks"]) if value["looks"] else None})
 
     def to_json(self) -> bytes:
@@ -66,7 +70,7 @@ def stored_declarations(store: Store, study: str) -> list[Declaration]:
 def _read(store: Store, name: str) -> Declaration | None:
     try:
         return Declaration.from_json(store.read(name))
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         log.warning("the declaration %s cannot be read (%s): left out", name, one_line(error))
         return None
 

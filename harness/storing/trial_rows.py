@@ -47,7 +47,9 @@ def rows(
     found = [{**shared, **_row(trial, result)} for trial, result in zip(trials, results, strict=True)]
     for row in found:
         homeless, lacking = row.keys() - set(SCHEMA.names), set(SUMMARY) - row.keys()
-        assert not homeless, f"no column for {', '.join(sorted(homeless))}: add it to storing/trial_schema.py"
+        assert not homeless, (
+            f"no column for {', '.join(sorted(homeless))}: describe a curve in its probe, all else in trial_schema.py"
+        )
         assert not lacking, f"nothing for column {', '.join(sorted(lacking))}"
     return pa.Table.from_pylist(found, schema=SCHEMA)
 

@@ -4,30 +4,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-# name, unit, what it is
-_CURVES = (
-    ("step", "steps", "the last step of each bin of the run, from 1"),
-    ("train_loss", "nats", "training loss, mean over each bin"),
-    ("lr", "", "learning rate, mean over each bin"),
-    ("evaluation_step", "steps", "the steps after which the validation sample was passed over"),
-    ("evaluation_loss", "nats", "loss on the validation sample"),
-    ("probe_step", "steps", "the steps that were looked at closely"),
-    ("probe_gradient_norm", "nats", "norm of the batch gradient, before clipping"),
-    ("probe_gradient_variance", "nats^2", "trace of the covariance of the batch gradient, from half a batch"),
-    ("probe_update_ratio", "", "norm of the update over that of the weights"),
-    ("probe_weight_norm", "", "norm of all weights"),
-    ("probe_median_update_ratio", "", "median over the layers of update over weights"),
-)
-_LAYER_CURVES = (
-    ("probe_layer_gradient_norm", "nats", "gradient norm of each layer, in the order of `layers`"),
-    ("probe_layer_update_ratio", "", "update over weights of each layer, in the order of `layers`"),
-    ("probe_layer_activation", "", "mean absolute value of each activation, in the order of `taps`"),
-    ("probe_layer_underflow_activation", "share", "of hidden activations' gradients that FP16 flushes, by loss scale"),
-    ("probe_layer_underflow_logits", "share", "of the logits' gradients that FP16 flushes, by loss scale"),
-    ("probe_layer_underflow_weight", "share", "of the weights' gradients that FP16 flushes, by loss scale"),
-)
-CURVES = tuple(name for name, _, _ in _CURVES)
-LAYER_CURVES = tuple(name for name, _, _ in _LAYER_CURVES)
+from folklore.harness.training import curves
+from folklore.harness.training.curve import Curve
+
+# Curves with one value a step, and those with one for each layer or the like.
+CURVES = tuple(curve.name for curve in curves.CURVES if not curve.across)
+LAYER_CURVES = tuple(curve.name for curve in curves.CURVES if curve.across)
 CURVE_PREFIX = "curve_"
 
 
@@ -41,13 +23,13 @@ class Column:
     description: str
 
 
-# Curve -> what its values belong to.
-STEPS_OF = {
-    "train_loss": "step",
-    "lr": "step",
-    "evaluation_loss": "evaluation_step",
-    **{name: "probe_step" for name in CURVES if name.startswith("probe_") and name != "probe_step"},
-}
+def _column(curve: Curve) -> Column:
+    values = pa.list_(pa.list_(pa.float32())) if curve.across else pa.list_(pa.float32())
+    return Column(CURVE_PREFIX + curve.name, values, curve.unit, curve.description)
+
+
+# Curve with one value a step -> the curve of the steps that its values belong to.
+STEPS_OF = {curve.name: curve.steps for curve in curves.CURVES if curve.steps is not None and not curve.across}
 COLUMNS = (
     Column("digest", pa.string(), "", "identity of the trial: study, version, engine, device, data, configuration and seed"),
     Column("study", pa.string(), "", "the study it was trained for"),
@@ -85,12 +67,11 @@ COLUMNS = (
     Column("environment", pa.string(), "", "JSON: machine and versions"),
     Column("layers", pa.list_(pa.string()), "", "names of the layers"),
     Column("taps", pa.list_(pa.string()), "", "names of the activations"),
-    *(Column(CURVE_PREFIX + name, pa.list_(pa.float32()), unit, words) for name, unit, words in _CURVES),
-    *(Column(CURVE_PREFIX + name, pa.list_(pa.list_(pa.float32())), unit, words) for name, unit, words in _LAYER_CURVES),
+    *map(_column, curves.CURVES),
 )
 SCHEMA = pa.schema([(column.name, column.type) for column in COLUMNS])
 # Not read to judge and not published; activations are, because coordinate checks need them.
-HEAVY = (CURVE_PREFIX + "probe_layer_gradient_norm", CURVE_PREFIX + "probe_layer_update_ratio")
+HEAVY = tuple(CURVE_PREFIX + curve.name for curve in curves.CURVES if curve.heavy)
 # All that an observation or a page reads, and what is published.
 JUDGED = tuple(name for name in SCHEMA.names if name not in (*HEAVY, "layers", "taps"))
 SUMMARY = tuple(name for name in SCHEMA.names if not name.startswith(CURVE_PREFIX) and name not in ("layers", "taps"))

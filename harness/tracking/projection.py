@@ -26,6 +26,7 @@ from folklore.harness.spec import Study
 from folklore.harness.storing.trial_schema import CURVE_PREFIX
 from folklore.harness.tracking.state import KIND, MODELS, NOTE, identity, study_note
 from folklore.harness.tracking.uri import DATABASES, SQLITE, require_reachable
+from folklore.harness.training.curves import CURVES
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "ERROR")
@@ -50,15 +51,7 @@ log = logging.getLogger(__name__)
 METRICS_A_BATCH, PARAMS_A_BATCH = 1000, 100
 
 # curve column -> (step column, name in MLflow)
-CURVES = {
-    "train_loss": ("step", "train/loss"),
-    "lr": ("step", "train/lr"),
-    "evaluation_loss": ("evaluation_step", "validation/loss"),
-    "probe_gradient_norm": ("probe_step", "gradient/norm"),
-    "probe_gradient_variance": ("probe_step", "gradient/variance"),
-    "probe_update_ratio": ("probe_step", "update/ratio_to_weights"),
-    "probe_weight_norm": ("probe_step", "weights/norm"),
-}
+TRACKED = {curve.name: (curve.steps, curve.tracked) for curve in CURVES if curve.steps and curve.tracked}
 FINALS = {
     "test_loss": "final/test_loss",
     "validation_loss": "final/validation_loss",
@@ -339,7 +332,7 @@ def _metrics(trial: pd.Series, timestamp: int) -> Iterator[Metric]:
         if trial[column] is not None and math.isfinite(trial[column]):
             yield Metric(name, float(trial[column]), timestamp, 0)
     yield Metric("final/diverged", float(trial["outcome"] == "diverged"), timestamp, 0)
-    for column, (steps, name) in CURVES.items():
+    for column, (steps, name) in TRACKED.items():
         for step, value in zip(trial[CURVE_PREFIX + steps], trial[CURVE_PREFIX + column], strict=True):
             if math.isfinite(value):
                 yield Metric(name, float(value), timestamp, int(step))

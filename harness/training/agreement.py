@@ -1,13 +1,14 @@
 """Whether a program does what the eager step does: one step of each from equal states, entry by entry.
 
 Stated rounding, a bound for any correct order of operations in a number format:
-- Loss of a lane: `LOSS` of itself, or of 1 nat if it is smaller.
-- Gradient: in each entry `GRADIENT` of the largest entry of its layer in its lane (and a 64th of that of the largest of the
-  lane: what cancels in a layer was rounded before), `OF_VECTORS` times that for gains and biases. The gradient that a program
-  used is read off the first moment it left, which adds `MOMENT` of that.
+- Loss of a lane: the format's `loss` of itself, or of 1 nat if it is smaller.
+- Gradient: in each entry the format's `gradient` of the largest entry of its layer in its lane (and a 64th of that of the
+  largest of the lane: what cancels in a layer was rounded before), `of_vectors` times that for gains and biases. The gradient
+  that a program used is read off the first moment it left, which adds `MOMENT` of that.
 - All the rest of a step is FP32: from the program's own gradient the eager optimizer must arrive at the program's
   parameters, up to 4 units in the last place and `UPDATE` of the layer's largest update, and at its moments, up to `MOMENT`
   of the layer's largest. So Adam, which turns the rounding of a gradient near zero into a whole step, needs no wider bound.
+  Where an update jumps, as one that is a sign does at zero, it may lie on either side.
 - Everything else, such as clock, loss scales and records of other steps: equal.
 """
 
@@ -18,17 +19,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from folklore.harness.training.optimizers import PackedOptimizer
+from folklore.harness.training.number_formats import format_named
+from folklore.harness.training.optimizers.base import PackedOptimizer
 
 Step = Callable[[], None]
 
-# FP32: sums of 2^11 terms in any order. Narrow formats: 64 unit roundoffs, for the chain of roundings from layer to layer and
-# for rows of embeddings that are summed in the format. FP8: one number rounded the other way, which a difference in its last
-# FP32 digit can cause.
-GRADIENT = {"fp32": 2**-13, "tf32": 2**-7, "bf16": 2**-2, "fp16": 2**-5, "fp8": 2**-2, "fp8_unscaled": 2**-2}
-# Gains and biases: a CPU sums them over thousands of examples in a narrow format itself (LOG.md).
-OF_VECTORS = {"bf16": 4, "fp16": 4}
-LOSS = {"fp32": 2**-15, "tf32": 2**-9, "bf16": 2**-6, "fp16": 2**-9, "fp8": 2**-4, "fp8_unscaled": 2**-4}
 OF_THE_LANE = 1 / 64
 UPDATE, MOMENT, UNITS = 2**-10, 2**-16, 4 * 2**-23
 FINITE = {True: "finite", False: "not finite"}
@@ -65,9 +60,9 @@ class StepCheck:
         precision: str,
     ):
         self.tensors, self.optimizer, self.update = tensors, optimizer, update
-        self.layer_sizes, self.precision = list(layer_sizes), precision
-        of_vectors = OF_VECTORS.get(precision, 1)
-        self.gradient_tolerance_P = GRADIENT[precision] * torch.where(matrices_P.cpu() > 0, 1.0, of_vectors)
+        self.layer_sizes, self.format = list(layer_sizes), format_named(precision)
+        of_vectors = self.format.of_vectors
+        self.gradient_tolerance_P = self.format.gradient * torch.where(matrices_P.cpu() > 0, 1.0, of_vectors)
         self.first = f"optimizer.{optimizer.moments[0]}"
         lanes = len(tensors["weights"])
         self.compared_K = torch.zeros(lanes, dtype=torch.bool)
@@ -130,7 +125,7 @@ class StepCheck:
 
     def _of_losses(self, expected: dict[str, Tensor], found: dict[str, Tensor], now: int) -> str:
         ours_K, theirs_K = (each["record.train_loss"][now].double() for each in (found, expected))
-        tolerance_K = LOSS[self.precision] * theirs_K.abs().clamp(min=1.0)
+        tolerance_K = self.format.loss * theirs_K.abs().clamp(min=1.0)
         return _worst("loss", (ours_K - theirs_K)[:, None], tolerance_K[:, None], ours_K.isfinite() & theirs_K.isfinite())
 
     def _of_all_else(
@@ -171,9 +166,9 @@ class StepCheck:
         for name in filter(self._learns, found):
             theirs_KP = self.tensors[name].detach().cpu()
             if name == "weights":
-                tolerance_KP = UPDATE * self._layer_sizes(theirs_KP - old_KP) + UNITS * torch.maximum(
-                    theirs_KP.abs(), old_KP.abs()
-                )
+                sizes_KP = self._layer_sizes(theirs_KP - old_KP)
+                tolerance_KP = UPDATE * sizes_KP + UNITS * torch.maximum(theirs_KP.abs(), old_KP.abs())
+                tolerance_KP += 2 * sizes_KP * self.optimizer.jumps_between(before[self.first], found[self.first])
             else:
                 tolerance_KP = MOMENT * self._layer_sizes(theirs_KP)
             if difference := _worst(_spelled(name), found[name] - theirs_KP, tolerance_KP, lanes_K):

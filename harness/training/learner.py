@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 
 from folklore.harness.spec import Configuration
+from folklore.harness.training.clipping import clip_factor, clip_limits
+from folklore.harness.training.loss_scaling import LossScaler
 from folklore.harness.training.network import PackedNetwork, lr_multipliers
-from folklore.harness.training.optimizers import clip_factor, clip_limits, make_optimizer
-from folklore.harness.training.precision import LossScaler
+from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.schedules import learning_rate_table
 
 

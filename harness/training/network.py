@@ -1,7 +1,7 @@
 """A pack's parameters in one flat buffer, and the losses and gradients of all lanes."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import groupby
@@ -14,25 +14,23 @@ from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError
 from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Training, Workload
+from folklore.harness.spec.configuration import OPTIMIZERS
+from folklore.harness.training.architectures import architecture_named, those_that
+from folklore.harness.training.number_formats import format_named
+from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.own_module import own_module
-from folklore.harness.training.precision import FORMATS
-from folklore.models import CNN, GPT, MLP, LinearModel, Model, Parameter, Parametrization, Quadratic, Tap, View
-from folklore.models.parametrization import LR_RULES
+from folklore.models import Model, Parameter, Parametrization, Tap, View
 
 # Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
 EVALUATION_TARGETS = 4096
-
-
-Builder = Callable[[Workload, DataFacts, Parametrization], Model]
 
 
 def build(workload: Workload, facts: DataFacts, device: str = "cpu") -> Model:
     """The model of a workload for its data. Raises UserError where the two do not fit. device: where an own module is tried."""
     if workload.model == "own":
         return own_module(workload.dataset, device)
-    assert workload.model in BUILDERS, f"model '{workload.model}' has no builder here"
     _check_fit(workload, facts)
-    return BUILDERS[workload.model](workload, facts, _scheme(workload))
+    return architecture_named(workload.model).build(workload, facts, _scheme(workload))
 
 
 def _scheme(workload: Workload) -> Parametrization:
@@ -40,54 +38,37 @@ def _scheme(workload: Workload) -> Parametrization:
     return Parametrization(multiplier, workload.zero_readout)
 
 
-def _gpt(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
-    return GPT(facts.classes, workload.context, workload.width, workload.depth, workload.heads, scheme)
-
-
-def _mlp(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
-    return MLP(math.prod(facts.features), facts.classes, workload.width, workload.depth, scheme)
-
-
-def _cnn(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
-    return CNN(facts.features, facts.classes, workload.width, workload.depth, scheme)
-
-
-def _linear(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
-    return LinearModel(math.prod(facts.features), facts.classes or facts.targets)
-
-
-def _quadratic(workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
-    return Quadratic(math.prod(facts.features))
-
-
-# All but a user's own.
-BUILDERS: dict[str, Builder] = {"gpt": _gpt, "mlp": _mlp, "cnn": _cnn, "linear": _linear, "quadratic": _quadratic}
-
-
 def _check_fit(workload: Workload, facts: DataFacts) -> None:
     """Raises UserError where a model cannot take the data."""
-    cannot = f"model '{workload.model}' cannot train on dataset '{workload.dataset}'"
-    if (workload.model == "gpt") != (not facts.features):
+    chosen, cannot = (
+        architecture_named(workload.model),
+        f"model '{workload.model}' cannot train on dataset '{workload.dataset}'",
+    )
+    if chosen.reads_text != (not facts.features):
         kind = "text" if not facts.features else f"examples of shape {facts.features}"
-        raise UserError(f"{cannot} ({kind}): gpt takes text, the others examples")
-    if workload.model == "cnn" and len(facts.features) not in (2, 3):
-        raise UserError(f"{cannot} (examples of shape {facts.features}): it takes images; choose mlp")
-    if not facts.classes and workload.model not in ("linear", "quadratic"):
-        raise UserError(f"{cannot} (its targets are numbers): linear and quadratic take such targets, the others classes")
-    if workload.model == "quadratic" and facts.targets != math.prod(facts.features):
-        raise UserError(f"{cannot}: it takes a dataset quadratic:D, whose targets are as many zeros as it has features")
+        raise UserError(f"{cannot} ({kind}): {_listed('reads_text')} takes text, the others examples")
+    if not facts.classes and not chosen.takes_numbers:
+        raise UserError(f"{cannot} (its targets are numbers): {_listed('takes_numbers')} take such targets, the others classes")
+    if objection := chosen.objection(facts):
+        raise UserError(cannot + objection)
+
+
+def _listed(trait: str) -> str:
+    return " and ".join(those_that(trait))
 
 
 def lr_multipliers(workload: Workload, training: Training, model: Model) -> list[float]:
     """What each parameter's LR is multiplied by; all ones in standard parametrization. Raises UserError where muP has no rule
     for the optimizer."""
-    if workload.parametrization == "mup" and training.optimizer not in LR_RULES:
+    rule = optimizer_kind(training.optimizer).mup_rule
+    if workload.parametrization == "mup" and rule is None:
+        ruled = [name for name in OPTIMIZERS if optimizer_kind(name).mup_rule is not None]
         raise UserError(
             f"optimizer '{training.optimizer}' has no published rule in muP: choose parametrization = standard, or one of"
-            f" {', '.join(sorted(LR_RULES))}"
+            f" {', '.join(ruled)}"
         )
     scheme = _scheme(workload)
-    return [scheme.lr_multiplier(p.growing_sides, training.optimizer) for p in model.parameters]
+    return [scheme.lr_multiplier(p.growing_sides, rule) for p in model.parameters]
 
 
 @lru_cache(maxsize=1)
@@ -119,7 +100,8 @@ class PackedNetwork:
     def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
         self.model = build(workload, facts, device.type)
         self.classifies = facts.classes > 0
-        self.format = FORMATS[precision]()
+        chosen = format_named(precision)
+        self.dtype, self.product = chosen.dtype, chosen.product()
         self.feature_scale = workload.feature_scale
         self.step = self.part = 0
         # What a module keeps beside its parameters, name -> [K, ...]: none of the models here keeps anything.
@@ -162,12 +144,12 @@ class PackedNetwork:
         """Mean loss of each lane, [K]; inputs and targets are [K, B, ...]. Cross-entropy in nats, or half the squared error
         where targets are numbers, summed over those of an example. views: in place of its own.
         """
-        view = View(self.views if views is None else views, self.format.product)
+        view = View(self.views if views is None else views, self.product)
         if self.feature_scale != 1.0:
             inputs = inputs * self.feature_scale
-        if self.format.dtype != torch.float32:
-            view = View({name: each.to(self.format.dtype) for name, each in view.items()}, self.format.product)
-            inputs = inputs.to(self.format.dtype) if inputs.is_floating_point() else inputs
+        if self.dtype != torch.float32:
+            view = View({name: each.to(self.dtype) for name, each in view.items()}, self.product)
+            inputs = inputs.to(self.dtype) if inputs.is_floating_point() else inputs
         logits = self.model(view, inputs, tap)
         if not self.classifies:
             return 0.5 * (logits.float() - targets).square().sum(dim=-1).mean(dim=1)

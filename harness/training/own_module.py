@@ -6,11 +6,12 @@ from folklore.harness.errors import UserError
 from folklore.harness.own.finding import find_again
 from folklore.harness.own.place import place
 from folklore.harness.spec import Configuration
+from folklore.harness.spec.configuration import PRECISIONS
+from folklore.harness.training.number_formats import format_named
 from folklore.models import OwnModule
 
 # Examples a module is tried on: half a batch of them still has a variance.
 EXAMPLES = 4
-PRECISIONS = ("fp32", "tf32")
 
 
 @lru_cache(maxsize=4)
@@ -33,9 +34,10 @@ def require_trainable(configuration: Configuration) -> None:
     if configuration.workload.model != "own":
         return
     precision = configuration.training.precision
-    if precision not in PRECISIONS:
+    if not format_named(precision).own_modules:
+        suited = [name for name in PRECISIONS if format_named(name).own_modules]
         raise UserError(
-            f"precision {precision}: an own workload trains in {' or '.join(PRECISIONS)}, for its products are not known;"
+            f"precision {precision}: an own workload trains in {' or '.join(suited)}, for its products are not known;"
             " choose a scale or a study of that precision"
         )
     if configuration.measurement.underflow:

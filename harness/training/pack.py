@@ -19,15 +19,11 @@ from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration
 from folklore.harness.training.agreement import StepCheck
 from folklore.harness.training.learner import Learner
+from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
+from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.own_network import make_network
-from folklore.harness.training.probes import (
-    ActivationSizes,
-    evaluation_steps,
-    gradient_variance,
-    probe_steps,
-    underflow_shares,
-    update_statistics,
-)
+from folklore.harness.training.probes import PROBES
+from folklore.harness.training.probes.base import ProbedStep
 from folklore.harness.training.procedures import Evaluation, make_procedure, require_data
 from folklore.harness.training.programs import EAGER, Program, StepRunner
 from folklore.harness.training.records import Records
@@ -59,8 +55,9 @@ class Pack:
         self.lanes, self.device = tuple(lanes), torch.device(device)
         self.training, self.measurement = first.training, first.measurement
         self.trainings, self.seeds = [each.training for each in configurations], [lane.seed for lane in lanes]
-        torch.backends.cuda.matmul.allow_tf32 = self.training.precision == "tf32"
-        torch.backends.cudnn.allow_tf32 = self.training.precision == "tf32"  # an own module's convolutions
+        tensor_cores = format_named(self.training.precision).tensor_cores
+        torch.backends.cuda.matmul.allow_tf32 = tensor_cores
+        torch.backends.cudnn.allow_tf32 = tensor_cores  # an own module's convolutions
         require_data(first, dataset)
         self.network = make_network(first.workload, dataset.facts, self.seeds, self.device, self.training.precision)
         self.learner = Learner(configurations, self.network)
@@ -72,7 +69,8 @@ class Pack:
         self.evaluations = self.procedure.evaluations()
         self._due = _due(self.evaluations)
         self.taps = self._tap_names()
-        self.records = Records(first, self.network, self.evaluations, len(self.probe_steps), self.taps)
+        self.probes = [probe for probe in PROBES if probe.serves(self.measurement)]
+        self.records = Records(first, self.network, self.evaluations, self.probes, len(self.probe_steps), self.taps)
         self.usage = Usage(self.device)
         self.step = 0
         self._draws, self._drawn = torch.from_numpy(self.procedure.draw(0)).to(self.device), 0
@@ -152,20 +150,19 @@ class Pack:
     def _probed_step(self, row: int) -> None:
         """The same step with everything that is looked at."""
         inputs, targets = self._batch()
-        scale_K, sizes = self.scaler.scale, ActivationSizes()
+        scale_K = self.scaler.scale
         losses_K, gradient_KP = self.procedure.gradient(inputs, targets, scale_K=scale_K)
+        step = ProbedStep(self.network, self.procedure, inputs, targets, gradient_KP, scale_K, self.taps)
+        found: dict[str, Tensor] = {}
         with self.network.buffers_kept():
-            variance_K = gradient_variance(self.procedure, inputs, targets, gradient_KP, sizes, scale_K)
-        underflows = underflow_shares(self.network, inputs, targets, scale_K) if self.measurement.underflow else {}
+            for probe in self.probes:
+                found |= probe.before_update(step)
         before_KP = self.network.flat_KP.clone()
         self._learn(losses_K, gradient_KP)
-        found = {f"layer_{name}": value for name, value in underflows.items()}
-        found |= update_statistics(self.network, before_KP, gradient_KP)
-        found |= {"gradient_norm": gradient_KP.norm(dim=1), "gradient_variance": variance_K}
-        if self.taps:
-            found["layer_activation"] = sizes.stacked(self.taps)
+        for probe in self.probes:
+            found |= probe.after_update(step, before_KP)
         for name, value in found.items():
-            self.records[f"probe_{name}"][row] = value
+            self.records[name][row] = value
 
     @torch.no_grad()
     def _learn(self, losses_K: Tensor, gradient_KP: Tensor) -> None:
@@ -192,11 +189,11 @@ class Pack:
         """What the model notes of its activations, in order; asked of one example."""
         if not self.network.shows:
             return ()
-        sizes = ActivationSizes()
+        shown: dict[str, Tensor] = {}
         inputs, targets = self._sample("validation", 1)
         lanes = len(self.lanes)
-        self.network.losses(inputs.expand(lanes, *inputs.shape), targets.expand(lanes, *targets.shape), sizes)
-        return tuple(sizes.sizes)
+        self.network.losses(inputs.expand(lanes, *inputs.shape), targets.expand(lanes, *targets.shape), shown.__setitem__)
+        return tuple(shown)
 
     def close(self) -> None:
         """Give back what it holds, as soon as nobody else holds it; it is of no further use."""
@@ -244,6 +241,7 @@ class Pack:
             lane_result(
                 records,
                 lr=lr_SK[:, lane],
+                probes=self.probes,
                 curve_points=self.measurement.curve_points,
                 probe_steps=self.probe_steps,
                 evaluation_steps=evaluation_steps(self.training.steps, self.measurement),

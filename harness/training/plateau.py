@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from folklore.harness.spec import Training
+from folklore.harness.training.schedules import schedule_named
 
 # A loss counts as better below (1 - THRESHOLD) times the best so far; torch's default.
 THRESHOLD = 1e-4
@@ -15,7 +16,7 @@ class PlateauRule:
     """`state` holds each lane's best loss and its evaluations without improvement, [K] each."""
 
     def __init__(self, lanes: Sequence[Training], device: torch.device):
-        follows = [lane.schedule == "reduce_on_plateau" for lane in lanes]
+        follows = [schedule_named(lane.schedule).waits for lane in lanes]
         self.any_follows = any(follows)
         self.follows_K = torch.tensor(follows, device=device)
         self.patience_K = torch.tensor([float(lane.patience) for lane in lanes], device=device)

@@ -10,37 +10,36 @@ from torch import Tensor
 from folklore.harness.spec import Configuration
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.training.network import PackedNetwork
-from folklore.harness.training.probes import LAYER_PROBES, UNDERFLOWS
+from folklore.harness.training.probes.base import Probe
 from folklore.harness.training.procedures import Evaluation
 from folklore.harness.training.result import Numbers
 
-PROBES = ("gradient_norm", "gradient_variance", "update_ratio", "weight_norm")
 # Steps that a progress display takes the mean of.
 RECENT_STEPS = 20
 
 
 class Records(dict[str, Tensor]):
-    """Name -> values: of every step [steps, K], of evaluations [K] or [evaluations, K], of probes [probes, K] or, by layer,
-    [probes, K, layers]. nan marks what was not reached."""
+    """Name -> values: of every step [steps, K], of evaluations [K] or [evaluations, K], of probes [probes, K] or, across
+    layers, taps or loss scales, [probes, K, layers]. nan marks what was not reached."""
 
     def __init__(
         self,
         configuration: Configuration,
         network: PackedNetwork,
         evaluations: Iterable[Evaluation],
-        probes: int,
+        probes: Iterable[Probe],
+        probed: int,
         taps: Sequence[str],
     ):
+        """probed: how many steps are."""
         lanes, steps = len(network.flat_KP), configuration.training.steps
+        across = {"": (), "layers": (len(network.layers),), "taps": (len(taps),), "loss_scales": (len(LOSS_SCALES),)}
+        recorded = [curve for probe in probes for curve in probe.curves if not curve.derived]
         shapes: dict[str, tuple[int, ...]] = {
             "train_loss": (steps, lanes),
             **{each.record: (len(each.after), lanes) if each.is_curve else (lanes,) for each in evaluations},
-            **{f"probe_{name}": (probes, lanes) for name in PROBES},
-            **{f"probe_layer_{name}": (probes, lanes, len(network.layers)) for name in LAYER_PROBES},
-            "probe_layer_activation": (probes, lanes, len(taps)),
+            **{curve.name: (probed, lanes, *across[curve.across]) for curve in recorded},
         }
-        if configuration.measurement.underflow:
-            shapes |= {f"probe_layer_{name}": (probes, lanes, len(LOSS_SCALES)) for name in UNDERFLOWS}
         device = network.flat_KP.device
         super().__init__({name: torch.full(shape, float("nan"), device=device) for name, shape in shapes.items()})
 
@@ -70,5 +69,5 @@ class Records(dict[str, Tensor]):
     def of_lanes(self) -> list[dict[str, Numbers]]:
         """Each lane's values, without the axis of lanes."""
         values = {name: each.cpu().numpy().astype(np.float64) for name, each in self.items()}
-        apart = {name: np.moveaxis(each, -2 if name.startswith("probe_layer") else -1, 0) for name, each in values.items()}
-        return [{name: each[lane] for name, each in apart.items()} for lane in range(len(self["initial_loss"]))]
+        lanes = range(len(self["initial_loss"]))
+        return [{name: each[:, lane] if each.ndim > 1 else each[lane] for name, each in values.items()} for lane in lanes]

@@ -1,12 +1,14 @@
 """What remains of one lane when its pack is done."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from folklore.harness.training.curve import EVALUATION_STEP, PROBE_STEP, STEP
+from folklore.harness.training.probes.base import Probe
 
 Numbers = NDArray[np.float64]
 
@@ -20,10 +22,8 @@ class LaneResult:
 
     program: what plain steps were run as. program_note: why that is not what was asked for. step_seconds: median time of a
     step that is neither probed nor the first; of lanes that are trained alone.
-    curves: name -> values; `train_loss` and `lr` belong to `step` (the last step of each bin, from 1), names that start
-    with `probe_` to `probe_step`, `evaluation_loss` to `evaluation_step`.
-    layer_curves: name -> [probes, layers], layers in the order of `layers`; of `probe_layer_activation` in that of `taps`,
-    of `probe_layer_underflow_*` in that of the loss scales.
+    curves: name -> values, and layer_curves: name -> [probes, layers] or what else they go across; curves.py says what each
+    is, and which of them are the steps that it belongs to.
     """
 
     outcome: Literal["finished", "diverged"]
@@ -48,6 +48,7 @@ class LaneResult:
 def lane_result(
     records: dict[str, Numbers],
     lr: Numbers,
+    probes: Sequence[Probe],
     curve_points: int,
     probe_steps: Sequence[int],
     evaluation_steps: Sequence[int],
@@ -66,6 +67,7 @@ def lane_result(
     initial, final = float(records["initial_loss"]), float(records["test_loss"])
     tail = train_loss[-max(1, round(FINAL_SHARE * len(train_loss))) :]
     diverged = not np.isfinite(train_loss).all() or not final < initial
+    recorded = [curve for probe in probes for curve in probe.curves if not curve.derived]
     step, kept_loss, kept_lr = binned(curve_points, train_loss, lr)
     return LaneResult(
         outcome="diverged" if diverged else "finished",
@@ -84,16 +86,16 @@ def lane_result(
         layers=layers,
         taps=taps,
         curves={
-            "step": step,
+            STEP: step,
             "train_loss": kept_loss,
             "lr": kept_lr,
-            "evaluation_step": [index + 1.0 for index in evaluation_steps],
+            EVALUATION_STEP: [index + 1.0 for index in evaluation_steps],
             "evaluation_loss": records["evaluation_loss"].tolist(),
-            "probe_step": [index + 1.0 for index in probe_steps],
-            **{name: value.tolist() for name, value in records.items() if name.startswith("probe_") and value.ndim == 1},
-            "probe_median_update_ratio": _layer_median(records["probe_layer_update_ratio"]),
+            PROBE_STEP: [index + 1.0 for index in probe_steps],
+            **{curve.name: records[curve.name].tolist() for curve in recorded if not curve.across},
+            **{name: values for probe in probes for name, values in probe.derived(records).items()},
         },
-        layer_curves={name: value.tolist() for name, value in records.items() if name.startswith("probe_layer_")},
+        layer_curves={curve.name: records[curve.name].tolist() for curve in recorded if curve.across},
     )
 
 
@@ -113,8 +115,3 @@ def binned(points: int, *curves: Numbers) -> tuple[list[float], ...]:
     edges = np.unique(np.linspace(0, steps, min(steps, points) + 1).round().astype(int))
     means = [[float(part.mean()) for part in np.split(curve, edges[1:-1])] for curve in curves]
     return ([float(edge) for edge in edges[1:]], *means)
-
-
-def _layer_median(values: Numbers) -> list[float]:
-    """Medians over the layers that have a value, [probes]; nan where none has."""
-    return [float(np.median(row[~np.isnan(row)])) if (~np.isnan(row)).any() else math.nan for row in values]

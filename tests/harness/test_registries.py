@@ -5,18 +5,24 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, get_args
 
+import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from folklore.harness.data import DataFacts
+from folklore.harness.errors import UserError
 from folklore.harness.observables import FormGap, OperationError
 from folklore.harness.observables.estimating import fits, operations, range_test_rules
 from folklore.harness.observables.estimating.exact import CHECKS
 from folklore.harness.observables.numerics import ExactCheck
 from folklore.harness.observables.range_tests import FinderRule
-from folklore.harness.spec import Study, Workload
-from folklore.harness.spec.configuration import OptimizerName, PrecisionName, ScheduleName
+from folklore.harness.spec import Study, Training, Workload
+from folklore.harness.spec.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES
 from folklore.harness.storing import trial_rows, trial_schema
-from folklore.harness.training import network, optimizers, precision, schedules
+from folklore.harness.training import network
+from folklore.harness.training.number_formats import format_named
+from folklore.harness.training.optimizers import base, optimizer_kind
+from folklore.harness.training.schedules import schedule_named
 from folklore.models.parametrization import LR_RULES
 from tests.harness.helpers import planned, result, rows
 
@@ -28,11 +34,6 @@ def names(spec: type[Any], field: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("known", "registered"),
     [
-        (names(Workload, "model"), {*network.BUILDERS, "own"}),
-        (get_args(OptimizerName), optimizers.KINDS),
-        (get_args(OptimizerName), LR_RULES),
-        (get_args(ScheduleName), schedules.SHAPES),
-        (get_args(PrecisionName), precision.FORMATS),
         (get_args(FinderRule), {*range_test_rules.RULES, "divergence"}),
         (get_args(ExactCheck), CHECKS),
         (names(OperationError, "operation"), operations.OPERATIONS),
@@ -46,15 +47,52 @@ def test_the_spec_names_what_is_registered(known: Iterable[Any], registered: Ite
     assert set(known) == set(registered)
 
 
+def test_every_optimizer_is_one_and_says_what_it_reads() -> None:
+    kinds = [optimizer_kind(name) for name in OPTIMIZERS]
+    assert len(set(kinds)) == len(OPTIMIZERS)
+    assert {kind.mup_rule for kind in kinds} == {*LR_RULES, None}
+    for name, kind in zip(OPTIMIZERS, kinds, strict=True):
+        assert issubclass(kind, base.PackedOptimizer)
+        read = {"momentum": 0.5} if "momentum" in kind.words(Training()) else {"beta1": 0.5}
+        assert kind.words(Training(optimizer=name, **read)) != kind.words(Training(optimizer=name))
+
+
+def test_an_optimizer_that_is_not_there_is_told_with_those_that_are() -> None:
+    with pytest.raises(UserError, match=r"no optimizer named 'qq': known: adam, adamw, lion, radam, sgd"):
+        optimizer_kind("qq")
+    with pytest.raises(ValidationError, match="'adam', 'adamw', 'lion', 'radam' or 'sgd'"):
+        Training(optimizer="base")
+
+
+def test_every_schedule_is_one() -> None:
+    """Shapes start at the peak or end there, and no two are told by the same words."""
+    found = {name: schedule_named(name) for name in SCHEDULES}
+    assert len({each.words(Training()) for each in found.values()}) == len(SCHEDULES)
+    progress = np.arange(100) / 100
+    assert all(each.shape(Training(), progress).max() == 1.0 for each in found.values())
+    with pytest.raises(UserError, match="no schedule named 'cosin': did you mean 'cosine'"):
+        schedule_named("cosin")
+
+
+def test_every_number_format_is_one_that_a_gpu_has() -> None:
+    for name in PRECISIONS:
+        found = format_named(name)
+        assert found.activation_bytes == found.dtype.itemsize
+        assert found.flops_per_second["cuda"] > 0
+        assert callable(found.product())
+    with pytest.raises(UserError, match="no number format named 'fp7': did you mean 'fp8'"):
+        format_named("fp7")
+
+
 def test_a_model_without_a_builder_trains_no_other() -> None:
     unknown = Workload(dataset="digits").model_copy(update={"model": "transformer"})
-    with pytest.raises(AssertionError, match="model 'transformer' has no builder"):
+    with pytest.raises(UserError, match="no model named 'transformer': known: cnn, gpt, linear, mlp, quadratic"):
         network.build(unknown, DataFacts("x", 10, (64,)))
 
 
 def test_a_probe_without_a_column_is_not_lost(study: Study) -> None:
     trials = planned(study).trials[:1]
-    with pytest.raises(AssertionError, match=r"no column for curve_probe_hessian: add it to storing/trial_schema\.py"):
+    with pytest.raises(AssertionError, match=r"no column for curve_probe_hessian: describe a curve in its probe"):
         rows(study, trials, lambda trial: result(2.0, probe_hessian=[1.0]))
     by_layer = replace(result(2.0), layer_curves={"probe_layer_rank": [[1.0]]})
     with pytest.raises(AssertionError, match="no column for curve_probe_layer_rank"):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from folklore.harness.training.optimizers import optimizer_kind
 from folklore.models import CNN, Parametrization, View
 from tests.models.layout import as_in_torch
 
@@ -251,7 +252,7 @@ def test_learning_rate_multipliers_of_mup(optimizer: str, theirs: type) -> None:
     groups = theirs(model.parameters(), lr=1.0).param_groups
     expected = {id(parameter): group["lr"] for group in groups for parameter in group["params"]}
     for parameter in CNN(IMAGE, CLASSES, WIDE, DEPTH, scheme).parameters:
-        multiplier = scheme.lr_multiplier(parameter.growing_sides, optimizer)
+        multiplier = scheme.lr_multiplier(parameter.growing_sides, optimizer_kind(optimizer).mup_rule)
         assert multiplier == pytest.approx(expected[id(model.get_parameter(in_theirs(parameter.name)))]), parameter.name
 
 

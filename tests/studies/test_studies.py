@@ -6,7 +6,7 @@ import pytest
 from folklore.harness.errors import UserError
 from folklore.harness.planning.catalog import load_study, register, study_names
 from folklore.harness.planning.plan import make_plan, points
-from folklore.harness.training.probes import evaluation_steps, probe_steps
+from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
 from folklore.harness.training.programs import STEPS_BEFORE_CAPTURE
 
 FOLDER = Path(__file__).parents[2] / "studies"

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from folklore.harness.data import STEPS_PER_DRAW, Dataset, Index, Split
 from folklore.harness.spec import Configuration
+from folklore.harness.training.measured_steps import evaluation_steps
 from folklore.harness.training.network import PackedNetwork
-from folklore.harness.training.probes import evaluation_steps
 from folklore.harness.training.procedures.base import Evaluation
 from folklore.models import Tap
 

@@ -1,6 +1,7 @@
 """Adding seeds by looks fixed beforehand: levels against the published table, and the error rate by simulation."""
 
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from folklore.harness.errors import UserError
 from folklore.harness.judging.judge import INCONCLUSIVE, SUPPORTED, Finding, Verdict, judge
 from folklore.harness.judging.sequential import judge_in_looks, levels, planned_looks, seeds_reached, spent, undecided
 from folklore.harness.spec import AtLeast, AtMost, Study
+from folklore.harness.spec.extended import extended
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import frame, result
@@ -63,7 +65,7 @@ def _rising(gaps: dict[int, float]):
 
 
 def _extended(study: Study, seeds: int) -> Study:
-    return study.with_more_seeds("laptop", seeds - study.seeds_at("laptop"))
+    return extended(study, "laptop", seeds)
 
 
 def test_a_claim_keeps_its_first_verdict(study: Study) -> None:
@@ -121,13 +123,16 @@ def test_a_claim_without_a_number_for_want_of_seeds_is_open(study: Study) -> Non
 
 def test_more_seeds_that_meet_a_search_are_one_line(study: Study) -> None:
     with pytest.raises(UserError, match=r"study 'toy' with 200005 seeds") as caught:
-        study.with_more_seeds("laptop", 200_000)
+        extended(study, "laptop", 200_005)
     assert "\n" not in str(caught.value)
 
 
 def test_more_seeds_are_no_other_declaration(study: Study) -> None:
     more = _extended(study, 12)
     assert more.hash == study.hash
+    assert more.canonical_json() == study.canonical_json()
+    assert list(pickle.loads(pickle.dumps(more)).seed_numbers_at("laptop")) == list(range(12)), "on a worker, too"
+    assert list(more.model_copy(update={"judgements": ()}).seed_numbers_at("laptop")) == list(range(12))
     assert list(more.seed_numbers_at("laptop")) == list(range(12))
     ours = {trial.digest for trial in _planned(study)}
     assert ours < {trial.digest for trial in _planned(more)}

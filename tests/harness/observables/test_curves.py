@@ -25,7 +25,8 @@ from folklore.harness.spec import Arm, Study, Within
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from folklore.harness.training.schedules import SHAPES
+from folklore.harness.training.schedules import cosine
+from folklore.harness.training.schedules.base import Schedule
 from tests.harness.helpers import bowl, frame, result
 
 
@@ -127,7 +128,7 @@ def test_exact_checks(table: TrialTable) -> None:
 
 def test_exact_checks_can_fail(table: TrialTable, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broken formula in what the project trains with, or in its noise scale, is seen."""
-    monkeypatch.setitem(SHAPES, "cosine", lambda training, progress: 1.0 - progress**2)
+    monkeypatch.setattr(cosine, "SCHEDULE", Schedule(lambda training, progress: 1.0 - progress**2, str))
     assert observe(Exact(check="cosine_half_way"), table).estimate == 0.75
     monkeypatch.setattr(exact, "noise_parts", lambda square, variance, batch: (square - variance, variance * batch))
     assert observe(Exact(check="doubled_noise"), table).estimate == pytest.approx(0.25, rel=0.01)

@@ -11,11 +11,12 @@ from typer.testing import CliRunner
 from folklore.harness.cli import app
 from folklore.harness.planning import catalog
 from folklore.harness.planning.plan import points
-from folklore.harness.planning.recipe import SAMPLINGS, SCHEDULES, number, study_recipe, trial_recipe
+from folklore.harness.planning.recipe import SAMPLINGS, number, study_recipe, trial_recipe
 from folklore.harness.spec import Study
-from folklore.harness.spec.configuration import SamplingName, ScheduleName
+from folklore.harness.spec.configuration import SCHEDULES, SamplingName
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
+from folklore.harness.training.schedules import schedule_named
 from tests.harness.helpers import planned, result, rows
 
 CLI = CliRunner()
@@ -53,9 +54,7 @@ def test_trials_that_train_differently_have_different_recipes(name: str) -> None
 
 
 def test_every_schedule_has_words(study: Study) -> None:
-    assert set(SCHEDULES) == set(get_args(ScheduleName))
-    training = study.training
-    texts = {SCHEDULES[name](training.model_copy(update={"schedule": name})) for name in SCHEDULES}
+    texts = {schedule_named(name).words(study.training) for name in SCHEDULES}
     assert len(texts) == len(SCHEDULES)
 
 

@@ -1,9 +1,12 @@
 """What is fixed before the first trial: written once, and every later change of what decides shows."""
 
+import json
+
 import pytest
 
 from folklore.harness.errors import UserError
 from folklore.harness.spec import AtLeast, Study
+from folklore.harness.spec.extended import extended
 from folklore.harness.storing.declaration import changed_since, changes, declarations, declare, looks_of
 from folklore.harness.storing.store import Store
 
@@ -67,8 +70,19 @@ def test_looks_cannot_be_changed(study: Study, store: Store) -> None:
     assert declare(store, study, "laptop", trials_before=50, looks=(5, 8, 12)).looks == (5, 8, 12)
     with pytest.raises(UserError, match=r"is judged after 5, 8, 12 seeds"):
         declare(store, study, "laptop", trials_before=50, looks=(5, 8, 40))
-    extended = study.with_more_seeds("laptop", 3)
-    assert declare(store, extended, "laptop", trials_before=50).looks == (5, 8, 12)
+    further = extended(study, "laptop", 8)
+    assert declare(store, further, "laptop", trials_before=50).looks == (5, 8, 12)
+
+
+def test_a_declaration_from_when_seeds_of_a_run_were_a_field_has_not_changed(study: Study, store: Store) -> None:
+    declare(store, study, "laptop", trials_before=0)
+    (name,) = store.names("declared/toy", ".json")
+    old = json.loads(store.read(name))
+    old["declared"]["scales"]["laptop"]["more_seeds"] = 0
+    store.write(name, json.dumps(old).encode())
+    (found,) = declarations(store, study, "laptop")
+    assert changes(found.declared, study) == []
+    assert Study.model_validate(found.declared) == study
 
 
 def test_looks_cannot_be_dropped(study: Study, store: Store) -> None:

@@ -22,6 +22,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "adam": {"optimizer": "adam", "second_moment_start": "first_gradient"},
     "radam": {"optimizer": "radam"},
     "sgd": {"optimizer": "sgd", "nesterov": True},
+    "lion": {"optimizer": "lion", "beta2": 0.99},
     "bf16": {"precision": "bf16"},
     "fp8": {"precision": "fp8"},
     "dynamic scaling": {"precision": "fp16", "loss_scaling": "dynamic", "scale_growth_interval": 3},

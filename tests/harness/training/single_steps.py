@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.training.agreement import GRADIENT, LOSS, OF_THE_LANE, UNITS, UPDATE, Step
+from folklore.harness.training.agreement import OF_THE_LANE, UNITS, UPDATE, Step
+from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.pack import Pack
 
 Layout = Callable[[str, Tensor], Tensor]  # name, one lane's parameter -> as torch.nn holds it
@@ -19,7 +20,7 @@ Layout = Callable[[str, Tensor], Tensor]  # name, one lane's parameter -> as tor
 def assert_losses_agree(ours: Tensor | float, theirs: Tensor | float, precision: str = "fp32") -> None:
     """Losses in nats, [...]."""
     ours, theirs = (torch.as_tensor(each).double() for each in (ours, theirs))
-    assert ((ours - theirs).abs() <= LOSS[precision] * theirs.abs().clamp(min=1.0)).all(), (ours, theirs)
+    assert ((ours - theirs).abs() <= format_named(precision).loss * theirs.abs().clamp(min=1.0)).all(), (ours, theirs)
 
 
 def elsewhere(pack: Pack, parts: Sequence[tuple[Pack, Sequence[int]]]) -> Step:
@@ -114,7 +115,7 @@ def assert_lane_is_torchs(
         for name, gradient in gradients.items():
             theirs = parameters[name].grad
             off = (gradient - (torch.zeros_like(gradient) if theirs is None else theirs)).abs().max()
-            assert off <= GRADIENT["fp32"] * (gradient.abs().max() + OF_THE_LANE * largest), (step, name)
+            assert off <= format_named("fp32").gradient * (gradient.abs().max() + OF_THE_LANE * largest), (step, name)
             parameters[name].grad = gradient.clone()
         set_rates(step)
         optimizer.step()

@@ -193,7 +193,7 @@ def test_a_pack_whose_program_differs_is_the_eager_one_and_says_so(text: Text, c
 
 
 def test_gradients_are_read_off_the_moments(text: Text) -> None:
-    for variant in ("adamw", "adam", "radam", "sgd"):
+    for variant in ("adamw", "adam", "radam", "sgd", "lion"):
         pack, _ = started(variant, text, 12, clip_norm=None, weight_decay=0.3)
         before = values(pack)
         pack._plain_step()

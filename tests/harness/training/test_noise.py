@@ -8,7 +8,7 @@ from folklore.harness.data import load
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.noise import noise_scale
 from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.probes import gradient_variance
+from folklore.harness.training.probes.half_batch import gradient_variance
 
 BATCH = 64
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from folklore.harness.spec import Training
-from folklore.harness.training import optimizers
-from folklore.harness.training.optimizers import clip_factor, clip_limits, make_optimizer
+from folklore.harness.training.clipping import clip_factor, clip_limits
+from folklore.harness.training.optimizers import adam, make_optimizer
 
 STEPS, SIZE, TOLERANCE = 150, 40, 2e-5
 LANES = [
@@ -44,7 +44,7 @@ def reference(training: Training, weights: torch.nn.Parameter) -> torch.optim.Op
 @pytest.fixture(params=[False, True], ids=["packed", "kernel"])
 def by_kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether lanes count as wide enough for torch's kernel."""
-    monkeypatch.setattr(optimizers, "KERNEL_FROM", 1 if request.param else 10**9)
+    monkeypatch.setattr(adam, "KERNEL_FROM", 1 if request.param else 10**9)
     return bool(request.param)
 
 
@@ -82,10 +82,10 @@ def test_the_kernel_does_what_the_packed_update_does(optimizer: str, monkeypatch
     gradients[5, 2, 3] = float("inf")
     found = []
     for least in (10**9, 1):
-        monkeypatch.setattr(optimizers, "KERNEL_FROM", least)
+        monkeypatch.setattr(adam, "KERNEL_FROM", least)
         packed = start.clone()
         ours = make_optimizer(trainings, packed, decays)
-        assert isinstance(ours, optimizers.Adam)
+        assert isinstance(ours, adam.Adam)
         lr = torch.tensor([[training.peak_lr] for training in trainings])
         assert ours.kernel_serves(lr, at(0)) == (least == 1)
         for step, gradient in enumerate(gradients):
@@ -98,21 +98,21 @@ def test_the_kernel_does_what_the_packed_update_does(optimizer: str, monkeypatch
 
 
 def test_the_kernel_is_left_where_it_would_do_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optimizers, "KERNEL_FROM", 1)
+    monkeypatch.setattr(adam, "KERNEL_FROM", 1)
     plain = Training(optimizer="adamw")
     special = Training(optimizer="adamw", second_moment_start="first_gradient")
     lr = torch.ones(2, 1)
 
     def serves(trainings: list[Training], lr: torch.Tensor, step: torch.Tensor) -> bool:
         ours = make_optimizer(trainings, torch.zeros(2, SIZE), torch.ones(SIZE))
-        assert isinstance(ours, optimizers.Adam)
+        assert isinstance(ours, adam.Adam)
         return ours.kernel_serves(lr, step)
 
     assert serves([plain, plain], lr, at(3))
     assert not serves([plain, special], lr, at(3)), "v0 = g0^2 is none of torch's"
     assert not serves([plain, plain], torch.ones(2, SIZE), at(3)), "a rate a parameter"
     assert not serves([plain, plain], lr, torch.zeros(2, 1)), "lanes that skipped updates count their own"
-    monkeypatch.setattr(optimizers, "KERNEL_FROM", SIZE + 1)
+    monkeypatch.setattr(adam, "KERNEL_FROM", SIZE + 1)
     assert not serves([plain, plain], lr, at(3))
 
 

@@ -9,11 +9,12 @@ import torch
 from folklore.harness.data.text import Text
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.spec.configuration import LOSS_SCALES
-from folklore.harness.training.agreement import GRADIENT
+from folklore.harness.training.emulated_fp8 import Fp8Product, rounded
+from folklore.harness.training.loss_scaling import LossScaler
 from folklore.harness.training.network import PackedNetwork
+from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.precision import Fp8Product, LossScaler, rounded
-from folklore.harness.training.probes import FP16_FLUSHED, underflow_shares
+from folklore.harness.training.probes.underflow import FP16_FLUSHED, underflow_shares
 from tests.harness.training.single_steps import assert_losses_agree
 
 WORKLOAD = Workload(width=8, depth=1, heads=2, context=8)
@@ -88,7 +89,7 @@ def test_a_pack_follows_grad_scaler(text: Text) -> None:
         if not skips:
             ours_KP = pack.optimizer.gradient_between(old_KP, moment_KP, pack.optimizer.state["first"])[1:]
             for weight, gradient in zip(weights, plain.views_of(ours_KP).values(), strict=True):
-                near = (weight.grad - gradient).abs().max() <= GRADIENT["fp16"] * ours_KP.abs().max()
+                near = (weight.grad - gradient).abs().max() <= format_named("fp16").gradient * ours_KP.abs().max()
                 assert near or overflow[1.0], step
                 weight.grad.copy_(gradient)
         skipped += skips
@@ -152,13 +153,13 @@ def test_underflow_is_what_casting_flushes(text: Text) -> None:
     for column, scale in enumerate(LOSS_SCALES):
         cast = (gradient_KP * scale).half()
         expected = ((gradient_KP != 0) & (cast == 0)).sum(1) / (gradient_KP != 0).sum(1)
-        assert torch.allclose(shares["underflow_weight"][:, column], expected, atol=1e-6)
+        assert torch.allclose(shares[2][:, column], expected, atol=1e-6)
     # A loss divided by 2^12 and scaled by 2^12 is the loss itself.
     divided = underflow_shares(network, inputs, targets, torch.full((2,), 2.0**-12))
-    for name, value in shares.items():
-        assert torch.allclose(divided[name][:, 12:], value[:, :-12], atol=1e-6), name
-        assert (divided[name][:, 0] > value[:, 0]).all(), name
-        assert (divided[name].diff(dim=1) <= 0).all(), name
+    for share, of_divided in zip(shares, divided, strict=True):
+        assert torch.allclose(of_divided[:, 12:], share[:, :-12], atol=1e-6)
+        assert (of_divided[:, 0] > share[:, 0]).all()
+        assert (of_divided.diff(dim=1) <= 0).all()
     assert float(torch.tensor(FP16_FLUSHED).half()) == 0.0
     assert float(torch.tensor(FP16_FLUSHED * (1 + 2**-10)).half()) > 0.0
 

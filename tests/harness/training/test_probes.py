@@ -4,9 +4,15 @@ import torch
 
 from folklore.harness.data.text import Text
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training import pack as pack_module
+from folklore.harness.training.curve import Curve
+from folklore.harness.training.curves import CURVES
+from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
 from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.probes import evaluation_steps, gradient_variance, probe_steps
+from folklore.harness.training.probes import PROBES
+from folklore.harness.training.probes.base import Probe, ProbedStep
+from folklore.harness.training.probes.half_batch import gradient_variance
 
 WORKLOAD = Workload(width=8, depth=1, heads=2, context=8)
 
@@ -53,6 +59,39 @@ def test_probing_does_not_change_training(text: Text) -> None:
         return pack.results()[0].curves["train_loss"]
 
     assert final(probes=2, evaluations=1) == final(probes=30, evaluations=30)
+
+
+class LargestWeight(Probe):
+    curves = (Curve("probe_largest_weight", "", "the largest weight"), Curve("probe_layer_largest", "", "", across="layers"))
+
+    def after_update(self, step: ProbedStep, before_KP: torch.Tensor) -> dict[str, torch.Tensor]:
+        layers = torch.split(step.network.flat_KP.abs(), step.network.layer_sizes, dim=1)
+        by_layer = torch.stack([part.amax(dim=1) for part in layers], dim=1)
+        return {"probe_largest_weight": by_layer.amax(dim=1), "probe_layer_largest": by_layer}
+
+
+def test_a_further_probe_is_recorded_for_its_lane(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine knows no probe by its name."""
+    monkeypatch.setattr(pack_module, "PROBES", (*PROBES, LargestWeight()))
+    measurement = Measurement(probes=4, evaluations=1, evaluation_examples=4, final_examples=4)
+    configuration = Configuration(workload=WORKLOAD, training=Training(steps=8, batch_size=4), measurement=measurement)
+    pack = Pack([Lane(configuration, seed) for seed in (0, 1)], text)
+    pack.advance()
+    for lane, result in enumerate(pack.results()):
+        assert result.curves["probe_largest_weight"][-1] == pytest.approx(float(pack.network.flat_KP[lane].abs().max()))
+        assert np.max(result.layer_curves["probe_layer_largest"], axis=1).tolist() == result.curves["probe_largest_weight"]
+        assert len(result.curves["probe_gradient_norm"]) == len(result.curves["probe_step"])
+
+
+def test_every_probe_gives_its_curves_and_no_other(text: Text) -> None:
+    measurement = Measurement(probes=2, evaluations=1, evaluation_examples=4, final_examples=4, underflow=True)
+    configuration = Configuration(workload=WORKLOAD, training=Training(steps=4, batch_size=4), measurement=measurement)
+    pack = Pack([Lane(configuration, 0)], text)
+    pack.advance()
+    (result,) = pack.results()
+    assert {*result.curves, *result.layer_curves} == {curve.name for curve in CURVES}
+    for name, values in {**result.curves, **result.layer_curves}.items():
+        assert np.isfinite(values).any(), name
 
 
 def test_steps_are_spread_and_end_at_the_end() -> None:

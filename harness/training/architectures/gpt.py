@@ -1,0 +1,27 @@
+"""A decoder of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from folklore.harness.spec import Workload
+from folklore.harness.training.architectures.base import Architecture
+
+if TYPE_CHECKING:
+    from folklore.harness.data import DataFacts
+    from folklore.models import Model, Parametrization
+
+
+class Decoder(Architecture):
+    reads_text = True
+
+    def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
+        from folklore.models import GPT
+
+        return GPT(facts.classes, workload.context, workload.width, workload.depth, workload.heads, scheme)
+
+    def own_words(self, workload: Workload) -> str:
+        return f", {workload.heads} heads, context {workload.context} tokens"
+
+
+ARCHITECTURE = Decoder()

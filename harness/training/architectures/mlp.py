@@ -1,0 +1,23 @@
+"""A multi-layer perceptron on features of any shape."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from folklore.harness.spec import Workload
+from folklore.harness.training.architectures.base import Architecture
+
+if TYPE_CHECKING:
+    from folklore.harness.data import DataFacts
+    from folklore.models import Model, Parametrization
+
+
+class Perceptron(Architecture):
+    def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
+        from folklore.models import MLP
+
+        return MLP(math.prod(facts.features), facts.classes, workload.width, workload.depth, scheme)
+
+
+ARCHITECTURE = Perceptron()

@@ -1,0 +1,27 @@
+"""Every curve: those that all runs have, and those of the probes, which stand in the probes' own modules.
+
+Columns of stored trials, what MLflow is given and what the engine records follow from here. Nothing here needs torch.
+"""
+
+from folklore.harness.training.curve import EVALUATION_STEP, PROBE_STEP, STEP, Curve
+from folklore.harness.training.probes import PROBES
+
+# What every run has, probed or not.
+OF_EVERY_RUN = (
+    Curve(STEP, "steps", "the last step of each bin of the run, from 1", None, place=0),
+    Curve("train_loss", "nats", "training loss, mean over each bin", STEP, tracked="train/loss", place=1),
+    Curve("lr", "", "learning rate, mean over each bin", STEP, tracked="train/lr", place=2),
+    Curve(EVALUATION_STEP, "steps", "the steps after which the validation sample was passed over", None, place=3),
+    Curve("evaluation_loss", "nats", "loss on the validation sample", EVALUATION_STEP, tracked="validation/loss", place=4),
+    Curve(PROBE_STEP, "steps", "the steps that were looked at closely", None, place=5),
+)
+
+
+def _in_order(curves: list[Curve]) -> tuple[Curve, ...]:
+    names = [curve.name for curve in curves]
+    assert len(set(names)) == len(names), f"two curves of one name: {sorted(names)}"
+    return tuple(sorted(curves, key=lambda each: (each.across != "", each.place is None, each.place or 0, each.name)))
+
+
+# In the order of the columns: of lanes, then across layers and the like; each as first published, later ones by name.
+CURVES = _in_order([*OF_EVERY_RUN, *(curve for probe in PROBES for curve in probe.curves)])

@@ -1,0 +1,26 @@
+"""Optimizers over a pack, a module each: to add one is to add a module, whose class it calls OPTIMIZER.
+
+A module is imported without torch, for the words that pages and plans read; what computes imports it itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from folklore.harness.spec import Training
+from folklore.harness.training.optimizers.base import PackedOptimizer
+from folklore.harness.training.registry import registered
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def optimizer_kind(name: str) -> type[PackedOptimizer]:
+    """The class of an optimizer. Raises UserError for a name that is none's."""
+    kind: type[PackedOptimizer] = registered("optimizer", "optimizers", "OPTIMIZER", name)
+    return kind
+
+
+def make_optimizer(lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor) -> PackedOptimizer:
+    return optimizer_kind(lanes[0].optimizer)(lanes, parameters_KP, decays_P)

@@ -1,0 +1,69 @@
+"""What every optimizer over a pack has: parameters and gradients are [K, P], hyper-parameters [K, 1], one update for all
+lanes. `decays` [P] marks the parameters that weight decay acts on. An update changes the parameters in place.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from folklore.harness.spec import Training
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class PackedOptimizer(ABC):
+    """Holds the hyper-parameters of K lanes and the state of one kind of optimizer."""
+
+    # Names of the state tensors [K, P]; what a step's gradient was is read off the first of them.
+    moments: ClassVar[tuple[str, ...]]
+    # The rule of models/parametrization.py by which muP scales its LR; None: none is published.
+    mup_rule: ClassVar[str | None]
+
+    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor):
+        import torch
+
+        self.lanes = lanes
+        self.device = parameters_KP.device
+        self.decay_KP = self.per_lane("weight_decay") * decays_P
+        self.state = {name: torch.zeros_like(parameters_KP) for name in self.moments}
+        # Tensors of this size made anew would be mapped and unmapped by the allocator at every step.
+        self.gradient_KP, self.scratch_KP = torch.empty_like(parameters_KP), torch.empty_like(parameters_KP)
+
+    @staticmethod
+    @abstractmethod
+    def words(training: Training) -> str:
+        """The hyper-parameters it reads, as a recipe tells them; LR, weight decay and clipping are told of all alike."""
+
+    def per_lane(self, field: str) -> Tensor:
+        import torch
+
+        values = [getattr(lane, field) for lane in self.lanes]
+        return torch.tensor(values, dtype=torch.float32, device=self.device).unsqueeze(1)
+
+    @property
+    def decays_any(self) -> bool:
+        return any(lane.weight_decay for lane in self.lanes)
+
+    @abstractmethod
+    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
+        """Apply the update of `step` (from 0), float64 [1, 1], or where lanes skip updates what each lane has made, [K, 1].
+
+        lr_K1 may be [K, P]. Every pass over [K, P] counts: on a CPU a large pack spends its time on memory here.
+        """
+
+    @abstractmethod
+    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
+        """The gradient [K, P] whose update of `parameters_KP` moved the first of the moments from `before_KP` to `after_KP`.
+
+        These may lie in the host's memory, and then so does what is returned.
+        """
+
+    def jumps_between(self, before_KP: Tensor, after_KP: Tensor) -> Tensor:
+        """Where the update that moved the first moment so depends on the rounding of its gradient, [K, P]: nowhere, if it is
+        a continuous function. These lie in the host's memory."""
+        import torch
+
+        return torch.zeros_like(before_KP, dtype=torch.bool)

@@ -1,0 +1,56 @@
+"""Lion (Chen et al. 2023, arXiv:2302.06675, algorithm 2): every entry moves by the LR, in the sign of an average of momentum
+and gradient; decoupled weight decay.
+
+torch's sign of nan is 0: an entry whose gradient was no number stays where it is, with a momentum that is none, and the loss
+of that step says that the lane diverged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from folklore.harness.spec import Training
+from folklore.harness.training.optimizers.base import PackedOptimizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# A gradient read off the moment is known to so much of the moment over 1 - beta2: roundings of FP32, and some to spare.
+ROUNDING = 2**-21
+
+
+class Lion(PackedOptimizer):
+    moments = ("momentum",)
+    mup_rule = None
+
+    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor):
+        super().__init__(lanes, parameters_KP, decays_P)
+        self.beta1, self.beta2 = self.per_lane("beta1"), self.per_lane("beta2")
+
+    @staticmethod
+    def words(training: Training) -> str:
+        return f"betas {training.beta1:.6g} and {training.beta2:.6g}"
+
+    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
+        import torch
+
+        momentum = self.state["momentum"]
+        if self.decays_any:
+            parameters_KP.addcmul_(parameters_KP, torch.mul(self.decay_KP, lr_K1, out=self.scratch_KP), value=-1.0)
+        direction = torch.lerp(momentum, gradient_KP, 1 - self.beta1, out=self.scratch_KP).sign_()
+        parameters_KP.addcmul_(direction, lr_K1, value=-1.0)
+        momentum.lerp_(gradient_KP, 1 - self.beta2)
+
+    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
+        return (after_KP - before_KP).div_((1 - self.beta2).to(after_KP.device)).add_(before_KP)
+
+    def jumps_between(self, before_KP: Tensor, after_KP: Tensor) -> Tensor:
+        """Near the zero of what its sign is taken of."""
+        beta1, beta2 = self.beta1.cpu(), self.beta2.cpu()
+        averaged_KP = before_KP.lerp((after_KP - before_KP) / (1 - beta2) + before_KP, 1 - beta1)
+        reach_K1 = ROUNDING * (1 + (1 - beta1) / (1 - beta2))
+        return averaged_KP.abs() <= reach_K1 * (before_KP.abs() + after_KP.abs())
+
+
+OPTIMIZER = Lion

@@ -1,0 +1,65 @@
+"""What is looked at on probed steps. Probes read; training never depends on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from folklore.harness.spec import Measurement
+from folklore.harness.training.curve import Curve
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from folklore.harness.training.network import PackedNetwork
+    from folklore.models import Tap
+
+
+class Objective(Protocol):
+    """What has a loss to descend: a network, or a procedure that does something else with a batch than a network alone."""
+
+    def gradient(
+        self, inputs: Tensor, targets: Tensor, tap: Tap | None = None, scale_K: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]: ...
+
+
+@dataclass
+class ProbedStep:
+    """A step of a pack. objective: what its gradient is of. inputs, targets: its batch, [K, B, ...]. gradient: of that batch,
+    [K, P]. scale: what each loss is multiplied by for its backward pass, [K]. taps: names of the activations that the model
+    shows.
+    """
+
+    network: PackedNetwork
+    objective: Objective
+    inputs: Tensor
+    targets: Tensor
+    gradient: Tensor
+    scale: Tensor | None
+    taps: Sequence[str]
+
+
+class Probe:
+    """One pass of looking, and the curves that come of it. Values of a curve are [K], or [K, layers], [K, taps] and so on."""
+
+    curves: ClassVar[tuple[Curve, ...]]
+
+    def serves(self, measurement: Measurement) -> bool:
+        """Whether it is asked for."""
+        return True
+
+    def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
+        """Curve -> values, from weights as the batch saw them; those that need the update are left out."""
+        return {}
+
+    def after_update(self, step: ProbedStep, before_KP: Tensor) -> dict[str, Tensor]:
+        """Curve -> values, from weights as the update left them. before_KP: as they were."""
+        return {}
+
+    def derived(self, records: Mapping[str, NDArray[np.float64]]) -> dict[str, list[float]]:
+        """Curve -> values of a lane whose run has ended, from its records [probes, ...]."""
+        return {}

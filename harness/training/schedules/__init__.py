@@ -1,0 +1,36 @@
+"""The learning rate of every step, as a table for each lane. A schedule is a module, which calls it SCHEDULE: to add one is to
+add a module.
+
+The ramp gives step i (from 0) the peak times (i + 1) / warmup_steps: a warmup of w steps reaches the peak on its w-th
+step. Afterwards progress p = (i - w) / (steps - w) runs from 0 to just below 1, as in torch's schedulers: the final
+fraction is what would follow the last step, so none is wasted on an LR of zero.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from folklore.harness.spec import Training
+from folklore.harness.training.registry import registered
+from folklore.harness.training.schedules.base import Curve, Schedule
+
+
+def schedule_named(name: str) -> Schedule:
+    """Raises UserError for a name that is none's."""
+    found: Schedule = registered("schedule", "schedules", "SCHEDULE", name)
+    return found
+
+
+def learning_rates(training: Training) -> Curve:
+    """The LR of each step, [steps]."""
+    step = np.arange(training.steps, dtype=np.float64)
+    warmup = training.warmup_steps
+    progress = np.clip((step - warmup) / max(1, training.steps - warmup), 0.0, 1.0)
+    shape = schedule_named(training.schedule).shape(training, progress)
+    ramp = np.minimum(1.0, (step + 1) / warmup) if warmup else np.ones_like(step)
+    return training.peak_lr * np.where(step < warmup, ramp, shape)
+
+
+def learning_rate_table(lanes: Sequence[Training]) -> Curve:
+    """The LR of each step and lane, [steps, K]."""
+    return np.stack([learning_rates(lane) for lane in lanes], axis=1)
