@@ -10,6 +10,7 @@ import torch
 
 from folklore.harness.data import Dataset, tokenize
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec.configuration import OPTIMIZERS
 from folklore.harness.training import programs
 from folklore.harness.training.agreement import Step, StepCheck, Verdict
 from folklore.harness.training.pack import Lane, Pack
@@ -18,11 +19,10 @@ from folklore.harness.training.programs import Program
 MEASUREMENT = Measurement(probes=2, evaluations=2, evaluation_examples=8, final_examples=8)
 GPT = Workload(width=8, depth=1, heads=2, context=8)
 VARIANTS: dict[str, dict[str, Any]] = {
+    **{name: {"optimizer": name} for name in OPTIMIZERS},
     "adamw": {"clip_norm": 0.5},
     "adam": {"optimizer": "adam", "second_moment_start": "first_gradient"},
-    "radam": {"optimizer": "radam"},
     "sgd": {"optimizer": "sgd", "nesterov": True},
-    "lion": {"optimizer": "lion", "beta2": 0.99},
     "bf16": {"precision": "bf16"},
     "fp8": {"precision": "fp8"},
     "dynamic scaling": {"precision": "fp16", "loss_scaling": "dynamic", "scale_growth_interval": 3},

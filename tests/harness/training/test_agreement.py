@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from folklore.harness.data.text import Text
+from folklore.harness.spec.configuration import OPTIMIZERS
 from folklore.harness.training.agreement import StepCheck
 from folklore.harness.training.pack import Pack
 from folklore.harness.training.programs import EAGER, Program
@@ -193,7 +194,7 @@ def test_a_pack_whose_program_differs_is_the_eager_one_and_says_so(text: Text, c
 
 
 def test_gradients_are_read_off_the_moments(text: Text) -> None:
-    for variant in ("adamw", "adam", "radam", "sgd", "lion"):
+    for variant in OPTIMIZERS:
         pack, _ = started(variant, text, 12, clip_norm=None, weight_decay=0.3)
         before = values(pack)
         pack._plain_step()
