@@ -17,7 +17,7 @@ import pandas as pd
 
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.judging.judge import Verdict
-from folklore.harness.judging.trial_sets import RecordSet
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.options import Options
 from folklore.harness.planning import catalog
 from folklore.harness.planning.variation import Changes, Values
@@ -229,7 +229,7 @@ def _study(study: str | Study, store: str | None) -> Study:
     return load_study(study, store) if isinstance(study, str) else study
 
 
-def _sets(study: Study, scale: str | None, store: str | None, device: str | None, source: str | None) -> list[RecordSet]:
+def _sets(study: Study, scale: str | None, store: str | None, device: str | None, source: str | None) -> list[TrialSet]:
     if source not in (None, STORED, PUBLISHED):
         raise unknown("source", str(source), (STORED, PUBLISHED))
     return find_sets(_store(store), study, scale, device, source)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from folklore.harness.judging.intervals import Observation
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable
-from folklore.harness.judging.trial_sets import RecordSet
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.observables import Slope
 from folklore.harness.observables.estimating.range_test_rules import Suggestion
 from folklore.harness.observables.estimating.weighted import tuned_index
@@ -58,7 +58,7 @@ LINEAR = "train_loss"
 MOST_POINTS = 2000
 
 
-def lr_curves(records: RecordSet, over: str = "peak_lr") -> Figure | None:
+def lr_curves(records: TrialSet, over: str = "peak_lr") -> Figure | None:
     """Test loss against the LR: a panel for each group of arms, means as lines, single seeds as faint points. None where every
     arm is trained at one LR."""
     study = records.study
@@ -96,7 +96,7 @@ def lr_curves(records: RecordSet, over: str = "peak_lr") -> Figure | None:
         return figure
 
 
-def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], over: str = "peak_lr") -> Figure | None:
+def training_curves(records: TrialSet, curves: Sequence[tuple[str, str, str]], over: str = "peak_lr") -> Figure | None:
     """Curves at each arm's tuned LR, mean over seeds: a panel for each (curve, its steps, axis label). Where no arm is
     tuned, at the one LR that arms have; None where they have none."""
     study = records.study
@@ -126,7 +126,7 @@ def training_curves(records: RecordSet, curves: Sequence[tuple[str, str, str]], 
 
 
 def _tuned_means(
-    table: TrialTable, arms: Sequence[str], over: str, curve: str, steps: str
+    table: TrialArrays, arms: Sequence[str], over: str, curve: str, steps: str
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Arm -> steps [N] and the mean curve over seeds [N] at its tuned LR; without those that no axis shows."""
     seen = {}
@@ -139,7 +139,7 @@ def _tuned_means(
     return seen
 
 
-def exponents(records: RecordSet) -> Figure | None:
+def exponents(records: TrialSet) -> Figure | None:
     """What each slope criterion is fitted to: observations with their intervals, and the line. None where there is none."""
     study = records.study
     table = records.table
@@ -219,19 +219,19 @@ def log_axis(axis: Axis, base: int = 10) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def _slope_points(slope: Slope, table: TrialTable) -> tuple[list[float], list[Observation]] | None:
+def _slope_points(slope: Slope, table: TrialArrays) -> tuple[list[float], list[Observation]] | None:
     try:
         return [x for x, _ in slope.points], [observe(part, table) for _, part in slope.points]
     except UndecidableError:
         return None
 
 
-def is_searched(table: TrialTable, arm: str, over: str) -> bool:
+def is_searched(table: TrialArrays, arm: str, over: str) -> bool:
     """Whether an arm has more than one value of a factor, on a grid or proposed."""
     return bool(table.study.arms[arm].searched) or len(table.study.factors_at(table.scale, arm).get(over, ())) > 1
 
 
-def _tidy(table: TrialTable, arm: str, over: str) -> pd.DataFrame:
+def _tidy(table: TrialArrays, arm: str, over: str) -> pd.DataFrame:
     """One row a trial of the arm: value, loss (a diverged run counts with its loss at initialization), name of the arm.
 
     Of an arm that was searched a row a proposal, with the mean over the search's seeds.

@@ -15,8 +15,8 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable
-from folklore.harness.judging.trial_sets import RecordSet
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.observables import (
     CriticalBatch,
     FinderPick,
@@ -41,7 +41,7 @@ from folklore.reports.words import power
 MOST_POINTS = 200
 
 
-def range_tests(records: RecordSet) -> Figure | None:
+def range_tests(records: TrialSet) -> Figure | None:
     """Smoothed loss against the LR for every range test that is compared with a best LR, which a line marks."""
     table = records.table
     pairs = {
@@ -59,7 +59,7 @@ def range_tests(records: RecordSet) -> Figure | None:
     return figure
 
 
-def _range_test(axis: Axes, arm: str, optimum: Optimum, table: TrialTable) -> None:
+def _range_test(axis: Axes, arm: str, optimum: Optimum, table: TrialArrays) -> None:
     factor = table.only_factor(arm)
     (lrs,), (losses,) = table.values(arm, factor, "curve_lr"), table.values(arm, factor, "curve_train_loss")
     means = [smoothed(np.asarray(loss, dtype=np.float64)) for loss in losses]
@@ -84,7 +84,7 @@ def _as_many_as_seen(points: int) -> NDArray[np.int64]:
     return np.unique(np.linspace(0, points - 1, min(points, MOST_POINTS)).round().astype(np.int64))
 
 
-def batch_sweeps(records: RecordSet) -> Figure | None:
+def batch_sweeps(records: TrialSet) -> Figure | None:
     """Steps to the target against the batch size, every seed, and the fitted hyperbola."""
     table = records.table
     sweeps = list(dict.fromkeys(found for found in _observed(records) if isinstance(found, CriticalBatch)))
@@ -112,7 +112,7 @@ def batch_sweeps(records: RecordSet) -> Figure | None:
     return figure
 
 
-def noise_scales(records: RecordSet) -> Figure | None:
+def noise_scales(records: TrialSet) -> Figure | None:
     """The noise scale over training, seeds averaged and neighbouring probes smoothed, of every arm it is observed in. None
     where none has a number."""
     table = records.table
@@ -137,7 +137,7 @@ def noise_scales(records: RecordSet) -> Figure | None:
     return figure
 
 
-def survival(records: RecordSet) -> Figure | None:
+def survival(records: TrialSet) -> Figure | None:
     """Share of seeds that finish against the peak LR, of every arm whose divergence is observed."""
     table, over = records.table, "peak_lr"
     arms = list(dict.fromkeys(arm for found in _observed(records) if found.FIGURE == "survival" for arm in arms_of(found)))
@@ -167,7 +167,7 @@ def survival(records: RecordSet) -> Figure | None:
     return figure
 
 
-def underflow(records: RecordSet) -> Figure | None:
+def underflow(records: TrialSet) -> Figure | None:
     """Share of gradients that FP16 flushes to zero against the loss scale. None where no arm has a number."""
     table = records.table
     arms = dict.fromkeys((found.arm, found.of) for found in _observed(records) if isinstance(found, UnderflowShare))
@@ -191,7 +191,7 @@ def underflow(records: RecordSet) -> Figure | None:
     return figure
 
 
-def _observed(records: RecordSet) -> Iterator[Observed]:
+def _observed(records: TrialSet) -> Iterator[Observed]:
     """Every observable that the study judges or reports, however deep it lies."""
     for judgement in records.study.judgements:
         judged = [each.observe for each in judgement.criteria_at(records.scale)]

@@ -6,12 +6,12 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from folklore.harness.judging.trial_sets import RecordSet
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.reports.figures import MARKERS, STYLE, panel_grid
 from folklore.reports.words import power
 
 
-def proposals(records: RecordSet) -> Figure | None:
+def proposals(records: TrialSet) -> Figure | None:
     """Parallel coordinates: every proposal's arm, peak LR and mean validation loss, joined by a line. None without a search."""
     found = {arm: tuning for arm, tuning in records.table.tunings.items() if len(tuning.values)}
     if not found:
@@ -45,7 +45,7 @@ def _share(value: float, values: Any) -> float:
     return (float(value) - low) / (high - low) if high > low else 0.5
 
 
-def importances(records: RecordSet) -> dict[str, float]:
+def importances(records: TrialSet) -> dict[str, float]:
     """Share of what tells good proposals from others, by what was chosen: arm and peak LR. Empty without a search."""
     search = records.study.search_at(records.scale)
     if search is None:

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from folklore.harness.judging.judge import spell, spell_interval
-from folklore.harness.judging.trial_sets import HERE, RecordSet
+from folklore.harness.judging.trial_sets import HERE, TrialSet
 from folklore.harness.judging.verdict_memory import Judged, published_verdicts
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Study
@@ -31,7 +31,7 @@ def write(
     output: Path,
     studies: Sequence[Study],
     register: Register,
-    sets_of: Callable[[Study], Sequence[RecordSet]],
+    sets_of: Callable[[Study], Sequence[TrialSet]],
     only: Collection[str] | None = None,
     known: Callable[[Study], list[Judged] | None] = lambda study: None,
     published: Callable[[Study], list[Judged] | None] = published_verdicts,

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from folklore.harness.judging.judge import region
-from folklore.harness.judging.trial_sets import HERE, RecordSet
+from folklore.harness.judging.trial_sets import HERE, TrialSet
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.own.address import address_of
 from folklore.harness.planning import catalog
@@ -43,7 +43,7 @@ STATIC = ("search",)
 PIXELS_AN_INCH = 96
 
 # (name of the figure, caption, what draws it), the most telling first. An observable names the one that shows it (FIGURE).
-FIGURES: tuple[tuple[str, str, Callable[[RecordSet], Figure | None]], ...] = (
+FIGURES: tuple[tuple[str, str, Callable[[TrialSet], Figure | None]], ...] = (
     (
         "range-tests",
         "Range tests, and what each rule picks from every seed's.",
@@ -79,7 +79,7 @@ FIGURES: tuple[tuple[str, str, Callable[[RecordSet], Figure | None]], ...] = (
 def content(
     study: Study,
     register: Register,
-    judged: Sequence[tuple[RecordSet, Judged]],
+    judged: Sequence[tuple[TrialSet, Judged]],
     output: Path,
     experiment: str | None = None,
     store_option: str = "",
@@ -102,7 +102,7 @@ def content(
     }
 
 
-def _section(records: RecordSet, judged: Judged, output: Path) -> dict[str, Any]:
+def _section(records: TrialSet, judged: Judged, output: Path) -> dict[str, Any]:
     """Everything a study page shows of one scale on one kind of device."""
     trials, verdicts = records.trials, judged.verdicts
     environment = json.loads(trials["environment"].iloc[-1])
@@ -158,7 +158,7 @@ def _command(study: Study, scale: str | None, store_option: str) -> str:
     return f"make study-{study.name}" + (f" SCALE={scale}" if scale else "")
 
 
-def _draw(records: RecordSet, name: str, output: Path) -> dict[str, dict[str, str]]:
+def _draw(records: TrialSet, name: str, output: Path) -> dict[str, dict[str, str]]:
     """Name of each figure there is -> its caption, image and data, which are written."""
     found = {}
     for kind, caption, draw in FIGURES:
@@ -182,7 +182,7 @@ def _draw(records: RecordSet, name: str, output: Path) -> dict[str, dict[str, st
     return found
 
 
-def _placed(records: RecordSet, drawn: Mapping[str, Any]) -> tuple[dict[str, list[str]], dict[str, list[str]], list[str]]:
+def _placed(records: TrialSet, drawn: Mapping[str, Any]) -> tuple[dict[str, list[str]], dict[str, list[str]], list[str]]:
     """Each figure stands with the first claim it shows; later claims point to it, and what shows none of them stands apart.
 
     Returns claim -> figures with it, claim -> figures it points to, and the others.
@@ -213,7 +213,7 @@ def _write_curves(name: str, trials: pd.DataFrame, output: Path, study: Study) -
     return found
 
 
-def _declared(records: RecordSet) -> dict[str, Any] | None:
+def _declared(records: TrialSet) -> dict[str, Any] | None:
     """When the study was written down, how many trials were there by then, and what has changed; None: it was not."""
     if not records.declarations:
         return None

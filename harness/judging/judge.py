@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from folklore.harness.judging.intervals import Observation
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.spec import Criterion, Judgement, Outside, Reported, Rule, Study, Within
 from folklore.harness.spec.trials import UndecidableError
 
@@ -74,7 +74,7 @@ def judge(
     device: str,
     trials: pd.DataFrame,
     failures: Mapping[str, str] | None = None,
-    table: TrialTable | None = None,
+    table: TrialArrays | None = None,
     alpha: float = ALPHA,
 ) -> list[Verdict]:
     """A verdict for every judgement of the study, in declared order.
@@ -83,7 +83,7 @@ def judge(
     """
     if not study.scale(scale).judged:
         return [_unjudged(study, judgement, scale, device, len(trials)) for judgement in study.judgements]
-    table = table or TrialTable(study, scale, trials, dict(failures or {}))
+    table = table or TrialArrays(study, scale, trials, dict(failures or {}))
     found = [tuple(_finding(each, table, alpha) for each in judgement.criteria_at(scale)) for judgement in study.judgements]
     adjusted = holm([min(_p_supported(findings), _p_refuted(findings)) for findings in found])
     return [
@@ -92,13 +92,13 @@ def judge(
     ]
 
 
-def report(judgement: Judgement, table: TrialTable) -> list[str]:
+def report(judgement: Judgement, table: TrialArrays) -> list[str]:
     """What is shown beside a claim and decides nothing, a line each: what the study reports, and of slopes the other error."""
     scatter = [line for each in judgement.criteria_at(table.scale) if (line := _scatter(each, table)) is not None]
     return [*(_reported(reported, table) for reported in judgement.reported), *scatter]
 
 
-def _scatter(criterion: Criterion, table: TrialTable) -> str | None:
+def _scatter(criterion: Criterion, table: TrialArrays) -> str | None:
     """A slope has two errors: that of the seeds, which is in its interval, and that of points beside their line."""
     try:
         error = criterion.observe.scatter(table)
@@ -114,7 +114,7 @@ def _scatter(criterion: Criterion, table: TrialTable) -> str | None:
     )
 
 
-def _reported(reported: Reported, table: TrialTable) -> str:
+def _reported(reported: Reported, table: TrialArrays) -> str:
     try:
         seen = observe(reported.observe, table)
     except UndecidableError as error:
@@ -122,7 +122,7 @@ def _reported(reported: Reported, table: TrialTable) -> str:
     return f"{reported.name}: {spell_interval(seen.estimate, seen.low, seen.high, reported.unit)}"
 
 
-def _finding(criterion: Criterion, table: TrialTable, alpha: float) -> Finding:
+def _finding(criterion: Criterion, table: TrialArrays, alpha: float) -> Finding:
     try:
         seen = observe(criterion.observe, table, 1 - alpha)
     except UndecidableError as error:

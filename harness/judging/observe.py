@@ -14,7 +14,7 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 
 from folklore.harness.judging.intervals import Observation, Sampled, bootstrap_bias, bootstrap_error, student
 from folklore.harness.judging.relative import require_a_zero
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables.estimating.evaluation import evaluate
 from folklore.harness.spec import LEVEL, Observed, leaves
 from folklore.harness.spec.observed import Interval, ShareOfRuns
@@ -25,7 +25,7 @@ from folklore.harness.spec.trials import ADD_SEEDS, UndecidableError
 LEAST_DEFINED_SHARE = 0.9
 
 
-def observe(observable: Observed, table: TrialTable, level: float = LEVEL) -> Observation:
+def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> Observation:
     """Estimate and interval. Raises UndecidableError where there is no number."""
     require_a_zero(observable, table)
     if isinstance(observable, ShareOfRuns):
@@ -67,7 +67,7 @@ def _binomial(successes: int, runs: int, level: float) -> Observation:
     return Observation(successes / runs, float(interval.low), float(interval.high), runs, p_inside)
 
 
-def _require_parts(observable: Observed, table: TrialTable) -> None:
+def _require_parts(observable: Observed, table: TrialArrays) -> None:
     def interval(part: Observed) -> Interval:
         seen = observe(part, table)
         return seen.estimate, seen.low, seen.high

@@ -19,8 +19,8 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 from folklore.harness.judging.intervals import LEAST_SEEDS, Observation
 from folklore.harness.judging.judge import ALPHA, MOST_ADVISED_SEEDS
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable
-from folklore.harness.judging.trial_sets import RecordSet
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.spec import Criterion
 from folklore.harness.spec.trials import UndecidableError
 
@@ -44,13 +44,13 @@ class Resolution:
     reason: str
 
 
-def pilot_of(sets: Sequence[RecordSet], scale: str) -> RecordSet | None:
+def pilot_of(sets: Sequence[TrialSet], scale: str) -> TrialSet | None:
     """The set to take spreads from: one of this scale, else of another that is judged; of those the one with most seeds."""
     able = [each for each in sets if each.study.scale(each.scale).judged and len(whole_seeds(each)) >= LEAST_SEEDS]
     return max(able, key=lambda each: (each.scale == scale, len(whole_seeds(each))), default=None)
 
 
-def whole_seeds(records: RecordSet) -> list[int]:
+def whole_seeds(records: TrialSet) -> list[int]:
     """Judged seeds that have as many trials as the seed that has most: a run that was cut short has whole seeds."""
     count = records.trials["seed"].value_counts().to_dict() if len(records.trials) else {}
     judged = [seed for seed in records.study.seed_numbers_at(records.scale) if seed in count]
@@ -58,15 +58,15 @@ def whole_seeds(records: RecordSet) -> list[int]:
     return [seed for seed in judged if count[seed] == most]
 
 
-def resolutions(pilot: RecordSet, scale: str, seeds: int) -> Iterator[Resolution]:
+def resolutions(pilot: TrialSet, scale: str, seeds: int) -> Iterator[Resolution]:
     """For every criterion that is judged at `scale` with so many seeds."""
-    table = TrialTable(pilot.study, pilot.scale, pilot.trials, seed_numbers=whole_seeds(pilot))
+    table = TrialArrays(pilot.study, pilot.scale, pilot.trials, seed_numbers=whole_seeds(pilot))
     for judgement in pilot.study.judgements:
         for criterion in judgement.criteria_at(scale):
             yield _resolution(judgement.claim, criterion, table, seeds)
 
 
-def _resolution(claim: str, criterion: Criterion, table: TrialTable, seeds: int) -> Resolution:
+def _resolution(claim: str, criterion: Criterion, table: TrialArrays, seeds: int) -> Resolution:
     def without(reason: str) -> Resolution:
         return Resolution(claim, criterion.name, criterion.unit, None, None, False, None, reason)
 

@@ -6,7 +6,7 @@ has none: a constant in it moves every ratio and no difference.
 
 import numpy as np
 
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables.estimating.weighted import stacked
 from folklore.harness.spec.observed import ARM, RANGE_TEST, Observed
 from folklore.harness.spec.parts import arms_of, relative_to_losses, searched_factor
@@ -17,7 +17,7 @@ from folklore.harness.spec.trials import UndecidableError
 NEAR_ZERO = 1e-3
 
 
-def require_a_zero(observable: Observed, table: TrialTable) -> None:
+def require_a_zero(observable: Observed, table: TrialArrays) -> None:
     """Raises UndecidableError (out of regime) where an observable is relative to losses that are negative or near zero, in any
     seed at any value of the factor."""
     trained = set(table.study.arms_at(table.scale))
@@ -29,14 +29,14 @@ def require_a_zero(observable: Observed, table: TrialTable) -> None:
             _require_positive(arm, searched_factor(leaf) or table.only_factor(arm), table)
 
 
-def _require_positive(arm: str, over: str, table: TrialTable) -> None:
+def _require_positive(arm: str, over: str, table: TrialArrays) -> None:
     lowest = float(table.losses(arm, over, "test_loss").min())
     start = float(table.values(arm, over, "initial_loss").min())
     if lowest <= NEAR_ZERO * (start - lowest):
         _refuse(arm, f"from {start:.3g} ", lowest, table)
 
 
-def _require_positive_ramp(arm: str, table: TrialTable) -> None:
+def _require_positive_ramp(arm: str, table: TrialArrays) -> None:
     """Near zero is no matter there: what a range test is read by is smoothed."""
     losses = stacked(table.values(arm, table.only_factor(arm), "curve_train_loss"))
     lowest = float(np.min(losses, where=np.isfinite(losses), initial=np.inf))
@@ -44,7 +44,7 @@ def _require_positive_ramp(arm: str, table: TrialTable) -> None:
         _refuse(arm, "", lowest, table)
 
 
-def _refuse(arm: str, start: str, lowest: float, table: TrialTable) -> None:
+def _refuse(arm: str, start: str, lowest: float, table: TrialArrays) -> None:
     end = f"{lowest:.3g} {table.study.loss_unit}".rstrip()
     raise UndecidableError(
         "out of regime",

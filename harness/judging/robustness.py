@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from folklore.harness.judging.judge import INVALID, OUT_OF_REGIME, Verdict, judge
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study, arms_of
 from folklore.harness.spec.observed import RANGE_TEST, Choice
 from folklore.harness.spec.parts import marks
@@ -110,13 +110,13 @@ def robustness(study: Study, scale: str, device: str, trials: pd.DataFrame, verd
     return [Robustness(each.claim, each.verdict, without[each.claim], tuple(alternatives[each.claim])) for each in numbers]
 
 
-def _table(study: Study, scale: str, trials: pd.DataFrame, seed_numbers: Sequence[int] | None = None) -> TrialTable:
-    table = TrialTable(study, scale, trials, seed_numbers=seed_numbers)
+def _table(study: Study, scale: str, trials: pd.DataFrame, seed_numbers: Sequence[int] | None = None) -> TrialArrays:
+    table = TrialArrays(study, scale, trials, seed_numbers=seed_numbers)
     table.resample_count = RESAMPLES
     return table
 
 
-def _universes(study: Study, scale: str, trials: pd.DataFrame) -> Iterator[tuple[str, Study, set[str], TrialTable]]:
+def _universes(study: Study, scale: str, trials: pd.DataFrame) -> Iterator[tuple[str, Study, set[str], TrialArrays]]:
     """Each with one choice made otherwise, and the claims it bears on. The others stay: Holm's correction counts them."""
     every = {each.claim for each in study.judgements}
     changes: dict[str, Change] = {

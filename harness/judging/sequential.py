@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from folklore.harness.errors import UserError
 from folklore.harness.judging.judge import ALPHA, INCONCLUSIVE, REFUTED, SUPPORTED, Finding, Verdict, judge
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.spec import Study
 from folklore.harness.spec.trials import ADD_SEEDS
 
@@ -122,7 +122,7 @@ def judge_in_looks(
     for index, (look, level) in enumerate(zip(looks, levels(looks), strict=True)):
         if look > len(numbers):
             break
-        table = TrialTable(study, scale, trials, dict(failures or {}), numbers[:look])
+        table = TrialArrays(study, scale, trials, dict(failures or {}), numbers[:look])
         for verdict in judge(study, scale, device, trials, failures, table, level):
             if kept.get(verdict.claim, verdict).verdict in (SUPPORTED, REFUTED) and verdict.claim in kept:
                 continue

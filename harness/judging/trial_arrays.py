@@ -28,7 +28,7 @@ def resamples(study: str, seeds: int, count: int) -> Numbers:
     return weights
 
 
-class TrialTable:
+class TrialArrays:
     """The trials of one study at one scale as arrays: factor values [G] by seeds [S] for each arm."""
 
     def __init__(

@@ -13,7 +13,7 @@ import pandas as pd
 from folklore.harness.judging.judge import Verdict, judge
 from folklore.harness.judging.robustness import Robustness, robustness
 from folklore.harness.judging.sequential import judge_in_looks, seeds_reached
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Study
@@ -27,7 +27,7 @@ HERE, PUBLISHED = "this store", "published"
 
 
 @dataclass(frozen=True)
-class RecordSet:
+class TrialSet:
     """Trials that belong together, and where they come from."""
 
     study: Study
@@ -40,9 +40,9 @@ class RecordSet:
     declarations: tuple[Declaration, ...] = ()
 
     @cached_property
-    def table(self) -> TrialTable:
+    def table(self) -> TrialArrays:
         """The trials as arrays, for all that is observed and drawn of them."""
-        return TrialTable(self.study, self.scale, self.trials, dict(self.failures))
+        return TrialArrays(self.study, self.scale, self.trials, dict(self.failures))
 
     @property
     def looks(self) -> tuple[int, ...] | None:
@@ -61,20 +61,20 @@ class RecordSet:
         return robustness(self.study, self.scale, self.device, self.trials, verdicts)
 
 
-def record_sets(
+def trial_sets(
     study: Study,
     trials: pd.DataFrame,
     source: str,
     failures: Mapping[str, str] | None = None,
     declared: Callable[[str], Sequence[Declaration]] = lambda scale: (),
-) -> list[RecordSet]:
+) -> list[TrialSet]:
     """A set for each scale and kind of device that this study, as it is declared now, has trials of.
 
     A trial belongs to a scale by its digest, whatever it was called when it ran. A scale that merely shares some trials with
     one that ran has no set. Trials on other data or by another engine version are never mixed: where there are several, the
     set with the newest trial is taken. declared: what was fixed for a scale before it ran.
     """
-    sets: dict[tuple[str, str], RecordSet] = {}
+    sets: dict[tuple[str, str], TrialSet] = {}
     for device, engine_version, data_hashes in _origins(trials):
         for scale in study.scales:
             if not _may_have_a_set(study, scale, device, trials) or not _datasets(study, scale) <= data_hashes.keys():
@@ -92,12 +92,12 @@ def record_sets(
     return sorted(sets.values(), key=lambda each: (not study.scale(each.scale).judged, order.index(each.scale), each.device))
 
 
-def planned_set(plan: Plan, trials: pd.DataFrame, source: str = HERE, failures: Mapping[str, str] | None = None) -> RecordSet:
+def planned_set(plan: Plan, trials: pd.DataFrame, source: str = HERE, failures: Mapping[str, str] | None = None) -> TrialSet:
     """The stored trials of one plan, and the errors of those of its trials that were given up."""
     plan = searched_plan(plan, trials)
     errors = {digest: error for digest, error in (failures or {}).items() if digest in plan.digests}
     selected = plan.select(trials)
-    return RecordSet(plan.study, plan.scale, plan.device, source, selected, errors, len(selected) == len(plan.trials))
+    return TrialSet(plan.study, plan.scale, plan.device, source, selected, errors, len(selected) == len(plan.trials))
 
 
 def at_its_look(plan: Plan, trials: pd.DataFrame, looks: tuple[int, ...] | None) -> Plan:
@@ -115,26 +115,26 @@ def with_seeds(plan: Plan, seeds: int) -> Plan:
     return make_plan(study, plan.scale, plan.device, plan.data_hashes, plan.lanes, plan.engine_version)
 
 
-def stored_sets(study: Study, ledger: Ledger) -> list[RecordSet]:
-    return record_sets(
+def stored_sets(study: Study, ledger: Ledger) -> list[TrialSet]:
+    return trial_sets(
         study, ledger.trials(JUDGED), HERE, ledger.failures(), lambda scale: declarations(ledger.store, study, scale)
     )
 
 
-def published_sets(study: Study) -> list[RecordSet]:
+def published_sets(study: Study) -> list[TrialSet]:
     """Of the published evidence."""
     trials = evidence.trials(study.name)
     if trials is None:
         return []
-    return record_sets(study, trials, PUBLISHED, declared=lambda scale: evidence.declarations(study.name, scale))
+    return trial_sets(study, trials, PUBLISHED, declared=lambda scale: evidence.declarations(study.name, scale))
 
 
-def publish(records: RecordSet) -> Path:
+def publish(records: TrialSet) -> Path:
     """A set's trials into the published evidence."""
     return evidence.write(records.study.name, records.scale, records.device, records.trials, records.declarations)
 
 
-def stored_set(plan: Plan, ledger: Ledger) -> RecordSet:
+def stored_set(plan: Plan, ledger: Ledger) -> TrialSet:
     """The set of one plan, empty where nothing is stored."""
     fixed = tuple(declarations(ledger.store, plan.study, plan.scale))
     return replace(planned_set(plan, ledger.trials(JUDGED), HERE, ledger.failures()), declarations=fixed)
@@ -148,7 +148,7 @@ def _may_have_a_set(study: Study, scale: str, device: str, trials: pd.DataFrame)
     return bool((trials["scale"] == scale).any()) or set(study.seed_numbers_at(scale)) <= set(trials["seed"])
 
 
-def _is_of_scale(found: RecordSet, trials: pd.DataFrame) -> bool:
+def _is_of_scale(found: TrialSet, trials: pd.DataFrame) -> bool:
     """Whether a set was run as its scale in part, or is all there, or has trials of all arms of a judged scale that is meant
     for its device: then only seeds or grid points are missing."""
     scale = found.study.scale(found.scale)
@@ -176,5 +176,5 @@ def _datasets(study: Study, scale: str) -> set[str]:
     return {study.configuration(scale, arm, {}).workload.dataset for arm in study.arms_at(scale)}
 
 
-def _newest(records: RecordSet) -> str:
+def _newest(records: TrialSet) -> str:
     return str(records.trials["finished_at"].max())

@@ -16,7 +16,7 @@ from typing import Any
 
 from folklore.harness.judging.judge import Finding, Verdict, report
 from folklore.harness.judging.robustness import Robustness
-from folklore.harness.judging.trial_sets import RecordSet, published_sets
+from folklore.harness.judging.trial_sets import TrialSet, published_sets
 from folklore.harness.planning.catalog import register
 from folklore.harness.spec import Study, fingerprint
 from folklore.harness.storing import evidence
@@ -46,7 +46,7 @@ class Judged:
     reported: dict[str, list[str]]
 
     @classmethod
-    def of(cls, records: RecordSet, known: "Sequence[Judged]" = ()) -> "Judged":
+    def of(cls, records: TrialSet, known: "Sequence[Judged]" = ()) -> "Judged":
         """known: what is remembered of the same trials, declaration and code: it is not worked out again."""
         for each in known:
             if (each.scale, each.device) == (records.scale, records.device):

@@ -6,7 +6,7 @@ from typing import Any
 
 from folklore.harness.errors import UserError
 from folklore.harness.judging.judge import Finding, Verdict
-from folklore.harness.judging.trial_sets import RecordSet
+from folklore.harness.judging.trial_sets import TrialSet
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Compared:
     seeds: int
 
     @classmethod
-    def of(cls, records: RecordSet) -> "Compared":
+    def of(cls, records: TrialSet) -> "Compared":
         study, scale = records.study, records.scale
         return cls(study.name, study.version, scale, records.device, records.source, len(records.trials), study.seeds_at(scale))
 
@@ -106,7 +106,7 @@ class Comparison:
         }
 
 
-def compare(left: RecordSet, right: RecordSet) -> Comparison:
+def compare(left: TrialSet, right: TrialSet) -> Comparison:
     """Claim by claim and criterion by criterion, by their names. Raises UserError where nothing is judged on both sides."""
     verdicts = [{verdict.claim: verdict for verdict in records.verdicts()} for records in (left, right)]
     if not verdicts[0].keys() & verdicts[1].keys():

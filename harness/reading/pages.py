@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from folklore.harness.errors import UnwritableError, UserError, masked, one_line
 from folklore.harness.judging.judge import Verdict
-from folklore.harness.judging.trial_sets import RecordSet, published_sets, stored_sets
+from folklore.harness.judging.trial_sets import TrialSet, published_sets, stored_sets
 from folklore.harness.judging.verdict_memory import Judged, Memory
 from folklore.harness.options import Options
 from folklore.harness.planning.catalog import Register, register
@@ -30,7 +30,7 @@ class Site(Protocol):
         output: Path,
         studies: Sequence[Study],
         register: Register,
-        sets_of: Callable[[Study], Sequence[RecordSet]],
+        sets_of: Callable[[Study], Sequence[TrialSet]],
         only: Collection[str] | None,
         known: Callable[[Study], list[Judged] | None],
         *,
@@ -90,7 +90,7 @@ def write_pages(
     ordered = sorted(studies, key=lambda study: study.name)
     memory = Memory(store)
 
-    def sets_of(study: Study) -> list[RecordSet]:
+    def sets_of(study: Study) -> list[TrialSet]:
         own = stored_sets(study, Ledger(store, study.name))
         have = {(each.scale, each.device) for each in own}
         return own + [each for each in published_sets(study) if (each.scale, each.device) not in have]

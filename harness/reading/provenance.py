@@ -12,8 +12,8 @@ import pandas as pd
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.judging.judge import Finding, Verdict, region, report
 from folklore.harness.judging.robustness import Robustness
-from folklore.harness.judging.trial_arrays import TrialTable
-from folklore.harness.judging.trial_sets import HERE, PUBLISHED, RecordSet
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import HERE, PUBLISHED, TrialSet
 from folklore.harness.judging.verdict_memory import Judged, Memory, published_verdicts
 from folklore.harness.observables.estimating.evaluation import evaluate
 from folklore.harness.planning import catalog
@@ -48,7 +48,7 @@ class Explanation:
     claim: Claim
     documents: Mapping[str, Document]
     judgement: Judgement
-    records: RecordSet
+    records: TrialSet
     verdict: Verdict
     bases: tuple[Basis, ...]
     robustness: Robustness | None
@@ -122,7 +122,7 @@ def _not_judged(claim_id: str, studies: Sequence[Study]) -> UserError:
     return unknown("claim", claim_id, judged | registered.keys())
 
 
-def _explained(store: Store, records: RecordSet, judgement: Judgement) -> Explanation:
+def _explained(store: Store, records: TrialSet, judgement: Judgement) -> Explanation:
     judged = _judged(store, records)
     verdict = next(each for each in judged.verdicts if each.claim == judgement.claim)
     register = catalog.register().including(records.study)
@@ -145,13 +145,13 @@ def _explained(store: Store, records: RecordSet, judgement: Judgement) -> Explan
     )
 
 
-def _judged(store: Store, records: RecordSet) -> Judged:
+def _judged(store: Store, records: TrialSet) -> Judged:
     """What the pages show of a set; remembered where nothing has changed."""
     known = published_verdicts(records.study) if records.source == PUBLISHED else Memory(store).recall(records.study)
     return Judged.of(records, known or ())
 
 
-def by_seed(criterion: Criterion, table: TrialTable) -> dict[int, float | None]:
+def by_seed(criterion: Criterion, table: TrialArrays) -> dict[int, float | None]:
     """What the observation is on each seed alone, selection included; None where one seed does not give it.
 
     Empty for shares of runs, exact numbers, and what cannot be observed at all.

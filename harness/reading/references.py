@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid, unknown
-from folklore.harness.judging.trial_sets import RecordSet, published_sets, stored_sets
+from folklore.harness.judging.trial_sets import TrialSet, published_sets, stored_sets
 from folklore.harness.reading.stored_studies import named_study
 from folklore.harness.spec import Study
 from folklore.harness.storing.declaration import stored_declarations
@@ -41,7 +41,7 @@ class Reference:
         version = found["version"]
         return cls(found["study"], found["scale"], found["device"], int(version) if version else None, found["source"])
 
-    def resolve(self, store: Store) -> RecordSet:
+    def resolve(self, store: Store) -> TrialSet:
         """The one set it means; where several fit, the first that is judged. Raises UserError where there is none."""
         study = self._study(store)
         found = find_sets(store, study, self.scale, self.device, self.source)
@@ -76,7 +76,7 @@ class Reference:
 
 def find_sets(
     store: Store, study: Study, scale: str | None = None, device: str | None = None, source: str | None = None
-) -> list[RecordSet]:
+) -> list[TrialSet]:
     """Sets of trials of a study as it is declared, judged ones first: the store's, and published ones where it has none.
 
     scale, device, source: only such. Raises UserError for a scale that the study does not have.
@@ -86,7 +86,7 @@ def find_sets(
     if device not in (None, "cpu", "cuda"):
         raise unknown("device", str(device), ("cpu", "cuda"))
 
-    def wanted(sets: Sequence[RecordSet]) -> list[RecordSet]:
+    def wanted(sets: Sequence[TrialSet]) -> list[TrialSet]:
         return [each for each in sets if scale in (None, each.scale) and device in (None, each.device)]
 
     own = [] if source == PUBLISHED else wanted(stored_sets(study, Ledger(store, study.name)))

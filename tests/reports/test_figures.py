@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from folklore.harness.judging.lr_find import RangeTest
-from folklore.harness.judging.trial_sets import HERE, RecordSet, record_sets
+from folklore.harness.judging.trial_sets import HERE, TrialSet, trial_sets
 from folklore.harness.observables import NoiseScale, UnderflowShare
 from folklore.harness.observables.estimating.range_test_rules import RULES, divergence, suggest
 from folklore.harness.spec import Reported, Study
@@ -29,8 +29,8 @@ def warnings_are_errors() -> Iterator[None]:
         yield
 
 
-def recorded(study: Study, **curves: list[float]) -> RecordSet:
-    (found,) = record_sets(study, frame(study, lambda trial: result(bowl(trial, -7, 2.0), **curves)), HERE)
+def recorded(study: Study, **curves: list[float]) -> TrialSet:
+    (found,) = trial_sets(study, frame(study, lambda trial: result(bowl(trial, -7, 2.0), **curves)), HERE)
     return found
 
 
@@ -53,7 +53,7 @@ def test_a_figure_without_a_line_is_none(study: Study) -> None:
     """An optimum on the edge of the grid leaves no tuned run whose noise or underflow could be drawn."""
     seen = reporting(study, NoiseScale(arm="none"), UnderflowShare(arm="none", of="weight"))
     trials = frame(seen, lambda trial: result(bowl(trial, -20, 2.0)))
-    (records,) = record_sets(seen, trials, HERE)
+    (records,) = trial_sets(seen, trials, HERE)
     assert noise_scales(records) is None
     assert underflow(records) is None
 

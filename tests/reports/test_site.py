@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from folklore.harness.judging.calibration import CASES, SEEDS
-from folklore.harness.judging.trial_sets import HERE, RecordSet, publish, published_sets, record_sets
+from folklore.harness.judging.trial_sets import HERE, TrialSet, publish, published_sets, trial_sets
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Document, Source, Study
@@ -34,17 +34,17 @@ REGISTER = Register(
 )
 
 
-def of(sets: list[RecordSet]) -> Callable[[Study], list[RecordSet]]:
+def of(sets: list[TrialSet]) -> Callable[[Study], list[TrialSet]]:
     return lambda study: [each for each in sets if each.study.name == study.name]
 
 
-def records(study: Study, floor: float = 2.1) -> RecordSet:
+def records(study: Study, floor: float = 2.1) -> TrialSet:
     def outcome(trial):
         if trial.arm == "none" and trial.configuration.training.peak_lr > 2.0**-6 and trial.seed == 0:
             return result(float("nan"), divergence_step=3)
         return result(bowl(trial, -7, floor if trial.arm == "none" else 2.0, noise=0.001))
 
-    (found,) = record_sets(study, frame(study, outcome), HERE)
+    (found,) = trial_sets(study, frame(study, outcome), HERE)
     return found
 
 
@@ -106,7 +106,7 @@ def test_links_resolve_and_nothing_is_fetched_from_outside(written: Path) -> Non
 
 def test_a_missing_trial_shows_as_invalid_without_a_number(study: Study, tmp_path: Path) -> None:
     whole = records(study)
-    broken = RecordSet(study, "laptop", "cpu", HERE, whole.trials.iloc[1:], {"d": "RuntimeError: <boom>"})
+    broken = TrialSet(study, "laptop", "cpu", HERE, whole.trials.iloc[1:], {"d": "RuntimeError: <boom>"})
     site.write(tmp_path, [study], REGISTER, of([broken]))
     page = (tmp_path / "toy.html").read_text()
     assert "invalid" in page
@@ -119,7 +119,7 @@ def test_a_changed_declaration_is_shown(study: Study, tmp_path: Path) -> None:
     dump = study.model_dump()
     dump["judgements"][0]["criteria"][0]["supported"]["value"] = 0.01
     later = Study.model_validate(dump)
-    site.write(tmp_path, [later], REGISTER, of([RecordSet(later, "laptop", "cpu", HERE, whole.trials)]))
+    site.write(tmp_path, [later], REGISTER, of([TrialSet(later, "laptop", "cpu", HERE, whole.trials)]))
     assert "declaration of this study changed" in (tmp_path / "toy.html").read_text()
 
 
@@ -130,11 +130,11 @@ def test_what_changed_since_the_first_declaration_is_listed(study: Study, tmp_pa
     dump["judgements"][0]["criteria"][0]["supported"]["value"] = 0.01
     later = Study.model_validate(dump)
     fixed = tuple(declarations(store, later, "laptop"))
-    site.write(tmp_path, [later], REGISTER, of([RecordSet(later, "laptop", "cpu", HERE, whole.trials, declarations=fixed)]))
+    site.write(tmp_path, [later], REGISTER, of([TrialSet(later, "laptop", "cpu", HERE, whole.trials, declarations=fixed)]))
     page = (tmp_path / "toy.html").read_text()
     assert "before its first trial" in page
     assert "supported.value: 0.0 before, 0.01 now" in page
-    unchanged = RecordSet(study, "laptop", "cpu", HERE, whole.trials, declarations=fixed)
+    unchanged = TrialSet(study, "laptop", "cpu", HERE, whole.trials, declarations=fixed)
     site.write(tmp_path, [study], REGISTER, of([unchanged]))
     assert "Nothing that decides has changed since" in (tmp_path / "toy.html").read_text()
 
@@ -209,7 +209,7 @@ def test_sets_are_never_mixed(study: Study) -> None:
     other_data = trials.assign(data_hash="other", finished_at="1999-01-01T00:00:00+00:00", test_loss=9.0)
     import pandas as pd
 
-    (found,) = record_sets(study, pd.concat([trials, old, other_data], ignore_index=True), HERE)
+    (found,) = trial_sets(study, pd.concat([trials, old, other_data], ignore_index=True), HERE)
     assert len(found.trials) == len(trials)
     assert set(found.trials["data_hash"]) == {"data"}
 
@@ -305,7 +305,7 @@ def test_the_study_a_claim_is_filed_under_speaks_for_it(study: Study, tmp_path: 
 
 
 def test_what_is_never_judged_counts_nowhere(study: Study, tmp_path: Path) -> None:
-    smoke = RecordSet(study, "smoke", "cpu", HERE, records(study).trials)
+    smoke = TrialSet(study, "smoke", "cpu", HERE, records(study).trials)
     site.write(tmp_path, [study], REGISTER, of([smoke]), published=lambda _: None)
     assert "0 of 2 registered claims" in (tmp_path / "index.html").read_text()
     assert "0 of its 2 claims" in (tmp_path / "document-TB.html").read_text()

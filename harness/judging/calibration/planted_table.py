@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.judging.trial_arrays import RESAMPLES, TrialTable
+from folklore.harness.judging.trial_arrays import RESAMPLES, TrialArrays
 from folklore.harness.observables.estimating.range_test_rules import SMOOTHING
 from folklore.harness.spec import Spec, Study
 
@@ -19,7 +19,7 @@ Column = NDArray[Any]
 Columns = Mapping[str, Mapping[str, Column]]
 
 
-class PlantedTable(TrialTable):
+class PlantedTable(TrialArrays):
     """A trial table made of arrays, without the rows in between: calibration makes hundreds of thousands of them.
 
     Everything from `values` on is that of a table of stored trials (a test holds both to the same numbers).

@@ -18,7 +18,7 @@ from folklore.harness.judging.judge import (
     spell,
     spell_interval,
 )
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import Exact, TunedLoss
 from folklore.harness.spec import AtLeast, Criterion, Judgement, Outside, Reported, Study, Within
 from folklore.harness.spec.trial import Trial
@@ -149,11 +149,11 @@ def test_seeds_needed_would_be_enough(study: Study) -> None:
     """The advice is kept: with that many seeds of the same spread the interval lies inside."""
     from folklore.harness.judging.judge import _would_decide, seeds_needed
     from folklore.harness.judging.observe import observe
-    from folklore.harness.judging.trial_arrays import TrialTable
+    from folklore.harness.judging.trial_arrays import TrialArrays
     from folklore.harness.observables import RelativeGap, TunedLoss
     from folklore.harness.spec import AtLeast
 
-    table = TrialTable(study, "laptop", frame(study, with_gap(0.01, noise=0.05)))
+    table = TrialArrays(study, "laptop", frame(study, with_gap(0.01, noise=0.05)))
     seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)
     rule = AtLeast(value=seen.estimate - 0.005)
     needed = seeds_needed(seen, rule)
@@ -196,7 +196,7 @@ def test_an_exact_check_is_one_number(study: Study) -> None:
 
 def test_what_has_no_number_says_why_in_words_of_a_reader(study: Study) -> None:
     """The optimum lies below the grid: no key of an arm or a field, and what would settle it."""
-    table = TrialTable(study, "laptop", frame(study, lambda trial: result(bowl(trial, -20, 2.0))))
+    table = TrialArrays(study, "laptop", frame(study, lambda trial: result(bowl(trial, -20, 2.0))))
     judgement = Judgement(
         claim="warmup.improves_best",
         criteria=(
@@ -212,6 +212,6 @@ def test_what_has_no_number_says_why_in_words_of_a_reader(study: Study) -> None:
 
 def test_arms_with_one_label_are_told_apart_by_their_panels(study: Study) -> None:
     arms = {name: arm.model_copy(update={"label": "B 8", "panel": name}) for name, arm in study.arms.items()}
-    table = TrialTable(study.model_copy(update={"arms": arms}), "laptop", frame(study, with_gap(0.0)))
+    table = TrialArrays(study.model_copy(update={"arms": arms}), "laptop", frame(study, with_gap(0.0)))
     assert table.arm_name("half") == "'half: B 8'"
-    assert TrialTable(study, "laptop", frame(study, with_gap(0.0))).arm_name("half") == "'half warmup'"
+    assert TrialArrays(study, "laptop", frame(study, with_gap(0.0))).arm_name("half") == "'half warmup'"

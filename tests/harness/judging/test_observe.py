@@ -9,7 +9,7 @@ from scipy import stats
 
 from folklore.harness.judging.intervals import Observation, Sampled, bootstrap_error, student
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import (
     ActivationSlope,
     CureRate,
@@ -41,8 +41,8 @@ from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
 NOISE = {"none": 0.01, "half": 0.02}
 
 
-def table_of(study: Study, outcome) -> TrialTable:
-    return TrialTable(study, "laptop", frame(study, outcome))
+def table_of(study: Study, outcome) -> TrialArrays:
+    return TrialArrays(study, "laptop", frame(study, outcome))
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_what_has_no_estimate_is_none_as_a_part_either(wide: Study, part: Observ
 def test_a_missing_trial_is_never_a_number(wide: Study) -> None:
     trials = frame(wide, bowls)
     gone = trials[~((trials["arm"] == "half") & (trials["seed"] == 3) & (trials["peak_lr"] == 2.0**-5))]
-    table = TrialTable(wide, "laptop", gone, {"x": "RuntimeError: out of memory"})
+    table = TrialArrays(wide, "laptop", gone, {"x": "RuntimeError: out of memory"})
     observe(TunedLoss(arm="none"), table)
     with pytest.raises(
         UndecidableError, match=r"1 of 65 trials of 'half warmup' are missing or crashed; an error of this run: Runtime"

@@ -8,7 +8,7 @@ from statsmodels.stats.power import TTestPower
 
 from folklore.harness.judging.intervals import Sampled, student
 from folklore.harness.judging.power import decided_distance, resolutions, seeds_for, whole_seeds
-from folklore.harness.judging.trial_sets import RecordSet
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.observables import FinalLoss
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Study
 from tests.harness.helpers import bowl, frame, result
@@ -55,7 +55,7 @@ def test_of_a_pilot_that_was_cut_short(study: Study) -> None:
 
     trials = frame(wide, outcome)
     cut = trials[(trials["seed"] < 3) | ((trials["seed"] == 3) & (trials["arm"] == "none"))]
-    pilot = RecordSet(wide, "laptop", "cpu", "here", cut)
+    pilot = TrialSet(wide, "laptop", "cpu", "here", cut)
     assert whole_seeds(pilot) == [0, 1, 2]
     (found,) = resolutions(pilot, "laptop", 5)
     assert found.pilot == pytest.approx(0.05, rel=0.1)

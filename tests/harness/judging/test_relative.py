@@ -9,7 +9,7 @@ import pytest
 from folklore.harness.judging.judge import OUT_OF_REGIME, SUPPORTED, judge
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.robustness import robustness
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import (
     FinalLoss,
     FinderPick,
@@ -87,8 +87,8 @@ def shifted(by: float, floor: float = 2.0):
     return outcome
 
 
-def table_of(study: Study, outcome) -> TrialTable:
-    return TrialTable(study, "laptop", frame(study, outcome))
+def table_of(study: Study, outcome) -> TrialArrays:
+    return TrialArrays(study, "laptop", frame(study, outcome))
 
 
 @pytest.mark.parametrize("observable", RELATIVE, ids=lambda each: each.kind)

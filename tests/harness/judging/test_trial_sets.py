@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from folklore.harness.judging.trial_sets import HERE, planned_set, record_sets
+from folklore.harness.judging.trial_sets import HERE, planned_set, trial_sets
 from folklore.harness.planning.plan import make_plan
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows, trial_schema
@@ -20,15 +20,15 @@ def trials(study: Study) -> pd.DataFrame:
 
 
 def verdicts(study: Study, trials: pd.DataFrame) -> list[str]:
-    return [verdict.verdict for found in record_sets(study, trials, HERE) for verdict in found.verdicts()]
+    return [verdict.verdict for found in trial_sets(study, trials, HERE) for verdict in found.verdicts()]
 
 
 def test_a_changed_setting_does_not_reuse_trials_of_the_old_one(study: Study, trials: pd.DataFrame) -> None:
     longer = edited(study, training={**study.training.model_dump(), "steps": 20})
     assert verdicts(study, trials) == ["supported"]
-    assert record_sets(longer, trials, HERE) == []
+    assert trial_sets(longer, trials, HERE) == []
     both = pd.concat([trials, frame(longer, lambda trial: result(bowl(trial, -7, 2.0, noise=0.001)))], ignore_index=True)
-    assert len(record_sets(study, both, HERE)[0].trials) == len(trials)
+    assert len(trial_sets(study, both, HERE)[0].trials) == len(trials)
     assert verdicts(study, both) == ["supported"]
 
 
@@ -50,7 +50,7 @@ def test_a_renamed_arm_keeps_its_trials(study: Study, trials: pd.DataFrame) -> N
 def test_a_scale_that_only_adds_seeds_keeps_the_trials_there_are(study: Study, trials: pd.DataFrame) -> None:
     dump = study.model_dump()
     dump["scales"]["more"] = {"description": "more seeds", "seeds": 7}
-    (_, more) = [found for found in record_sets(Study.model_validate(dump), trials, HERE) if found.scale != "smoke"]
+    (_, more) = [found for found in trial_sets(Study.model_validate(dump), trials, HERE) if found.scale != "smoke"]
     assert more.scale == "more"
     assert len(more.trials) == len(trials)
     assert set(more.trials["scale"]) == {"more"}
@@ -90,9 +90,9 @@ def test_a_gpu_scale_that_shares_trials_with_the_laptop_has_no_set(study: Study,
     dump = study.model_dump()
     dump["scales"]["gpu"] = {"description": "more seeds", "seeds": 7, "device": "cuda"}
     shared = Study.model_validate(dump)
-    assert [found.scale for found in record_sets(shared, trials, HERE)] == ["laptop"]
+    assert [found.scale for found in trial_sets(shared, trials, HERE)] == ["laptop"]
     begun = trials.assign(scale=["gpu", *trials["scale"][1:]])
-    assert [found.scale for found in record_sets(shared, begun, HERE)] == ["laptop", "gpu"]
+    assert [found.scale for found in trial_sets(shared, begun, HERE)] == ["laptop", "gpu"]
 
 
 def test_arms_on_two_datasets(study: Study) -> None:
@@ -115,7 +115,7 @@ def test_arms_on_two_datasets(study: Study) -> None:
             for pack in plan.packs
         ]
     )
-    (found,) = record_sets(both, stored, HERE)
+    (found,) = trial_sets(both, stored, HERE)
     assert len(found.trials) == len(plan.trials)
     assert found.complete
 
@@ -129,24 +129,24 @@ def test_a_smoke_scale_that_shares_trials_with_the_laptop_has_no_set(study: Stud
         "factors": {"peak_lr": [2.0**-7]},
     }
     partly = list(make_plan(Study.model_validate(dump), "smoke", "cpu", "data").digests)[1:]
-    found = record_sets(Study.model_validate(dump), trials[~trials["digest"].isin(partly)], HERE)
+    found = trial_sets(Study.model_validate(dump), trials[~trials["digest"].isin(partly)], HERE)
     assert [each.scale for each in found] == ["laptop"]
 
 
 def test_a_laptop_scale_that_shares_trials_with_smoke_has_no_set(study: Study, trials: pd.DataFrame) -> None:
     """One arm's trials, run as smoke: nothing was asked of the laptop scale, and nothing of it is invalid."""
     shared = trials[(trials["arm"] == "none") & (trials["seed"] == 0)].assign(scale="smoke")
-    assert record_sets(study, shared, HERE) == []
+    assert trial_sets(study, shared, HERE) == []
     begun = shared.assign(scale=["laptop", *shared["scale"][1:]])
-    assert [found.scale for found in record_sets(study, begun, HERE)] == ["laptop"]
+    assert [found.scale for found in trial_sets(study, begun, HERE)] == ["laptop"]
 
 
 def test_versions_are_never_mixed(study: Study, trials: pd.DataFrame) -> None:
     """Trials of one version are none of another's, even where nothing else differs; each is judged on its own."""
     second = edited(study, version=2)
-    assert record_sets(second, trials, HERE) == []
+    assert trial_sets(second, trials, HERE) == []
     newer = frame(second, lambda trial: result(bowl(trial, -7, 1.9 if trial.arm == "none" else 2.0, noise=0.001)))
     both = pd.concat([trials, newer], ignore_index=True)
     assert verdicts(study, both) == ["supported"]
     assert verdicts(second, both) == ["refuted"]
-    assert set(record_sets(second, both, HERE)[0].trials["version"]) == {2}
+    assert set(trial_sets(second, both, HERE)[0].trials["version"]) == {2}

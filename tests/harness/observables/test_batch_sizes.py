@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import (
     CriticalBatch,
     DoublingGain,
@@ -66,11 +66,11 @@ def outcome(trial: Trial, last: float = EVALUATIONS[-1], factor: float = 1.0) ->
 
 
 @pytest.fixture
-def table(sweep: Study) -> TrialTable:
-    return TrialTable(sweep, "laptop", frame(sweep, outcome))
+def table(sweep: Study) -> TrialArrays:
+    return TrialArrays(sweep, "laptop", frame(sweep, outcome))
 
 
-def test_the_planted_hyperbola_comes_back(table: TrialTable) -> None:
+def test_the_planted_hyperbola_comes_back(table: TrialArrays) -> None:
     seen = observe(CriticalBatch(**SWEEP), table)
     assert seen.estimate == pytest.approx(KNEE, rel=0.02)
     assert seen.low <= KNEE * 1.01
@@ -81,7 +81,7 @@ def test_the_planted_hyperbola_comes_back(table: TrialTable) -> None:
     assert observe(Scaled(of=CriticalBatch(**SWEEP), by=16.0), table).estimate == pytest.approx(16 * KNEE, rel=0.02)
 
 
-def test_doubling_a_small_batch(table: TrialTable) -> None:
+def test_doubling_a_small_batch(table: TrialArrays) -> None:
     """B of 2, 4 and 8 are at most an eighth of 64: the mean of ln S(B)/S(2B) over the three."""
     seen = observe(DoublingGain(**SWEEP), table)
     expected = np.exp(np.mean([np.log((1 + KNEE / b) / (1 + KNEE / (2 * b))) for b in (2, 4)]))
@@ -98,7 +98,7 @@ def test_runs_that_do_not_get_there_are_censored(sweep: Study) -> None:
     def stopped(trial: Trial) -> LaneResult:
         return outcome(trial, last=800.0 if trial.arm == "b_2" else EVALUATIONS[-1])
 
-    table = TrialTable(sweep, "laptop", frame(sweep, stopped))
+    table = TrialArrays(sweep, "laptop", frame(sweep, stopped))
     assert observe(CriticalBatch(**SWEEP), table).estimate == pytest.approx(KNEE, rel=0.05)
     with pytest.raises(UndecidableError, match="do not reach the target"):
         observe(StepsToTarget(arm="b_2", anchor="b_8", share=0.5), table)
@@ -112,7 +112,7 @@ def test_the_lr_is_chosen_on_the_other_seeds(sweep: Study) -> None:
             return result(final_loss(trial), evaluation_step=list(EVALUATIONS), evaluation_loss=[1.0] * len(EVALUATIONS))
         return outcome(trial)
 
-    table = TrialTable(sweep, "laptop", frame(sweep, lucky))
+    table = TrialArrays(sweep, "laptop", frame(sweep, lucky))
     steps = observe(StepsToTarget(arm="b_16", anchor="b_8", share=0.5), table)
     expected = SMALLEST_STEPS * (1 + KNEE / 16) * 1.33 ** (4 / 5)
     assert steps.estimate == pytest.approx(expected, rel=0.02)
@@ -120,7 +120,7 @@ def test_the_lr_is_chosen_on_the_other_seeds(sweep: Study) -> None:
 
 def test_noise_scales_of_parts_of_a_run(sweep: Study) -> None:
     dump = sweep.model_dump()
-    table = TrialTable(Study.model_validate(dump), "laptop", frame(sweep, outcome))
+    table = TrialArrays(Study.model_validate(dump), "laptop", frame(sweep, outcome))
     assert observe(NoiseScale(arm="b_32"), table).estimate == pytest.approx(25.0 * 5.5, rel=1e-4)
     assert observe(NoiseScale(arm="b_32", last=0.2), table).estimate == pytest.approx(25.0 * 1.5, rel=1e-4)
     assert observe(NoiseScale(arm="b_32", first=0.9), table).estimate == pytest.approx(250.0, rel=1e-4)
@@ -138,7 +138,7 @@ def test_a_mean_gradient_lost_in_noise(sweep: Study) -> None:
     dump = {**sweep.model_dump(), "factors": {"peak_lr": (2.0**-8, 2.0**-7, 2.0**-6)}}
     study = Study.model_validate(dump)
     with pytest.raises(UndecidableError, match="lost in its noise"):
-        observe(NoiseScale(arm="b_8"), TrialTable(study, "laptop", frame(study, noisy)))
+        observe(NoiseScale(arm="b_8"), TrialArrays(study, "laptop", frame(study, noisy)))
 
 
 @pytest.mark.parametrize(("planted", "sign"), [("surge", -1), ("saturating", 1)])
@@ -157,7 +157,7 @@ def test_the_planted_form_is_preferred(study: Study, planted: str, sign: int) ->
         return result(min(2.0 + 0.01 * (np.log2(trial.configuration.training.peak_lr) - optimum) ** 2, 4.9))
 
     points = tuple((int(size), Optimum(arm=f"b_{int(size)}")) for size in sizes)
-    gap = observe(FormGap(points=points, left="surge", right="saturating"), TrialTable(wide, "laptop", frame(wide, bowl)))
+    gap = observe(FormGap(points=points, left="surge", right="saturating"), TrialArrays(wide, "laptop", frame(wide, bowl)))
     assert gap.estimate * sign > 5
 
 
@@ -171,6 +171,6 @@ def test_the_error_of_a_true_hyperbola_is_not_the_seeds_noise(sweep: Study) -> N
             noise = np.random.default_rng([trial.seed, size]).standard_normal()
             return outcome(trial, factor=float(np.exp(0.2 * noise + bend * np.sin(size))))
 
-        errors[name] = observe(HyperbolaError(**SWEEP), TrialTable(sweep, "laptop", frame(sweep, noisy))).estimate
+        errors[name] = observe(HyperbolaError(**SWEEP), TrialArrays(sweep, "laptop", frame(sweep, noisy))).estimate
     assert errors["true"] < 0.08
     assert errors["bent"] > 0.2

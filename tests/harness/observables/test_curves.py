@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import (
     CurveDistance,
     CurveMedian,
@@ -59,23 +59,23 @@ def outcome(trial: Trial) -> LaneResult:
 
 
 @pytest.fixture
-def table(wide: Study) -> TrialTable:
-    return TrialTable(wide, "laptop", frame(wide, outcome))
+def table(wide: Study) -> TrialArrays:
+    return TrialArrays(wide, "laptop", frame(wide, outcome))
 
 
-def test_the_median_of_a_curve_at_the_tuned_lr(table: TrialTable) -> None:
+def test_the_median_of_a_curve_at_the_tuned_lr(table: TrialArrays) -> None:
     seen = observe(CurveMedian(arm="none", curve="median_update_ratio"), table)
     assert seen.estimate == pytest.approx(1e-3 * np.exp(np.log(np.arange(1, 6)).mean()), rel=1e-5)
 
 
-def test_the_distance_of_two_curves(table: TrialTable) -> None:
+def test_the_distance_of_two_curves(table: TrialArrays) -> None:
     seen = observe(CurveDistance(arm="none", reference="half"), table)
     assert seen.estimate == pytest.approx(np.median([0.05, 0.02, 0.01]), rel=1e-4)
     with pytest.raises(UndecidableError, match="different grids"):
         observe(CurveDistance(arm="alone", reference="half"), table)
 
 
-def test_the_share_of_underflow(table: TrialTable) -> None:
+def test_the_share_of_underflow(table: TrialArrays) -> None:
     seen = observe(UnderflowShare(arm="none", of="weight", scale_exponent=3), table)
     assert seen.estimate == pytest.approx(0.5 * 0.02 * 3, rel=1e-5)
 
@@ -87,15 +87,15 @@ def test_underflow_that_was_not_measured(wide: Study) -> None:
         return replace(found, layer_curves=curves)
 
     with pytest.raises(UndecidableError, match="underflow was not measured in"):
-        observe(UnderflowShare(arm="none", of="activation"), TrialTable(wide, "laptop", frame(wide, without)))
+        observe(UnderflowShare(arm="none", of="activation"), TrialArrays(wide, "laptop", frame(wide, without)))
 
 
-def test_times_and_memory_are_ratios(table: TrialTable) -> None:
+def test_times_and_memory_are_ratios(table: TrialArrays) -> None:
     assert observe(SpeedUp(arm="alone", reference="other"), table).estimate == pytest.approx(2.0)
     assert observe(MemoryRatio(arm="alone", reference="other"), table).estimate == pytest.approx(0.25)
 
 
-def test_an_arm_of_another_scale_is_out_of_regime(table: TrialTable) -> None:
+def test_an_arm_of_another_scale_is_out_of_regime(table: TrialArrays) -> None:
     with pytest.raises(UndecidableError, match="trained at scale smoke only") as error:
         observe(SpeedUp(arm="elsewhere", reference="alone"), table)
     assert error.value.verdict == "out of regime"
@@ -103,14 +103,14 @@ def test_an_arm_of_another_scale_is_out_of_regime(table: TrialTable) -> None:
         observe(Unmeasured(reason="no such thing here"), table)
 
 
-def test_the_loss_of_an_arm_with_one_point(table: TrialTable) -> None:
+def test_the_loss_of_an_arm_with_one_point(table: TrialArrays) -> None:
     seen = observe(FinalLoss(arm="alone"), table)
     assert seen.estimate == pytest.approx(2.0 + 0.05 * (np.log2(0.01) + 7) ** 2)
     same = RelativeGap(left=FinalLoss(arm="alone"), right=FinalLoss(arm="other"))
     assert observe(same, table).estimate == pytest.approx(0.0)
 
 
-def test_exact_checks(table: TrialTable) -> None:
+def test_exact_checks(table: TrialArrays) -> None:
     right = {
         "cosine_half_way": 0.5,
         "doubled_noise": 4.0,
@@ -126,7 +126,7 @@ def test_exact_checks(table: TrialTable) -> None:
         assert seen.p_in_rule(Within(low=value * 1.5, high=value * 2)) == 1.0
 
 
-def test_exact_checks_can_fail(table: TrialTable, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exact_checks_can_fail(table: TrialArrays, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broken formula in what the project trains with, or in its noise scale, is seen."""
     monkeypatch.setattr(cosine, "SCHEDULE", Schedule(lambda training, progress: 1.0 - progress**2, str))
     assert observe(Exact(check="cosine_half_way"), table).estimate == 0.75
@@ -154,7 +154,7 @@ def test_operations_are_torchs(operation: str) -> None:
     assert 1e-5 < once < 2**-11, "rounding once costs at most half a unit in the last of eleven bits"
 
 
-def test_operation_errors_are_means_of_ratios(table: TrialTable) -> None:
+def test_operation_errors_are_means_of_ratios(table: TrialArrays) -> None:
     seen = observe(OperationError(operation="softmax", format="bf16"), table)
     by_hand = [
         operations.relative_error("softmax", "bf16", seed, True) / operations.relative_error("softmax", "bf16", seed, False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import FinderPick, FinderRegret, Gap, Spread, SuggestionRate
 from folklore.harness.observables.estimating.range_test_rules import RULES
 from folklore.harness.observables.range_tests import FinderRule
@@ -48,11 +48,11 @@ def outcome(trial: Trial) -> LaneResult:
 
 
 @pytest.fixture
-def table(finder: Study) -> TrialTable:
-    return TrialTable(finder, "laptop", frame(finder, outcome))
+def table(finder: Study) -> TrialArrays:
+    return TrialArrays(finder, "laptop", frame(finder, outcome))
 
 
-def test_the_divergence_lr_is_the_planted_one(table: TrialTable) -> None:
+def test_the_divergence_lr_is_the_planted_one(table: TrialArrays) -> None:
     seen = observe(FinderPick(arm="ramp", rule="divergence"), table)
     assert seen.estimate == pytest.approx(RAMP[150], rel=0.01)
     assert seen.low < RAMP[150] < seen.high
@@ -60,7 +60,7 @@ def test_the_divergence_lr_is_the_planted_one(table: TrialTable) -> None:
     assert tenth.estimate == pytest.approx(seen.estimate / 10)
 
 
-def test_regret_is_the_bowls(table: TrialTable) -> None:
+def test_regret_is_the_bowls(table: TrialArrays) -> None:
     """The mean over seeds of the bowl at each seed's own pick, interpolated between octaves, over the floor."""
     seen = observe(FinderRegret(arm="full", range_test="ramp", rule="tenth_of_divergence"), table)
     grid = np.arange(-12, 1.0)
@@ -75,7 +75,7 @@ def test_regret_is_the_bowls(table: TrialTable) -> None:
     assert observe(same, table).estimate == 0.0
 
 
-def test_no_suggestion_is_no_number(table: TrialTable) -> None:
+def test_no_suggestion_is_no_number(table: TrialArrays) -> None:
     with pytest.raises(UndecidableError, match=r"makes no suggestion in 5 of 5 range tests") as error:
         observe(FinderPick(arm="flat", rule="steepest_log"), table)
     assert error.value.verdict == "inconclusive"
@@ -88,11 +88,11 @@ def test_a_pick_outside_the_grid_has_no_regret(finder: Study) -> None:
     with pytest.raises(UndecidableError, match=r"above the highest that .full. was trained at"):
         observe(
             FinderRegret(arm="full", range_test="ramp", rule="tenth_of_divergence"),
-            TrialTable(narrow, "laptop", frame(narrow, outcome)),
+            TrialArrays(narrow, "laptop", frame(narrow, outcome)),
         )
 
 
-def test_spread_is_the_largest_over_the_smallest(table: TrialTable) -> None:
+def test_spread_is_the_largest_over_the_smallest(table: TrialArrays) -> None:
     parts = (FinderPick(arm="ramp", rule="divergence"), FinderPick(arm="ramp", rule="tenth_of_divergence"))
     assert observe(Spread(parts=parts), table).estimate == pytest.approx(10.0)
 

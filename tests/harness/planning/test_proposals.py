@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import TunedLoss
 from folklore.harness.planning.plan import Plan, PlannedPack, make_plan
 from folklore.harness.planning.prepare import outline
@@ -101,7 +101,7 @@ def test_what_is_stored_is_judged_without_the_sampler(searched: Study) -> None:
     read = searched_plan(base, ledger.stored())
     assert read.digests == queue.plan.digests
     trials = read.select(ledger.stored())
-    seen = TrialTable(searched, "laptop", trials)
+    seen = TrialArrays(searched, "laptop", trials)
     assert seen.grid("none", "peak_lr")[0] == queue.plan.chosen["none"]
     assert seen.losses("none", "peak_lr", "test_loss").shape == (1, 5)
     other = ledger.stored().assign(digest="x")
@@ -113,7 +113,7 @@ def test_an_unfinished_search_is_no_number(searched: Study) -> None:
     ledger.run(3)
     trials = searched_plan(make_plan(searched, "laptop", "cpu", "data"), ledger.stored()).select(ledger.stored())
     with pytest.raises(UndecidableError, match=r"the search of 'none' has \d+ of 12 proposals") as error:
-        TrialTable(searched, "laptop", trials).losses("none", "peak_lr", "test_loss")
+        TrialArrays(searched, "laptop", trials).losses("none", "peak_lr", "test_loss")
     assert error.value.verdict == "invalid"
 
 
@@ -127,7 +127,7 @@ def test_a_best_value_at_the_edge_is_no_optimum(searched: Study) -> None:
     edge = SEARCH.high * 0.99
     stored.loc[stored["peak_lr"] == found["none"].best, "point"] = f'{{"peak_lr":{edge}}}'
     with pytest.raises(UndecidableError, match="edge of the searched range"):
-        TrialTable(searched, "laptop", stored).grid("none", "peak_lr")
+        TrialArrays(searched, "laptop", stored).grid("none", "peak_lr")
 
 
 def test_proposals_depend_on_seed_and_results() -> None:
@@ -168,7 +168,7 @@ def test_seeds_of_search_and_judging_are_apart(searched: Study) -> None:
 def test_a_searched_arm_is_judged_at_its_tuned_value(searched: Study) -> None:
     ledger = Ledger(searched)
     ledger.run()
-    seen = TrialTable(
+    seen = TrialArrays(
         searched, "laptop", searched_plan(make_plan(searched, "laptop", "cpu", "data"), ledger.stored()).select(ledger.stored())
     )
     from folklore.harness.judging.observe import observe

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from folklore.harness.cli import app
 from folklore.harness.errors import UserError
-from folklore.harness.judging.trial_sets import HERE, RecordSet, record_sets
+from folklore.harness.judging.trial_sets import HERE, TrialSet, trial_sets
 from folklore.harness.reading.compare import compare
 from folklore.harness.reading.provenance import explain, find_trial, sparkline, trial_facts
 from folklore.harness.reading.references import Reference
@@ -132,8 +132,8 @@ def test_curves_as_a_line_of_blocks() -> None:
     assert len(sparkline([float(each) for each in range(1000)])) == 40
 
 
-def sets(study: Study, gaps: tuple[float, ...]) -> RecordSet:
-    (found,) = record_sets(study, frame(study, lambda trial: outcome(trial, gaps)), HERE)
+def sets(study: Study, gaps: tuple[float, ...]) -> TrialSet:
+    (found,) = trial_sets(study, frame(study, lambda trial: outcome(trial, gaps)), HERE)
     return found
 
 
@@ -146,7 +146,7 @@ def test_intervals_overlap_or_lie_apart(study: Study) -> None:
         assert pair.overlap is overlap
         assert pair.left is not None
         assert pair.left.estimate == pytest.approx(0.04, abs=1e-6)
-    incomplete = RecordSet(study, "laptop", "cpu", HERE, first.trials[:7])
+    incomplete = TrialSet(study, "laptop", "cpu", HERE, first.trials[:7])
     (claim,) = compare(first, incomplete).claims
     assert (claim.right, claim.criteria[0].overlap) == ("invalid", None)
 

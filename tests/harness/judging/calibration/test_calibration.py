@@ -14,7 +14,7 @@ from folklore.harness.judging.calibration.conditions import PLAIN
 from folklore.harness.judging.calibration.measure import EFFECTS, truths
 from folklore.harness.judging.calibration.planted_table import SCALE, PlantedTable
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import Exact, OperationError, Unmeasured
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import canonical_json
@@ -40,7 +40,7 @@ def test_a_planted_table_is_a_table(name: str) -> None:
             for index, seed in enumerate(study.seed_numbers_at(SCALE)):
                 columns = {column: by_arm[arm][place, index] for column, by_arm in planted._planted.items() if arm in by_arm}
                 rows.append({"arm": arm, "point": canonical_json({"peak_lr": value}), "seed": seed, **columns})
-    stored = TrialTable(study, SCALE, pd.DataFrame(rows))
+    stored = TrialArrays(study, SCALE, pd.DataFrame(rows))
     left, right = (observe(case.observables[0], table) for table in (planted, stored))
     assert (left.estimate, left.low, left.high) == (right.estimate, right.low, right.high)
 
