@@ -8,6 +8,7 @@ Paths and stores are those of the command line; where no store is given it is FO
 import json
 import os
 import threading
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,7 +21,7 @@ from folklore.harness.judging.judge import Verdict
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.options import Options
 from folklore.harness.planning import catalog
-from folklore.harness.planning.variation import Changes, Values
+from folklore.harness.planning.variation import Changes, Values, differences
 from folklore.harness.reading.references import PUBLISHED, STORED, find_sets
 from folklore.harness.reading.stored_studies import every_study, named_study
 from folklore.harness.spec import Measurement, Spec, Study, Training, Workload
@@ -201,14 +202,21 @@ def run(
         return tuple(several)
 
     changes = Changes({name: values(given) for name, given in (settings or {}).items()}, seeds, tuple(only))
+    nobody, terminal = Nobody(), Terminal(Silent())
+    audience = terminal if progress else nobody
     if changes:
-        chosen, scale = varied(chosen, scale, changes, options)
-    nobody = Nobody()
-    code = launch([chosen], scale, options, None, audience=Terminal(Silent()) if progress else nobody)
+        declared = chosen
+        chosen, scale = varied(declared, scale, changes, options)
+        for line in differences(chosen, declared):
+            audience.say(line)
+    code = launch([chosen], scale, options, None, audience=audience)
     if code == INTERRUPTED:
         raise KeyboardInterrupt("what is finished is kept; the same call goes on")
     if code == FAILED:
-        raise RuntimeError("; ".join([f"trials of study '{chosen.name}' were given up", *nobody.warnings]))
+        why = "; ".join(nobody.failures) or "the messages above say why"
+        raise RuntimeError(f"trials of study '{chosen.name}' were given up: {why}")
+    for warning in nobody.warnings:
+        warnings.warn(warning, stacklevel=2)
     return verdicts(chosen, scale, where, source=STORED)
 
 

@@ -67,6 +67,7 @@ def main() -> int:
     try:
         python = make_environment(Path(chosen.venv), chosen.venv_options.split(), chosen.uv)
         uv = None if "--system-site-packages" in chosen.venv_options else find_uv(python, chosen.uv)
+        remove_old_name(python)
         link_packages()
         if chosen.extra:
             install_extra(python, uv, chosen.extra)
@@ -179,6 +180,15 @@ def install_project(python: Path, uv: str | None, torch: str, cuda: bool) -> Non
         if what:
             say(f"installing {told}, with pip (one to two minutes)")
             install_by_pip(python, ["-c", str(CONSTRAINTS), *what])
+
+
+def remove_old_name(python: Path) -> None:
+    """The project was installed as `folklore` before its packages had one name: both together offer every study twice."""
+    script = "from importlib.metadata import distribution as d; print(d('folklore').read_text('direct_url.json'))"
+    if PROJECT.as_uri() in run([str(python), "-c", script]).stdout:
+        say("removing what an earlier version installed under the name folklore")
+        run([str(python), "-m", "pip", "uninstall", "--yes", "--quiet", "folklore"])
+    shutil.rmtree(PROJECT / "folklore.egg-info", ignore_errors=True)
 
 
 def link_packages() -> None:

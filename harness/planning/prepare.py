@@ -1,4 +1,4 @@
-"""What a run needs before it trains: the plan, what is left of it, what it will cost; and bringing MLflow up to the ledger.
+"""What a run needs before it trains: the plan, what is left of it, what it will cost.
 
 Torch is imported only if something is left to train, or is asked what training takes: its import takes seconds.
 """

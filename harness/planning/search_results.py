@@ -1,4 +1,4 @@
-"""What a search has found so far, read from stored trials. No proposals are made here; search.py makes them."""
+"""What a search has found so far, read from stored trials. No proposals are made here; proposals.py makes them."""
 
 import json
 from collections.abc import Mapping, Sequence

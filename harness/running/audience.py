@@ -27,14 +27,15 @@ class Audience(Protocol):
 
 
 class Nobody:
-    """Hears nothing, and keeps what it was warned of."""
+    """Shows nothing, and keeps what it was warned of and why packs were given up."""
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
+        self.failures: list[str] = []
 
     def emit(self, event: str, **fields: Any) -> None:
         if event == "pack_failed":
-            self.warnings.append(f"pack {fields['pack']} given up: {fields['error']}")
+            self.failures.append(f"pack {fields['pack']}: {fields['error']}")
 
     def say(self, line: str) -> None:
         pass

@@ -1,7 +1,7 @@
 """Training of planned studies, one or many at once, on one Ray: what is left of each is trained, recorded and projected.
 
-LanesByShape are measured first, then the studies' packs are handed out, study after study in the order given; the next study's
-fill the workers that a search leaves waiting. A deadline stops it cleanly: packs in flight leave a checkpoint.
+Lanes are measured first, then packs are handed out, study after study in the order given; the next study's fill the workers
+that a search leaves waiting. A deadline stops it cleanly: packs in flight leave a checkpoint.
 """
 
 import logging

@@ -81,7 +81,7 @@ def _launch(
     cluster = None if options.address is None else cluster_device(options.address)
     pairs = _with_own_datasets(studies, scale, options)
 
-    # One each: what a ledger has read of its files it keeps.
+    # One ledger a study, for a ledger keeps what it has read.
     ledgers = {study.name: Ledger(store, study.name) for study, _ in pairs}
 
     def prepared(study: Study, own: Options) -> Prepared:

@@ -108,7 +108,7 @@ class Training(Spec):
         default="replacement",
         description="'replacement': every batch is drawn from all training examples (of a text: from all its windows);"
         " 'epochs': every example once an epoch, in a random order (of a text: windows side by side, from a random start);"
-        " 'full': all examples at every step, in order, and batch_size is their number",
+        " 'full': all examples at every step, and batch_size is their number",
     )
     steps: Annotated[int, COSTS_NOTHING, Unit("steps")] = Field(default=300, ge=2, le=10_000_000, strict=True)
     beta1: Annotated[float, PER_LANE] = Field(default=0.9, ge=0, lt=1)

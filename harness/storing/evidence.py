@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
+from folklore.harness.errors import UserError
 from folklore.harness.storing import trial_rows
 from folklore.harness.storing.declaration import Declaration
 from folklore.harness.storing.trial_schema import JUDGED, SCHEMA
@@ -17,11 +18,11 @@ from folklore.harness.storing.trial_schema import JUDGED, SCHEMA
 
 def _folder() -> Path:
     """In the package that pyproject.toml names for it, so that nothing here names the reports."""
-    (package,) = entry_points(group="folklore.evidence")
-    found = find_spec(package.value)
-    assert found is not None, f"{package.value} is not there: install the project again"
-    assert found.origin is not None
-    return Path(found.origin).parent / "evidence"
+    for package in entry_points(group="folklore.evidence"):
+        found = find_spec(package.value)
+        if found is not None and found.origin is not None:
+            return Path(found.origin).parent / "evidence"
+    raise UserError("no published evidence is registered: install the project first (make setup, or pip install -e .)")
 
 
 FOLDER = _folder()

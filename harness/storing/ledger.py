@@ -30,7 +30,7 @@ class Ledger:
     def __init__(self, store: Store, study: str):
         self.store, self.study = store, study
         # A file never changes, for its name carries its checksum: what is short of it, without curves, is read once.
-        self._summaries: dict[str, pa.Table | None] = {}
+        self._summaries: dict[str, pa.Table] = {}
 
     def write(self, pack: str, rows: pa.Table) -> None:
         """Record a finished pack. The name carries the content's checksum, so the file is its own witness."""
@@ -81,9 +81,10 @@ class Ledger:
         return self.store.names(f"ledger/{self.study}", ".parquet")
 
     def _summary(self, name: str) -> pa.Table | None:
-        if name not in self._summaries:
-            self._summaries[name] = self._read(name, trial_schema.SUMMARY)
-        return self._summaries[name]
+        known = self._summaries.get(name)
+        if known is None and (known := self._read(name, trial_schema.SUMMARY)) is not None:
+            self._summaries[name] = known
+        return known
 
     def _read(self, name: str, columns: Sequence[str] | None) -> pa.Table | None:
         content = self.store.read(name)

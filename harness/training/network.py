@@ -40,10 +40,8 @@ def _scheme(workload: Workload) -> Parametrization:
 
 def _check_fit(workload: Workload, facts: DataFacts) -> None:
     """Raises UserError where a model cannot take the data."""
-    chosen, cannot = (
-        architecture_named(workload.model),
-        f"model '{workload.model}' cannot train on dataset '{workload.dataset}'",
-    )
+    chosen = architecture_named(workload.model)
+    cannot = f"model '{workload.model}' cannot train on dataset '{workload.dataset}'"
     if chosen.reads_text != (not facts.features):
         kind = "text" if not facts.features else f"examples of shape {facts.features}"
         raise UserError(f"{cannot} ({kind}): {_listed('reads_text')} takes text, the others examples")

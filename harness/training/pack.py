@@ -19,7 +19,7 @@ from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration
 from folklore.harness.training.agreement import StepCheck
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
+from folklore.harness.training.measured_steps import probe_steps
 from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.own_network import make_network
 from folklore.harness.training.probes import PROBES
@@ -94,7 +94,7 @@ class Pack:
         self.usage.seconds += time.perf_counter() - started
 
     def time_steps(self, count: int) -> float:
-        """Mean time of so many plain steps, in seconds, to choose a width by. The first step is repeated: the pack is of no
+        """Mean time of so many plain steps, in seconds, to choose lanes by. The first step is repeated: the pack is of no
         further use."""
         self._draw()
         self.usage.synchronize()
@@ -244,7 +244,7 @@ class Pack:
                 probes=self.probes,
                 curve_points=self.measurement.curve_points,
                 probe_steps=self.probe_steps,
-                evaluation_steps=evaluation_steps(self.training.steps, self.measurement),
+                evaluation_steps=[done - 1 for each in self.evaluations if each.is_curve for done in each.after],
                 layers=self.network.layers,
                 taps=self.taps,
                 lanes=len(self.lanes),

@@ -17,7 +17,6 @@ class PlateauRule:
 
     def __init__(self, lanes: Sequence[Training], device: torch.device):
         follows = [schedule_named(lane.schedule).waits for lane in lanes]
-        self.any_follows = any(follows)
         self.follows_K = torch.tensor(follows, device=device)
         self.patience_K = torch.tensor([float(lane.patience) for lane in lanes], device=device)
         self.factor_K = torch.tensor([lane.step_factor for lane in lanes], device=device)

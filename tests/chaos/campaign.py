@@ -192,6 +192,8 @@ class Campaign:
             totals.problems.append(f"{found.open_runs} runs are left open in MLflow")
         trained, _ = scene.lane_steps()
         totals.redone.append(trained / needed_lane_steps() - 1)
+        if trained < needed_lane_steps() / 2:
+            totals.problems.append("steps were trained that nothing noted: the injection does not watch the training")
         self.say(f"     {'fine' if found.fine else found}, {totals.redone[-1]:.1%} redone")
 
 

@@ -1,4 +1,7 @@
-"""Shares of non-zero gradient entries that FP16 would flush to zero, at every loss scale of LOSS_SCALES."""
+"""Shares of non-zero gradient entries that FP16 would flush to zero, at every loss scale of LOSS_SCALES.
+
+Of the network's own loss on the whole batch, whatever else a procedure descends.
+"""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from folklore.harness.training.procedures.epochs import Epochs
 from folklore.harness.training.procedures.full_batch import FullBatch
 from folklore.harness.training.procedures.plain import Plain
 from folklore.harness.training.procedures.plateau import PlateauDrops
+from folklore.harness.training.schedules import schedule_named
 
 SAMPLINGS: dict[str, type[Plain]] = {"replacement": Plain, "epochs": Epochs, "full": FullBatch}
 
@@ -26,7 +27,7 @@ def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset
     procedure: Procedure = SAMPLINGS[training.sampling](lanes[0], seeds, dataset, network)
     if training.micro_batches > 1:
         procedure = Accumulation(procedure, network, training.micro_batch_size)
-    if any(lane.training.schedule == "reduce_on_plateau" for lane in lanes):
+    if any(schedule_named(lane.training.schedule).waits for lane in lanes):
         procedure = PlateauDrops(procedure, [lane.training for lane in lanes], learner)
     return procedure
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from folklore.harness.data import Dataset, Index
+from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration
 from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.procedures.plain import Plain
@@ -16,6 +17,16 @@ class Epochs(Plain):
     So if the batch size does not divide the number of examples, the last batch of an epoch ends with the first examples of the
     next one: no example is left out, and none is seen twice within an epoch.
     """
+
+    @classmethod
+    def check(cls, configuration: Configuration, dataset: Dataset) -> None:
+        super().check(configuration, dataset)
+        batch, examples = configuration.training.batch_size, len(dataset.examples_index(configuration.workload.context))
+        if batch > examples:
+            raise UserError(
+                f"batch_size = {batch}: with sampling = epochs must be at most {examples}, the training examples of dataset"
+                f" '{dataset.name}'"
+            )
 
     def __init__(self, configuration: Configuration, seeds: Sequence[int], dataset: Dataset, network: PackedNetwork):
         super().__init__(configuration, seeds, dataset, network)

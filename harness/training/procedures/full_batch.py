@@ -2,13 +2,17 @@
 
 from folklore.harness.data import Dataset, Index
 from folklore.harness.errors import UserError
+from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import Configuration
 from folklore.harness.training.procedures.plain import Plain
 
 
 class FullBatch(Plain):
-    """Gradient descent proper: the same examples in the same order at every step, for all seeds. Gradients have no noise; their
-    probed variance is that of a batch as large which is drawn."""
+    """Gradient descent proper: the same examples in the same order at every step, for all seeds; gradients have no noise.
+
+    The order is random and fixed: a probe takes half the batch for a sample of it, and a user's examples may come class by
+    class. The variance it finds is that of a random batch of this size.
+    """
 
     @classmethod
     def check(cls, configuration: Configuration, dataset: Dataset) -> None:
@@ -25,4 +29,4 @@ class FullBatch(Plain):
         return self.training.steps
 
     def draw_of(self, seed: int, block: int) -> Index:
-        return self.dataset.examples_index(self.context)[None]
+        return numpy_generator(0, "full batch", 0).permutation(self.dataset.examples_index(self.context))[None]

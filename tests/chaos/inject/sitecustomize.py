@@ -22,7 +22,7 @@ class _Watch(importlib.abc.MetaPathFinder):
     """Changes modules of the harness when they are imported."""
 
     def find_spec(self, name, path=None, target=None):  # type: ignore[no-untyped-def]
-        if not name.startswith("harness."):
+        if not name.startswith("folklore.harness."):
             return None
         found = importlib.machinery.PathFinder.find_spec(name, path)
         if found is None or found.loader is None:

@@ -3,6 +3,7 @@
 import os
 import stat
 import subprocess
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 from folklore.harness.cli import app
 from tests.command_line import HANG_SECONDS
 
-FILES = files("harness") / "deploy"
+FILES = files("folklore.harness") / "deploy"
 STAND_IN = """#!/usr/bin/env bash
 echo "$(basename "$0") $*" >> "$CALLS"
 case "$(basename "$0")" in
@@ -43,6 +44,8 @@ def test_ray_up_by_rays_own_schema() -> None:
 
     config = yaml.safe_load((FILES / "ray-up.yaml").read_text())
     validate_config(prepare_config(config))
+    named = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["name"]
+    assert config["setup_commands"][0].endswith(f" {named}"), "what `folklore bundle` makes has the project's name"
     config["provider"]["head_up"] = config.pop("file_mounts")
     config["unknown"] = 1
     with pytest.raises(Exception, match="unknown"):
