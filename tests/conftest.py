@@ -29,8 +29,10 @@ torch.set_num_threads(1)
 LONGEST = (
     "test_smoke",
     "test_end_to_end",
-    "test_planted",
     "test_chaos",
+    "test_compile_cache",
+    "test_vector_widths",
+    "test_planted",
     "test_ray_tune",
     "test_own_workload",
     "test_cluster",
