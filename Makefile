@@ -14,8 +14,6 @@ SCALE ?=
 ARGS ?=
 PORT ?= 5000
 TEST_PROCESSES ?= 2
-# Slow tests wait half of their time for processes that they start.
-SLOW_TEST_PROCESSES ?= 3
 # Drivers to install beside the rest: those of the addresses that are given.
 EXTRAS ?= $(if $(findstring s3://,$(STORE) $(ARGS)),s3) $(if $(findstring postgresql,$(FOLKLORE_TRACKING) $(ARGS)),postgresql)
 
@@ -24,7 +22,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready $(EXTRAS:%=$(VENV)/.ready-%)
 READY_DEV := $(VENV)/.ready-dev
 INSTALL := $(PYTHON) -I harness/install.py --venv '$(VENV)' --venv-options='$(VENV_OPTIONS)' --uv '$(UV)'
-PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true
 # A run compiles the 4,000 modules that it imports and keeps them; all 25,000 beforehand would take half a minute on two cores.
@@ -68,10 +66,10 @@ bench: $(READY_DEV) ## measure the engine and the harness, into tests/benchmarks
 
 test: $(READY_DEV) ## run the fast tests
 	@# Two processes at the least: half of the suite waits for processes of its own.
-	@$(PYTEST) -n $(TEST_PROCESSES) -m "not slow and not gpu"
+	@$(PYTEST) -m "not slow and not gpu"
 
 test-slow: $(READY_DEV) ## run what `make test` leaves out: chaos, planted studies, all studies at smoke scale, mutations, browser
-	@$(PYTEST) -n $(SLOW_TEST_PROCESSES) -m "slow and not gpu"
+	@$(PYTEST) -m "slow and not gpu"
 
 test-all: test test-slow ## run all tests but those that need a GPU
 
