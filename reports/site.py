@@ -73,7 +73,20 @@ def write(
     in_turn = sorted(studies, key=_observations, reverse=True)
     found = dict(zip((study.name for study in in_turn), side_by_side(judge_and_write, in_turn), strict=True))
     # A variation's verdicts are of something else than the claims' study: they stand on its own page alone.
-    studies = [study for study in studies if study.variation_of is None]
+    declared = [study for study in studies if study.variation_of is None]
+    _write_index_and_documents(output, pages, declared, register, found, published, store_option)
+    return found
+
+
+def _write_index_and_documents(
+    output: Path,
+    pages: Environment,
+    studies: Sequence[Study],
+    register: Register,
+    found: Mapping[str, Sequence[Judged]],
+    published: Callable[[Study], list[Judged] | None],
+    store_option: str,
+) -> None:
     judged = [each for study in studies for each in found[study.name]]
     there = places(output, (study.name for study in studies))
     changes = [
@@ -81,16 +94,14 @@ def write(
         for study in studies
         for change in comparison_page.changes(study, comparison_page.pairs(found[study.name], published(study) or ()))
     ]
-    content = {**index_page.content(studies, register, judged, there, changes), "store_option": store_option}
-    _save(output / "index.html", pages.get_template("index.html").render(content, calibrated=bool(counted)))
+    content = index_page.content(studies, register, judged, there, changes)
+    index = pages.get_template("index.html").render(content, store_option=store_option, calibrated=bool(calibration.rows()))
+    _save(output / "index.html", index)
+    columns, verdicts = index_page.columns_of(judged), index_page.by_claim(judged, register)
     for document in register.documents:
-        columns, verdicts = index_page.columns_of(judged), index_page.by_claim(judged, register)
         graded = document_page.content(document, register, columns, verdicts, there)
-        _save(
-            output / f"document-{document.key}.html",
-            pages.get_template("document.html").render(graded, store_option=store_option),
-        )
-    return found
+        text = pages.get_template("document.html").render(graded, store_option=store_option)
+        _save(output / f"document-{document.key}.html", text)
 
 
 def _templates() -> Environment:

@@ -66,6 +66,11 @@ def test_the_harness_knows_neither_reports_nor_studies() -> None:
             assert not strings & names, f"{path} names a study"
 
 
+def test_the_spec_stands_alone() -> None:
+    for path in sources("harness/spec"):
+        assert {name[1] for name in ours(path)} <= {"spec", "errors", "input_files"}, path
+
+
 def test_rooms_import_in_one_direction() -> None:
     """At any level: no import is hidden in a function for the sake of a cycle."""
     for path in sources("harness"):
@@ -91,9 +96,12 @@ def test_every_package_is_installed() -> None:
 
 
 def test_the_engine_knows_no_sweeps() -> None:
-    allowed = {"errors", "randomness", "machine", "spec", "own", "data", "training"}
+    """Of a user's workload it knows how it is found and where its errors come from; of the machine, what can be trained on."""
+    allowed = {"errors", "randomness", "machine", "spec", "data", "training"}
     for path in sources("harness/training"):
-        assert {name[1] for name in ours(path) if name[0] == "harness"} <= allowed, path
+        names = [name for name in ours(path) if name[0] == "harness"]
+        assert {name[1] for name in names if name[1] != "own"} <= allowed, path
+        assert {name[2] for name in names if name[1] == "own"} <= {"finding", "place"}, path
 
 
 def test_each_big_package_has_one_owner() -> None:
