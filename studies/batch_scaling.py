@@ -259,7 +259,7 @@ STUDY = Study(
                             (64, Optimum(arm="sgd_64")),
                         )
                     ),
-                    supported=Within(low=0.8, high=1.2),
+                    claimed=Within(low=0.8, high=1.2),
                     refuted=Outside(low=0.8, high=1.2),
                 ),
             ),
@@ -313,7 +313,7 @@ STUDY = Study(
                             (64, Optimum(arm="adam_64")),
                         )
                     ),
-                    supported=Within(low=0.3, high=0.7),
+                    claimed=Within(low=0.3, high=0.7),
                     refuted=Outside(low=0.3, high=0.7),
                 ),
                 Criterion(
@@ -327,7 +327,7 @@ STUDY = Study(
                             (64, Optimum(arm="half_life_64")),
                         )
                     ),
-                    supported=Within(low=0.3, high=0.7),
+                    claimed=Within(low=0.3, high=0.7),
                     refuted=Outside(low=0.3, high=0.7),
                 ),
             ),
@@ -342,28 +342,28 @@ STUDY = Study(
                 Criterion(
                     name="regret of the linear rule at B = 512, SGD",
                     observe=TransferRegret(arm="sgd_512", tuned_for="sgd_8", times=64.0),
-                    supported=AtLeast(value=0.05),
+                    claimed=AtLeast(value=0.05),
                     refuted=AtMost(value=0.05),
                     unit="relative",
                 ),
                 Criterion(
                     name="regret of the linear rule at B = 64, SGD",
                     observe=TransferRegret(arm="sgd_64", tuned_for="sgd_8", times=8.0),
-                    supported=AtMost(value=0.05),
+                    claimed=AtMost(value=0.05),
                     refuted=AtLeast(value=0.05),
                     unit="relative",
                 ),
                 Criterion(
                     name="regret of the square-root rule at B = 512, Adam",
                     observe=TransferRegret(arm="adam_512", tuned_for="adam_8", times=8.0),
-                    supported=AtLeast(value=0.05),
+                    claimed=AtLeast(value=0.05),
                     refuted=AtMost(value=0.05),
                     unit="relative",
                 ),
                 Criterion(
                     name="regret of the square-root rule at B = 32, Adam",
                     observe=TransferRegret(arm="adam_32", tuned_for="adam_8", times=2.0),
-                    supported=AtMost(value=0.05),
+                    claimed=AtMost(value=0.05),
                     refuted=AtLeast(value=0.05),
                     unit="relative",
                 ),
@@ -375,7 +375,7 @@ STUDY = Study(
                 Criterion(
                     name="largest gap of the validation curves at equal examples, SGD, B = 8 and 64 by the linear rule",
                     observe=TrajectoryGap(arm="sgd_64", tuned_for="sgd_8", times=8.0),
-                    supported=AtMost(value=0.03),
+                    claimed=AtMost(value=0.03),
                     refuted=AtLeast(value=0.03),
                     unit="relative",
                 ),
@@ -394,7 +394,7 @@ STUDY = Study(
                             (512, SmallestWithin(arm="warm_512", over="warmup_fraction")),
                         )
                     ),
-                    supported=AtLeast(value=0.0),
+                    claimed=AtLeast(value=0.0),
                     refuted=AtMost(value=0.0),
                 ),
             ),

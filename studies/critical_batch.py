@@ -360,7 +360,7 @@ STUDY = Study(
                             Scaled(of=CriticalBatch(**GPT_SWEEP), by=16.0),
                         )
                     ),
-                    supported=AtLeast(value=10.0),
+                    claimed=AtLeast(value=10.0),
                     refuted=AtMost(value=3.0),
                     unit="x",
                 ),
@@ -404,7 +404,7 @@ STUDY = Study(
                 Criterion(
                     name="noise scale when the noise of the gradients has twice the deviation",
                     observe=Exact(check="doubled_noise"),
-                    supported=Within(low=3.9, high=4.1),
+                    claimed=Within(low=3.9, high=4.1),
                     refuted=AtMost(value=1.0),
                     unit="x",
                 ),

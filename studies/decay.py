@@ -294,7 +294,7 @@ STUDY = Study(
                 Criterion(
                     name="LR of the cosine schedule half-way, over the peak",
                     observe=Exact(check="cosine_half_way"),
-                    supported=Within(low=0.4999, high=0.5001),
+                    claimed=Within(low=0.4999, high=0.5001),
                     refuted=Outside(low=0.4999, high=0.5001),
                 ),
             ),

@@ -147,7 +147,7 @@ STUDY = Study(
                             (512, Optimum(arm="sp_512")),
                         )
                     ),
-                    supported=AtMost(value=-0.3),
+                    claimed=AtMost(value=-0.3),
                     refuted=AtLeast(value=0.0),
                 ),
             ),
@@ -167,7 +167,7 @@ STUDY = Study(
                             (512, Optimum(arm="mup_512")),
                         )
                     ),
-                    supported=Within(low=-0.2, high=0.2),
+                    claimed=Within(low=-0.2, high=0.2),
                     refuted=Outside(low=-0.2, high=0.2),
                 ),
             ),
@@ -178,14 +178,14 @@ STUDY = Study(
                 Criterion(
                     name="loss at width 128 with the LR tuned at width 16, over its own best, muP",
                     observe=TransferRegret(arm="mup_128", tuned_for="mup_16"),
-                    supported=AtMost(value=0.01),
+                    claimed=AtMost(value=0.01),
                     refuted=AtLeast(value=0.01),
                     unit="relative",
                 ),
                 Criterion(
                     name="loss at width 512 with the LR tuned at width 16, over its own best, muP",
                     observe=TransferRegret(arm="mup_512", tuned_for="mup_16"),
-                    supported=AtMost(value=0.01),
+                    claimed=AtMost(value=0.01),
                     refuted=AtLeast(value=0.01),
                     unit="relative",
                     scales=ON_GPU,
@@ -196,7 +196,7 @@ STUDY = Study(
                         left=TransferRegret(arm="sp_128", tuned_for="sp_16"),
                         right=TransferRegret(arm="mup_128", tuned_for="mup_16"),
                     ),
-                    supported=AtLeast(value=0.0),
+                    claimed=AtLeast(value=0.0),
                     refuted=AtMost(value=0.0),
                     unit="relative",
                 ),
@@ -221,7 +221,7 @@ STUDY = Study(
                             (512, "check_512"),
                         )
                     ),
-                    supported=AtMost(value=0.1),
+                    claimed=AtMost(value=0.1),
                     refuted=AtLeast(value=0.1),
                 ),
             ),

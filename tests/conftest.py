@@ -99,7 +99,7 @@ def study() -> Study:
                     Criterion(
                         name="tuned loss, none over half",
                         observe=RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")),
-                        supported=AtLeast(value=0.0),
+                        claimed=AtLeast(value=0.0),
                         refuted=AtMost(value=0.0),
                         unit="relative",
                     ),

@@ -65,7 +65,7 @@ class Sampled:
     def __post_init__(self) -> None:
         if self.seeds < LEAST_SEEDS:
             raise UndecidableError(
-                "inconclusive", f"rests on {self.seeds} seeds, and an interval needs {LEAST_SEEDS}; {ADD_SEEDS}"
+                "open", f"rests on {self.seeds} seeds, and an interval needs {LEAST_SEEDS}; {ADD_SEEDS}"
             )
 
     def on_axis(self, values: Any) -> Any:

@@ -25,7 +25,7 @@ from folklore.harness.spec.trials import UndecidableError
 ALPHA = 0.05
 # Beyond this many seeds "add seeds" is no advice.
 MOST_ADVISED_SEEDS = 1000
-SUPPORTED, REFUTED, INCONCLUSIVE, OUT_OF_REGIME, INVALID = "supported", "refuted", "inconclusive", "out of regime", "invalid"
+SUPPORTED, REFUTED, INCONCLUSIVE, OUT_OF_REGIME, INVALID = "supported", "refuted", "open", "out of regime", "invalid"
 VERDICTS = (SUPPORTED, REFUTED, INCONCLUSIVE, OUT_OF_REGIME, INVALID)
 
 

@@ -35,11 +35,11 @@ def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> O
     _require_parts(observable, table)
     values = evaluate(observable, table, table.resamples)
     if not math.isfinite(values[0]):
-        raise UndecidableError("inconclusive", "the estimate does not exist on these trials")
+        raise UndecidableError("open", "the estimate does not exist on these trials")
     defined = values[1:][np.isfinite(values[1:])]
     if len(defined) < LEAST_DEFINED_SHARE * table.resample_count:
         share = 1 - len(defined) / table.resample_count
-        raise UndecidableError("inconclusive", f"the estimate does not exist in {share:.0%} of the resamples; {ADD_SEEDS}")
+        raise UndecidableError("open", f"the estimate does not exist in {share:.0%} of the resamples; {ADD_SEEDS}")
     seeds = min(leaf.seeds_behind(table) for leaf in leaves(observable))
     sampled = Sampled(float(values[0]), defined, seeds, observable.log_axis)
     bias = bootstrap_bias(sampled) if observable.BIASED else 0.0

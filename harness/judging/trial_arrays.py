@@ -94,7 +94,7 @@ class TrialArrays:
         ((factor, values),) = self.study.factors_at(self.scale, arm).items()
         if len(values) != 1:
             raise UndecidableError(
-                "inconclusive", f"{self.arm_name(arm)} is trained at {len(values)} {in_words(factor)}s, and this is read at one"
+                "open", f"{self.arm_name(arm)} is trained at {len(values)} {in_words(factor)}s, and this is read at one"
             )
         return factor
 
@@ -124,7 +124,7 @@ class TrialArrays:
             )
         if found.at_edge:
             raise UndecidableError(
-                "inconclusive",
+                "open",
                 f"the best {in_words(search.factor)} of {name}, {found.best:.3g}, lies at the edge of the searched range;"
                 " a wider one would settle it",
             )

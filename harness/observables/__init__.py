@@ -41,7 +41,8 @@ from folklore.harness.observables.numerics import Exact, OperationError
 from folklore.harness.observables.range_tests import FinderPick, FinderRegret, SuggestionRate
 from folklore.harness.observables.unmeasured import Unmeasured
 from folklore.harness.spec.observed import make_known
-from folklore.harness.spec.study import Criterion, Judgement, Reported, Study
+from folklore.harness.spec.criterion import Alternative, Criterion, Judgement, Reported
+from folklore.harness.spec.study import Study
 
 __all__ = [
     "ActivationSlope",
@@ -88,7 +89,7 @@ __all__ = [
 
 def complete() -> None:
     """Lets studies be read by all kinds that are there; anew for whoever makes a kind later."""
-    make_known([Criterion, Reported, Judgement, Study])
+    make_known([Alternative, Criterion, Reported, Judgement, Study])
 
 
 for _module in pkgutil.iter_modules(__path__):

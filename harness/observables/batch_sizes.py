@@ -63,7 +63,7 @@ class _ToTarget(Observed):
         grid = trials.grid(arm, self.over)
         if best in (0, len(grid) - 1) and not censored_GS.all():  # where no run gets there, no LR is better than another
             raise UndecidableError(
-                "inconclusive",
+                "open",
                 f"the {in_words(self.over)} at which {trials.arm_name(arm)} reaches the target soonest, {grid[best]:.3g},"
                 f" {at_the_edge(best)}",
             )
@@ -203,7 +203,7 @@ class DoublingGain(_BatchSweep):
 
 def _out_of_reach(arm: str, trials: Trials, count: int) -> UndecidableError:
     subject = f"{count} runs of {trials.arm_name(arm)} do" if count > 1 else f"a run of {trials.arm_name(arm)} does"
-    return UndecidableError("inconclusive", f"{subject} not reach the target loss; longer training would settle it")
+    return UndecidableError("open", f"{subject} not reach the target loss; longer training would settle it")
 
 
 class FormGap(Observed):

@@ -111,14 +111,14 @@ class CurveDistance(Observed):
         if not np.allclose(grid, reference_grid):
             names = " and ".join(map(trials.arm_name, (self.arm, self.reference)))
             raise UndecidableError(
-                "inconclusive", f"{names} have different grids of the {in_words(over)}, and no pairs of curves"
+                "open", f"{names} have different grids of the {in_words(over)}, and no pairs of curves"
             )
         curves, reference = (stacked(trials.values(arm, over, column)) for arm in (self.arm, self.reference))
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = np.median(np.abs(curves / reference - 1), axis=2)
         if not np.isfinite(distance[best[0]]).all():
             name = trials.arm_name(self.arm)
-            raise UndecidableError("inconclusive", f"runs of {name} diverge there, and their curves have no distance")
+            raise UndecidableError("open", f"runs of {name} diverge there, and their curves have no distance")
         return seed_mean(distance[best], weights)
 
 
@@ -222,7 +222,7 @@ class NoiseScale(Observed):
         trace, signal = (seed_mean(np.nanmean(np.where(inside, part, np.nan), axis=2)[best], weights) for part in parts)
         if signal[0] <= 0:
             lost = f"the mean gradient of {trials.arm_name(arm)} is lost in its noise"
-            raise UndecidableError("inconclusive", f"{lost}; more probes or a larger batch would show it")
+            raise UndecidableError("open", f"{lost}; more probes or a larger batch would show it")
         return np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan)
 
 

@@ -68,7 +68,7 @@ class SmallestWithin(Observed):
         good = loss <= (1 + self.within) * loss.min(axis=1, keepdims=True)
         if good[0].argmax() == len(grid) - 1:
             raise UndecidableError(
-                "inconclusive",
+                "open",
                 f"the only {in_words(self.over)} of {trials.arm_name(self.arm)} that is good enough {at_the_edge(-1)}",
             )
         return np.asarray(np.where(good, grid, np.inf).min(axis=1))
@@ -108,11 +108,11 @@ class MaxTrainable(Observed):
         inside = loss <= bar[:, None]
         if not inside[0].any():
             none = f"no {in_words(self.over)} of {trials.arm_name(self.arm)}"
-            raise UndecidableError("inconclusive", f"{none} comes within {self.within:.0%} of the best loss")
+            raise UndecidableError("open", f"{none} comes within {self.within:.0%} of the best loss")
         last = len(grid) - 1 - inside[:, ::-1].argmax(axis=1)
         if last[0] == len(grid) - 1:
             raise UndecidableError(
-                "inconclusive",
+                "open",
                 f"the largest {in_words(self.over)} at which {trials.arm_name(self.arm)} still trains {at_the_edge(-1)}",
             )
         after = np.minimum(last + 1, len(grid) - 1)

@@ -43,7 +43,7 @@ class FinalLoss(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """sum_s w_s L_s / sum_s w_s, nats [R], of an arm trained at one point; L_s is capped at the loss at initialization.
-        Undecidable (inconclusive) where the arm has several points."""
+        Undecidable (open) where the arm has several points."""
         (loss,) = trials.losses(self.arm, trials.only_factor(self.arm), "test_loss")
         return seed_mean(loss, weights)
 

@@ -74,7 +74,7 @@ class FinderRegret(Observed):
             first = log_pick[outside][0]
             side, end = ("below the lowest", grid[0]) if first < grid[0] else ("above the highest", grid[-1])
             raise UndecidableError(
-                "inconclusive",
+                "open",
                 f"the rule '{in_words(self.rule)}' picks an LR of {2**first:.2g}, {side} that"
                 f" {trials.arm_name(self.arm)} was trained at, {2**end:.2g}: its loss there is not known",
             )
@@ -136,7 +136,7 @@ def _log_picks(arm: str, rule: str, trials: Trials) -> Numbers:
     reasons = [pick.reason for pick in found if isinstance(pick, NoSuggestion)]
     if 2 * len(reasons) > len(found):
         raise UndecidableError(
-            "inconclusive",
+            "open",
             f"the rule '{in_words(rule)}' makes no suggestion in {len(reasons)} of {len(found)} range tests: {reasons[0]}",
         )
     return np.array([np.log2(pick.lr) if isinstance(pick, Suggestion) else np.nan for pick in found])

@@ -1,15 +1,17 @@
 """What a study may say. Everything here is data: validated, frozen, and with a canonical JSON form."""
 
 from folklore.harness.spec.base import Spec, canonical_json, fingerprint
-from folklore.harness.spec.claims import Claim, Document, Source
+from folklore.harness.spec.claims import Claim, Document, Regime, Side, Source
 from folklore.harness.spec.configuration import Configuration, Measurement, Training, Workload
+from folklore.harness.spec.criterion import Alternative, Criterion, Expected, Judgement, Reported
 from folklore.harness.spec.observed import Observable, Observed
 from folklore.harness.spec.parts import arms_of, leaves
 from folklore.harness.spec.rules import LEVEL, AtLeast, AtMost, Outside, Rule, Within
-from folklore.harness.spec.study import Arm, Criterion, Judgement, Published, Reported, Scale, Search, Study, log2_grid
+from folklore.harness.spec.study import Arm, Published, Scale, Search, Study, log2_grid
 
 __all__ = [
     "LEVEL",
+    "Alternative",
     "Arm",
     "AtLeast",
     "AtMost",
@@ -17,16 +19,19 @@ __all__ = [
     "Configuration",
     "Criterion",
     "Document",
+    "Expected",
     "Judgement",
     "Measurement",
     "Observable",
     "Observed",
     "Outside",
     "Published",
+    "Regime",
     "Reported",
     "Rule",
     "Scale",
     "Search",
+    "Side",
     "Source",
     "Spec",
     "Study",

@@ -24,6 +24,13 @@ WORDS = Undeclared("it explains and decides nothing")
 
 
 @dataclass(frozen=True)
+class DeclaredAs:
+    """Marks a field that had another name when studies were first published: their hashes go on with that."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Unit:
     """What the numbers of a field count: `steps: Annotated[int, Unit("steps")]`."""
 
@@ -74,10 +81,14 @@ def declared(value: Any) -> Any:
     """
     if isinstance(value, Spec):
         fields = {name: each for name, each in value if each is not None and decides(type(value), name)}
-        return {name: declared(each) for name, each in fields.items()}
+        return {_first_name(type(value), name): declared(each) for name, each in fields.items()}
     if isinstance(value, Mapping):
         return {name: declared(each) for name, each in value.items()}
     return [declared(each) for each in value] if isinstance(value, tuple | list) else value
+
+
+def _first_name(spec: type[Spec], field: str) -> str:
+    return next((mark.name for mark in spec.model_fields[field].metadata if isinstance(mark, DeclaredAs)), field)
 
 
 def canonical_json(value: Any) -> str:

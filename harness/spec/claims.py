@@ -1,12 +1,15 @@
 """Claims and the documents they stand in."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from folklore.harness.spec.base import Spec
 
 Kind = Literal["empirical", "exact", "speed", "disagreement", "doubted"]
+# Of how many workloads a claim speaks: of all, of most (typically, usually), of some (can, may, often, sometimes); exact: it is
+# an identity or a constant.
+Quantifier = Literal["all", "most", "some", "exact"]
 
 
 class Document(Spec):
@@ -24,18 +27,46 @@ class Source(Spec):
     section: str = Field(min_length=1)
 
 
+class Side(Spec):
+    """What some documents say where others say something else. A document is graded by its own side."""
+
+    name: str = Field(min_length=1, description="a word by which judgements call it")
+    says: str = Field(min_length=1)
+    sources: tuple[Source, ...] = Field(default=(), description="where it is said; none: no document says it, and it is right")
+
+
+class Regime(Spec):
+    """What a claim speaks of. The words are for readers; a scale none of whose arms is of such models and sizes has no verdict."""
+
+    words: str = Field(min_length=1)
+    models: tuple[str, ...] = Field(default=(), description="models it speaks of; none: of all")
+    optimizers: tuple[str, ...] = Field(default=(), description="optimizers it speaks of; none: of all")
+    least_parameters: int | None = Field(default=None, ge=1, description="of the smallest model that it speaks of")
+
+
 class Claim(Spec):
     """One statement in our own words.
 
     kinds: empirical (seeds and intervals), exact (an identity or constant), speed (time or memory; needs a GPU to be
     judged in full), disagreement (documents contradict each other), doubted (expected to fail as written).
     measure: what has to be measured, and the rule fixed beforehand.
+    size: the number that the documents themselves give; empty: they give a direction only, so that a threshold is ours and
+    a document is graded by the direction alone. lost: a number or formula that our copies of the documents have lost: whatever
+    is said of it is inferred, and grades nobody.
+    own: our own question, which no document claims: it is judged, and no document is graded by it.
     """
 
     id: str
     kinds: tuple[Kind, ...]
     paraphrase: str
+    short: str = Field(default="", max_length=72, description="the claim for a dense row; none: the paraphrase")
     sources: tuple[Source, ...] = ()
+    quantifier: Quantifier = "all"
+    regime: Regime | None = None
+    size: str = ""
+    lost: str = ""
+    own: bool = False
+    sides: tuple[Side, ...] = ()
     measure: str
 
     @property
@@ -43,6 +74,21 @@ class Claim(Spec):
         """The study a claim is filed under, whether or not it is written yet."""
         prefix = self.id.partition(".")[0]
         return STUDY_OF_PREFIX.get(prefix, prefix)
+
+    @property
+    def in_short(self) -> str:
+        return self.short or self.paraphrase
+
+    def side_of(self, document: str) -> list[str]:
+        """The sides that a document takes: several where it contradicts itself."""
+        return [side.name for side in self.sides if any(source.document == document for source in side.sources)]
+
+    @model_validator(mode="after")
+    def _sides_differ(self) -> Self:
+        names = [side.name for side in self.sides]
+        if len(set(names)) < len(names):
+            raise ValueError(f"claim '{self.id}': two sides have the same name; give each its own")
+        return self
 
 
 STUDY_OF_PREFIX = {

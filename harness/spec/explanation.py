@@ -7,11 +7,12 @@ from typing import Any, get_args
 import yaml
 
 from folklore.harness.spec.base import Spec
-from folklore.harness.spec.claims import Claim, Source
+from folklore.harness.spec.claims import Claim, Regime, Side, Source
 from folklore.harness.spec.configuration import Measurement, Training, Workload
 from folklore.harness.spec.observed import KINDS, Observed
 from folklore.harness.spec.rules import Rule
-from folklore.harness.spec.study import Arm, Criterion, Judgement, Published, Reported, Scale, Search, Study
+from folklore.harness.spec.criterion import Alternative, Criterion, Expected, Judgement, Reported
+from folklore.harness.spec.study import Arm, Published, Scale, Search, Study
 
 RULES: tuple[type[Spec], ...] = get_args(get_args(Rule)[0])
 BOUNDS = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
@@ -22,7 +23,10 @@ SCALARS = {TYPES["integer"], TYPES["number"], TYPES["string"], TYPES["boolean"]}
 def parts() -> Mapping[str, Sequence[type[Spec]]]:
     """Heading -> what stands below it, in the order in which one writes a study."""
     return {
-        "A study": (Study, Arm, Scale, Search, Claim, Source, Judgement, Criterion, Reported, Published),
+        "A study": (
+            *(Study, Arm, Scale, Search, Claim, Source, Side, Regime),
+            *(Judgement, Criterion, Expected, Alternative, Reported, Published),
+        ),
         "What is trained": (Workload, Training, Measurement),
         "Observables: what a criterion observes": [KINDS[kind] for kind in sorted(KINDS)],
         "Rules: regions of an observable's axis": RULES,
@@ -45,7 +49,7 @@ def explained(spec: type[Spec]) -> str:
     lines += ["", *_fields(spec)]
     if (example := example_of(spec)) is not None:
         flow = yaml.safe_dump(example, default_flow_style=True, sort_keys=False, width=10**6, allow_unicode=True).strip()
-        lines += ["", f"    {'observe' if issubclass(spec, Observed) else 'supported'}: {flow}"]
+        lines += ["", f"    {'observe' if issubclass(spec, Observed) else 'claimed'}: {flow}"]
     return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ def study_markdown(study: "Study") -> str:
         for name, scale in study.scales.items()
     ]
     criteria = [
-        f"| `{judgement.claim}` | {_cell(each.name)} | {each.supported.words()} | {each.refuted.words()} |"
+        f"| `{judgement.claim}` | {_cell(each.name)} | {each.claimed.words()} | {each.refuted.words()} |"
         for judgement in study.judgements
         for each in judgement.criteria
     ]
@@ -27,7 +27,7 @@ def study_markdown(study: "Study") -> str:
             "",
             *("| arm | is | sets |", "|---|---|---|", *arms, ""),
             *("| scale | is | seeds | judged |", "|---|---|---|---|", *scales, ""),
-            *(("| claim | criterion | supported | refuted |", "|---|---|---|---|", *criteria) if criteria else ()),
+            *(("| claim | criterion | claimed | refuted |", "|---|---|---|---|", *criteria) if criteria else ()),
         ]
     )
 

@@ -11,10 +11,11 @@ from folklore.harness.errors import unknown
 from folklore.harness.spec.base import WORDS, Mark, Spec, canonical_json, declared, fingerprint, marked
 from folklore.harness.spec.claims import Claim
 from folklore.harness.spec.configuration import Configuration, Measurement, Training, Workload
+from folklore.harness.spec.criterion import Criterion, Judgement
 from folklore.harness.spec.markdown import study_markdown
-from folklore.harness.spec.observed import ARM, Observable, ShareOfRuns
+from folklore.harness.spec.observed import ARM, ShareOfRuns
 from folklore.harness.spec.parts import arms_of, leaves, searched_factor
-from folklore.harness.spec.rules import LEVEL, Rule
+from folklore.harness.spec.rules import LEVEL
 
 AnySpec = TypeVar("AnySpec", bound=Spec)
 
@@ -63,6 +64,9 @@ class Arm(Spec):
     factors: Factors = {}
     scales: tuple[str, ...] | None = Field(default=None, description="train it at these scales only; none: at all")
     searched: bool | None = Field(default=None, description="its LR is proposed by the study's search, not read from a grid")
+    reference: Annotated[bool, WORDS] = Field(
+        default=False, description="the others of its panel are compared with it in the table of arms; else with the first"
+    )
 
 
 class Scale(Spec):
@@ -85,50 +89,6 @@ class Scale(Spec):
     departures: Annotated[tuple[str, ...], WORDS] = Field(
         default=(), description="what else keeps this scale's verdicts from overclaiming"
     )
-
-
-class Criterion(Spec):
-    """One observation and the two regions that decide on it. Whatever lies in neither is inconclusive."""
-
-    name: str
-    observe: Observable
-    supported: Rule
-    refuted: Rule
-    unit: str = Field(
-        default="", description="how numbers are written: 'relative' in percent, 'x' as a factor, else this behind them"
-    )
-    scales: tuple[str, ...] | None = Field(default=None, description="judged at these scales only; none: at all")
-
-    @model_validator(mode="after")
-    def _regions_are_apart(self) -> Self:
-        for low, high in self.supported.pieces:
-            for other_low, other_high in self.refuted.pieces:
-                if max(low, other_low) < min(high, other_high):
-                    raise ValueError(
-                        f"criterion '{self.name}': supported ({self.supported.words()}) and refuted"
-                        f" ({self.refuted.words()}) overlap; no observation may do both"
-                    )
-        return self
-
-
-class Reported(Spec):
-    """An observation that is shown beside a claim's criteria and decides nothing."""
-
-    name: str
-    observe: Observable
-    unit: str = ""
-
-
-class Judgement(Spec):
-    """How one claim is decided: supported if every criterion is, refuted if any is refuted."""
-
-    claim: str
-    criteria: tuple[Criterion, ...] = Field(min_length=1)
-    reported: Annotated[tuple[Reported, ...], WORDS] = ()
-    note: Annotated[str, WORDS] = ""
-
-    def criteria_at(self, scale: str) -> tuple[Criterion, ...]:
-        return tuple(each for each in self.criteria if each.scales is None or scale in each.scales)
 
 
 class Search(Spec):
@@ -163,11 +123,17 @@ class Search(Spec):
 
 
 class Published(Spec):
-    """What others measured, to stand beside our observation. `how` says whether it was read or only reported."""
+    """What others measured, to stand beside our observation. `how` says whether it was read or only reported.
+
+    value: the number, on the axis of the claim's criterion `criterion`, where it is drawn.
+    """
 
     claim: str
     finding: str
     source: str
+    link: str = Field(default="", pattern=r"^(https://\S+)?$", description="where the publication can be read")
+    value: float | None = None
+    criterion: str | None = Field(default=None, description="the name of the criterion on whose axis the value lies")
     how: str = Field(pattern="^(read|reported|computed from read data)$")
 
 
@@ -196,6 +162,9 @@ class Study(Spec):
     claims: Annotated[tuple[Claim, ...], WORDS] = Field(default=(), description="claims of its own, beside the register's")
     judgements: tuple[Judgement, ...] = ()
     published: Annotated[tuple[Published, ...], WORDS] = ()
+    answer: Annotated[tuple[str, ...], WORDS] = Field(
+        default=(), max_length=4, description="the claims whose sentences begin its page; none: the first that are decided"
+    )
     loss_name: Annotated[str, WORDS] = Field(default="loss", description="what pages call the loss that is trained on")
     loss_unit: Annotated[str, WORDS] = Field(default="nats", description="what its values are spelled in")
     variation_of: str | None = Field(
@@ -348,8 +317,10 @@ class Study(Spec):
         claims = [judgement.claim for judgement in self.judgements]
         if len(set(claims)) < len(claims):
             raise ValueError("a claim is judged twice: give one judgement several criteria instead")
+        _require_known("claim", self.answer, claims)
         for judgement in self.judgements:
-            observed = [each.observe for each in judgement.criteria] + [each.observe for each in judgement.reported]
+            others = [other for each in judgement.criteria for other in each.alternatives or ()]
+            observed = [each.observe for each in (*judgement.criteria, *judgement.reported, *others)]
             for observable in observed:
                 _require_known("arm", arms_of(observable), self.arms)
             for criterion in judgement.criteria:
@@ -376,7 +347,7 @@ class Study(Spec):
             if not (isinstance(criterion.observe, ShareOfRuns) and criterion.observe.COUNTS_EVERY_SEED):
                 continue
             seeds = self.seeds_at(scale)
-            regions = criterion.supported.pieces + criterion.refuted.pieces
+            regions = criterion.claimed.pieces + criterion.refuted.pieces
             # Twice the tail, as the exact interval has it, at the outcomes that speak loudest: all runs, or none.
             tails = [2 * (low**seeds if high >= 1 else (1 - high) ** seeds) for low, high in regions if low > 0 or high < 1]
             if min(tails, default=0.0) > 1 - LEVEL:

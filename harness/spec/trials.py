@@ -27,7 +27,7 @@ class UndecidableError(Exception):
     would help. It names arms by their labels (Trials.arm_name).
     """
 
-    def __init__(self, verdict: Literal["inconclusive", "out of regime", "invalid"], reason: str):
+    def __init__(self, verdict: Literal["open", "out of regime", "invalid"], reason: str):
         super().__init__(reason)
         self.verdict = verdict
 

@@ -48,7 +48,7 @@ class _Claims:
 
     def add(self, name: str, says: str, observe: Observable, supported: Rule, refuted: Rule, expected: str) -> None:
         self.claims.append(Claim(id=name, kinds=("empirical",), paraphrase=says, measure="known in closed form"))
-        criterion = Criterion(name=says, observe=observe, supported=supported, refuted=refuted)
+        criterion = Criterion(name=says, observe=observe, claimed=supported, refuted=refuted)
         self.judgements.append(Judgement(claim=name, criteria=(criterion,)))
         EXPECTED[name] = expected
 

@@ -160,7 +160,7 @@ def _judgements(case: Case, true: dict[str, list[float]]) -> Iterator[Judgement]
     for index, observable in enumerate(case.observables):
         absent, threshold, beyond = (true[effect][index] for effect in EFFECTS)
         supported, refuted = (case.regions or _regions)(absent, threshold, beyond)
-        criterion = Criterion(name="planted", observe=observable, supported=supported, refuted=refuted)
+        criterion = Criterion(name="planted", observe=observable, claimed=supported, refuted=refuted)
         yield Judgement(claim=f"planted.{index}", criteria=(criterion,))
 
 
@@ -210,11 +210,11 @@ def sample(observable: Observed, table: PlantedTable, log_axis: bool) -> Sampled
     values = evaluate(observable, table, weights)
     resampled = values[1:][np.isfinite(values[1:])]
     if not math.isfinite(values[0]) or len(resampled) < 0.9 * (len(values) - 1):
-        raise UndecidableError("inconclusive", "the estimate does not exist")
+        raise UndecidableError("open", "the estimate does not exist")
     without = np.vstack([np.ones(seeds), 1.0 - np.eye(seeds)])
     left_out = evaluate(observable, table, without)[1:]
     if not np.isfinite(left_out).all():
-        raise UndecidableError("inconclusive", "the estimate rests on single seeds")
+        raise UndecidableError("open", "the estimate rests on single seeds")
     plain = Sampled(float(values[0]), resampled, seeds, log_axis, left_out)
     drawn = weights[1 : 1 + STUDENTIZED_RESAMPLES]
     rows = np.maximum(drawn[:, None, :] - np.eye(seeds)[None], 0.0).reshape(-1, seeds)

@@ -26,7 +26,7 @@ def tuned(arm: str, over: str, trials: Trials, weights: Numbers) -> NDArray[np.i
     grid = trials.grid(arm, over)
     if len(grid) > 1 and best[0] in (0, len(grid) - 1):
         raise UndecidableError(
-            "inconclusive",
+            "open",
             f"the best {in_words(over)} of {trials.arm_name(arm)}, {grid[best[0]]:.3g}, {at_the_edge(int(best[0]))}",
         )
     return np.asarray(best)
@@ -55,7 +55,7 @@ def position(trials: Trials, arm: str, over: str, value: float) -> int:
     near = int(np.abs(np.log(grid / value)).argmin())
     if not math.isclose(grid[near], value, rel_tol=1e-6):
         raise UndecidableError(
-            "inconclusive",
+            "open",
             f"{trials.arm_name(arm)} was not trained at the {in_words(over)} of {value:.3g} that this compares; a grid with it"
             " would settle it",
         )

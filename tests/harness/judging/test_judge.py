@@ -181,7 +181,7 @@ def test_spelling(value: float, unit: str, text: str) -> None:
 def test_an_exact_check_is_one_number(study: Study) -> None:
     """Its band is only as wide as rounding: in words it is the number, and it has no interval."""
     half = Criterion(
-        name="half-way", observe=Exact(check="cosine_half_way"), supported=Within(low=0.4999, high=0.5001),
+        name="half-way", observe=Exact(check="cosine_half_way"), claimed=Within(low=0.4999, high=0.5001),
         refuted=Outside(low=0.4999, high=0.5001),
     )  # fmt: skip
     assert region(half.supported, half) == "exactly 0.5"
@@ -200,7 +200,7 @@ def test_what_has_no_number_says_why_in_words_of_a_reader(study: Study) -> None:
     judgement = Judgement(
         claim="warmup.improves_best",
         criteria=(
-            Criterion(name="x", observe=TunedLoss(arm="half"), supported=AtLeast(value=0), refuted=Within(low=-2, high=-1)),
+            Criterion(name="x", observe=TunedLoss(arm="half"), claimed=AtLeast(value=0), refuted=Within(low=-2, high=-1)),
         ),
         reported=(Reported(name="tuned loss", observe=TunedLoss(arm="half")),),
     )

@@ -33,7 +33,7 @@ def test_by_drawing() -> None:
 
 
 def _criterion(supported: float) -> Criterion:
-    return Criterion(name="x", observe=FinalLoss(arm="none"), supported=AtLeast(value=supported), refuted=AtMost(value=-1.0))
+    return Criterion(name="x", observe=FinalLoss(arm="none"), claimed=AtLeast(value=supported), refuted=AtMost(value=-1.0))
 
 
 def test_the_seeds_that_a_claim_needs() -> None:

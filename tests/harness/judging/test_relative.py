@@ -136,7 +136,7 @@ def test_final_losses_are_looked_at_too(study: Study) -> None:
 
 def test_choices_by_a_multiple_of_the_first_loss_are_left_out(wide: Study) -> None:
     """Twice an initial loss of -1 would reward divergence."""
-    gap = Criterion(name="gap", observe=Gap(left=NONE, right=HALF), supported=AtLeast(value=0.0), refuted=AtMost(value=-1.0))
+    gap = Criterion(name="gap", observe=Gap(left=NONE, right=HALF), claimed=AtLeast(value=0.0), refuted=AtMost(value=-1.0))
     study = wide.model_copy(update={"judgements": (Judgement(claim="warmup.widens", criteria=(gap,)),)})
 
     def outcome(trial: Trial) -> LaneResult:

@@ -49,7 +49,7 @@ def test_the_one_seed_that_matters(wide: Study) -> None:
 
 def _on_ratio(study: Study, supported, refuted) -> Study:
     ratio = Quotient(top=MaxTrainable(arm="half", within=0.05), bottom=MaxTrainable(arm="none", within=0.05))
-    criterion = Criterion(name="ratio", observe=ratio, supported=supported, refuted=refuted, unit="x")
+    criterion = Criterion(name="ratio", observe=ratio, claimed=supported, refuted=refuted, unit="x")
     judgement = Judgement(claim="warmup.widens", criteria=(criterion,))
     return Study.model_validate({**study.model_dump(), "judgements": (judgement,)})
 
@@ -105,7 +105,7 @@ def test_other_choices_are_corrected_for_all_claims(wide: Study) -> None:
     """A choice that bears on one claim of six leaves the correction for six: of p = 0.02 nothing is decided either way."""
     gap, *_ = wide.judgements
     ratio = Quotient(top=MaxTrainable(arm="half", within=0.05), bottom=MaxTrainable(arm="none", within=0.05))
-    wobbling = Criterion(name="ratio", observe=ratio, supported=AtLeast(value=1.0), refuted=AtMost(value=0.5), unit="x")
+    wobbling = Criterion(name="ratio", observe=ratio, claimed=AtLeast(value=1.0), refuted=AtMost(value=0.5), unit="x")
     others = tuple(gap.model_copy(update={"claim": f"own.{index}"}) for index in range(5))
     study = wide.model_copy(update={"judgements": (Judgement(claim="warmup.widens", criteria=(wobbling,)), *others)})
 
@@ -159,7 +159,7 @@ def test_thresholds_move_on_the_axis_of_what_is_observed() -> None:
     ],
 )
 def test_a_threshold_moves_towards_no_effect(observable: Observable, threshold: float, nearer: float) -> None:
-    criterion = Criterion(name="one", observe=observable, supported=AtLeast(value=threshold), refuted=AtMost(value=-1.0))
+    criterion = Criterion(name="one", observe=observable, claimed=AtLeast(value=threshold), refuted=AtMost(value=-1.0))
     assert _moved_criterion(criterion, 0.75).supported.value == pytest.approx(nearer)
 
 

@@ -108,7 +108,7 @@ def test_its_fields_are_checked_as_any_others(good_share: type[Observed], study:
 
 def test_others_can_be_made_of_it(good_share: type[Observed], study: Study) -> None:
     part = good_share.model_validate({"arm": "none"})
-    gap = Criterion(name="gap", observe=Gap(left=part, right=part), supported=AtLeast(value=0.5), refuted=AtMost(value=0.2))
+    gap = Criterion(name="gap", observe=Gap(left=part, right=part), claimed=AtLeast(value=0.5), refuted=AtMost(value=0.2))
     found = Study.model_validate(
         {**study.model_dump(), "judgements": (Judgement(claim="warmup.improves_best", criteria=(gap,)).model_dump(),)}
     )

@@ -174,7 +174,7 @@ def test_a_searched_arm_is_judged_at_its_tuned_value(searched: Study) -> None:
     from folklore.harness.judging.observe import observe
 
     criterion = Criterion(
-        name="x", observe=TunedLoss(arm="half"), supported=Within(low=1.9, high=2.1), refuted=Within(low=3, high=4)
+        name="x", observe=TunedLoss(arm="half"), claimed=Within(low=1.9, high=2.1), refuted=Within(low=3, high=4)
     )
     assert observe(criterion.observe, seen).estimate == pytest.approx(2.0, abs=0.06)
 

@@ -110,8 +110,8 @@ def test_a_judgement_of_an_unknown_arm_names_the_nearest(study: Study) -> None:
 
 def test_regions_that_overlap_are_refused() -> None:
     with pytest.raises(ValidationError, match=r"overlap"):
-        Criterion(name="c", observe=TunedLoss(arm="a"), supported=AtLeast(value=0.0), refuted=Within(low=-1, high=0.5))
-    Criterion(name="c", observe=TunedLoss(arm="a"), supported=AtLeast(value=0.0), refuted=AtMost(value=0.0))
+        Criterion(name="c", observe=TunedLoss(arm="a"), claimed=AtLeast(value=0.0), refuted=Within(low=-1, high=0.5))
+    Criterion(name="c", observe=TunedLoss(arm="a"), claimed=AtLeast(value=0.0), refuted=AtMost(value=0.0))
 
 
 def test_the_narrowest_factor_declaration_wins(study: Study) -> None:
