@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from folklore.harness.errors import UserError, unknown
-from folklore.harness.judging.judge import Verdict
 from folklore.harness.judging.trial_sets import TrialSet
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.options import Options
 from folklore.harness.planning import catalog
 from folklore.harness.planning.variation import Changes, Values, differences

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from folklore.harness.judging.judge import Verdict
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Document
 from folklore.reports import index_page

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from folklore.harness.judging.judge import VERDICTS, Verdict
+from folklore.harness.judging.outcomes import VERDICTS
 from folklore.harness.judging.verdict_memory import Judged
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Study
 from folklore.reports.places import place_of

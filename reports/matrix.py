@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from folklore.harness.judging.judge import Verdict, spell_interval
+from folklore.harness.judging.spelling import spell_interval
 from folklore.harness.judging.verdict_memory import Judged, published_verdicts
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.planning import catalog
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Study

@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from folklore.harness.judging.judge import spell, spell_interval
+from folklore.harness.judging.spelling import spell, spell_interval
 from folklore.harness.judging.trial_sets import HERE, TrialSet
 from folklore.harness.judging.verdict_memory import Judged, published_verdicts
 from folklore.harness.planning.catalog import Register

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from markupsafe import Markup, escape
 
-from folklore.harness.judging.judge import Finding, spell
+from folklore.harness.judging.spelling import spell
+from folklore.harness.judging.verdicts import Finding
 from folklore.harness.spec import Criterion
 
 WIDTH, HEIGHT, MARGIN = 640, 80, 24
@@ -19,12 +20,12 @@ def strip(criterion: Criterion, finding: Finding, published: Finding | None = No
     seen = [each for each in (finding, published) if each is not None and _ends(each) is not None]
     if not seen:
         return Markup("")
-    edges = sorted({edge for rule in (criterion.supported, criterion.refuted) for piece in rule.pieces for edge in piece})
+    edges = sorted({edge for rule in (criterion.claimed, criterion.refuted) for piece in rule.pieces for edge in piece})
     edges = [edge for edge in edges if math.isfinite(edge)]
     position = _axis([*edges, *(end for each in seen for end in _ends(each) or ())], criterion.observe.log_axis)
     deep = BAND_HEIGHT + ROW_HEIGHT * (len(seen) - 1)
     parts = []
-    for name, rule in (("supported", criterion.supported), ("refuted", criterion.refuted)):
+    for name, rule in (("supported", criterion.claimed), ("refuted", criterion.refuted)):
         for low, high in rule.pieces:
             left, right = position(low), position(high)
             size = f'width="{max(0.0, right - left):.1f}" height="{deep}"'

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from folklore.harness.judging.judge import region
+from folklore.harness.judging.spelling import region
 from folklore.harness.judging.trial_sets import HERE, TrialSet
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.own.address import address_of

@@ -9,7 +9,7 @@ from folklore.harness.cli.base import AsJson, ScaleName, SomeStudy, StoreUri, co
 from folklore.harness.cli.output import err, print_json, print_verdicts
 
 if TYPE_CHECKING:
-    from folklore.harness.judging.judge import Verdict
+    from folklore.harness.judging.verdicts import Verdict
 
 FromPublished = Annotated[bool, typer.Option("--published", help="from the published evidence, not the store")]
 

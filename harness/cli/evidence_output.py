@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from folklore.harness.cli.output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped
-from folklore.harness.judging.judge import region, spell
+from folklore.harness.judging.spelling import region, spell
 from folklore.harness.reading.compare import Comparison, Side
 from folklore.harness.reading.provenance import Basis, Explanation, sparkline
 
@@ -48,7 +48,7 @@ def _print_explanation(each: Explanation, every_trial: bool) -> None:
 def _print_basis(basis: Basis) -> None:
     criterion, finding = basis.criterion, basis.finding
     _line(f"\n  [bold]{escape(criterion.name)}[/]" + (f": {finding.verdict}" if finding else ""))
-    _line(f"    supported {region(criterion.supported, criterion)}; refuted {region(criterion.refuted, criterion)}")
+    _line(f"    claimed {region(criterion.claimed, criterion)}; refuted {region(criterion.refuted, criterion)}")
     if finding is not None and finding.estimate is not None:
         assert finding.low is not None
         assert finding.high is not None

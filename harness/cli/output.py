@@ -14,7 +14,7 @@ from rich.progress import Progress
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from folklore.harness.judging.judge import Verdict
+    from folklore.harness.judging.verdicts import Verdict
 
 COLOURS = {"supported": "green", "refuted": "red"}
 # Of a line that goes into a pipe or a file, where no terminal wraps it: more than any line has.
@@ -192,28 +192,38 @@ def print_plan(facts: Mapping[str, Any], power: Mapping[str, Any] | None, as_jso
         out.print("\nno trials to take spreads from: what the seeds can resolve is not known yet", highlight=False)
         return
     out.print(
-        f"\nwhat {power['seeds']} seeds decide in four of five repetitions, by the spread of {power['from']},"
-        f" once corrected for {power['claims']} claims:",
-        highlight=False,
+        f"\nwhat {power['seeds']} seeds show in four of five repetitions, by the spread of {power['from']}:", highlight=False
     )
-    columns = Column("claim"), Column("pilot", number=True), Column("margin", number=True), Column("seeds", number=True)
-    print_table(
-        columns, [Row((each["claim"], *_resolved(each)), (each["criterion"], each["reason"])) for each in power["criteria"]]
-    )
+    numbers = ("pilot", "margin", "expected", "power", "seeds")
+    rows = [Row((each["claim"], *_resolved(each)), _beside(each)) for each in power["criteria"]]
+    print_table((Column("claim"), *(Column(name, number=True) for name in numbers)), rows)
     out.print(
-        "\npilot: the estimate of those seeds; margin: how far inside its region a value must lie to be decided; seeds: as many"
-        " as a value like the pilot's needs",
+        "\npilot: the estimate of those seeds; margin: how far inside its region a value must lie to be decided; expected: the"
+        " value predicted beforehand; power: how often these seeds would show it; seeds: as many as give the expected value 80%"
+        " power, or without one a value like the pilot's",
         highlight=False,
     )
 
 
-def _resolved(each: Mapping[str, Any]) -> tuple[str, str, str]:
-    from folklore.harness.judging.judge import spell
+def _beside(each: Mapping[str, Any]) -> tuple[str, ...]:
+    lines = (each["criterion"], each["reason"], each["underpowered"] and f"declared all the same: {each['underpowered']}")
+    return tuple(line for line in lines if line)
 
-    if each["pilot"] is None:
-        return "–", "–", "–"
-    reach = f"a factor of {each['resolves']:.3g}" if each["log_axis"] else spell(each["resolves"], each["unit"]).lstrip("+")
-    return spell(each["pilot"], each["unit"]), reach, "none would do" if each["seeds"] is None else str(each["seeds"])
+
+def _resolved(each: Mapping[str, Any]) -> tuple[str, ...]:
+    from folklore.harness.judging.spelling import spell
+
+    def spelled(value: float | None) -> str:
+        return "–" if value is None else spell(value, each["unit"])
+
+    reach = "–"
+    if each["resolves"] is not None:
+        reach = f"a factor of {each['resolves']:.3g}" if each["log_axis"] else spelled(each["resolves"]).lstrip("+")
+    expected = spelled(each["expected"]) + (f" ({each['verdict']})" if each["verdict"] else "")
+    power = "–" if each["power"] is None else f"{each['power']:.0%}"
+    decidable = each["pilot"] is not None or each["power"] is not None
+    seeds = "none would do" if each["seeds"] is None and decidable else "–" if each["seeds"] is None else str(each["seeds"])
+    return spelled(each["pilot"]), reach, expected, power, seeds
 
 
 def print_calibration(rows: Sequence[dict[str, Any]]) -> None:

@@ -64,9 +64,7 @@ class Sampled:
 
     def __post_init__(self) -> None:
         if self.seeds < LEAST_SEEDS:
-            raise UndecidableError(
-                "open", f"rests on {self.seeds} seeds, and an interval needs {LEAST_SEEDS}; {ADD_SEEDS}"
-            )
+            raise UndecidableError("open", f"rests on {self.seeds} seeds, and an interval needs {LEAST_SEEDS}; {ADD_SEEDS}")
 
     def on_axis(self, values: Any) -> Any:
         return np.log(values) if self.log_axis else np.asarray(values)

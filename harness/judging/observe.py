@@ -29,7 +29,7 @@ def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> O
     """Estimate and interval. Raises UndecidableError where there is no number."""
     require_a_zero(observable, table)
     if isinstance(observable, ShareOfRuns):
-        return _binomial(*observable.counts(table), level)
+        return binomial(*observable.counts(table), level)
     if observable.EXACT:
         return _exact(float(evaluate(observable, table, table.resamples[:1])[0]), table.seeds)
     _require_parts(observable, table)
@@ -53,7 +53,7 @@ def _exact(value: float, seeds: int) -> Observation:
     return Observation(value, value, value, seeds, lambda low, high: 0.0 if low <= value <= high else 1.0)
 
 
-def _binomial(successes: int, runs: int, level: float) -> Observation:
+def binomial(successes: int, runs: int, level: float = LEVEL) -> Observation:
     interval = scipy.stats.binomtest(successes, runs).proportion_ci(level, method="exact")
 
     def p_inside(lower: float, upper: float) -> float:

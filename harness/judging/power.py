@@ -1,27 +1,33 @@
-"""What a study can resolve with its seeds, and how many a claim needs, said before anything is trained.
+"""What a study can show with its seeds, said before anything is trained.
 
-From a pilot: stored or published trials, of which only the spread between seeds and the estimate are taken. With spread s (the
-standard error times sqrt(S)) on the axis of the interval, n seeds decide a value that lies further inside a region than
+A criterion's expected value, of theory or a publication, has a verdict by the criterion's regions; its power is the
+probability of that verdict with so many seeds. The estimate of n seeds is taken as normal about the expected value with the
+deviation s / sqrt(n), and s estimated by n - 1 degrees of freedom, so that an end of the interval passes an edge at distance d
+with the probability of the noncentral t (Johnson, Kotz and Balakrishnan 1995, section 31.3)
 
-    (t_0.975 + t_0.8) s / sqrt(n),    both quantiles with n - 1 degrees of freedom,
+    P(T > t_0.975),    T noncentral with n - 1 degrees of freedom and noncentrality d sqrt(n) / s.
 
-in four of five repetitions, with 1 - 0.025 / m in place of 0.975 for a study of m claims: the first step of Holm's correction,
-which a verdict has to pass in the worst case. It is the usual approximation to the noncentral t (Chow et al. 2008, 3.1).
+Shares of runs have the exact binomial sum. The spread s (standard error times sqrt(n), on the axis of the interval) comes from
+a pilot: stored or published trials, of which nothing else is taken, or what the study declares that one had.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
+import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
+from folklore.harness.errors import UserError
 from folklore.harness.judging.intervals import LEAST_SEEDS, Observation
-from folklore.harness.judging.judge import ALPHA, MOST_ADVISED_SEEDS
-from folklore.harness.judging.observe import observe
+from folklore.harness.judging.observe import binomial, observe
+from folklore.harness.judging.outcomes import ALPHA, DECIDED, OPEN, outcome, probabilities
+from folklore.harness.judging.settling import MOST_ADVISED_SEEDS, deciding_regions
+from folklore.harness.judging.spelling import spell
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.spec import Criterion
+from folklore.harness.spec import Criterion, Study
+from folklore.harness.spec.observed import ShareOfRuns
 from folklore.harness.spec.trials import UndecidableError
 
 POWER = 0.8
@@ -29,19 +35,25 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class Resolution:
-    """One criterion. pilot: its estimate. resolves: how far inside a region a value must lie for the planned seeds to decide
-    it, a factor (log_axis) or a difference. seeds: that a value like the pilot's needs; None: it lies in neither region, or no
-    number of seeds would do. reason: why there is no number.
+    """What one criterion can show at a scale.
+
+    pilot: the pilot's estimate. resolves: how far inside a region a value must lie for the planned seeds to decide it with 80%
+    power, a factor (log_axis) or a difference. expected: the value predicted, with the verdict it should have and the power of
+    and the least seeds that give it 80%. None: not declared, or there is no spread to work with. reason: why there is none.
     """
 
     claim: str
     criterion: str
     unit: str
-    pilot: float | None
-    resolves: float | None
-    log_axis: bool
-    seeds: int | None
-    reason: str
+    pilot: float | None = None
+    resolves: float | None = None
+    log_axis: bool = False
+    expected: float | None = None
+    verdict: str = ""
+    power: float | None = None
+    seeds: int | None = None
+    underpowered: str = ""
+    reason: str = ""
 
 
 def pilot_of(sets: Sequence[TrialSet], scale: str) -> TrialSet | None:
@@ -58,58 +70,147 @@ def whole_seeds(records: TrialSet) -> list[int]:
     return [seed for seed in judged if count[seed] == most]
 
 
-def resolutions(pilot: TrialSet, scale: str, seeds: int) -> Iterator[Resolution]:
+def resolutions(study: Study, scale: str, seeds: int, pilot: TrialSet | None) -> Iterator[Resolution]:
     """For every criterion that is judged at `scale` with so many seeds."""
-    table = TrialArrays(pilot.study, pilot.scale, pilot.trials, seed_numbers=whole_seeds(pilot))
-    for judgement in pilot.study.judgements:
+    table = None
+    if pilot is not None:
+        table = TrialArrays(pilot.study, pilot.scale, pilot.trials, seed_numbers=whole_seeds(pilot))
+    for judgement in study.judgements:
         for criterion in judgement.criteria_at(scale):
-            yield _resolution(judgement.claim, criterion, table, seeds)
+            yield resolution(judgement.claim, criterion, scale, seeds, table)
 
 
-def _resolution(claim: str, criterion: Criterion, table: TrialArrays, seeds: int) -> Resolution:
-    def without(reason: str) -> Resolution:
-        return Resolution(claim, criterion.name, criterion.unit, None, None, False, None, reason)
+def resolution(claim: str, criterion: Criterion, scale: str, seeds: int, table: TrialArrays | None) -> Resolution:
+    """table: the pilot's trials; None: there is none, and only what the study declares of a spread is known."""
+    seen, reason = None, "no pilot: neither stored nor published trials have a spread"
+    if table is not None:
+        try:
+            seen, reason = observe(criterion.observe, table), ""
+        except UndecidableError as error:
+            reason = str(error)
+    log_axis = criterion.observe.log_axis
+    spread, expected = seen.spread if seen else None, criterion.expected
+    if expected is not None and expected.scales is not None and scale not in expected.scales:
+        expected = None
+    if spread is None and expected is not None:
+        spread = expected.spread
+    resolves = decided_distance(spread, seeds) if spread is not None else None
+    if resolves is not None and log_axis:
+        resolves = math.exp(min(resolves, 700.0))
+    if seen is not None and seen.spread is None:
+        reason = "a share of runs or an exact number: its interval does not come from a spread"
+    found = (claim, criterion.name, criterion.unit, seen.estimate if seen else None, resolves, log_axis)
+    if expected is None:
+        enough = seeds_for(criterion, seen.estimate, spread) if seen is not None and spread is not None else None
+        return Resolution(*found, seeds=enough, reason=reason)
+    power = power_at(criterion, expected.value, spread, seeds)
+    enough = None if power is None else seeds_for(criterion, expected.value, spread)
+    verdict = verdict_of(criterion, expected.value)
+    return Resolution(*found, expected.value, verdict, power, enough, criterion.underpowered, reason if power is None else "")
 
-    try:
-        seen = observe(criterion.observe, table)
-    except UndecidableError as error:
-        return without(str(error))
-    if seen.spread is None:
-        return without("a share of runs or an exact number: its interval does not come from a spread")
-    claims = len(table.study.judgements)
-    reach = decided_distance(seen.spread, seeds, claims)
-    resolves = math.exp(reach) if seen.log_axis else reach
-    return Resolution(
-        claim, criterion.name, criterion.unit, seen.estimate, resolves, seen.log_axis, seeds_for(seen, criterion, claims), ""
+
+def require_power(study: Study, scale: str, pilot: TrialSet | None) -> None:
+    """Raises UserError where a criterion would show its expected value with less than 80% power, and does not say why it is
+    declared all the same. Without a spread nothing is known of it, and nothing refused.
+    """
+    for each in resolutions(study, scale, study.seeds_at(scale), pilot):
+        if each.power is None or each.power >= POWER or each.underpowered:
+            continue
+        assert each.expected is not None
+        enough = f"{each.seeds} seeds would do" if each.seeds else f"not even {MOST_ADVISED_SEEDS} seeds would do"
+        raise UserError(
+            f"claim '{each.claim}' at scale '{scale}': {study.seeds_at(scale)} seeds show the expected"
+            f" {spell(each.expected, each.unit)} of '{each.criterion}' with {each.power:.0%} power, and {POWER:.0%} is needed:"
+            f" {enough}; add seeds, or say in the criterion's `underpowered` why it is declared all the same"
+        )
+
+
+def verdict_of(criterion: Criterion, value: float) -> str:
+    """The verdict of a value that is known without error."""
+    return outcome(criterion, known := _known(value), probabilities(criterion, known))[0]
+
+
+def _known(value: float) -> Observation:
+    return Observation(value, value, value, 1, lambda low, high: 0.0 if low <= value <= high else 1.0)
+
+
+def power_at(criterion: Criterion, value: float, spread: float | None, seeds: int) -> float | None:
+    """Probability that so many seeds give the verdict that the value has; None where there is no spread to work with."""
+    if criterion.observe.EXACT:
+        return 1.0
+    wanted = verdict_of(criterion, value)
+    if wanted == OPEN:
+        return 0.0
+    if isinstance(criterion.observe, ShareOfRuns):
+        return _power_of_share(criterion, value, seeds, wanted)
+    if spread is None or seeds < 2:
+        return None
+    regions = [piece for piece in deciding_regions(criterion) if _region_has(criterion, piece, wanted)]
+    return max(
+        (_power_inside(criterion, value, spread, seeds, piece) for piece in regions if _holds(piece, value)), default=0.0
     )
 
 
-def decided_distance(spread: float, seeds: int, claims: int = 1, power: float = POWER) -> float:
-    """How far inside a region, on the axis of the interval, a value is decided with that power among so many claims."""
-    return _quantiles(seeds, claims, power) * spread / math.sqrt(seeds)
+def _holds(piece: tuple[float, float], value: float) -> bool:
+    return piece[0] <= value <= piece[1]
 
 
-@cache
-def _quantiles(seeds: int, claims: int, power: float) -> float:
-    return float(scipy.stats.t.ppf(1 - ALPHA / claims / 2, seeds - 1) + scipy.stats.t.ppf(power, seeds - 1))
+def _region_has(criterion: Criterion, piece: tuple[float, float], verdict: str) -> bool:
+    """Whether intervals inside a region have a verdict at least as telling as the one wanted: inside the region claimed, or
+    anywhere on the claimed side of the null for `partly`."""
+    if verdict == "supported":
+        return piece in criterion.claimed.pieces
+    if verdict == "partly":
+        return criterion.null is not None and piece[0 if criterion.side > 0 else 1] == criterion.null
+    return piece not in criterion.claimed.pieces
 
 
-def seeds_for(seen: Observation, criterion: Criterion, claims: int = 1, power: float = POWER) -> int | None:
-    """The least number of seeds that decides a value like the pilot's with that power among so many claims."""
-    assert seen.spread is not None
+def _power_inside(criterion: Criterion, value: float, spread: float, seeds: int, piece: tuple[float, float]) -> float:
+    """Probability that the interval lies inside a region: of both its ends, at least (Bonferroni's inequality)."""
+    alpha = ALPHA * (2 if criterion.one_sided else 1)
+    critical = scipy.stats.t.ppf(1 - alpha / 2, seeds - 1)
+    missed = 0.0
+    for edge in piece:
+        distance = abs(_on_axis(criterion, value) - _on_axis(criterion, edge))
+        if math.isfinite(distance):
+            missed += float(scipy.stats.nct.cdf(critical, seeds - 1, distance * math.sqrt(seeds) / spread))
+    return max(0.0, 1.0 - missed)
 
-    def axis(value: float) -> float:
-        return math.log(value) if seen.log_axis and value > 0 else -math.inf if seen.log_axis else value
 
-    inside = [
-        min(axis(seen.estimate) - axis(low), axis(high) - axis(seen.estimate))
-        for rule in (criterion.supported, criterion.refuted)
-        for low, high in rule.pieces
-        if low <= seen.estimate <= high
-    ]
-    if not inside or max(inside) <= 0:
+def _on_axis(criterion: Criterion, value: float) -> float:
+    if not criterion.observe.log_axis:
+        return value
+    return math.log(value) if value > 0 else -math.inf
+
+
+def _power_of_share(criterion: Criterion, value: float, seeds: int, wanted: str) -> float:
+    """Sum over the outcomes of the probability of those that have the verdict wanted."""
+    total = 0.0
+    for successes in range(seeds + 1):
+        seen = binomial(successes, seeds)
+        if outcome(criterion, seen, probabilities(criterion, seen))[0] == wanted:
+            total += float(scipy.stats.binom.pmf(successes, seeds, min(1.0, max(0.0, value))))
+    return total
+
+
+def seeds_for(criterion: Criterion, value: float, spread: float | None) -> int | None:
+    """The least number of seeds with 80% power at a value; None where none up to MOST_ADVISED_SEEDS has."""
+    if verdict_of(criterion, value) not in DECIDED:
         return None
-    for seeds in range(3, MOST_ADVISED_SEEDS + 1):
-        if decided_distance(seen.spread, seeds, claims, power) <= max(inside):
-            return seeds
-    return None
+    most = MOST_ADVISED_SEEDS if spread is not None else 200  # a share's power is a sum over all outcomes
+    low, high = LEAST_SEEDS - 1, LEAST_SEEDS
+    while (power_at(criterion, value, spread, high) or 0.0) < POWER:
+        low, high = high, 2 * high
+        if low >= most:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if (power_at(criterion, value, spread, middle) or 0.0) >= POWER else (middle, high)
+    return high if high <= most else None
+
+
+def decided_distance(spread: float, seeds: int, power: float = POWER) -> float:
+    """How far inside a region, on the axis of the interval, a value is decided with that power: (t_0.975 + t_0.8) s / sqrt(n),
+    the usual approximation to the noncentral t (Chow et al. 2008, section 3.1)."""
+    quantiles = np.sum(scipy.stats.t.ppf([1 - ALPHA / 2, power], seeds - 1))
+    return float(quantiles) * spread / math.sqrt(seeds)

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from folklore.harness.judging.judge import INVALID, OUT_OF_REGIME, Verdict, judge
+from folklore.harness.judging.judge import judge
+from folklore.harness.judging.outcomes import INVALID, OUT_OF_REGIME
 from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study, arms_of
 from folklore.harness.spec.observed import RANGE_TEST, Choice
 from folklore.harness.spec.parts import marks
@@ -35,10 +37,12 @@ Change = Callable[[Judgement], Judgement | None]
 
 @dataclass(frozen=True)
 class Alternative:
-    """The verdict under another choice; what it is called on a page."""
+    """The verdict under another choice; what it is called on a page. moved: the choice moves the thresholds: that is another
+    question, and no other reading of the data."""
 
     choice: str
     verdict: str
+    moved: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,10 @@ class Robustness:
     @property
     def choices_that_matter(self) -> list[Alternative]:
         return [each for each in self.alternatives if each.verdict != self.verdict]
+
+    @property
+    def readings_that_matter(self) -> list[Alternative]:
+        return [each for each in self.choices_that_matter if not each.moved]
 
     @property
     def seeds_in_words(self) -> str:
@@ -106,7 +114,7 @@ def robustness(study: Study, scale: str, device: str, trials: pd.DataFrame, verd
     for choice, other, touched, table in _universes(study, scale, trials):
         for found in judge(other, scale, device, trials, table=table):
             if found.claim in alternatives and found.claim in touched:
-                alternatives[found.claim].append(Alternative(choice, found.verdict))
+                alternatives[found.claim].append(Alternative(choice, found.verdict, choice in THRESHOLDS))
     return [Robustness(each.claim, each.verdict, without[each.claim], tuple(alternatives[each.claim])) for each in numbers]
 
 
@@ -117,13 +125,21 @@ def _table(study: Study, scale: str, trials: pd.DataFrame, seed_numbers: Sequenc
 
 
 def _universes(study: Study, scale: str, trials: pd.DataFrame) -> Iterator[tuple[str, Study, set[str], TrialArrays]]:
-    """Each with one choice made otherwise, and the claims it bears on. The others stay: Holm's correction counts them."""
+    """Each with one choice made otherwise, and the claims it bears on: those that studies declare, and those that any study
+    could have made otherwise."""
     every = {each.claim for each in study.judgements}
     changes: dict[str, Change] = {
         **{choice: partial(_multiplied, of="margin", by=factor) for choice, factor in MARGINS.items()},
         **{choice: partial(_multiplied, of="window", by=factor) for choice, factor in WINDOWS.items()},
         **{choice: partial(_moved, by=factor) for choice, factor in THRESHOLDS.items()},
     }
+    declared = {
+        other.name
+        for judgement in study.judgements
+        for each in judgement.criteria_at(scale)
+        for other in each.alternatives or ()
+    }
+    changes.update({choice: partial(_read_otherwise, choice=choice) for choice in sorted(declared)})
     for choice, change in changes.items():
         other, touched = _with_judgements(study, change)
         if touched:
@@ -172,6 +188,18 @@ def _with_judgements(study: Study, change: Change) -> tuple[Study, set[str]]:
     return study.model_copy(update={"judgements": judgements}), set(changed)
 
 
+def _read_otherwise(judgement: Judgement, choice: str) -> Judgement | None:
+    """By an alternative that criteria declare under this name; None if none of them does."""
+    others = [next((a.observe for a in each.alternatives or () if a.name == choice), None) for each in judgement.criteria]
+    if all(other is None for other in others):
+        return None
+    criteria = [
+        each if other is None else each.model_copy(update={"observe": other})
+        for each, other in zip(judgement.criteria, others, strict=True)
+    ]
+    return judgement.model_copy(update={"criteria": tuple(criteria)})
+
+
 def _multiplied(judgement: Judgement, of: str, by: float) -> Judgement | None:
     """With the choices of a sort that its observables make multiplied; None if they make none."""
     criteria = [each.model_copy(update={"observe": _in(each.observe, of, by)}) for each in judgement.criteria]
@@ -204,7 +232,7 @@ def _moved_criterion(criterion: Criterion, by: float) -> Criterion:
     observed = criterion.observe
     sides = {
         name: _moved_rule(getattr(criterion, name), by, observed.log_axis, observed.no_effect)
-        for name in ("supported", "refuted")
+        for name in ("claimed", "refuted")
     }
     return criterion.model_copy(update=sides)
 

@@ -7,9 +7,8 @@ on either side by the spending function of O'Brien and Fleming's type for 2.5% (
 
 and the level of a look is what keeps the total at that, for a statistic that moves like Brownian motion: sqrt(t_k) Z_k
 (Armitage, McPherson and Rowe 1969, by numerical integration). The levels are used with the p values of the tests at each
-look, as Jennison and Turnbull (2000, section 4.4) advise for t tests. Holm's correction divides the level of a look, which over
-all looks spends a little more than Holm's share of 5%: 5.2% for two claims, 5.5% for twelve. A claim keeps the first verdict it
-gets.
+look, as Jennison and Turnbull (2000, section 4.4) advise for t tests. A claim keeps the first verdict it gets; one that is
+partly true, because only its direction is sure, may still come to have its size shown.
 """
 
 import itertools
@@ -24,8 +23,10 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 from numpy.typing import NDArray
 
 from folklore.harness.errors import UserError
-from folklore.harness.judging.judge import ALPHA, INCONCLUSIVE, REFUTED, SUPPORTED, Finding, Verdict, judge
+from folklore.harness.judging.judge import judge
+from folklore.harness.judging.outcomes import ALPHA, DECIDED, OPEN, PARTLY, REFUTED, SUPPORTED
 from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.spec import Study
 from folklore.harness.spec.trials import ADD_SEEDS
 
@@ -124,17 +125,23 @@ def judge_in_looks(
             break
         table = TrialArrays(study, scale, trials, dict(failures or {}), numbers[:look])
         for verdict in judge(study, scale, device, trials, failures, table, level):
-            if kept.get(verdict.claim, verdict).verdict in (SUPPORTED, REFUTED) and verdict.claim in kept:
+            before = kept.get(verdict.claim)
+            if before is not None and (settled(before) or (before.verdict == PARTLY and verdict.verdict not in DECIDED)):
                 continue
             said = f"look {index + 1} of {len(looks)}, {look} seeds, where alpha spending allows p of {level:.2g}"
             kept[verdict.claim] = replace(verdict, reason=f"{verdict.reason} ({said})")
     return list(kept.values())
 
 
+def settled(verdict: Verdict) -> bool:
+    """Whether more seeds cannot say more: of a claim that is partly true for its direction is sure, they may show its size."""
+    return verdict.verdict in (SUPPORTED, REFUTED) or (verdict.verdict == PARTLY and verdict.reading != "direction")
+
+
 def undecided(verdicts: Sequence[Verdict]) -> list[str]:
     """Claims that more seeds could decide: there is a number that decides nothing yet, or none for want of seeds."""
-    return [each.claim for each in verdicts if each.verdict == INCONCLUSIVE and any(map(_wants_seeds, each.findings))]
+    return [each.claim for each in verdicts if each.verdict == OPEN and any(map(_wants_seeds, each.findings))]
 
 
 def _wants_seeds(finding: Finding) -> bool:
-    return finding.verdict in (INCONCLUSIVE, SUPPORTED) and (finding.low is not None or ADD_SEEDS in finding.reason)
+    return finding.verdict in (OPEN, SUPPORTED) and (finding.low is not None or ADD_SEEDS in finding.reason)

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from folklore.harness.judging.judge import Verdict, judge
+from folklore.harness.judging.judge import judge
 from folklore.harness.judging.robustness import Robustness, robustness
 from folklore.harness.judging.sequential import judge_in_looks, seeds_reached
 from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Study

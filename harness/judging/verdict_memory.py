@@ -14,9 +14,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from folklore.harness.judging.judge import Finding, Verdict, report
+from folklore.harness.judging.judge import report
 from folklore.harness.judging.robustness import Robustness
 from folklore.harness.judging.trial_sets import TrialSet, published_sets
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.planning.catalog import register
 from folklore.harness.spec import Study, fingerprint
 from folklore.harness.storing import evidence
@@ -58,9 +59,7 @@ class Judged:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "Judged":
-        verdicts = [
-            Verdict(**{**each, "findings": tuple(Finding(**f) for f in each["findings"])}) for each in value["verdicts"]
-        ]
+        verdicts = [Verdict.from_dict(each) for each in value["verdicts"]]
         robust = [Robustness.from_dict(each) for each in value["robustness"]]
         return cls(**{**value, "verdicts": verdicts, "robustness": robust})
 

@@ -40,8 +40,8 @@ from folklore.harness.observables.losses import FinalLoss, LRSensitivity, Trajec
 from folklore.harness.observables.numerics import Exact, OperationError
 from folklore.harness.observables.range_tests import FinderPick, FinderRegret, SuggestionRate
 from folklore.harness.observables.unmeasured import Unmeasured
-from folklore.harness.spec.observed import make_known
 from folklore.harness.spec.criterion import Alternative, Criterion, Judgement, Reported
+from folklore.harness.spec.observed import make_known
 from folklore.harness.spec.study import Study
 
 __all__ = [

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from folklore.harness.errors import UnwritableError, UserError, masked, one_line
-from folklore.harness.judging.judge import Verdict
 from folklore.harness.judging.trial_sets import TrialSet, published_sets, stored_sets
 from folklore.harness.judging.verdict_memory import Judged, Memory
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.options import Options
 from folklore.harness.planning.catalog import Register, register
 from folklore.harness.spec import Study

@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 
 from folklore.harness.errors import UserError, unknown
-from folklore.harness.judging.judge import Finding, Verdict, region, report
+from folklore.harness.judging.judge import report
 from folklore.harness.judging.robustness import Robustness
+from folklore.harness.judging.spelling import region
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import HERE, PUBLISHED, TrialSet
 from folklore.harness.judging.verdict_memory import Judged, Memory, published_verdicts
+from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.observables.estimating.evaluation import evaluate
 from folklore.harness.planning import catalog
 from folklore.harness.planning.recipe import trial_recipe
@@ -174,7 +176,7 @@ def _basis(basis: Basis) -> dict[str, Any]:
     return {
         "criterion": criterion.name,
         "unit": criterion.unit,
-        "supported": region(criterion.supported, criterion),
+        "supported": region(criterion.claimed, criterion),
         "refuted": region(criterion.refuted, criterion),
         "verdict": finding and finding.verdict,
         "estimate": finding and finding.estimate,

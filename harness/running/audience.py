@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
-from folklore.harness.judging.judge import Verdict
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.running.progress import RunView
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from folklore.harness.errors import UserError, one_line, unknown
-from folklore.harness.judging.judge import Verdict
-from folklore.harness.judging.power import pilot_of, resolutions, whole_seeds
+from folklore.harness.judging.power import pilot_of, require_power, resolutions, whole_seeds
 from folklore.harness.judging.sequential import DEFAULT_TIMES, planned_looks, undecided
-from folklore.harness.judging.trial_sets import at_its_look, stored_set, stored_sets, with_seeds
+from folklore.harness.judging.trial_sets import TrialSet, at_its_look, stored_set, stored_sets, with_seeds
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.options import Options
 from folklore.harness.planning.prepare import Prepared, datasets_named, default_scale, prepare, progress
 from folklore.harness.planning.recipe import study_recipe
@@ -129,13 +129,29 @@ def _launch(
 
 
 def _declare_all(ready: Sequence[Prepared], until_decided: UntilDecided | None) -> None:
-    """Write down what is fixed, before the first trial: of all studies, or where one cannot be, of none."""
+    """Write down what is fixed, before the first trial: of all studies, or if one cannot be, of none."""
     planned = [(each, _looks(each, until_decided)) for each in ready]
     counted = [(each, looks, _stored(each, looks)) for each, looks in planned]
     for each, looks, stored in counted:
-        require_declarable(each.ledger.store, each.plan.study, each.plan.scale, stored, looks)
+        there = require_declarable(each.ledger.store, each.plan.study, each.plan.scale, stored, looks)
+        # What was seen of its own trials is no reason to refuse them, and looks add the seeds that it takes.
+        if there is None and not stored and looks is None:
+            _require_power(each)
     for each, looks, stored in counted:
         declare(each.ledger.store, each.plan.study, each.plan.scale, stored, looks)
+
+
+def _require_power(ready: Prepared) -> None:
+    study, scale = ready.plan.study, ready.plan.scale
+    expecting = any(each.expected for judgement in study.judgements for each in judgement.criteria_at(scale))
+    if study.scale(scale).judged and expecting:
+        require_power(study, scale, _pilot(ready))
+
+
+def _pilot(ready: Prepared) -> TrialSet | None:
+    from folklore.harness.judging.trial_sets import published_sets
+
+    return pilot_of([*stored_sets(ready.plan.study, ready.ledger), *published_sets(ready.plan.study)], ready.plan.scale)
 
 
 def _looks(ready: Prepared, until_decided: UntilDecided | None) -> tuple[int, ...] | None:
@@ -212,19 +228,22 @@ def plan_facts(ready: Prepared) -> dict[str, Any]:
 
 
 def power_facts(ready: Prepared) -> dict[str, Any] | None:
-    """What the plan's seeds can resolve, from the spread of stored or published trials; None where there are none."""
-    plan = ready.plan
-    from folklore.harness.judging.trial_sets import published_sets
-
-    pilot = pilot_of([*stored_sets(plan.study, ready.ledger), *published_sets(plan.study)], plan.scale)
-    if pilot is None or not plan.study.scale(plan.scale).judged:
+    """What the plan's seeds can show, by the spread of stored or published trials, or the one that the study declares; None if
+    there is neither."""
+    study, scale = ready.plan.study, ready.plan.scale
+    pilot = _pilot(ready)
+    if not study.scale(scale).judged:
         return None
-    seeds = plan.study.seeds_at(plan.scale)
+    found = list(resolutions(study, scale, study.seeds_at(scale), pilot))
+    if pilot is None and all(each.power is None for each in found):
+        return None
     return {
-        "from": f"{len(whole_seeds(pilot))} seeds at scale {pilot.scale} ({pilot.device}, {pilot.source})",
-        "seeds": seeds,
-        "claims": len(plan.study.judgements),
-        "criteria": [asdict(each) for each in resolutions(pilot, plan.scale, seeds)],
+        "from": "what the study declares of a pilot"
+        if pilot is None
+        else f"{len(whole_seeds(pilot))} seeds at scale {pilot.scale} ({pilot.device}, {pilot.source})",
+        "seeds": study.seeds_at(scale),
+        "claims": len(study.judgements),
+        "criteria": [asdict(each) for each in found],
     }
 
 

@@ -36,7 +36,7 @@ class Side(Spec):
 
 
 class Regime(Spec):
-    """What a claim speaks of. The words are for readers; a scale none of whose arms is of such models and sizes has no verdict."""
+    """What a claim speaks of. The words are for readers; where no arm of a scale is of such a kind there is no verdict."""
 
     words: str = Field(min_length=1)
     models: tuple[str, ...] = Field(default=(), description="models it speaks of; none: of all")
@@ -51,8 +51,8 @@ class Claim(Spec):
     judged in full), disagreement (documents contradict each other), doubted (expected to fail as written).
     measure: what has to be measured, and the rule fixed beforehand.
     size: the number that the documents themselves give; empty: they give a direction only, so that a threshold is ours and
-    a document is graded by the direction alone. lost: a number or formula that our copies of the documents have lost: whatever
-    is said of it is inferred, and grades nobody.
+    a document is graded by the direction alone. lost: by document, a number or formula that our copies have lost: whatever is
+    said of it is inferred, and does not grade that document.
     own: our own question, which no document claims: it is judged, and no document is graded by it.
     """
 
@@ -64,7 +64,7 @@ class Claim(Spec):
     quantifier: Quantifier = "all"
     regime: Regime | None = None
     size: str = ""
-    lost: str = ""
+    lost: dict[str, str] = {}
     own: bool = False
     sides: tuple[Side, ...] = ()
     measure: str

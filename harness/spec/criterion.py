@@ -21,8 +21,9 @@ BLANKS = ("estimate", "value", "low", "high", "lower", "higher", "smaller", "lar
 # Verdicts for which a practitioner can be told what to do.
 ADVISED = ("supported", "partly", "refuted", "open")
 READINGS = (
-    "smaller", "larger", "direction", "some parts", "some workloads", "no effect", "opposite", "different", "worse", "too noisy",
-)  # fmt: skip
+    *("smaller", "larger", "direction", "some parts", "some workloads"),
+    *("no effect", "opposite", "different", "worse", "too noisy", "between"),
+)
 
 
 class Expected(Spec):
@@ -239,8 +240,8 @@ class Judgement(Spec):
             verdict, _, reading = key.partition(": ")
             if verdict not in ADVISED or (reading and reading not in READINGS):
                 raise ValueError(
-                    f"claim '{self.claim}': advice on '{key}': must be on one of {', '.join(ADVISED)}, alone or with ': ' and one"
-                    f" of {', '.join(READINGS)}"
+                    f"claim '{self.claim}': advice on '{key}': must be on one of {', '.join(ADVISED)}, alone or with ': ' and"
+                    f" one of {', '.join(READINGS)}"
                 )
         return self
 

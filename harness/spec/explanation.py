@@ -9,9 +9,9 @@ import yaml
 from folklore.harness.spec.base import Spec
 from folklore.harness.spec.claims import Claim, Regime, Side, Source
 from folklore.harness.spec.configuration import Measurement, Training, Workload
+from folklore.harness.spec.criterion import Alternative, Criterion, Expected, Judgement, Reported
 from folklore.harness.spec.observed import KINDS, Observed
 from folklore.harness.spec.rules import Rule
-from folklore.harness.spec.criterion import Alternative, Criterion, Expected, Judgement, Reported
 from folklore.harness.spec.study import Arm, Published, Scale, Search, Study
 
 RULES: tuple[type[Spec], ...] = get_args(get_args(Rule)[0])

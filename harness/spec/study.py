@@ -11,7 +11,7 @@ from folklore.harness.errors import unknown
 from folklore.harness.spec.base import WORDS, Mark, Spec, canonical_json, declared, fingerprint, marked
 from folklore.harness.spec.claims import Claim
 from folklore.harness.spec.configuration import Configuration, Measurement, Training, Workload
-from folklore.harness.spec.criterion import Criterion, Judgement
+from folklore.harness.spec.criterion import Judgement
 from folklore.harness.spec.markdown import study_markdown
 from folklore.harness.spec.observed import ARM, ShareOfRuns
 from folklore.harness.spec.parts import arms_of, leaves, searched_factor
@@ -320,8 +320,8 @@ class Study(Spec):
         _require_known("claim", self.answer, claims)
         for judgement in self.judgements:
             others = [other for each in judgement.criteria for other in each.alternatives or ()]
-            observed = [each.observe for each in (*judgement.criteria, *judgement.reported, *others)]
-            for observable in observed:
+            observed = [each.observe for each in judgement.criteria] + [each.observe for each in judgement.reported]
+            for observable in (*observed, *(other.observe for other in others)):
                 _require_known("arm", arms_of(observable), self.arms)
             for criterion in judgement.criteria:
                 _require_known("scale", criterion.scales or (), self.scales)

@@ -36,7 +36,7 @@ from tests.planted import truths
 
 SCALE = "laptop"
 EXPECTED: dict[str, str] = {}
-SUPPORTED, REFUTED, INCONCLUSIVE = "supported", "refuted", "inconclusive"
+SUPPORTED, REFUTED, INCONCLUSIVE = "supported", "refuted", "open"
 
 
 class _Claims:

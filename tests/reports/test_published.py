@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from folklore.harness.judging.judge import region, spell_interval
+from folklore.harness.judging.spelling import region, spell_interval
 from folklore.harness.judging.verdict_memory import Memory, published_verdicts
 from folklore.harness.planning import catalog
 from folklore.harness.reading.pages import belonging, published_sets, write_pages
@@ -111,7 +111,7 @@ def test_what_is_said_of_verdicts_is_for_readers() -> None:
             lines += [robust.choices_in_words for robust in each.robustness]
             for judgement in study.judgements:
                 for criterion in judgement.criteria_at(each.scale):
-                    lines += [region(criterion.supported, criterion), region(criterion.refuted, criterion)]
+                    lines += [region(criterion.claimed, criterion), region(criterion.refuted, criterion)]
             for line in lines:
                 assert not any(re.search(rf"\b{re.escape(key)}\b", line) for key in keys), line
                 assert not re.search(r"widen (it|its|the)\b|[;:] run the study", line), line

@@ -16,7 +16,8 @@ from folklore.harness.judging.calibration.cases import BY_NAME, CASES, Case
 from folklore.harness.judging.calibration.conditions import Condition
 from folklore.harness.judging.calibration.planted_table import SCALE, PlantedTable
 from folklore.harness.judging.intervals import Sampled
-from folklore.harness.judging.judge import REFUTED, SUPPORTED, judge
+from folklore.harness.judging.judge import judge
+from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
 from folklore.harness.machine.description import available_cores
 from folklore.harness.observables.estimating.evaluation import evaluate
 from folklore.harness.randomness import numpy_generator

@@ -22,6 +22,10 @@ class Architecture(ABC):
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
         """The model for data that it takes."""
 
+    def hidden_parameters(self, workload: Workload) -> int:
+        """Parameters beside those of the layers that read the input and write the output, whose number depends on the data."""
+        return 0
+
     def objection(self, facts: DataFacts) -> str:
         """What else is wrong with data, and the way out; '' if nothing is."""
         return ""

@@ -23,5 +23,9 @@ class Decoder(Architecture):
     def own_words(self, workload: Workload) -> str:
         return f", {workload.heads} heads, context {workload.context} tokens"
 
+    def hidden_parameters(self, workload: Workload) -> int:
+        """Of the blocks and the last norm."""
+        return workload.depth * (12 * workload.width**2 + 13 * workload.width) + 2 * workload.width
+
 
 ARCHITECTURE = Decoder()

@@ -19,5 +19,9 @@ class Perceptron(Architecture):
 
         return MLP(math.prod(facts.features), facts.classes, workload.width, workload.depth, scheme)
 
+    def hidden_parameters(self, workload: Workload) -> int:
+        """Of the layers from hidden to hidden."""
+        return (workload.depth - 1) * (workload.width**2 + workload.width)
+
 
 ARCHITECTURE = Perceptron()

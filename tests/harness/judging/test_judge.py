@@ -3,22 +3,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from folklore.harness.judging.judge import (
-    ALPHA,
-    INCONCLUSIVE,
-    INVALID,
-    OUT_OF_REGIME,
-    REFUTED,
-    SUPPORTED,
-    Verdict,
-    holm,
-    judge,
-    region,
-    report,
-    spell,
-    spell_interval,
-)
+from folklore.harness.judging.judge import holm, judge, report
+from folklore.harness.judging.outcomes import ALPHA, INVALID, OPEN, OUT_OF_REGIME, REFUTED, SUPPORTED
+from folklore.harness.judging.spelling import region, spell, spell_interval
 from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.observables import Exact, TunedLoss
 from folklore.harness.spec import AtLeast, Criterion, Judgement, Outside, Reported, Study, Within
 from folklore.harness.spec.trial import Trial
@@ -59,13 +48,13 @@ def test_a_planted_falsehood_is_refuted(study: Study) -> None:
 
 def test_noise_larger_than_the_effect_is_inconclusive(study: Study) -> None:
     found = verdict_of(study, with_gap(0.01, noise=0.05))
-    assert found.verdict == INCONCLUSIVE
+    assert found.verdict == OPEN
     assert "would settle it" in found.reason
 
 
 def test_bitwise_equal_arms_are_neither_better_nor_worse(study: Study) -> None:
     found = verdict_of(study, lambda trial: result(bowl(trial, -7, 2.0)))
-    assert (found.estimate, found.verdict) == (0.0, INCONCLUSIVE)
+    assert (found.estimate, found.verdict) == (0.0, OPEN)
 
 
 def test_the_flat_form_has_the_documented_keys(study: Study) -> None:
@@ -108,7 +97,7 @@ def test_all_criteria_must_hold_and_one_refutes(study: Study) -> None:
     easy, hard, between = criterion(0.0, -0.01), criterion(0.2, 0.1), criterion(0.2, -0.01)
     several = judging(study, [easy, easy], [easy, hard], [easy, between])
     found = judge(several, "laptop", "cpu", frame(several, with_gap(0.05)))
-    assert [verdict.verdict for verdict in found] == [SUPPORTED, REFUTED, INCONCLUSIVE]
+    assert [verdict.verdict for verdict in found] == [SUPPORTED, REFUTED, OPEN]
     assert "both criteria hold" in found[0].reason
     assert "in neither region" in found[2].reason
 
@@ -130,7 +119,7 @@ def test_holm_runs_over_the_claims_of_the_study(study: Study) -> None:
     assert verdict_of(study, outcome).verdict == SUPPORTED
     many = judging(study, *[[criterion(0.0, -0.001)] for _ in range(20)])
     found = judge(many, "laptop", "cpu", frame(many, outcome))
-    assert {verdict.verdict for verdict in found} == {INCONCLUSIVE}
+    assert {verdict.verdict for verdict in found} == {OPEN}
     assert "once corrected" in found[0].reason
     assert "more seed" in found[0].reason
 
@@ -147,8 +136,8 @@ def test_holm_against_statsmodels() -> None:
 
 def test_seeds_needed_would_be_enough(study: Study) -> None:
     """The advice is kept: with that many seeds of the same spread the interval lies inside."""
-    from folklore.harness.judging.judge import _would_decide, seeds_needed
     from folklore.harness.judging.observe import observe
+    from folklore.harness.judging.settling import _would_decide, seeds_needed
     from folklore.harness.judging.trial_arrays import TrialArrays
     from folklore.harness.observables import RelativeGap, TunedLoss
     from folklore.harness.spec import AtLeast
@@ -184,10 +173,10 @@ def test_an_exact_check_is_one_number(study: Study) -> None:
         name="half-way", observe=Exact(check="cosine_half_way"), claimed=Within(low=0.4999, high=0.5001),
         refuted=Outside(low=0.4999, high=0.5001),
     )  # fmt: skip
-    assert region(half.supported, half) == "exactly 0.5"
+    assert region(half.claimed, half) == "exactly 0.5"
     assert region(half.refuted, half) == "other than 0.5"
     wide = half.model_copy(update={"supported": Within(low=0.4, high=0.6)})
-    assert region(wide.supported, wide) == "between 0.4 and 0.6"
+    assert region(wide.claimed, wide) == "between 0.4 and 0.6"
     exact = study.model_copy(update={"judgements": (Judgement(claim="decay.half_way", criteria=(half,)),)})
     assert verdict_of(exact, with_gap(0.0)).reason == "half-way: 0.5, which is exactly 0.5"
     assert spell_interval(2.0, 1.5, 2.5, "x") == "2x [1.5x, 2.5x]"

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from folklore.harness.judging.judge import OUT_OF_REGIME, SUPPORTED, judge
+from folklore.harness.judging.judge import judge
 from folklore.harness.judging.observe import observe
+from folklore.harness.judging.outcomes import OUT_OF_REGIME, SUPPORTED
 from folklore.harness.judging.robustness import robustness
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import (

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from folklore.harness.judging.judge import INCONCLUSIVE, REFUTED, SUPPORTED, judge
+from folklore.harness.judging.judge import judge
+from folklore.harness.judging.outcomes import OPEN, REFUTED, SUPPORTED
 from folklore.harness.judging.robustness import THRESHOLDS, Alternative, Robustness, _moved_criterion, robustness
 from folklore.harness.observables import CurveMedian, Gap, MaxTrainable, Optimum, Quotient, Scaled, Spread, TunedLoss
 from folklore.harness.planning import catalog
@@ -42,7 +43,7 @@ def test_a_verdict_that_rests_on_no_seed(wide: Study) -> None:
 def test_the_one_seed_that_matters(wide: Study) -> None:
     """Four seeds agree, and one spoils it: without that one the claim is supported."""
     (found,) = _judged(wide, _gap({0: 0.1, 1: 0.101, 2: 0.102, 3: 0.103, 4: -0.3}))
-    assert found.verdict == INCONCLUSIVE
+    assert found.verdict == OPEN
     assert found.seeds_that_matter == [4]
     assert found.without_seed[4] == SUPPORTED
 
@@ -66,7 +67,7 @@ def test_thresholds_move_on_the_axis_of_the_ratio(wide: Study) -> None:
     by_choice = {each.choice: each.verdict for each in found.alternatives}
     assert found.verdict == SUPPORTED
     assert by_choice["thresholds a quarter nearer"] == SUPPORTED
-    assert by_choice["thresholds a quarter further"] == INCONCLUSIVE
+    assert by_choice["thresholds a quarter further"] == OPEN
     assert by_choice["half the margin"] == by_choice["twice the margin"] == SUPPORTED
     assert [each.choice for each in found.choices_that_matter] == ["thresholds a quarter further"]
 
@@ -117,10 +118,10 @@ def test_other_choices_are_corrected_for_all_claims(wide: Study) -> None:
     verdicts = judge(study, "laptop", "cpu", trials)
     (alone,) = judge(study.model_copy(update={"judgements": study.judgements[:1]}), "laptop", "cpu", trials)
     assert alone.verdict == SUPPORTED
-    assert verdicts[0].verdict == INCONCLUSIVE, "among six claims it is not enough"
+    assert verdicts[0].verdict == OPEN, "among six claims it is not enough"
     found = next(each for each in robustness(study, "laptop", "cpu", trials, verdicts) if each.claim == "warmup.widens")
     margins = {each.choice: each.verdict for each in found.alternatives if "margin" in each.choice}
-    assert set(margins.values()) == {INCONCLUSIVE}
+    assert set(margins.values()) == {OPEN}
 
 
 def test_they_come_back_from_json(wide: Study) -> None:
@@ -143,7 +144,7 @@ def test_thresholds_move_on_the_axis_of_what_is_observed() -> None:
         criterion = Criterion(name="ratio", observe=observed, unit=unit, **band)
         for by, low, high in ((0.75, 4.0e-4, 2.25e-3), (1.25, 2.25e-4, 4.0e-3)):
             moved = _moved_criterion(criterion, by)
-            for rule in (moved.supported, moved.refuted):
+            for rule in (moved.claimed, moved.refuted):
                 assert (rule.low, rule.high) == pytest.approx((low, high), rel=1e-3)
 
 
@@ -160,7 +161,7 @@ def test_thresholds_move_on_the_axis_of_what_is_observed() -> None:
 )
 def test_a_threshold_moves_towards_no_effect(observable: Observable, threshold: float, nearer: float) -> None:
     criterion = Criterion(name="one", observe=observable, claimed=AtLeast(value=threshold), refuted=AtMost(value=-1.0))
-    assert _moved_criterion(criterion, 0.75).supported.value == pytest.approx(nearer)
+    assert _moved_criterion(criterion, 0.75).claimed.value == pytest.approx(nearer)
 
 
 def test_the_moved_thresholds_of_every_ratio_are_positive() -> None:
@@ -170,7 +171,7 @@ def test_the_moved_thresholds_of_every_ratio_are_positive() -> None:
             for criterion in judgement.criteria:
                 if criterion.observe.log_axis:
                     moved = [_moved_criterion(criterion, by) for by in THRESHOLDS.values()]
-                    edges = [edge for each in moved for rule in (each.supported, each.refuted) for edge in _edges(rule)]
+                    edges = [edge for each in moved for rule in (each.claimed, each.refuted) for edge in _edges(rule)]
                     assert min(edges) > 0, criterion.name
 
 
@@ -198,5 +199,5 @@ def test_seeds_in_words() -> None:
     assert (
         Robustness("claim", SUPPORTED, {0: SUPPORTED, 1: SUPPORTED}, ()).seeds_in_words == "the same without any one of 2 seeds"
     )
-    matters = Robustness("claim", SUPPORTED, {0: SUPPORTED, 1: INCONCLUSIVE}, ())
+    matters = Robustness("claim", SUPPORTED, {0: SUPPORTED, 1: OPEN}, ())
     assert matters.seeds_in_words == "another without seed 1 (inconclusive)"

@@ -9,8 +9,10 @@ import pytest
 from scipy import stats
 
 from folklore.harness.errors import UserError
-from folklore.harness.judging.judge import INCONCLUSIVE, SUPPORTED, Finding, Verdict, judge
+from folklore.harness.judging.judge import judge
+from folklore.harness.judging.outcomes import OPEN, SUPPORTED
 from folklore.harness.judging.sequential import judge_in_looks, levels, planned_looks, seeds_reached, spent, undecided
+from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.spec import AtLeast, AtMost, Study
 from folklore.harness.spec.extended import extended
 from folklore.harness.spec.trial import Trial
@@ -80,7 +82,7 @@ def test_a_claim_keeps_its_first_verdict(study: Study) -> None:
     assert "alpha spending allows" in seen[12].reason
     assert seen[12].seeds == next(look for look in looks if seen[look].verdict == SUPPORTED)
     once = _extended(study, 12)
-    assert judge(once, "laptop", "cpu", frame(once, _rising(gaps)))[0].verdict == INCONCLUSIVE
+    assert judge(once, "laptop", "cpu", frame(once, _rising(gaps)))[0].verdict == OPEN
 
 
 def test_an_early_look_asks_for_more(study: Study) -> None:
@@ -93,7 +95,7 @@ def test_an_early_look_asks_for_more(study: Study) -> None:
     trials = frame(study, _rising(gaps))
     assert judge(study, "laptop", "cpu", trials)[0].verdict == SUPPORTED
     first = judge_in_looks(study, "laptop", "cpu", trials, (5, 10, 20))
-    assert first[0].verdict == INCONCLUSIVE
+    assert first[0].verdict == OPEN
     assert undecided(first) == ["warmup.improves_best"]
     (once,) = judge(study, "laptop", "cpu", trials)
     assert first[0].high - first[0].low > 2 * (once.high - once.low), "its interval is that of the look's level"
@@ -110,11 +112,11 @@ def test_a_look_counts_when_all_its_seeds_are_whole() -> None:
 
 
 def test_a_claim_without_a_number_for_want_of_seeds_is_open(study: Study) -> None:
-    def finding(reason: str, verdict: str = INCONCLUSIVE) -> Finding:
+    def finding(reason: str, verdict: str = OPEN) -> Finding:
         return Finding("x", "", verdict, None, None, None, 5, 1.0, 1.0, reason)
 
     def verdict(*findings: Finding) -> Verdict:
-        return Verdict("toy", "c", "laptop", "cpu", INCONCLUSIVE, None, None, None, 5, 50, "", "", findings)
+        return Verdict("toy", "c", "laptop", "cpu", OPEN, None, None, None, 5, 50, "", "", findings)
 
     assert undecided([verdict(finding("the estimate does not exist in 12% of the resamples; add seeds"))]) == ["c"]
     assert undecided([verdict(finding("the best peak LR is the lowest that was tried"))]) == []
@@ -147,4 +149,4 @@ def _planned(study: Study):
 def test_regions_are_those_of_the_study(study: Study) -> None:
     """The planted claim decides at zero on both sides; used above."""
     (criterion,) = study.judgements[0].criteria
-    assert (criterion.supported, criterion.refuted) == (AtLeast(value=0.0), AtMost(value=0.0))
+    assert (criterion.claimed, criterion.refuted) == (AtLeast(value=0.0), AtMost(value=0.0))

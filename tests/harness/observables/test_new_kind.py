@@ -15,7 +15,8 @@ from pydantic import Field
 
 from folklore.harness import observables
 from folklore.harness.errors import UserError
-from folklore.harness.judging.judge import SUPPORTED, judge
+from folklore.harness.judging.judge import judge
+from folklore.harness.judging.outcomes import SUPPORTED
 from folklore.harness.judging.robustness import robustness
 from folklore.harness.observables import CriticalBatch, FinderRegret, Gap, MaxTrainable, Slope, Spread, Unmeasured
 from folklore.harness.observables.estimating.weighted import mean

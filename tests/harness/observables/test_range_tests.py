@@ -78,7 +78,7 @@ def test_regret_is_the_bowls(table: TrialArrays) -> None:
 def test_no_suggestion_is_no_number(table: TrialArrays) -> None:
     with pytest.raises(UndecidableError, match=r"makes no suggestion in 5 of 5 range tests") as error:
         observe(FinderPick(arm="flat", rule="steepest_log"), table)
-    assert error.value.verdict == "inconclusive"
+    assert error.value.verdict == "open"
     assert observe(SuggestionRate(arm="flat", rule="divergence"), table).estimate == 0.0
     assert observe(SuggestionRate(arm="ramp", rule="divergence"), table).estimate == 1.0
 

@@ -1,0 +1,121 @@
+"""Why a verdict is what it is, and the sentence that a reader takes away."""
+
+from collections.abc import Sequence
+
+from folklore.harness.judging.combining import SOME_PARTS, SOME_WORKLOADS, Combined
+from folklore.harness.judging.intervals import Observation
+from folklore.harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED
+from folklore.harness.judging.settling import what_would_settle
+from folklore.harness.judging.spelling import region, spell_interval
+from folklore.harness.judging.verdicts import Finding
+from folklore.harness.spec import Criterion
+
+
+def reason(criterion: Criterion, seen: Observation, verdict: str, reading: str, alpha: float) -> str:
+    """The rule that applied, with its numbers."""
+    numbers = f"{criterion.name}: {spell_interval(seen.estimate, seen.low, seen.high, criterion.unit)}"
+    # What is computed exactly has no interval that could lie wholly anywhere.
+    inside = "which is" if criterion.observe.EXACT else "wholly"
+    if verdict == SUPPORTED:
+        return f"{numbers}, {inside} {region(criterion.claimed, criterion)}"
+    if verdict == OPEN:
+        return f"{numbers}; {what_would_settle(seen, criterion, alpha)}"
+    if verdict == PARTLY:
+        return f"{numbers}, surely on the side claimed ({region(criterion.claimed, criterion)}), {IN_WORDS[reading]}"
+    if reading == "opposite":
+        return f"{numbers}, surely on the other side of no effect"
+    if reading == "no effect" and criterion.margin is not None:
+        return f"{numbers}, too near no effect to matter"
+    return f"{numbers}, {inside} {region(criterion.refuted, criterion)}"
+
+
+WHERE = {
+    SUPPORTED: "holds on",
+    PARTLY: "holds in part on",
+    REFUTED: "fails on",
+    OPEN: "is open on",
+    OUT_OF_REGIME: "cannot be shown on",
+}
+IN_WORDS = {
+    "smaller": "and surely smaller than claimed",
+    "larger": "and surely larger than claimed",
+    "direction": "and not surely as large",
+}
+
+
+def deciding(findings: Sequence[Finding], found: Combined) -> Finding:
+    """The finding whose numbers stand for the claim: the weakest support, the clearest refutation, else the first of its kind.
+    Over several workloads that of the middle one, so that no extreme workload speaks for all.
+    """
+    parts = [each for each in findings if not each.precondition] or list(findings)
+    if len(found.panels) > 1 and (middle := _middle(parts)) is not None:
+        return middle
+    same = [each for each in parts if each.verdict == found.verdict]
+    if found.verdict == SUPPORTED and same:
+        return max(same, key=lambda each: each.p_supported)
+    if found.verdict == REFUTED and same:
+        return min(same, key=lambda each: each.p_refuted)
+    if not same and found.reading == "precondition":
+        return next(each for each in findings if each.precondition and each.verdict != SUPPORTED)
+    return (same or [each for each in parts if each.estimate is not None] or parts)[0]
+
+
+def _middle(parts: Sequence[Finding]) -> Finding | None:
+    """Of the first part of every workload, the one with the median estimate (the lower of two)."""
+    first = {each.panel: each for each in reversed(parts)}
+    seen = sorted((each for each in first.values() if each.estimate is not None), key=lambda each: each.estimate or 0.0)
+    return seen[(len(seen) - 1) // 2] if seen else None
+
+
+def explained(findings: Sequence[Finding], found: Combined, deciding: Finding, alpha: float) -> str:
+    parts = [each for each in findings if not each.precondition]
+    if found.reading == "precondition":
+        return f"what has to be so for the claim to mean anything is not: {deciding.reason}"
+    if len(found.panels) > 1:
+        return f"{_over_panels(found)}; {deciding.reason}"
+    if found.verdict == SUPPORTED and len(parts) > 1:
+        return f"{'both' if len(parts) == 2 else f'all {len(parts)}'} criteria hold; {deciding.reason}"
+    if found.reading == SOME_PARTS:
+        return "; ".join(f"{each.name}: {each.verdict}" for each in parts)
+    if found.verdict == OPEN and deciding.verdict != OPEN and min(each.p_refuted for each in parts) <= alpha:
+        least = min(each.p_refuted for each in parts)
+        return f"{deciding.reason}; but p = {least:.2g} is too much to refute one of {len(parts)} criteria"
+    return deciding.reason
+
+
+def _over_panels(found: Combined) -> str:
+    """Holds on MLP and CNN; fails on GPT."""
+    told = {WHERE[name]: [each.name for each in found.panels if each.verdict == name] for name in WHERE}
+    return "; ".join(f"{verb} {enumerated(names)}" for verb, names in told.items() if names)
+
+
+def enumerated(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> str:
+    """The sentence that a reader takes away."""
+    if deciding.estimate is None:
+        return f"No number: {deciding.reason}."
+    parts = [each for each in findings if not each.precondition and each.estimate is not None]
+    said = deciding.says
+    if len(found.panels) > 1:
+        where = _over_panels(found)
+        return f"{said} {'It depends on the workload: it' if found.reading == SOME_WORKLOADS else 'It'} {where}."
+    if len(parts) > 1 and found.verdict != REFUTED:
+        said = " ".join(dict.fromkeys(each.says for each in parts[:3]))
+    if found.verdict == OPEN:
+        settling = deciding.reason.rpartition("; ")[2]
+        return f"{said} That decides nothing yet: {settling}."
+    return said
+
+
+def direction(findings: Sequence[Finding], verdict: str, alpha: float) -> str:
+    """By all parts with a null: which side of it they surely lie on, or that they lie too near it to matter."""
+    if verdict in (OUT_OF_REGIME, INVALID):
+        return ""
+    parts = [each for each in findings if not each.precondition]
+    if all(each.p_direction <= alpha for each in parts):
+        return "claimed"
+    readings = {each.reading for each in parts if each.verdict == REFUTED}
+    return next((name for name in ("opposite", "no effect") if name in readings), "").replace("no effect", "none")

@@ -1,0 +1,88 @@
+"""One criterion: which verdict an interval has among the regions declared, and the reading that says why.
+
+The first that applies, each at the level of the test (a two-sided p value of at most alpha means that the interval of level
+1 - alpha lies inside; at 5% a side for equivalence and non-inferiority, whose intervals are 90% ones):
+
+    supported   inside the region claimed
+    refuted     inside the region that refutes; on the other side of the null; or inside the margin around it, if an effect is
+                claimed
+    partly      on the claimed side of the null, but not surely of the size claimed
+    open        anything else
+"""
+
+from dataclasses import dataclass
+
+from folklore.harness.judging.intervals import Observation
+from folklore.harness.spec import Criterion
+
+ALPHA = 0.05
+SUPPORTED, PARTLY, REFUTED, OPEN = "supported", "partly", "refuted", "open"
+OUT_OF_REGIME, INVALID = "out of regime", "invalid"
+VERDICTS = (SUPPORTED, PARTLY, REFUTED, OPEN, OUT_OF_REGIME, INVALID)
+# Verdicts that say something of the claim.
+DECIDED = (SUPPORTED, PARTLY, REFUTED)
+INFINITE = float("inf")
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """p values against "the true value does not lie there". direction: the claimed side of the null. refuted: any region that
+    refutes, with `opposite`, the other side of the null, and `negligible`, the margin around it, among them."""
+
+    supported: float = 1.0
+    refuted: float = 1.0
+    direction: float = 1.0
+    opposite: float = 1.0
+    negligible: float = 1.0
+
+
+def probabilities(criterion: Criterion, seen: Observation) -> Probabilities:
+    sides = 0.5 if criterion.one_sided else 1.0
+    supported, refuted = (sides * seen.p_in_rule(rule) for rule in (criterion.claimed, criterion.refuted))
+    side, null = criterion.side, criterion.null
+    if null is None or not side:
+        return Probabilities(supported, refuted, direction=supported)
+    above, below = seen.p_inside(null, INFINITE), seen.p_inside(-INFINITE, null)
+    direction, opposite = (above, below) if side > 0 else (below, above)
+    negligible = 1.0 if criterion.negligible is None else seen.p_inside(*criterion.negligible)
+    # What lies in the region claimed lies on its side, be it on the null itself.
+    return Probabilities(supported, min(refuted, opposite, negligible), min(direction, supported), opposite, negligible)
+
+
+def outcome(criterion: Criterion, seen: Observation, p: Probabilities, alpha: float = ALPHA) -> tuple[str, str]:
+    """Verdict and reading."""
+    if p.supported <= alpha:
+        return SUPPORTED, ""
+    if p.refuted <= alpha:
+        return REFUTED, _why_refuted(criterion, seen, p, alpha)
+    if criterion.side and p.direction <= alpha:
+        return PARTLY, _size(criterion, seen) or "direction"
+    return OPEN, _why_open(criterion, seen)
+
+
+def _why_refuted(criterion: Criterion, seen: Observation, p: Probabilities, alpha: float) -> str:
+    if criterion.test == "no_worse":
+        return "worse"
+    if criterion.test == "equivalence":
+        return "different"
+    if not criterion.side:
+        return _size(criterion, seen) or "different"
+    assert criterion.null is not None
+    if p.negligible <= alpha or seen.low < criterion.null < seen.high:
+        return "no effect"
+    return "opposite" if p.opposite <= alpha else _size(criterion, seen) or "smaller"
+
+
+def _why_open(criterion: Criterion, seen: Observation) -> str:
+    """Too noisy, if it could be as claimed; else it surely is not, and no region says what that means."""
+    return "too noisy" if _size(criterion, seen) is None else "between"
+
+
+def _size(criterion: Criterion, seen: Observation) -> str | None:
+    """Smaller or larger than what is claimed; None if the interval meets that. Below a null, more negative is larger."""
+    low, high = (min(low for low, _ in criterion.claimed.pieces), max(high for _, high in criterion.claimed.pieces))
+    if seen.high < low:
+        return "larger" if criterion.side < 0 else "smaller"
+    if seen.low > high:
+        return "smaller" if criterion.side < 0 else "larger"
+    return None

@@ -1,0 +1,40 @@
+"""Whether a scale is of what a claim speaks of: a claim about large transformers is neither shown nor refuted by a toy."""
+
+from folklore.harness.spec import Judgement, Regime, Study, Workload, arms_of
+from folklore.harness.training.architectures import architecture_named
+
+
+def outside(regime: Regime, judgement: Judgement, study: Study, scale: str) -> str | None:
+    """Why no arm that a claim is judged by is of its regime, a clause; None if one is, or nothing of that can be checked."""
+    trained = set(study.arms_at(scale))
+    arms = sorted(set().union(*(arms_of(each.observe) for each in judgement.criteria_at(scale))) & trained)
+    reasons = [_objection(regime, study, scale, arm) for arm in arms]
+    return None if not reasons or None in reasons else reasons[0]
+
+
+def _objection(regime: Regime, study: Study, scale: str, arm: str) -> str | None:
+    setting = study.configuration(scale, arm, {name: values[0] for name, values in study.factors_at(scale, arm).items()})
+    model, optimizer = setting.workload.model, setting.training.optimizer
+    if model == "own":  # whoever brings a model judges what it is
+        return None
+    if regime.models and model not in regime.models:
+        return f"the claim speaks of {regime.words}; this is {model}"
+    if regime.optimizers and optimizer not in regime.optimizers:
+        return f"the claim speaks of {regime.words}; this is {optimizer}"
+    count = hidden_parameters(setting.workload)
+    if regime.least_parameters is not None and count is not None and count < regime.least_parameters:
+        return f"the claim speaks of {regime.words}; this model has {in_thousands(count)} parameters"
+    return None
+
+
+def hidden_parameters(workload: Workload) -> int | None:
+    """Parameters beside those of the input and the output, which depend on the data (Kaplan et al. 2020, section 2.1)."""
+    return None if workload.model == "own" else architecture_named(workload.model).hidden_parameters(workload)
+
+
+def in_thousands(count: int) -> str:
+    """25k, 1.2M, 7B."""
+    for size, letter in ((10**9, "B"), (10**6, "M"), (10**3, "k")):
+        if count >= size:
+            return f"{count / size:.2g}{letter}" if count < 10 * size else f"{count / size:.0f}{letter}"
+    return str(count)

@@ -1,0 +1,99 @@
+"""Numbers, regions and sentences as people read them."""
+
+import string
+from collections.abc import Callable
+from typing import Any
+
+from folklore.harness.spec import Criterion, Outside, Rule, Within
+
+# Blanks of a criterion's sentence (spec/criterion.py): the word for a positive difference, or a ratio above one, and the other.
+COMPARED = {
+    "lower": ("lower", "higher"),
+    "higher": ("higher", "lower"),
+    "smaller": ("smaller", "larger"),
+    "larger": ("larger", "smaller"),
+    "less": ("less", "more"),
+    "more": ("more", "less"),
+}
+
+
+def spell(value: float, unit: str = "") -> str:
+    """A number as people read it: relative values in percent, others to three digits or, from a thousand on, whole."""
+    if unit == "relative":
+        return f"{value:+.2%}" if value else "0%"
+    number = f"{value:.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}"
+    return number + (f" {unit}" if unit and unit != "x" else unit)
+
+
+def spell_interval(estimate: float, low: float, high: float, unit: str = "") -> str:
+    """An estimate with its interval; what is known exactly stands alone."""
+    told = spell(estimate, unit)
+    return told if low == estimate == high else f"{told} [{spell(low, unit)}, {spell(high, unit)}]"
+
+
+def region(rule: Rule, criterion: Criterion) -> str:
+    """A rule's region in the unit of its criterion. A band around a value that an exact check must meet is that value."""
+    if isinstance(rule, Within | Outside) and spell(rule.low, criterion.unit) == spell(rule.high, criterion.unit):
+        return f"{'exactly' if isinstance(rule, Within) else 'other than'} {spell(rule.low, criterion.unit)}"
+    return rule.words(lambda value: spell(value, criterion.unit))
+
+
+def in_prose(estimate: float, low: float, high: float, unit: str = "") -> str:
+    """An estimate as it stands in a sentence: 1.8x (1.6–2.0), 1.1% (0.6–1.6)."""
+    told = _with_unit(_digits(estimate, unit), unit)
+    if low == estimate == high:
+        return told
+    ends = (_digits(low, unit), _digits(high, unit))
+    return f"{told} ({ends[0]} to {ends[1]})" if min(low, high) < 0 else f"{told} ({ends[0]}–{ends[1]})"
+
+
+def _digits(value: float, unit: str) -> str:
+    """The number without its unit; a percentage with one or two decimals. A true minus sign, as sentences have it."""
+    if unit == "relative":
+        share = 100 * value
+        text = f"{share:.0f}" if abs(share) >= 100 else f"{share:.1f}" if abs(share) >= 1 else f"{share:.2f}"
+    elif 1e3 <= abs(value) < 1e6:
+        text = f"{value:,.0f}"
+    else:
+        text = f"{value:.2g}" if 0.1 <= abs(value) < 10 else f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def _with_unit(number: str, unit: str) -> str:
+    if unit == "relative":
+        return f"{number}%"
+    return f"{number}x" if unit == "x" else f"{number} {unit}".rstrip()
+
+
+def sentence(criterion: Criterion, estimate: float, low: float, high: float) -> str:
+    """What a criterion says with its numbers filled in. Without a sentence of its own: its name and its number."""
+    numbers = in_prose(estimate, low, high, criterion.unit)
+    if not criterion.says:
+        return f"{criterion.name[:1].upper()}{criterion.name[1:]}: {numbers}."
+    filled: dict[str, Callable[[], str]] = {
+        "estimate": lambda: numbers,
+        "value": lambda: _with_unit(_digits(estimate, criterion.unit), criterion.unit),
+        "low": lambda: _with_unit(_digits(low, criterion.unit), criterion.unit),
+        "high": lambda: _with_unit(_digits(high, criterion.unit), criterion.unit),
+    }
+    for blank in COMPARED:
+        filled[blank] = lambda blank=blank: _compared(blank, estimate, low, high, criterion)  # type: ignore[misc]
+    told = "".join(
+        literal + (filled[blank]() if blank is not None else "")
+        for literal, blank, _, _ in string.Formatter().parse(criterion.says)
+    )
+    return told if told.endswith((".", "!", "?")) else f"{told}."
+
+
+def _compared(blank: str, estimate: float, low: float, high: float, criterion: Criterion) -> str:
+    """A difference without its sign, or a ratio above one, and the word for its direction."""
+    usual, other = COMPARED[blank]
+    ratio = criterion.observe.log_axis or criterion.unit == "x"
+    turned = estimate < 1 if ratio else estimate < 0
+    if turned:
+        estimate, low, high = (_turned(each, ratio) for each in (estimate, high, low))
+    return f"{in_prose(estimate, low, high, criterion.unit)} {other if turned else usual}"
+
+
+def _turned(value: Any, ratio: bool) -> float:
+    return (1 / value if value else float("inf")) if ratio else -float(value)

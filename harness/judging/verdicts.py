@@ -1,0 +1,100 @@
+"""What is found out about a claim, as data: a finding for each criterion, a panel for each workload, a verdict."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from folklore.harness.spec import LEVEL
+
+# What of a verdict is not in its flat form: tables inside a table.
+NESTED = ("unit", "findings", "panels", "right")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One criterion on one table. Numbers are None where there are none.
+
+    p_supported, p_refuted, p_direction: outcomes.Probabilities. level: of the interval. says: the sentence with its numbers.
+    cautions: what calibration says against the estimator in worlds like this one. surprise: see surprises.py.
+    """
+
+    name: str
+    unit: str
+    verdict: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    seeds: int
+    p_supported: float
+    p_refuted: float
+    reason: str
+    reading: str = ""
+    p_direction: float = 1.0
+    level: float = LEVEL
+    panel: str = ""
+    precondition: bool = False
+    says: str = ""
+    cautions: tuple[str, ...] = ()
+    surprise: float | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What becomes of a claim on one workload; name: '' if it has but one. p values as in outcomes.Probabilities."""
+
+    name: str
+    verdict: str
+    reading: str
+    p_supported: float = 1.0
+    p_refuted: float = 1.0
+    p_direction: float = 1.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What becomes of one claim at one scale on one kind of device; the numbers are those of the deciding criterion.
+
+    reading: why, in a word or two. answer: the sentence a reader takes away; advice: what to do. p: of the verdict, against the
+    claim's being otherwise. direction: where the effect surely lies, "claimed" or "opposite" of the null, or "none" within the
+    margin; empty if that is not sure. panels: what becomes of it on each workload. right: the side of the documents that
+    "supported" and "refuted" show to be right. surprise: how far it lies from what was expected (surprises.py).
+    """
+
+    study: str
+    claim: str
+    scale: str
+    device: str
+    verdict: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    seeds: int
+    trials: int
+    reason: str
+    unit: str
+    findings: tuple[Finding, ...]
+    reading: str = ""
+    answer: str = ""
+    advice: str = ""
+    p: float = 1.0
+    direction: str = ""
+    cautions: tuple[str, ...] = ()
+    panels: tuple[Panel, ...] = ()
+    right: dict[str, str] = field(default_factory=dict)
+    surprise: float | None = None
+
+    def row(self) -> dict[str, Any]:
+        """The flat form that `folklore verdicts --json` prints."""
+        flat = {name: value for name, value in asdict(self).items() if name not in NESTED}
+        return {
+            **flat,
+            "cautions": list(self.cautions),
+            "panels": {each.name: each.verdict for each in self.panels if each.name},
+        }
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> "Verdict":
+        """From its JSON."""
+        findings = tuple(Finding(**{**each, "cautions": tuple(each["cautions"])}) for each in value["findings"])
+        panels = tuple(Panel(**each) for each in value["panels"])
+        return cls(**{**value, "findings": findings, "panels": panels, "cautions": tuple(value["cautions"])})
