@@ -15,10 +15,12 @@ from folklore.harness.observables import (
     TunedLoss,
 )
 from folklore.harness.spec import (
+    Alternative,
     Arm,
     AtLeast,
     AtMost,
     Criterion,
+    Expected,
     Judgement,
     Measurement,
     Outside,
@@ -147,6 +149,7 @@ STUDY = Study(
         " mends the moment and ramps at once.",
         "At laptop scale 0.5% of the run is two steps, and 20% is sixty: shares of the run are compared, not step counts.",
     ),
+    answer=("warmup.widens", "warmup.improves_best", "warmup.duration", "warmup.late_nan"),
     judgements=(
         Judgement(
             claim="warmup.widens",
@@ -154,18 +157,38 @@ STUDY = Study(
                 Criterion(
                     name="largest trainable LR, 20% warmup over none",
                     observe=Quotient(top=LONGEST, bottom=NONE),
+                    null=1.0,
                     claimed=AtLeast(value=2.0),
                     refuted=AtMost(value=1.2),
+                    expected=Expected(value=4.0, source="Kalra and Barkeshli 2024, WRN-16-4 with 1024 steps of warmup"),
+                    says="20% warmup makes the largest learning rate that still trains {larger}",
                     unit="x",
+                    alternatives=tuple(
+                        Alternative(
+                            name=f"a bar of {within:.0%}",
+                            observe=Quotient(
+                                top=MaxTrainable(arm="warmup_20%", best_of=ADAMW_ARMS, within=within),
+                                bottom=MaxTrainable(arm="none", best_of=ADAMW_ARMS, within=within),
+                            ),
+                        )
+                        for within in (0.02, 0.2)
+                    ),
                 ),
                 Criterion(
                     name="LR sensitivity, none minus 20% warmup",
                     observe=Gap(left=LRSensitivity(arm="none"), right=LRSensitivity(arm="warmup_20%")),
+                    null=0.0,
                     claimed=AtLeast(value=0.0),
                     refuted=AtMost(value=0.0),
+                    says="Averaged over the learning rates tried, a wrong one costs {less} with it",
                     unit="nats",
                 ),
             ),
+            advice={
+                "supported": "Warm up if the learning rate cannot be tuned finely: it forgives a rate that is too high.",
+                "partly": "Warm up if the learning rate cannot be tuned finely, but do not count on twice the range.",
+                "refuted": "Do not expect warmup to let a larger learning rate train here.",
+            },
         ),
         Judgement(
             claim="warmup.improves_best",
@@ -173,11 +196,19 @@ STUDY = Study(
                 Criterion(
                     name="tuned loss, none over 5% warmup",
                     observe=RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="warmup_5%")),
+                    null=0.0,
                     claimed=AtLeast(value=0.0),
                     refuted=AtMost(value=0.0),
+                    margin=0.005,
+                    says="With the learning rate tuned for both, 5% warmup ends {lower} than none",
                     unit="relative",
                 ),
             ),
+            advice={
+                "supported": "Warm up even if the learning rate is tuned.",
+                "refuted": "If the learning rate is tuned, leave warmup out or keep it for safety: it lowers no loss.",
+                "refuted: opposite": "If the learning rate is tuned, leave warmup out: it costs loss.",
+            },
         ),
         Judgement(
             claim="warmup.transformer_diverges",
@@ -188,31 +219,46 @@ STUDY = Study(
                     observe=FailureRate(arm="none", tuned_for="warmup_5%"),
                     claimed=AtLeast(value=0.8),
                     refuted=AtMost(value=0.8),
+                    says="{estimate} of the runs without warmup diverge at the learning rate tuned for 5% warmup",
+                    unit="share",
                 ),
             ),
+            advice={
+                "supported": "Never train a transformer without warmup.",
+                "refuted": "A run without warmup that diverges has another cause to look for.",
+            },
         ),
         Judgement(
             claim="warmup.duration",
             note=(
-                "A shorter warmup that is better by more than the margin speaks neither for nor against 'enough';"
-                " only one that is worse by more refutes it."
+                "Non-inferiority: a shorter warmup that is better does not speak against 'enough'. The shares are of 300 steps:"
+                " 0.5% is two steps."
             ),
             criteria=(
                 Criterion(
                     name="tuned loss, 5% over 20% warmup",
                     observe=RelativeGap(left=TunedLoss(arm="warmup_5%"), right=TunedLoss(arm="warmup_20%")),
-                    claimed=Within(low=-0.005, high=0.005),
-                    refuted=AtLeast(value=0.005),
+                    test="no_worse",
+                    null=0.0,
+                    margin=0.005,
+                    says="5% warmup ends {higher} than 20%",
                     unit="relative",
                 ),
                 Criterion(
                     name="tuned loss, 0.5% over 20% warmup",
                     observe=RelativeGap(left=TunedLoss(arm="warmup_0.5%"), right=TunedLoss(arm="warmup_20%")),
-                    claimed=Within(low=-0.005, high=0.005),
-                    refuted=AtLeast(value=0.005),
+                    test="no_worse",
+                    null=0.0,
+                    margin=0.005,
+                    says="0.5% warmup ends {higher} than 20%",
                     unit="relative",
                 ),
             ),
+            advice={
+                "supported": "Spend 0.5% to 5% of the steps on warmup; more buys nothing.",
+                "partly": "Spend 5% of the steps on warmup rather than 0.5%.",
+                "refuted": "Warm up for longer than 5% of a short run.",
+            },
         ),
         Judgement(
             claim="warmup.mechanism",
@@ -230,8 +276,12 @@ STUDY = Study(
                         whole=WIDENING,
                         whole_at_least=0.25,
                     ),
+                    null=0.0,
                     claimed=AtLeast(value=0.5),
                     refuted=AtMost(value=0.25),
+                    expected=Expected(value=1.0, source="Kalra and Barkeshli 2024: the same learning rates train"),
+                    says="Starting Adam's second moment at the first squared gradient recovers {estimate} of the widened range",
+                    unit="share",
                 ),
                 Criterion(
                     name="share of the widening recovered by RAdam",
@@ -240,8 +290,11 @@ STUDY = Study(
                         whole=WIDENING,
                         whole_at_least=0.25,
                     ),
+                    null=0.0,
                     claimed=AtLeast(value=0.5),
                     refuted=AtMost(value=0.25),
+                    says="RAdam recovers {estimate}",
+                    unit="share",
                 ),
                 Criterion(
                     name="SGD's octaves gained by 20% warmup over AdamW's",
@@ -257,28 +310,42 @@ STUDY = Study(
                     ),
                     claimed=AtMost(value=0.5),
                     refuted=AtLeast(value=0.75),
+                    says="SGD, which has no second moment, gains {estimate} of AdamW's octaves from the same ramp",
+                    unit="share",
                 ),
             ),
+            advice={
+                "supported": "RAdam, or a second moment that starts at the first squared gradient, can replace warmup.",
+                "partly": "Mending Adam's second moment replaces a part of warmup.",
+                "refuted": "Keep warmup with every optimizer: Adam's second moment is not why it helps.",
+            },
         ),
         Judgement(
             claim="warmup.early_gradients",
-            note="Supported: the reading of TB 11, TD and GL Q13 (early gradients large and noisy). Refuted: TB 2's (small).",
             criteria=(
                 Criterion(
                     name="gradient norm, first 1% of the steps over last 10%",
                     observe=CurveRatio(arm="none", curve="gradient_norm"),
+                    null=1.0,
                     claimed=AtLeast(value=1.0),
                     refuted=AtMost(value=1.0),
+                    says="Over the first 1% of the steps the gradient norm is {larger} than over the last 10%",
                     unit="x",
                 ),
                 Criterion(
                     name="variance of the gradient, first 1% of the steps over last 10%",
                     observe=CurveRatio(arm="none", curve="gradient_variance"),
+                    null=1.0,
                     claimed=AtLeast(value=1.0),
                     refuted=AtMost(value=1.0),
+                    says="The variance of the gradient is {larger}",
                     unit="x",
                 ),
             ),
+            advice={
+                "supported": "Expect large, noisy gradients at the start: warmup and clipping act on those.",
+                "refuted": "Expect small gradients at the start.",
+            },
         ),
         Judgement(
             claim="warmup.late_nan",
@@ -293,6 +360,7 @@ STUDY = Study(
                     observe=DivergenceTime(arm="sgd_warmup_5%"),
                     claimed=Within(low=0.5, high=2.0),
                     refuted=Outside(low=0.5, high=2.0),
+                    says="Runs that diverge do so at {estimate} the last step of warmup",
                     unit="x",
                 ),
                 Criterion(
@@ -300,14 +368,23 @@ STUDY = Study(
                     observe=CureRate(arm="sgd_warmup_5%", by_arm="sgd_warmup_20%"),
                     claimed=AtLeast(value=0.5),
                     refuted=AtMost(value=0.5),
+                    says="20% warmup cures {estimate} of them",
+                    unit="share",
                 ),
                 Criterion(
                     name="share of diverged runs cured by a quarter of the peak",
                     observe=CureRate(arm="sgd_warmup_5%", octaves_down=2.0),
                     claimed=AtLeast(value=0.5),
                     refuted=AtMost(value=0.5),
+                    says="A quarter of the peak cures {estimate}",
+                    unit="share",
                 ),
             ),
+            advice={
+                "supported": "If a run diverges at the end of warmup, warm up longer or lower the peak.",
+                "partly": "If a run diverges at the end of warmup, try a longer warmup or a lower peak first.",
+                "refuted": "If a run diverges, do not look for the cause in warmup.",
+            },
         ),
     ),
     published=(
@@ -315,18 +392,23 @@ STUDY = Study(
             claim="warmup.widens",
             finding="WRN-16-4 on CIFAR-10: 1024 steps of warmup multiply the largest trainable LR by 4.",
             source="Kalra and Barkeshli 2024, released tables",
+            link="https://arxiv.org/abs/2406.09405",
+            value=4.0,
+            criterion="largest trainable LR, 20% warmup over none",
             how="read",
         ),
         Published(
             claim="warmup.improves_best",
             finding="ResNet-20 on CIFAR-10, AdamW at LR 0.01, top-1 error: no warmup 9.06 ± 0.42, untuned linear 8.81 ± 0.06.",
             source="Ma and Yarats 2021",
+            link="https://arxiv.org/abs/1910.04209",
             how="read",
         ),
         Published(
             claim="warmup.mechanism",
             finding="Adam started at v0 = g0² trains at the same LRs without warmup as plain Adam does with it.",
             source="Kalra and Barkeshli 2024",
+            link="https://arxiv.org/abs/2406.09405",
             how="read",
         ),
     ),

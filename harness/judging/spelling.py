@@ -18,9 +18,12 @@ COMPARED = {
 
 
 def spell(value: float, unit: str = "") -> str:
-    """A number as people read it: relative values in percent, others to three digits or, from a thousand on, whole."""
+    """A number as people read it: differences ("relative") and shares in percent, others to three digits or, from a thousand on,
+    whole."""
     if unit == "relative":
         return f"{value:+.2%}" if value else "0%"
+    if unit == "share":
+        return f"{value:.0%}"
     number = f"{value:.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}"
     return number + (f" {unit}" if unit and unit != "x" else unit)
 
@@ -49,18 +52,20 @@ def in_prose(estimate: float, low: float, high: float, unit: str = "") -> str:
 
 def _digits(value: float, unit: str) -> str:
     """The number without its unit; a percentage with one or two decimals. A true minus sign, as sentences have it."""
-    if unit == "relative":
+    if unit == "share":
+        text = f"{100 * value:.0f}"
+    elif unit == "relative":
         share = 100 * value
         text = f"{share:.0f}" if abs(share) >= 100 else f"{share:.1f}" if abs(share) >= 1 else f"{share:.2f}"
     elif 1e3 <= abs(value) < 1e6:
         text = f"{value:,.0f}"
     else:
-        text = f"{value:.2g}" if 0.1 <= abs(value) < 10 else f"{value:.3g}"
+        text = f"{value:.3g}" if abs(value) >= 10 else f"{value:#.2g}" if value else "0"
     return text.replace("-", "−")
 
 
 def _with_unit(number: str, unit: str) -> str:
-    if unit == "relative":
+    if unit in ("relative", "share"):
         return f"{number}%"
     return f"{number}x" if unit == "x" else f"{number} {unit}".rstrip()
 

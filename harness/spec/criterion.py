@@ -85,7 +85,9 @@ class Criterion(Spec):
     )
     alternatives: tuple[Alternative, ...] | None = Field(default=None, description="other readings, which decide nothing")
     unit: str = Field(
-        default="", description="how numbers are written: 'relative' in percent, 'x' as a factor, else this behind them"
+        default="",
+        description="how numbers are written: 'relative' in percent with a sign, 'share' in percent, 'x' as a factor, else this"
+        " behind them",
     )
     scales: tuple[str, ...] | None = Field(default=None, description="judged at these scales only; none: at all")
 
