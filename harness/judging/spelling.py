@@ -1,5 +1,6 @@
 """Numbers, regions and sentences as people read them."""
 
+import math
 import string
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,7 @@ COMPARED = {
 
 
 def spell(value: float, unit: str = "") -> str:
-    """A number as people read it: differences ("relative") and shares in percent, others to three digits or, from a thousand on,
+    """A number as people read it: differences ("relative") and shares in percent, others to three digits, from a thousand on
     whole."""
     if unit == "relative":
         return f"{value:+.2%}" if value else "0%"
@@ -42,26 +43,26 @@ def region(rule: Rule, criterion: Criterion) -> str:
 
 
 def in_prose(estimate: float, low: float, high: float, unit: str = "") -> str:
-    """An estimate as it stands in a sentence: 1.8x (1.6–2.0), 1.1% (0.6–1.6)."""
-    told = _with_unit(_digits(estimate, unit), unit)
+    """An estimate as it stands in a sentence: 1.8x (1.6–2.0), 1.1% (0.6–1.6). What is known exactly stands alone."""
+    percent = 100 if unit in ("relative", "share") else 1
+    estimate, low, high = (percent * each for each in (estimate, low, high))
     if low == estimate == high:
-        return told
-    ends = (_digits(low, unit), _digits(high, unit))
-    return f"{told} ({ends[0]} to {ends[1]})" if min(low, high) < 0 else f"{told} ({ends[0]}–{ends[1]})"
+        return _with_unit(f"{estimate:.3g}".replace("-", "−") if abs(estimate) < 1e3 else f"{estimate:,.0f}", unit)
+    decimals = _decimals(estimate, (high - low) / 2)
+    told, *ends = (f"{each:,.{decimals}f}".replace("-", "−") for each in (estimate, low, high))
+    return (
+        f"{_with_unit(told, unit)} ({ends[0]} to {ends[1]})" if low < 0 else f"{_with_unit(told, unit)} ({ends[0]}–{ends[1]})"
+    )
 
 
-def _digits(value: float, unit: str) -> str:
-    """The number without its unit; a percentage with one or two decimals. A true minus sign, as sentences have it."""
-    if unit == "share":
-        text = f"{100 * value:.0f}"
-    elif unit == "relative":
-        share = 100 * value
-        text = f"{share:.0f}" if abs(share) >= 100 else f"{share:.1f}" if abs(share) >= 1 else f"{share:.2f}"
-    elif 1e3 <= abs(value) < 1e6:
-        text = f"{value:,.0f}"
-    else:
-        text = f"{value:.3g}" if abs(value) >= 10 else f"{value:#.2g}" if value else "0"
-    return text.replace("-", "−")
+def _decimals(estimate: float, half: float) -> int:
+    """So many that the estimate has two significant digits, or the half of its interval's width one, but no more than give that
+    two."""
+
+    def places(value: float, digits: int) -> int:
+        return digits - 1 - math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
+
+    return min(9, max(0, min(max(places(estimate, 2), places(half, 1)), places(half, 2))))
 
 
 def _with_unit(number: str, unit: str) -> str:
@@ -77,9 +78,9 @@ def sentence(criterion: Criterion, estimate: float, low: float, high: float) -> 
         return f"{criterion.name[:1].upper()}{criterion.name[1:]}: {numbers}."
     filled: dict[str, Callable[[], str]] = {
         "estimate": lambda: numbers,
-        "value": lambda: _with_unit(_digits(estimate, criterion.unit), criterion.unit),
-        "low": lambda: _with_unit(_digits(low, criterion.unit), criterion.unit),
-        "high": lambda: _with_unit(_digits(high, criterion.unit), criterion.unit),
+        "value": lambda: in_prose(estimate, estimate, estimate, criterion.unit),
+        "low": lambda: in_prose(low, low, low, criterion.unit),
+        "high": lambda: in_prose(high, high, high, criterion.unit),
     }
     for blank in COMPARED:
         filled[blank] = lambda blank=blank: _compared(blank, estimate, low, high, criterion)  # type: ignore[misc]

@@ -51,8 +51,8 @@ class Claim(Spec):
     judged in full), disagreement (documents contradict each other), doubted (expected to fail as written).
     measure: what has to be measured, and the rule fixed beforehand.
     size: the number that the documents themselves give; empty: they give a direction only, so that a threshold is ours and
-    a document is graded by the direction alone. lost: by document, a number or formula that our copies have lost: whatever is
-    said of it is inferred, and does not grade that document.
+    a document is graded by the direction alone. lost: a number or formula that our copies of the documents have lost. ungraded:
+    the documents by which a verdict is then none, since what it would grade is what we filled in.
     own: our own question, which no document claims: it is judged, and no document is graded by it.
     """
 
@@ -64,7 +64,8 @@ class Claim(Spec):
     quantifier: Quantifier = "all"
     regime: Regime | None = None
     size: str = ""
-    lost: dict[str, str] = {}
+    lost: str = ""
+    ungraded: tuple[str, ...] = ()
     own: bool = False
     sides: tuple[Side, ...] = ()
     measure: str

@@ -62,8 +62,15 @@ class Criterion(Spec):
     observe: Observable
     test: Literal["effect", "no_worse", "equivalence"] | None = Field(default=None, description="none: effect")
     null: float | None = Field(default=None, description="where there is no effect: 0, or 1 for a ratio; none: there is none")
-    claimed: Annotated[Rule, DeclaredAs("supported")] = Field(description="the region that supports the claim")
-    refuted: Rule = Field(description="the region that refutes the claim")
+    # Neither has a default: without a margin to work them out of, `_with_regions` asks for both.
+    claimed: Annotated[Rule, DeclaredAs("supported")] = Field(
+        default=None,
+        validate_default=True,
+        description="the region that supports the claim; if test is set it follows from null and margin",
+    )
+    refuted: Rule = Field(
+        default=None, validate_default=True, description="the region that refutes the claim; follows likewise"
+    )
     margin: float | None = Field(
         default=None,
         gt=0,
@@ -105,6 +112,10 @@ class Criterion(Spec):
             regions = _regions_of_margin(value)
             if regions is not None and given == (None, None):
                 value["claimed"], value["refuted"] = regions
+        for region in ("claimed", "refuted"):
+            if value.get(region) is None:
+                way = "give null and margin" if value.get("test") in ("no_worse", "equivalence") else "declare it"
+                raise ValueError(f"criterion '{value.get('name', '')}': the region {region} is missing; {way}")
         return value
 
     @model_validator(mode="after")

@@ -97,7 +97,7 @@ def _missing_field(study: dict[str, Any], draw: random.Random) -> tuple[str, dic
         ("scales", scale, "description") for scale in study["scales"]
     ]
     required += [("judgements", 0, name) for name in ("claim", "criteria")]
-    required += [("judgements", 0, "criteria", 0, name) for name in ("name", "observe", "supported", "refuted")]
+    required += [("judgements", 0, "criteria", 0, name) for name in ("name", "observe", "claimed", "refuted")]
     path = draw.choice(required)
     del _at(study, path[:-1])[path[-1]]
     return f"{'.'.join(map(str, path))} is missing", study

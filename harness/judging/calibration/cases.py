@@ -226,12 +226,6 @@ CASES: tuple[Case, ...] = (
         Share(part=Gap(left=_A, right=_B), whole=Gap(left=TunedLoss(arm="c"), right=_B), whole_at_least=0.05),
         lambda e: {**_floor(2 + e), "c": Bowl(floor=2.2)},
     ),
-    _of_bowls(
-        "study of six claims",
-        tuple(RelativeGap(left=TunedLoss(arm=f"a{index}"), right=_B) for index in range(6)),
-        lambda e: {"b": Bowl(), **{f"a{index}": Bowl(floor=2.0 * (1 + 0.01 * e)) for index in range(6)}},
-        NUMBERS,
-    ),
     _of_bowls("slope", Slope(points=_OPTIMA), _widths, INSIDE, effects=(0.0, 1.0, 2.0)),
     _of_bowls("rank_correlation", RankCorrelation(points=_FLOORS), _ordered, NUMBERS, effects=(0.0, 1.0, 2.0)),
     replace(

@@ -17,7 +17,7 @@ from folklore.harness.judging.calibration.conditions import Condition
 from folklore.harness.judging.calibration.planted_table import SCALE, PlantedTable
 from folklore.harness.judging.intervals import Sampled
 from folklore.harness.judging.judge import judge
-from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
+from folklore.harness.judging.outcomes import PARTLY, REFUTED, SUPPORTED
 from folklore.harness.machine.description import available_cores
 from folklore.harness.observables.estimating.evaluation import evaluate
 from folklore.harness.randomness import numpy_generator
@@ -51,12 +51,13 @@ class Task:
 @dataclass
 class Tally:
     """Counts over worlds: how many had an interval and for how many it held the truth, and how often a claim of the study was
-    called supported or refuted. covered_by, widths: of every method that was compared."""
+    called supported, partly true or refuted. covered_by, widths: of every method that was compared."""
 
     worlds: int = 0
     decided: int = 0
     covered: int = 0
     supported: int = 0
+    partly: int = 0
     refuted: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     covered_by: Counter[str] = field(default_factory=Counter)
@@ -77,8 +78,9 @@ def calibrate(
     """A row for every kind of observation, condition and number of seeds, from so many worlds for each planted effect.
 
     coverage: share of the intervals that hold the truth. false_supported, false_refuted: of verdicts where the truth lies just
-    short of the region. power: share supported where the effect is beyond it. Deterministic for a seed, whatever the number of
-    processes.
+    short of the region; false_partly: of verdicts where there is no effect. power: share supported where the effect is beyond
+    the region; direction: share that is partly true or supported where it lies on its edge. Deterministic for a seed, whatever
+    the number of processes.
     """
     tasks = [
         Task(case.name, condition.name, tuple(seeds), max(1, round(worlds * case.share)), seed, compare)
@@ -161,7 +163,9 @@ def _judgements(case: Case, true: dict[str, list[float]]) -> Iterator[Judgement]
     for index, observable in enumerate(case.observables):
         absent, threshold, beyond = (true[effect][index] for effect in EFFECTS)
         supported, refuted = (case.regions or _regions)(absent, threshold, beyond)
-        criterion = Criterion(name="planted", observe=observable, claimed=supported, refuted=refuted)
+        # Regions of its own say for themselves where there is no effect.
+        null = None if case.regions else _null(observable, absent)
+        criterion = Criterion(name="planted", observe=observable, null=null, claimed=supported, refuted=refuted)
         yield Judgement(claim=f"planted.{index}", criteria=(criterion,))
 
 
@@ -169,6 +173,12 @@ def _regions(absent: float, threshold: float, beyond: float) -> tuple[Rule, Rule
     if beyond > absent:
         return AtLeast(value=threshold + _near(threshold)), AtMost(value=absent - _near(absent))
     return AtMost(value=threshold - _near(threshold)), AtLeast(value=absent + _near(absent))
+
+
+def _null(observable: Observed, absent: float) -> float | None:
+    """What is observed where the effect is absent; None if there is nothing on the other side of it."""
+    impossible = isinstance(observable, ShareOfRuns) and absent in (0.0, 1.0)
+    return None if impossible or (observable.log_axis and absent <= 0) else absent
 
 
 def _near(value: float) -> float:
@@ -184,8 +194,9 @@ def _count(tally: Tally, table: PlantedTable, planned: Study, true: Sequence[flo
             continue
         tally.decided += 1
         tally.covered += verdict.low <= value + _near(value) and value - _near(value) <= verdict.high
-    # With several claims in a study one false verdict among them is a false one: that is what Holm's correction is for.
+    # With several claims in a study one false verdict among them is a false one.
     tally.supported += any(verdict.verdict == SUPPORTED for verdict in verdicts)
+    tally.partly += any(verdict.verdict == PARTLY for verdict in verdicts)
     tally.refuted += any(verdict.verdict == REFUTED for verdict in verdicts)
 
 
@@ -239,6 +250,7 @@ def _row(task: Task, seeds: int, found: Mapping[str, Tally], impossible: Collect
     own = case.regions is not None
     against = "absent" if own else "threshold"
     for_it = ("threshold" if case.has_truth else "beyond") if own else "absent"
+    edge = found["threshold"]
     row: dict[str, Any] = {
         "observable": task.case,
         "world": f"{task.condition}, {seeds} seeds",
@@ -249,6 +261,8 @@ def _row(task: Task, seeds: int, found: Mapping[str, Tally], impossible: Collect
         "coverage": None if not case.has_truth else _share(sum(tally.covered for tally in tallies), decided),
         "false_supported": None if against in impossible else _share(found[against].supported, found[against].worlds),
         "false_refuted": None if for_it in impossible else _share(found[for_it].refuted, found[for_it].worlds),
+        "false_partly": None if own or "absent" in impossible else _share(found["absent"].partly, found["absent"].worlds),
+        "direction": None if own else _share(edge.partly + edge.supported, edge.worlds),
         "power": _share(found["beyond"].supported, found["beyond"].worlds),
     }
     compared = sum(tally.compared for tally in tallies)

@@ -94,7 +94,7 @@ def test_a_plan_that_is_piped(columns: str) -> None:
     assert f"\n{NAMES[0]} " in printed
     assert f"\n  {SENTENCE}\n" in printed
     (header,) = (line for line in printed.splitlines() if line.startswith("claim "))
-    assert re.fullmatch(r"claim +pilot +margin +seeds", header)
+    assert re.fullmatch(r"claim +pilot +margin +expected +power +seeds", header)
 
 
 def test_verdicts_that_are_piped() -> None:

@@ -4,11 +4,23 @@ import math
 
 import pytest
 
+from folklore.harness.judging.error_rates import FRAGILE, error_rates, standing, why_fragile
 from folklore.harness.judging.judge import judge
 from folklore.harness.judging.outcomes import OPEN, REFUTED, SUPPORTED
 from folklore.harness.judging.robustness import THRESHOLDS, Alternative, Robustness, _moved_criterion, robustness
-from folklore.harness.observables import CurveMedian, Gap, MaxTrainable, Optimum, Quotient, Scaled, Spread, TunedLoss
+from folklore.harness.observables import (
+    CurveMedian,
+    Gap,
+    MaxTrainable,
+    Optimum,
+    Quotient,
+    RelativeGap,
+    Scaled,
+    Spread,
+    TunedLoss,
+)
 from folklore.harness.planning import catalog
+from folklore.harness.spec import Alternative as DeclaredAlternative
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observable, Outside, Rule, Study, Within
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
@@ -102,26 +114,35 @@ def test_what_a_diverged_run_counts_with(wide: Study) -> None:
     assert found.without_seed[0] == REFUTED
 
 
-def test_other_choices_are_corrected_for_all_claims(wide: Study) -> None:
-    """A choice that bears on one claim of six leaves the correction for six: of p = 0.02 nothing is decided either way."""
-    gap, *_ = wide.judgements
-    ratio = Quotient(top=MaxTrainable(arm="half", within=0.05), bottom=MaxTrainable(arm="none", within=0.05))
-    wobbling = Criterion(name="ratio", observe=ratio, claimed=AtLeast(value=1.0), refuted=AtMost(value=0.5), unit="x")
-    others = tuple(gap.model_copy(update={"claim": f"own.{index}"}) for index in range(5))
-    study = wide.model_copy(update={"judgements": (Judgement(claim="warmup.widens", criteria=(wobbling,)), *others)})
-
-    def outcome(trial: Trial) -> LaneResult:
-        optimum = -7 + (0.4 + 0.14 * (trial.seed - 2) if trial.arm == "half" else 0.0)
-        return result(min(4.9, bowl(trial, optimum, 2.0)))
-
-    trials = frame(study, outcome)
+def test_a_declared_reading_is_tried(wide: Study) -> None:
+    """A study names another reading of its criterion; the verdict under it is listed by that name, and makes it fragile."""
+    gap = RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half"))
+    turned = RelativeGap(left=TunedLoss(arm="half"), right=TunedLoss(arm="none"))
+    criterion = Criterion(
+        name="gap",
+        observe=gap,
+        claimed=AtLeast(value=0.0),
+        refuted=AtMost(value=0.0),
+        unit="relative",
+        alternatives=(DeclaredAlternative(name="the other way round", observe=turned),),
+    )
+    study = wide.model_copy(update={"judgements": (Judgement(claim="warmup.improves_best", criteria=(criterion,)),)})
+    trials = frame(study, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0, noise=0.001)))
     verdicts = judge(study, "laptop", "cpu", trials)
-    (alone,) = judge(study.model_copy(update={"judgements": study.judgements[:1]}), "laptop", "cpu", trials)
-    assert alone.verdict == SUPPORTED
-    assert verdicts[0].verdict == OPEN, "among six claims it is not enough"
-    found = next(each for each in robustness(study, "laptop", "cpu", trials, verdicts) if each.claim == "warmup.widens")
-    margins = {each.choice: each.verdict for each in found.alternatives if "margin" in each.choice}
-    assert set(margins.values()) == {OPEN}
+    (found,) = robustness(study, "laptop", "cpu", trials, verdicts)
+    assert verdicts[0].verdict == SUPPORTED
+    assert {each.choice: each.verdict for each in found.readings_that_matter} == {"the other way round": REFUTED}
+    (why,) = why_fragile(verdicts[0], found, error_rates(verdicts))
+    assert "the other way round" in why
+    assert standing(verdicts[0], found, error_rates(verdicts)) == FRAGILE
+
+
+def test_moved_thresholds_make_nothing_fragile() -> None:
+    """They are another question, not another reading of the data."""
+    moved = Alternative("thresholds a quarter further", OPEN, moved=True)
+    robust = Robustness("claim", SUPPORTED, {0: SUPPORTED}, (moved,))
+    assert robust.choices_that_matter == [moved]
+    assert robust.readings_that_matter == []
 
 
 def test_they_come_back_from_json(wide: Study) -> None:
@@ -200,4 +221,4 @@ def test_seeds_in_words() -> None:
         Robustness("claim", SUPPORTED, {0: SUPPORTED, 1: SUPPORTED}, ()).seeds_in_words == "the same without any one of 2 seeds"
     )
     matters = Robustness("claim", SUPPORTED, {0: SUPPORTED, 1: OPEN}, ())
-    assert matters.seeds_in_words == "another without seed 1 (inconclusive)"
+    assert matters.seeds_in_words == "another without seed 1 (open)"

@@ -31,7 +31,7 @@ def test_every_observable_and_rule_is_there() -> None:
 @pytest.mark.parametrize("spec", [*OBSERVABLES, *RULES])
 def test_its_example_is_one(spec: type[Spec]) -> None:
     """Read back from the YAML that is printed, by the union that a criterion has."""
-    (line,) = re.findall(r"^    (?:observe|supported): (.+)$", explained(spec), flags=re.MULTILINE)
+    (line,) = re.findall(r"^    (?:observe|claimed): (.+)$", explained(spec), flags=re.MULTILINE)
     written = yaml.safe_load(line)
     assert written == example_of(spec)
     read = (OBSERVED if spec in OBSERVABLES else REGION).validate_python(written)

@@ -47,7 +47,7 @@ def test_a_study_survives_its_own_json(study: Study) -> None:
 
 def test_the_hash_covers_thresholds(study: Study) -> None:
     dump = study.model_dump()
-    dump["judgements"][0]["criteria"][0]["supported"]["value"] = 0.01
+    dump["judgements"][0]["criteria"][0]["claimed"]["value"] = 0.01
     assert Study.model_validate(dump).hash != study.hash
 
 

@@ -19,7 +19,7 @@ def store(tmp_path) -> Store:
 def _with_threshold(study: Study, value: float) -> Study:
     (judgement,) = study.judgements
     (criterion,) = judgement.criteria
-    moved = judgement.model_copy(update={"criteria": (criterion.model_copy(update={"supported": AtLeast(value=value)}),)})
+    moved = judgement.model_copy(update={"criteria": (criterion.model_copy(update={"claimed": AtLeast(value=value)}),)})
     return study.model_copy(update={"judgements": (moved,)})
 
 
@@ -39,7 +39,7 @@ def test_a_threshold_that_moved_after_the_first_run_shows(study: Study, store: S
     assert [each.trials_before for each in found] == [0, 50]
     (change,) = changed_since(found, moved)
     assert change == (
-        "judgements[warmup.improves_best].criteria[tuned loss, none over half].supported.value: 0.0 before, 0.01 now"
+        "judgements[warmup.improves_best].criteria[tuned loss, none over half].claimed.value: 0.0 before, 0.01 now"
     )
     assert changed_since(found, study) == []
 

@@ -1,0 +1,66 @@
+"""The sentences that readers take away."""
+
+import pytest
+
+from folklore.harness.judging.spelling import in_prose, sentence
+from folklore.harness.observables import FinalLoss, Gap, MaxTrainable, Quotient, RelativeGap
+from folklore.harness.spec import AtLeast, AtMost, Criterion
+
+RELATIVE = RelativeGap(left=FinalLoss(arm="a"), right=FinalLoss(arm="b"))
+
+
+def criterion(says: str, unit: str = "relative", ratio: bool = False) -> Criterion:
+    observe = Quotient(top=MaxTrainable(arm="a"), bottom=MaxTrainable(arm="b")) if ratio else RELATIVE
+    return Criterion(
+        name="tuned loss", observe=observe, claimed=AtLeast(value=2), refuted=AtMost(value=1), unit=unit, says=says
+    )
+
+
+@pytest.mark.parametrize(
+    ("numbers", "unit", "text"),
+    [
+        ((1.8, 1.58, 2.04), "x", "1.8x (1.6–2.0)"),
+        ((0.011, 0.006, 0.016), "relative", "1.1% (0.6–1.6)"),
+        ((-0.002, -0.011, 0.006), "relative", "−0.20% (−1.10 to 0.60)"),
+        ((0.41, 0.0, 1.0), "share", "41% (0–100)"),
+        ((28.0, 28.0, 28.0), "GB", "28 GB"),
+        ((12345.0, 11000.0, 13000.0), "", "12,345 (11,000–13,000)"),
+        ((16.3, 9.4, 28.2), "x", "16x (9–28)"),
+        ((0.0402, 0.0244, 0.0559), "nats", "0.040 nats (0.024–0.056)"),
+        ((2.9532, 2.9511, 2.9553), "nats", "2.953 nats (2.951–2.955)"),
+        ((0.0002, -0.005, 0.006), "relative", "0.02% (−0.50 to 0.60)"),
+    ],
+)
+def test_numbers_in_prose(numbers: tuple[float, float, float], unit: str, text: str) -> None:
+    assert in_prose(*numbers, unit) == text
+
+
+def test_a_blank_turns_with_the_sign() -> None:
+    lower = criterion("5% warmup ends {lower} than none")
+    assert sentence(lower, 0.011, 0.006, 0.016) == "5% warmup ends 1.1% (0.6–1.6) lower than none."
+    assert sentence(lower, -0.011, -0.016, -0.006) == "5% warmup ends 1.1% (0.6–1.6) higher than none."
+    larger = criterion("The largest LR is {larger}", unit="x", ratio=True)
+    assert sentence(larger, 2.0, 1.5, 2.5) == "The largest LR is 2.0x (1.5–2.5) larger."
+    assert sentence(larger, 0.5, 0.4, 0.8) == "The largest LR is 2.0x (1.2–2.5) smaller."
+
+
+def test_without_a_sentence_the_name_and_its_number_stand() -> None:
+    assert sentence(criterion(""), 0.011, 0.006, 0.016) == "Tuned loss: 1.1% (0.6–1.6)."
+
+
+@pytest.mark.parametrize("says", ["ends {much} lower", "ends {lower than", "ends {}"])
+def test_a_sentence_that_cannot_be_filled_is_refused(says: str) -> None:
+    with pytest.raises(ValueError, match=r"says (holds|has)"):
+        criterion(says)
+
+
+def test_differences_of_parts() -> None:
+    gap = Criterion(
+        name="x",
+        observe=Gap(left=FinalLoss(arm="a"), right=FinalLoss(arm="b")),
+        claimed=AtLeast(value=0),
+        refuted=AtMost(value=0),
+        unit="nats",
+        says="It costs {less}",
+    )
+    assert sentence(gap, 0.0402, 0.0244, 0.0559) == "It costs 0.040 nats (0.024–0.056) less."
