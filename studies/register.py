@@ -2390,7 +2390,7 @@ CLAIMS = (
         id="fit.small_data",
         kinds=("empirical",),
         paraphrase="big models overfit small data fast, and may never do so on large data",
-        short="Big models overfit small data fast, and large data maybe never",
+        short="Big models overfit small data fast, and large data perhaps never",
         sources=(Source(document="TB", section="9"),),
         quantifier="all",
         regime=Regime(words="big models; TB 9: large language models too"),
