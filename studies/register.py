@@ -1,11 +1,20 @@
 """The documents and every claim in them, also those no study judges yet, so that coverage can be shown.
 
-Paraphrased; a source names the document and its section or question ("advanced" is the second quiz of CP).
+Paraphrased, with the hedge of the document; a source names the document and its section or question ("advanced" is the second
+quiz of CP). `short` is the same for dense rows. `quantifier`: what is only recommended speaks of most workloads, one of
+several options or causes of some. `regime`: nothing if the document states none; models, optimizers and sizes are given only
+where a claim cannot be judged outside of them. `size` is a number of the document, never one of ours. `lost`: our copies lack
+it, so that it is inferred. `own`: no document claims it; its sources speak of the matter, and none is graded.
+
+`sides`: what the documents say where they contradict each other or themselves; the paraphrase states the first. Every place
+of a side stands among the sources too; a document that takes no side stands only there. A side without a source is right by
+arithmetic, and no document says it.
+
 `measure` says what has to be measured and the rule; η* is the LR with the lowest final loss, CI the 95% interval over
 seeds. Thresholds were fixed before the first run; a change needs a written reason and a new version of the study.
 """
 
-from folklore.harness.spec import Claim, Document, Source
+from folklore.harness.spec import Claim, Document, Regime, Side, Source
 
 DOCUMENTS = (
     Document(key="TB", title="Training Behaviors — Deep Dive", file="000_c148b958bf6c2aa2.txt"),
@@ -19,15 +28,59 @@ CLAIMS = (
     Claim(
         id="finder.margin",
         kinds=("empirical", "disagreement"),
-        paraphrase="a good LR lies about 10x below the LR at which the range test diverges",
-        sources=(Source(document="TB", section="2"), Source(document="GL", section="Q9")),
+        paraphrase="an LR about 10x below the LR at which the range test diverges is usually a usable pick to start from",
+        short="An LR 10x below the range test's divergence is a usable pick",
+        sources=(
+            Source(document="TB", section="2"),
+            Source(document="GL", section="Q9"),
+            Source(document="TD", section="Learning Rate Finder"),
+            Source(document="CP", section="advanced Q3"),
+        ),
+        quantifier="most",
+        size="about 10x",
+        sides=(
+            Side(
+                name="10x below",
+                says="a pick about 10x below the LR of divergence is good",
+                sources=(Source(document="TB", section="2"), Source(document="GL", section="Q9")),
+            ),
+            Side(
+                name="steepest",
+                says="the LR of steepest descent, just before divergence, is good",
+                sources=(Source(document="TD", section="Learning Rate Finder"), Source(document="CP", section="advanced Q3")),
+            ),
+        ),
         measure="log10(η_div/η*) CI in [0.7, 1.3]; refuted outside [0.4, 1.6]",
     ),
     Claim(
         id="finder.steepest",
         kinds=("empirical", "disagreement"),
-        paraphrase="the LR of steepest descent in the range test is a good pick",
-        sources=(Source(document="TD", section="Learning Rate Finder"), Source(document="CP", section="advanced Q3")),
+        paraphrase="the LR at which the range test's loss falls fastest, typically just before divergence, is a good pick",
+        short="The LR of steepest descent in the range test is a good pick",
+        sources=(
+            Source(document="TD", section="Learning Rate Finder"),
+            Source(document="CP", section="advanced Q3"),
+            Source(document="TB", section="2"),
+            Source(document="GL", section="Q9"),
+        ),
+        quantifier="most",
+        sides=(
+            Side(
+                name="steepest",
+                says="the LR of steepest descent, just before divergence, is good",
+                sources=(Source(document="TD", section="Learning Rate Finder"), Source(document="CP", section="advanced Q3")),
+            ),
+            Side(
+                name="10x below",
+                says="a pick about 10x below the LR of divergence is good",
+                sources=(Source(document="TB", section="2"),),
+            ),
+            Side(
+                name="same place",
+                says="10x below divergence the loss still falls steeply, so both rules pick about the same LR",
+                sources=(Source(document="GL", section="Q9"),),
+            ),
+        ),
         measure=(
             "abs log2(pick/η*) ≤ 1 and regret ≤ 1% of loss, per estimator (fastai steep/valley/slide/minimum, d/dlog lr, d/dlr)"
         ),
@@ -35,816 +88,2477 @@ CLAIMS = (
     Claim(
         id="finder.head_to_head",
         kinds=("disagreement",),
-        paraphrase="the documents' two rules compared",
+        paraphrase="the pick 10x below divergence is better than the steepest point of the same range test",
+        short="The pick 10x below divergence beats the steepest point",
         sources=(
             Source(document="TB", section="2"),
             Source(document="TD", section="Learning Rate Finder"),
             Source(document="CP", section="advanced Q3"),
+            Source(document="GL", section="Q9"),
+        ),
+        quantifier="most",
+        own=True,
+        sides=(
+            Side(
+                name="10x below",
+                says="a pick about 10x below the LR of divergence is good",
+                sources=(Source(document="TB", section="2"),),
+            ),
+            Side(
+                name="steepest",
+                says="the LR of steepest descent, just before divergence, is good",
+                sources=(Source(document="TD", section="Learning Rate Finder"), Source(document="CP", section="advanced Q3")),
+            ),
+            Side(
+                name="same place",
+                says="10x below divergence the loss still falls steeply, so both rules pick about the same LR",
+                sources=(Source(document="GL", section="Q9"),),
+            ),
         ),
         measure="paired regret difference; which wins, on how many workloads",
     ),
     Claim(
         id="finder.ramp",
-        kinds=("empirical",),
-        paraphrase="the pick is stable across ramp length (few hundred steps vs one epoch, x1.1 per step)",
+        kinds=("empirical", "disagreement"),
+        paraphrase="the range test's pick hardly moves if the ramp takes a few batches, a few hundred steps or a whole epoch",
+        short="The range test's pick hardly depends on the length of the ramp",
         sources=(
             Source(document="TB", section="2"),
             Source(document="TD", section="Learning Rate Finder"),
             Source(document="GL", section="Q9"),
+            Source(document="CP", section="advanced Q3"),
+        ),
+        quantifier="most",
+        own=True,
+        sides=(
+            Side(
+                name="hundreds",
+                says="a ramp takes a few hundred steps, growing by a tenth or so in each",
+                sources=(Source(document="TB", section="2"), Source(document="GL", section="Q9")),
+            ),
+            Side(
+                name="one epoch",
+                says="a ramp takes one epoch",
+                sources=(Source(document="TD", section="Learning Rate Finder"),),
+            ),
+            Side(
+                name="few batches",
+                says="a ramp from 1e-7 takes a few batches, so that the LR would have to grow 25–50x in each",
+                sources=(Source(document="CP", section="advanced Q3"),),
+            ),
         ),
         measure="max/min pick over 100/300/1000-step ramps ≤ 2",
     ),
     Claim(
         id="finder.ratio",
         kinds=("empirical",),
-        paraphrase="at a good LR the per-layer update-to-weight ratio is about 1e-3",
+        paraphrase="updates are about 1e-3 of the weights in most layers over the first few thousand steps of a healthy run",
+        short="Early updates are about 1e-3 of the weights in most layers",
         sources=(
             Source(document="GL", section="Q9"),
             Source(document="GL", section="Q10"),
+            Source(document="GL", section="Q60"),
             Source(document="CP", section="Q5"),
         ),
+        quantifier="most",
+        regime=Regime(words="healthy runs, the first few thousand steps"),
+        size="about 1e-3 (CP Q5)",
+        lost="the target ratio in GL Q9, Q10 and Q60, and the lower bound in GL Q5",
         measure="median ratio at η* in [3e-4, 3e-3]",
     ),
     Claim(
         id="scaling.sgd_linear",
-        kinds=("empirical",),
-        paraphrase="for SGD, η* grows linearly with batch size B",
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "the LR of SGD with warmup has to grow in proportion to the batch size, up to a limit, so that training goes on "
+            "as before"
+        ),
+        short="For SGD, the LR grows in proportion to the batch size",
         sources=(
             Source(document="TB", section="3"),
+            Source(document="TB", section="12"),
             Source(document="GL", section="Q8"),
             Source(document="GL", section="Q14"),
+            Source(document="GL", section="Q33"),
             Source(document="GL", section="Q43"),
+        ),
+        quantifier="all",
+        regime=Regime(
+            words="SGD with warmup, up to the critical batch; ResNets up to batches of about 8192", optimizers=("sgd",)
+        ),
+        size="exponent 1",
+        lost="the factors in TB 3, GL Q8 and Q14; the word linear remains",
+        sides=(
+            Side(
+                name="SGD linear",
+                says="the LR of SGD grows in proportion to the batch",
+                sources=(
+                    Source(document="GL", section="Q8"),
+                    Source(document="GL", section="Q14"),
+                    Source(document="GL", section="Q33"),
+                    Source(document="GL", section="Q43"),
+                    Source(document="TB", section="3"),
+                    Source(document="TB", section="12"),
+                ),
+            ),
+            Side(
+                name="always linear",
+                says="the LR of every optimizer grows in proportion to the batch",
+                sources=(Source(document="TB", section="3"), Source(document="TB", section="12")),
+            ),
         ),
         measure="slope of log η* on log B, for B ≤ B_crit/4: CI in [0.8, 1.2]",
     ),
     Claim(
         id="scaling.adam_sqrt",
-        kinds=("empirical",),
-        paraphrase="for Adam, η* grows as sqrt(B)",
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "the best LR of Adam grows roughly with the square root of the batch size, closer to that than in proportion"
+        ),
+        short="For Adam, the best LR grows roughly with the root of the batch size",
         sources=(
             Source(document="GL", section="Q8"),
             Source(document="GL", section="Q14"),
             Source(document="GL", section="Q33"),
+            Source(document="GL", section="Q43"),
+            Source(document="TB", section="3"),
+            Source(document="TB", section="12"),
+        ),
+        quantifier="most",
+        regime=Regime(words="Adam; transformers are not named", optimizers=("adam", "adamw")),
+        size="exponent 0.5, approximately",
+        lost="the factors in GL Q8 and Q14; the words square root remain",
+        sides=(
+            Side(
+                name="square root",
+                says="the LR of Adam grows with the square root of the batch",
+                sources=(
+                    Source(document="GL", section="Q8"),
+                    Source(document="GL", section="Q14"),
+                    Source(document="GL", section="Q33"),
+                    Source(document="GL", section="Q43"),
+                ),
+            ),
+            Side(
+                name="always linear",
+                says="the LR of every optimizer grows in proportion to the batch, in large language models too",
+                sources=(Source(document="TB", section="3"), Source(document="TB", section="12")),
+            ),
         ),
         measure="slope CI in [0.3, 0.7]; run with fixed betas and with betas rescaled to a fixed token half-life",
     ),
     Claim(
         id="scaling.breaks",
-        kinds=("empirical",),
-        paraphrase="the rule fails past the critical batch size",
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "the rule that scales the LR with the batch fails past the critical batch size, from which on a larger batch "
+            "gains less than its share"
+        ),
+        short="The LR scaling rule fails past the critical batch size",
         sources=(
             Source(document="TB", section="11"),
+            Source(document="TB", section="12"),
             Source(document="GL", section="Q14"),
             Source(document="GL", section="Q33"),
+            Source(document="GL", section="Q15"),
+            Source(document="TB", section="3"),
+        ),
+        quantifier="all",
+        regime=Regime(words="SGD and Adam, each with its rule"),
+        size="batches of about 8192 on ResNets (GL Q14)",
+        sides=(
+            Side(
+                name="less",
+                says="past the critical batch, doubling the batch gains less than 2x",
+                sources=(Source(document="TB", section="3"), Source(document="GL", section="Q15")),
+            ),
+            Side(
+                name="nothing",
+                says="past the critical batch there is no further speedup",
+                sources=(Source(document="TB", section="11"), Source(document="GL", section="Q33")),
+            ),
         ),
         measure="loss(rule LR) − loss(tuned LR) > 0 above B_crit, ≈ 0 below",
     ),
     Claim(
         id="scaling.trajectory",
-        kinds=("empirical",),
-        paraphrase="with the rule, loss against examples seen is unchanged",
-        sources=(Source(document="TB", section="3"), Source(document="GL", section="Q14")),
-        measure="max relative gap of the two curves after the first 10% ≤ 3% below B_crit",
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "the loss against examples seen stays the same if the LR is scaled with the batch, with warmup and below the "
+            "critical batch"
+        ),
+        short="The scaled LR leaves the loss against examples seen unchanged",
+        sources=(Source(document="GL", section="Q8"), Source(document="GL", section="Q14"), Source(document="TB", section="3")),
+        quantifier="all",
+        regime=Regime(words="below the critical batch, with warmup"),
+        size="no change; no tolerance is given",
+        sides=(
+            Side(
+                name="per example",
+                says="the rule keeps the progress per epoch and the training dynamics",
+                sources=(Source(document="GL", section="Q8"), Source(document="GL", section="Q14")),
+            ),
+            Side(
+                name="per update", says="the rule keeps the step of each update", sources=(Source(document="TB", section="3"),)
+            ),
+        ),
+        measure="max relative gap of the two curves after the first 10% ≤ 3% below B_crit; the number is ours",
     ),
     Claim(
         id="scaling.warmup_with_batch",
         kinds=("empirical",),
-        paraphrase="a larger batch needs a longer warmup",
-        sources=(Source(document="GL", section="Q43"), Source(document="TB", section="8")),
+        paraphrase="a larger batch, whose LR is scaled up, needs a longer warmup",
+        short="A larger batch needs a longer warmup",
+        sources=(
+            Source(document="GL", section="Q43"),
+            Source(document="TB", section="8"),
+            Source(document="TD", section="Warmup"),
+        ),
+        quantifier="all",
+        regime=Regime(words="LR scaled up with the batch"),
         measure="smallest warmup within 1% of best, against B: rank correlation CI > 0",
     ),
     Claim(
         id="crit.hyperbola",
-        kinds=("empirical",),
-        paraphrase="past B_crit doubling the batch no longer halves the steps: (S/Smin−1)(E/Emin−1)=1",
-        sources=(Source(document="TB", section="3"), Source(document="GL", section="Q15")),
-        measure="tuned LR per B; leave-one-B-out RMS of ln S ≤ 0.08",
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "a doubled batch past the critical batch size no longer halves the number of steps, even if the LR is tuned again"
+        ),
+        short="Past the critical batch, a doubled batch no longer halves the steps",
+        sources=(
+            Source(document="TB", section="3"),
+            Source(document="GL", section="Q15"),
+            Source(document="TB", section="11"),
+            Source(document="GL", section="Q33"),
+        ),
+        quantifier="all",
+        sides=(
+            Side(
+                name="less",
+                says="past the critical batch each doubling still gains, by less than 2x",
+                sources=(Source(document="TB", section="3"), Source(document="GL", section="Q15")),
+            ),
+            Side(
+                name="nothing",
+                says="past the critical batch there is no further speedup",
+                sources=(Source(document="TB", section="11"), Source(document="GL", section="Q33")),
+            ),
+        ),
+        measure=(
+            "tuned LR per B; leave-one-B-out RMS of ln S ≤ 0.08; the equation, (S/Smin−1)(E/Emin−1)=1, and the number are ours"
+        ),
     ),
     Claim(
         id="crit.noise_scale",
-        kinds=("empirical",),
-        paraphrase="B_crit ≈ gradient noise scale trΣ/abs(G)²",
-        sources=(Source(document="GL", section="Q15"), Source(document="GL", section="Q34")),
-        measure="ratio in [1/3, 3]; refuted outside [1/10, 10]",
+        kinds=("empirical", "disagreement"),
+        paraphrase="the gradient noise scale is approximately the critical batch size, up to which larger batches pay",
+        short="The critical batch is about the gradient noise scale",
+        sources=(
+            Source(document="GL", section="Q15"),
+            Source(document="GL", section="Q34"),
+            Source(document="GL", section="Q44"),
+        ),
+        quantifier="most",
+        size="about 1x",
+        lost="the formula of the noise scale in GL Q34",
+        sides=(
+            Side(
+                name="pays",
+                says="a larger batch pays up to the noise scale",
+                sources=(
+                    Source(document="GL", section="Q15"),
+                    Source(document="GL", section="Q44"),
+                    Source(document="GL", section="Q34"),
+                ),
+            ),
+            Side(
+                name="small batch",
+                says="a large noise scale means that a small batch is fine",
+                sources=(Source(document="GL", section="Q34"),),
+            ),
+        ),
+        measure="ratio in [1/3, 3]; refuted outside [1/10, 10]; the number is ours",
     ),
     Claim(
         id="crit.grows",
         kinds=("empirical",),
-        paraphrase="the noise scale grows during training",
+        paraphrase="the gradient noise scale becomes larger in the course of training, and the best batch size with it",
+        short="The gradient noise scale becomes larger in the course of training",
         sources=(Source(document="GL", section="Q15"), Source(document="GL", section="Q34")),
-        measure="late/early ≥ 3 with CI > 1; report a plateau separately",
+        quantifier="all",
+        measure="late/early ≥ 3 with CI > 1; report a plateau separately; the number is ours",
     ),
     Claim(
         id="crit.range",
         kinds=("empirical",),
-        paraphrase="B_crit is task-dependent, from about 1k to millions (of tokens)",
+        paraphrase="the critical batch size depends on the task, from about 1,000 to millions of tokens",
+        short="The critical batch lies between 1,000 and millions of tokens, by task",
         sources=(Source(document="TB", section="3"),),
-        measure="B_crit of ≥ 3 workloads with CIs; spread ≥ 10x",
+        quantifier="all",
+        regime=Regime(words="across tasks; the upper end needs large language models"),
+        size="1,000 to over 1,000,000 tokens",
+        measure="B_crit of ≥ 3 workloads with CIs; spread ≥ 10x; the number is ours",
     ),
     Claim(
         id="crit.small_batch_slow",
-        kinds=("empirical",),
-        paraphrase="below the noise scale, per-step progress is noise-limited: doubling B halves steps",
-        sources=(Source(document="GL", section="Q44"),),
-        measure="S(B)/S(2B) CI in [1.8, 2.2] for B ≤ B_crit/8",
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "slow progress per step probably means that the LR is too low, or that the batch is smaller than the noise scale "
+            "and a larger one would help"
+        ),
+        short="Slow steps mean too low an LR or a batch below the noise scale",
+        sources=(
+            Source(document="GL", section="Q44"),
+            Source(document="TB", section="3"),
+            Source(document="GL", section="Q34"),
+        ),
+        quantifier="some",
+        regime=Regime(words="runs that are stable and slow"),
+        sides=(
+            Side(
+                name="larger batch",
+                says="a batch below the noise scale makes each step gain little",
+                sources=(Source(document="GL", section="Q44"), Source(document="TB", section="3")),
+            ),
+            Side(
+                name="small batch",
+                says="a large noise scale means that a small batch is fine",
+                sources=(Source(document="GL", section="Q34"),),
+            ),
+        ),
+        measure="S(B)/S(2B) CI in [1.8, 2.2] for B ≤ B_crit/8; the number is ours",
     ),
     Claim(
         id="crit.definition",
-        kinds=("exact", "doubted"),
-        paraphrase="the documents' wording puts the mean gradient over the covariance; the ratio is the other way up",
-        sources=(Source(document="GL", section="Q15"),),
+        kinds=("exact", "doubted", "disagreement"),
+        paraphrase="the noise scale is the gradient's variance over its squared mean, not the mean over the variance",
+        short="The noise scale is variance over mean, not mean over variance",
+        sources=(Source(document="GL", section="Q15"), Source(document="GL", section="Q34")),
+        quantifier="exact",
+        lost="the formula in GL Q34, whose words name the covariance first",
+        sides=(
+            Side(
+                name="variance above",
+                says="the noise scale is the gradient's covariance against its mean",
+                sources=(Source(document="GL", section="Q34"),),
+            ),
+            Side(
+                name="mean above",
+                says="the noise scale is the gradient's mean over the trace of its covariance",
+                sources=(Source(document="GL", section="Q15"),),
+            ),
+        ),
         measure="unit check: doubling the noise must raise the scale",
+    ),
+    Claim(
+        id="crit.advice",
+        kinds=("empirical", "disagreement", "doubted"),
+        paraphrase="a small batch is fine if the noise scale is large, and a larger batch helps if it is small",
+        short="A large noise scale means that a small batch is fine",
+        sources=(
+            Source(document="GL", section="Q34"),
+            Source(document="GL", section="Q44"),
+            Source(document="GL", section="Q15"),
+        ),
+        quantifier="all",
+        sides=(
+            Side(
+                name="small batch",
+                says="a large noise scale means that a small batch is fine",
+                sources=(Source(document="GL", section="Q34"),),
+            ),
+            Side(
+                name="large batch",
+                says="a batch below the noise scale is too noisy, so a large noise scale asks for a large batch",
+                sources=(
+                    Source(document="GL", section="Q44"),
+                    Source(document="GL", section="Q15"),
+                    Source(document="GL", section="Q34"),
+                ),
+            ),
+        ),
+        measure=(
+            "steps saved by doubling a small batch, where the measured noise scale is small and where it is large: supported "
+            "if the saving falls as the noise scale grows (CI of the slope < 0), refuted if it rises (CI > 0)"
+        ),
+    ),
+    Claim(
+        id="crit.ceiling",
+        kinds=("empirical", "disagreement"),
+        paraphrase="a batch larger than the critical batch size brings no further speedup at all",
+        short="Past the critical batch there is no further speedup at all",
+        sources=(
+            Source(document="TB", section="11"),
+            Source(document="GL", section="Q33"),
+            Source(document="TB", section="3"),
+            Source(document="GL", section="Q15"),
+        ),
+        quantifier="all",
+        sides=(
+            Side(
+                name="nothing",
+                says="past the critical batch there is no further speedup",
+                sources=(Source(document="TB", section="11"), Source(document="GL", section="Q33")),
+            ),
+            Side(
+                name="less",
+                says="past the critical batch each doubling still gains, by less than 2x",
+                sources=(Source(document="TB", section="3"), Source(document="GL", section="Q15")),
+            ),
+        ),
+        measure=(
+            "share of steps saved by doubling the batch at 2, 4 and 8 B_crit, LR tuned at each: supported if every CI lies "
+            "below 2%, refuted if the one at 2 B_crit lies above 5%; the numbers are ours"
+        ),
     ),
     Claim(
         id="warmup.widens",
         kinds=("empirical",),
-        paraphrase="warmup prevents divergence and lets a larger peak LR train",
+        paraphrase="warmup stabilizes early training and prevents the divergence of runs that would diverge without it",
+        short="Warmup stabilizes early training and prevents divergence",
         sources=(
             Source(document="TB", section="2"),
             Source(document="TB", section="11"),
             Source(document="TB", section="12"),
             Source(document="TD", section="Warmup"),
             Source(document="CP", section="Q2"),
+            Source(document="CP", section="Exercise 2"),
+            Source(document="GL", section="Q39"),
         ),
-        measure="ratio of max trainable LR (loss within 5% of best) with/without: CI low ≥ 2; LR sensitivity falls",
+        quantifier="all",
+        regime=Regime(
+            words="TB: transformers and large models; CP: large language models; TD: Adam, large batches and transformers"
+        ),
+        measure=(
+            "ratio of max trainable LR (loss within 5% of best) with/without: CI low ≥ 2; LR sensitivity falls; the number is "
+            "ours"
+        ),
     ),
     Claim(
         id="warmup.improves_best",
         kinds=("empirical",),
-        paraphrase="with LR tuned in both arms warmup gives a lower final loss",
+        paraphrase="warmup lowers the final loss even if the LR is tuned both with it and without it",
+        short="Warmup lowers the final loss even if the LR is tuned in both arms",
         sources=(Source(document="TB", section="2"), Source(document="GL", section="Q13")),
+        quantifier="most",
+        own=True,
         measure="paired gap CI > 0",
     ),
     Claim(
         id="warmup.transformer_diverges",
-        kinds=("empirical", "doubted"),
-        paraphrase="without warmup transformers almost always diverge",
-        sources=(Source(document="GL", section="Q13"),),
-        measure="failure rate at the warmup arm's η* ≥ 0.8",
+        kinds=("empirical", "doubted", "disagreement"),
+        paraphrase="transformers of modern scale diverge almost surely if trained without warmup",
+        short="Transformers of modern scale diverge almost surely without warmup",
+        sources=(Source(document="GL", section="Q13"), Source(document="TB", section="2"), Source(document="CP", section="Q2")),
+        quantifier="all",
+        regime=Regime(
+            words="transformers at modern scale, at their usual peak LR", models=("gpt",), least_parameters=100_000_000
+        ),
+        size="nearly all runs",
+        sides=(
+            Side(
+                name="almost surely",
+                says="without warmup they diverge almost surely",
+                sources=(Source(document="GL", section="Q13"),),
+            ),
+            Side(
+                name="unstable",
+                says="large models become unstable if they start at the full LR",
+                sources=(Source(document="TB", section="2"),),
+            ),
+            Side(
+                name="can",
+                says="starting at a large LR can destabilize training",
+                sources=(Source(document="CP", section="Q2"),),
+            ),
+        ),
+        measure="failure rate at the warmup arm's η* ≥ 0.8; the number is ours",
     ),
     Claim(
         id="warmup.duration",
-        kinds=("empirical",),
-        paraphrase="0.5–5% of steps is enough",
-        sources=(Source(document="GL", section="Q13"), Source(document="GL", section="Q17")),
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "warmup usually takes 0.5–5% of the steps, or in LLM pretraining 0.5–2% or about 2,000 steps, or 500–10,000 by "
+            "batch and model"
+        ),
+        short="Warmup usually takes 0.5–5% of the steps, or 500–10,000 steps",
+        sources=(
+            Source(document="GL", section="Q13"),
+            Source(document="GL", section="Q17"),
+            Source(document="TD", section="Warmup"),
+        ),
+        quantifier="most",
+        regime=Regime(words="GL: LLM pretraining; TD: by batch size and model"),
+        size="0.5–5% of the steps (GL Q13), 0.5–2% (GL Q17); 2,000 steps (GL Q13), 500–10,000 steps (TD)",
+        sides=(
+            Side(
+                name="share",
+                says="warmup takes a share of the steps, 0.5–5% or 0.5–2%",
+                sources=(Source(document="GL", section="Q13"), Source(document="GL", section="Q17")),
+            ),
+            Side(
+                name="absolute",
+                says="warmup takes a number of steps, 2,000 or 500–10,000",
+                sources=(Source(document="TD", section="Warmup"), Source(document="GL", section="Q13")),
+            ),
+        ),
         measure="5% arm within 0.5% of 20% arm (equivalence), 0.5% arm likewise",
     ),
     Claim(
         id="warmup.mechanism",
-        kinds=("empirical",),
-        paraphrase="the cause is Adam's early second moment",
-        sources=(Source(document="TD", section="Warmup"), Source(document="GL", section="Q13")),
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "Adam's second moment, unreliable and low over the first few hundred steps, is one of several reasons why warmup "
+            "is needed"
+        ),
+        short="Adam's early second moment is one of the reasons for warmup",
+        sources=(
+            Source(document="TD", section="Warmup"),
+            Source(document="GL", section="Q13"),
+            Source(document="GL", section="Q23"),
+            Source(document="TB", section="2"),
+            Source(document="TB", section="12"),
+        ),
+        quantifier="some",
+        regime=Regime(words="TD: Adam and its relatives; GL: Adam and transformers"),
+        size="the first few hundred steps (GL Q13)",
+        sides=(
+            Side(
+                name="low anyway",
+                says="the early second moment is too low even after bias correction",
+                sources=(Source(document="TD", section="Warmup"), Source(document="GL", section="Q13")),
+            ),
+            Side(
+                name="corrected",
+                says="bias correction restores the size of the early second moment",
+                sources=(Source(document="GL", section="Q23"),),
+            ),
+        ),
         measure="arms without warmup: v0=g0², RAdam, SGD: each recovers how much of the widened range",
     ),
     Claim(
         id="warmup.early_gradients",
         kinds=("disagreement",),
-        paraphrase="early gradients are large and noisy (TB 11, TD, GL Q13) and not small (TB 2): the documents disagree",
+        paraphrase="gradients early in training are large and noisy, not small",
+        short="Early gradients are large and noisy, not small",
         sources=(
             Source(document="TB", section="2"),
             Source(document="TB", section="11"),
+            Source(document="TB", section="12"),
             Source(document="TD", section="Warmup"),
             Source(document="GL", section="Q13"),
+            Source(document="CP", section="Q2"),
+        ),
+        quantifier="all",
+        regime=Regime(words="TD and GL: transformers, near initialization"),
+        sides=(
+            Side(
+                name="large, noisy",
+                says="early gradients can be large (TB 11, GL Q13), noisy or unstable (CP, TB 12) or of high variance (TD)",
+                sources=(
+                    Source(document="TB", section="11"),
+                    Source(document="TB", section="12"),
+                    Source(document="TD", section="Warmup"),
+                    Source(document="GL", section="Q13"),
+                    Source(document="CP", section="Q2"),
+                ),
+            ),
+            Side(name="small", says="early gradients are small", sources=(Source(document="TB", section="2"),)),
         ),
         measure="gradient norm and variance over the first 1% against the last 10%",
     ),
     Claim(
         id="warmup.late_nan",
-        kinds=("empirical",),
+        kinds=("empirical", "disagreement"),
         paraphrase=(
-            "divergence 100–500 steps in is a too-high peak at the end of warmup; longer warmup or lower peak cures it"
+            "too high a peak LR at the end of warmup is the usual cause of NaN at steps 100–500, and more warmup cures it; a "
+            "bad batch or an outlier in Adam's state can be it too, and clipping cures those"
         ),
-        sources=(Source(document="GL", section="Q39"),),
+        short="NaN at steps 100–500 usually means too high a peak after warmup",
+        sources=(Source(document="GL", section="Q39"), Source(document="CP", section="Q1")),
+        quantifier="most",
+        regime=Regime(words="runs that reach NaN at steps 100–500"),
+        size="steps 100–500",
+        sides=(
+            Side(
+                name="warmup first",
+                says="the peak LR is too high, so warmup is added or made longer",
+                sources=(Source(document="GL", section="Q39"),),
+            ),
+            Side(name="clip first", says="the gradients explode: clip them", sources=(Source(document="CP", section="Q1"),)),
+        ),
         measure="step of divergence against end of warmup; cure rate of each arm",
+    ),
+    Claim(
+        id="warmup.clip_first",
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "exploding gradients are the most likely reason why a large transformer reaches NaN some hundred steps in, and "
+            "clipping is the cure"
+        ),
+        short="Clipping is the likeliest cure of NaN some hundred steps in",
+        sources=(Source(document="CP", section="Q1"), Source(document="GL", section="Q39")),
+        quantifier="most",
+        regime=Regime(words="large transformers that reach NaN some hundred steps in"),
+        size="clipping at norm 1.0",
+        sides=(
+            Side(name="clip first", says="the gradients explode: clip them", sources=(Source(document="CP", section="Q1"),)),
+            Side(
+                name="warmup first",
+                says="the peak LR is too high, so warmup is added or made longer",
+                sources=(Source(document="GL", section="Q39"),),
+            ),
+        ),
+        measure=(
+            "of the runs that diverge at steps 100–500, the share cured by clipping at 1.0, by longer warmup and by a lower "
+            "peak: supported if clipping cures over half and no fewer than warmup does, refuted if it cures under half and "
+            "fewer; the number is ours"
+        ),
     ),
     Claim(
         id="prec.bf16_loss",
         kinds=("empirical",),
-        paraphrase="BF16 reaches FP32's loss with no loss scaling",
-        sources=(
-            Source(document="TB", section="7"),
-            Source(document="TB", section="11"),
-            Source(document="TD", section="Mixed Precision Training"),
-            Source(document="SG", section="Mixed Precision"),
-        ),
-        measure="equivalence ±0.5%",
+        paraphrase="BF16 training reaches a loss similar to FP32's and needs no loss scaling",
+        short="BF16 reaches FP32's loss without loss scaling",
+        sources=(Source(document="TB", section="7"), Source(document="TB", section="11"), Source(document="TB", section="12")),
+        quantifier="all",
+        measure="equivalence ±0.5%; the number is ours",
     ),
     Claim(
         id="prec.fp16_underflow",
-        kinds=("empirical",),
-        paraphrase="FP16 gradients underflow without loss scaling",
+        kinds=("empirical", "disagreement"),
+        paraphrase="small gradients underflow to zero in FP16 training without loss scaling, and learning may stop",
+        short="FP16 gradients underflow to zero without loss scaling",
         sources=(
             Source(document="TB", section="7"),
             Source(document="TD", section="Mixed Precision Training"),
             Source(document="CP", section="advanced Q2"),
+            Source(document="SG", section="Common Failure Modes"),
+        ),
+        quantifier="all",
+        regime=Regime(words="FP16 training"),
+        sides=(
+            Side(
+                name="zeros",
+                says="small gradients become zero, and learning stops (CP)",
+                sources=(
+                    Source(document="TB", section="7"),
+                    Source(document="TD", section="Mixed Precision Training"),
+                    Source(document="CP", section="advanced Q2"),
+                ),
+            ),
+            Side(
+                name="NaN",
+                says="training without gradient scaling gives NaN",
+                sources=(Source(document="SG", section="Common Failure Modes"),),
+            ),
         ),
         measure=(
-            'fraction of non-zero activation gradients that cast to 0 ≥ 1%; and loss worse than FP32 (else "mechanism only")'
+            'fraction of non-zero activation gradients that cast to 0 ≥ 1%; and loss worse than FP32 (else "mechanism only"); '
+            "the number is ours"
         ),
     ),
     Claim(
         id="prec.fp16_scaled",
         kinds=("empirical",),
-        paraphrase="with loss scaling FP16 matches FP32",
-        sources=(
-            Source(document="TB", section="7"),
-            Source(document="TD", section="Mixed Precision Training"),
-            Source(document="CP", section="advanced Q2"),
-        ),
+        paraphrase="FP16 training with loss scaling reaches a loss similar to FP32's",
+        short="FP16 with loss scaling reaches FP32's loss",
+        sources=(Source(document="TB", section="7"),),
+        quantifier="all",
+        regime=Regime(words="mixed precision with FP16 passes and FP32 weights"),
         measure="equivalence ±0.5%",
     ),
     Claim(
         id="prec.fp16_overflow",
         kinds=("empirical",),
-        paraphrase="where FP16 overflows BF16 survives",
+        paraphrase="runs that overflow in FP16 survive in BF16",
+        short="Runs that overflow in FP16 survive in BF16",
         sources=(
             Source(document="TB", section="7"),
             Source(document="TB", section="8"),
             Source(document="TB", section="11"),
+            Source(document="TD", section="Mixed Precision Training"),
             Source(document="GL", section="Q38"),
+            Source(document="CP", section="advanced Q2"),
         ),
+        quantifier="all",
+        regime=Regime(words="FP16 runs that overflow; GL Q38: in the forward pass of step 1"),
+        size="FP16 ends at 65504 (CP)",
         measure="workload with activations past 65504: NaN rate 1 vs 0",
     ),
     Claim(
         id="prec.grad_norms",
         kinds=("empirical",),
-        paraphrase="gradient norms agree with FP32",
+        paraphrase="gradient norms in mixed precision are similar to FP32's",
+        short="Gradient norms in mixed precision are similar to FP32's",
         sources=(Source(document="TB", section="7"),),
-        measure="median relative difference ≤ 5%",
+        quantifier="all",
+        regime=Regime(words="mixed precision in BF16 or FP16"),
+        measure="median relative difference ≤ 5%; the number is ours",
     ),
     Claim(
         id="prec.range",
         kinds=("exact",),
-        paraphrase="FP16 spans about 5e-8 to 65504; BF16 has FP32's exponent range",
-        sources=(Source(document="CP", section="advanced Q2"), Source(document="TB", section="11")),
+        paraphrase="FP16 spans about 5e-8 to 65504, and BF16 has FP32's exponent range",
+        short="FP16 spans 5e-8 to 65504; BF16 has FP32's exponent range",
+        sources=(
+            Source(document="CP", section="advanced Q2"),
+            Source(document="TB", section="11"),
+            Source(document="TD", section="Mixed Precision Training"),
+        ),
+        quantifier="exact",
+        size="5e-8 to 65504 (CP)",
         measure="torch.finfo, subnormals",
     ),
     Claim(
         id="prec.sensitive_ops",
         kinds=("empirical",),
-        paraphrase="some operations (layer norm, softmax) need higher precision",
+        paraphrase="some operations, such as layer norm, need more precision than 16 bits give",
+        short="Some operations, such as layer norm, need more than 16 bits",
         sources=(Source(document="TB", section="7"),),
+        quantifier="some",
+        regime=Regime(words="mixed precision"),
         measure="error of each op in 16 bit against FP64",
     ),
     Claim(
         id="prec.speed",
-        kinds=("speed",),
-        paraphrase="1.5–2x (TB 7) or about 2x (TD) faster on Volta or newer",
-        sources=(Source(document="TB", section="7"), Source(document="TD", section="Mixed Precision Training")),
+        kinds=("speed", "disagreement"),
+        paraphrase="mixed precision is 1.5–2x as fast as FP32 on Volta GPUs or newer",
+        short="Mixed precision is 1.5–2x as fast as FP32 on modern GPUs",
+        sources=(
+            Source(document="TB", section="7"),
+            Source(document="TD", section="Mixed Precision Training"),
+            Source(document="SG", section="Mixed Precision"),
+        ),
+        quantifier="all",
+        regime=Regime(words="TB: Volta GPUs or newer; TD: FP16 on modern GPUs"),
+        size="1.5–2x (TB), about 2x (TD)",
+        sides=(
+            Side(name="1.5–2x", says="training is 1.5–2x as fast", sources=(Source(document="TB", section="7"),)),
+            Side(
+                name="about 2x",
+                says="training is about 2x as fast",
+                sources=(Source(document="TD", section="Mixed Precision Training"),),
+            ),
+            Side(name="often", says="throughput is often better", sources=(Source(document="SG", section="Mixed Precision"),)),
+        ),
         measure="step-time ratio over model sizes, GPU only",
     ),
     Claim(
         id="prec.memory",
-        kinds=("speed",),
-        paraphrase="about half the memory",
-        sources=(Source(document="SG", section="Mixed Precision Training"),),
+        kinds=("speed", "disagreement"),
+        paraphrase="mixed precision takes about half of the memory",
+        short="Mixed precision takes about half of the memory",
+        sources=(
+            Source(document="SG", section="Mixed Precision Training"),
+            Source(document="SG", section="Memory Optimization Checklist"),
+            Source(document="SG", section="Single GPU Training Strategy"),
+            Source(document="TB", section="7"),
+            Source(document="TD", section="Mixed Precision Training"),
+        ),
+        quantifier="all",
+        regime=Regime(words="SG: autocast and a gradient scaler on FP32 weights"),
+        size="about 50%",
+        sides=(
+            Side(
+                name="half",
+                says="training takes about half of the memory",
+                sources=(
+                    Source(document="SG", section="Mixed Precision Training"),
+                    Source(document="SG", section="Memory Optimization Checklist"),
+                ),
+            ),
+            Side(
+                name="7 GB",
+                says="training saves 7 GB of parts that sum to 31 GB",
+                sources=(Source(document="SG", section="Single GPU Training Strategy"),),
+            ),
+            Side(
+                name="weights stay",
+                says="weights and optimizer state stay in FP32",
+                sources=(Source(document="TB", section="7"), Source(document="TD", section="Mixed Precision Training")),
+            ),
+        ),
         measure="peak memory ratio over model sizes, GPU only",
     ),
     Claim(
         id="prec.fp8",
         kinds=("speed",),
-        paraphrase="FP8 saves more on Hopper, with per-tensor scales",
+        paraphrase="FP8 saves still more memory on Hopper and Blackwell GPUs, and its scales need care, one per tensor",
+        short="FP8 saves still more memory and needs a scale per tensor",
         sources=(Source(document="TB", section="7"),),
+        quantifier="all",
+        regime=Regime(words="Hopper and Blackwell GPUs"),
         measure="loss gap with/without per-tensor scaling (emulated on CPU); speed and memory on Hopper",
+    ),
+    Claim(
+        id="prec.fp16_nan",
+        kinds=("empirical", "disagreement"),
+        paraphrase="FP16 training without gradient scaling can give NaN",
+        short="FP16 without gradient scaling can give NaN",
+        sources=(
+            Source(document="SG", section="Common Failure Modes"),
+            Source(document="TB", section="7"),
+            Source(document="TD", section="Mixed Precision Training"),
+            Source(document="CP", section="advanced Q2"),
+        ),
+        quantifier="some",
+        regime=Regime(words="FP16 training"),
+        sides=(
+            Side(
+                name="NaN",
+                says="training without gradient scaling gives NaN",
+                sources=(Source(document="SG", section="Common Failure Modes"),),
+            ),
+            Side(
+                name="zeros",
+                says="small gradients become zero, and learning stops (CP)",
+                sources=(
+                    Source(document="TB", section="7"),
+                    Source(document="TD", section="Mixed Precision Training"),
+                    Source(document="CP", section="advanced Q2"),
+                ),
+            ),
+        ),
+        measure=(
+            "share of FP16 runs without scaling that reach NaN, and share of their gradients that become zero: supported if "
+            "the NaN share is above that of scaled FP16 runs (CI of the difference > 0), refuted if no run reaches NaN"
+        ),
+    ),
+    Claim(
+        id="prec.mixed_formats",
+        kinds=("exact", "disagreement"),
+        paraphrase="mixed precision runs the forward pass in FP16 and the backward pass in FP32",
+        short="Mixed precision runs forward in FP16 and backward in FP32",
+        sources=(
+            Source(document="SG", section="Mixed Precision Training"),
+            Source(document="TB", section="7"),
+            Source(document="TD", section="Mixed Precision Training"),
+        ),
+        quantifier="exact",
+        regime=Regime(words="autocast with a gradient scaler"),
+        sides=(
+            Side(
+                name="FP32 backward",
+                says="the backward pass runs in FP32",
+                sources=(Source(document="SG", section="Mixed Precision Training"),),
+            ),
+            Side(
+                name="16 bits",
+                says="forward and backward pass both run in 16 bits",
+                sources=(Source(document="TB", section="7"), Source(document="TD", section="Mixed Precision Training")),
+            ),
+        ),
+        measure=(
+            "number format of every gradient operation under autocast: supported if all are FP32, refuted if those of the "
+            "matrix products are 16 bits wide"
+        ),
+    ),
+    Claim(
+        id="prec.lr_range",
+        kinds=("empirical",),
+        paraphrase="the range of LRs at which training is stable can depend on the number format alone",
+        short="The range of stable LRs can depend on the number format alone",
+        sources=(Source(document="GL", section="Q8"),),
+        quantifier="some",
+        measure=(
+            "largest trainable LR in BF16 and in FP16 over that in FP32, all else equal: supported if a CI lies outside [0.8, "
+            "1.25], refuted if all lie inside; the number is ours"
+        ),
     ),
     Claim(
         id="decay.cosine_vs_linear",
         kinds=("empirical",),
-        paraphrase="linear is competitive with cosine",
-        sources=(
-            Source(document="GL", section="Q17"),
-            Source(document="GL", section="Q18"),
-            Source(document="TB", section="2"),
-        ),
+        paraphrase="linear decay is competitive with cosine decay",
+        short="Linear decay is competitive with cosine decay",
+        sources=(Source(document="GL", section="Q18"),),
+        quantifier="all",
+        regime=Regime(words="LLM pretraining"),
         measure="LR tuned per arm (Optuna, equal budgets), equivalence ±0.3%",
     ),
     Claim(
         id="decay.cosine_vs_step",
         kinds=("empirical",),
-        paraphrase="cosine beats step decay",
+        paraphrase="cosine decay reaches a lower loss than step decay on most tasks of large scale",
+        short="Cosine decay beats step decay on most tasks of large scale",
         sources=(Source(document="GL", section="Q18"),),
+        quantifier="most",
+        regime=Regime(words="tasks of large scale"),
         measure="paired gap CI > 0",
     ),
     Claim(
         id="decay.beats_constant",
         kinds=("empirical",),
-        paraphrase="decaying beats constant LR",
-        sources=(Source(document="TB", section="2"), Source(document="GL", section="Q17")),
+        paraphrase="an LR that decays reaches a lower loss than a constant one",
+        short="A decaying LR reaches a lower loss than a constant one",
+        sources=(
+            Source(document="TB", section="2"),
+            Source(document="GL", section="Q17"),
+            Source(document="GL", section="Q18"),
+            Source(document="CP", section="Exercise 2"),
+        ),
+        quantifier="most",
+        regime=Regime(words="production runs, LLM pretraining"),
+        own=True,
         measure="paired gap CI > 0",
     ),
     Claim(
         id="decay.final_positive",
-        kinds=("empirical", "doubted"),
-        paraphrase="the final LR should stay positive (about 10% of peak), zero is worse",
-        sources=(Source(document="GL", section="Q20"), Source(document="TB", section="2")),
+        kinds=("empirical", "doubted", "disagreement"),
+        paraphrase=(
+            "the LR usually ends at about 10% of its peak, because an LR of zero learns nothing at the end and may let the "
+            "optimizer's state drift"
+        ),
+        short="The LR usually ends at about 10% of its peak, not at zero",
+        sources=(
+            Source(document="GL", section="Q20"),
+            Source(document="GL", section="Q17"),
+            Source(document="GL", section="Q58"),
+            Source(document="TB", section="2"),
+            Source(document="CP", section="Q4"),
+            Source(document="CP", section="Exercise 2"),
+        ),
+        quantifier="most",
+        regime=Regime(words="cosine decay, LLM pretraining"),
+        size="10% of the peak (TB 2, GL Q17)",
+        lost="the floor in GL Q20 and Q58",
+        sides=(
+            Side(
+                name="10%",
+                says="the LR ends above zero, at about 10% of its peak",
+                sources=(
+                    Source(document="GL", section="Q20"),
+                    Source(document="GL", section="Q17"),
+                    Source(document="TB", section="2"),
+                ),
+            ),
+            Side(
+                name="zero",
+                says="the formula of cosine decay ends at zero",
+                sources=(Source(document="CP", section="Q4"), Source(document="CP", section="Exercise 2")),
+            ),
+        ),
         measure="min over η of loss(10%) − loss(0), against tokens per parameter (2, 5, 20, 80)",
     ),
     Claim(
         id="decay.half_way",
         kinds=("exact",),
-        paraphrase="cosine is at half the peak half-way",
+        paraphrase="cosine decay to zero is at half of the peak LR half-way from the end of warmup",
+        short="Cosine decay to zero is at half of the peak LR half-way",
         sources=(Source(document="CP", section="Q4"),),
+        quantifier="exact",
+        regime=Regime(words="cosine decay to zero, counted from the end of warmup"),
+        size="1/2",
         measure="exact",
     ),
     Claim(
         id="decay.trapezoid",
         kinds=("empirical",),
-        paraphrase="warmup-stable-decay matches cosine",
+        paraphrase="warmup, a long constant stretch and a final decay reach the loss of cosine decay",
+        short="Warmup-stable-decay reaches the loss of cosine decay",
         sources=(Source(document="GL", section="Q17"),),
+        quantifier="most",
+        regime=Regime(words="LLM pretraining"),
+        own=True,
         measure="equivalence ±0.3%",
     ),
     Claim(
         id="decay.plateau_rule",
-        kinds=("empirical",),
-        paraphrase="on a plateau, lowering the LR helps and raising it does not; ReduceLROnPlateau needs no horizon",
-        sources=(Source(document="CP", section="Q3"), Source(document="GL", section="Q19")),
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "lowering the LR helps on a plateau with underfitting and raising it does not; ReduceLROnPlateau, by 10x, serves "
+            "runs of unknown length"
+        ),
+        short="On a plateau, lowering the LR helps and raising it does not",
+        sources=(
+            Source(document="CP", section="Q3"),
+            Source(document="GL", section="Q19"),
+            Source(document="GL", section="Q37"),
+            Source(document="TB", section="6"),
+        ),
+        quantifier="all",
+        regime=Regime(words="CP: underfitting after epoch 50; GL: fine-tuning, transfer and runs without a fixed budget"),
+        size="x0.1 (GL Q19)",
+        sides=(
+            Side(
+                name="lower",
+                says="lower the LR; raising it only makes the loss oscillate",
+                sources=(Source(document="CP", section="Q3"), Source(document="GL", section="Q19")),
+            ),
+            Side(
+                name="too low",
+                says="a plateau can mean that the LR is too low",
+                sources=(Source(document="GL", section="Q37"), Source(document="TB", section="6")),
+            ),
+        ),
         measure="loss after x2, x1, x0.1 from one plateaued checkpoint",
+    ),
+    Claim(
+        id="decay.raise_lr",
+        kinds=("empirical", "disagreement"),
+        paraphrase="raising the LR on a plateau never helps, it only makes the loss oscillate",
+        short="Raising the LR on a plateau never helps",
+        sources=(Source(document="CP", section="Q3"), Source(document="GL", section="Q37"), Source(document="TB", section="6")),
+        quantifier="all",
+        regime=Regime(words="plateaus with underfitting"),
+        sides=(
+            Side(
+                name="never",
+                says="raising the LR on a plateau only makes the loss oscillate",
+                sources=(Source(document="CP", section="Q3"),),
+            ),
+            Side(
+                name="too low",
+                says="a plateau can mean that the LR is too low",
+                sources=(Source(document="GL", section="Q37"), Source(document="TB", section="6")),
+            ),
+        ),
+        measure=(
+            "plateaus of runs with too low, right and too high an LR, loss after x2, x10 and x0.1 from each: supported if "
+            "raising lowers none of them, refuted if it lowers one by 2% of the fall or more; the number is ours"
+        ),
+    ),
+    Claim(
+        id="decay.first_half",
+        kinds=("empirical",),
+        paraphrase="most of the progress under cosine decay is made in the first half of the steps, at the high LR",
+        short="Most progress is made in the first half of the steps, at high LR",
+        sources=(Source(document="GL", section="Q18"),),
+        quantifier="all",
+        regime=Regime(words="cosine decay in LLM pretraining"),
+        size="most, that is more than half",
+        measure=(
+            "share of the loss's fall, counted from the end of warmup, in the first half of the steps, under cosine, linear "
+            "and warmup-stable-decay: supported if the CI lies above 0.5 under cosine decay, refuted if below"
+        ),
     ),
     Claim(
         id="mup.sp_shifts",
         kinds=("empirical",),
-        paraphrase="in standard parametrization η* falls as width grows",
+        paraphrase="larger models without muP often need a lower LR, by a ratio that depends on depth, width and other details",
+        short="Without muP, larger models often need a lower LR",
         sources=(Source(document="GL", section="Q16"), Source(document="GL", section="Q35")),
-        measure="slope of log2 η* on log2 width: CI < −0.3",
+        quantifier="some",
+        regime=Regime(words="models from 1B to 70B parameters"),
+        measure="slope of log2 η* on log2 width: CI < −0.3; the number is ours",
     ),
     Claim(
         id="mup.invariant",
         kinds=("empirical",),
-        paraphrase="under muP η* does not move with width",
+        paraphrase="the best LR under muP does not change with width",
+        short="Under muP the best LR does not change with width",
         sources=(Source(document="GL", section="Q16"), Source(document="GL", section="Q35")),
+        quantifier="all",
+        regime=Regime(words="large language models that differ in width"),
+        size="no change",
         measure="slope CI in [−0.2, 0.2] over ≥ 8x width, ≥ 4 widths",
     ),
     Claim(
         id="mup.regret",
         kinds=("empirical",),
-        paraphrase="the LR tuned on the smallest model is near-optimal on the largest",
+        paraphrase="hyperparameters that muP finds with a small model, the LR among them, suit the largest model too",
+        short="Under muP an LR tuned on a small model suits the largest one",
         sources=(Source(document="GL", section="Q16"), Source(document="GL", section="Q35")),
+        quantifier="all",
+        regime=Regime(words="from small models to 70B parameters"),
+        size="the same value",
         measure="regret ≤ 1% under muP, larger under SP",
     ),
     Claim(
         id="mup.coord_check",
         kinds=("empirical",),
-        paraphrase="activations neither grow nor vanish with width",
+        paraphrase="activations under muP neither grow nor vanish with width",
+        short="Under muP activations neither grow nor vanish with width",
         sources=(Source(document="GL", section="Q35"),),
+        quantifier="all",
+        own=True,
         measure="log-size against log-width slope ≤ 0.1 over steps 1–5",
+    ),
+    Claim(
+        id="mup.depth",
+        kinds=("empirical",),
+        paraphrase="the best LR without muP depends on depth and on details of the architecture too, not only on width",
+        short="Without muP the best LR depends on depth too, not only on width",
+        sources=(Source(document="GL", section="Q16"),),
+        quantifier="all",
+        regime=Regime(words="models from 1B to 70B parameters"),
+        measure=(
+            "slope of log2 η* on log2 depth, from 2 to 32 at fixed width, in standard parametrization and under muP: "
+            "supported if the CI in standard parametrization lies outside [−0.1, 0.1], refuted if inside; the number is ours"
+        ),
     ),
     Claim(
         id="lr.sharp",
         kinds=("empirical",),
-        paraphrase="a 2–3x change of LR decides between the best result and divergence",
+        paraphrase="a 2–3x change of the LR often decides whether a run diverges or is among the best",
+        short="A 2–3x change of LR often decides whether a run diverges",
         sources=(Source(document="TB", section="2"),),
+        quantifier="some",
+        regime=Regime(words="a fixed architecture near the state of the art"),
+        size="2–3x",
         measure="loss at 2x and 3x η* relative to best; share diverged",
     ),
     Claim(
         id="lr.too_low",
         kinds=("empirical",),
-        paraphrase="too low: slow, loss falls steadily but late",
+        paraphrase=(
+            "an LR that is too low trains very slowly, may run out of budget first, and may not leave saddles and shallow "
+            "minima"
+        ),
+        short="Too low an LR trains very slowly and may run out of budget",
         sources=(Source(document="TB", section="2"), Source(document="GL", section="Q5")),
+        quantifier="all",
+        lost="the lower bound of the update-to-weight ratio in GL Q5",
         measure="steps to a fixed loss at η*/10, η*/100",
     ),
     Claim(
         id="lr.too_high",
-        kinds=("empirical",),
-        paraphrase="too high: loss bounces, gradient norm high, NaN within tens to hundreds of steps",
+        kinds=("empirical", "disagreement"),
+        paraphrase="an LR that is too high makes the loss bounce and the gradient norm large, and the run possibly diverges",
+        short="Too high an LR makes the loss bounce, and the run possibly diverges",
         sources=(Source(document="TB", section="2"), Source(document="TB", section="11"), Source(document="GL", section="Q4")),
+        quantifier="some",
+        regime=Regime(words="GL Q4: plain gradient descent, and Adam apart"),
+        size="NaN within hundreds of steps (GL Q4)",
+        lost="the lower number of steps in GL Q4",
+        sides=(
+            Side(name="possibly", says="the loss bounces and possibly diverges", sources=(Source(document="TB", section="2"),)),
+            Side(
+                name="surely",
+                says="swings grow until the loss is NaN; with Adam, spikes may recover",
+                sources=(Source(document="GL", section="Q4"),),
+            ),
+        ),
         measure="step of divergence; oscillation index; gradient norm",
     ),
     Claim(
         id="lr.norm_falls",
-        kinds=("empirical",),
-        paraphrase="at a good LR the gradient norm falls as training goes on",
-        sources=(Source(document="TB", section="2"), Source(document="TB", section="4")),
-        measure="slope of log norm after warmup: CI < 0",
+        kinds=("empirical", "disagreement"),
+        paraphrase="the loss falls smoothly and the gradient norm falls with time at a good LR",
+        short="At a good LR the gradient norm falls during training",
+        sources=(
+            Source(document="TB", section="2"),
+            Source(document="TB", section="4"),
+            Source(document="TB", section="1"),
+            Source(document="GL", section="Q11"),
+            Source(document="GL", section="Q12"),
+            Source(document="GL", section="Q42"),
+        ),
+        quantifier="all",
+        regime=Regime(words="an LR in the sweet spot"),
+        sides=(
+            Side(
+                name="smooth",
+                says="the loss falls smoothly at the right LR, and swings mean too high an LR",
+                sources=(Source(document="TB", section="1"), Source(document="TB", section="2")),
+            ),
+            Side(
+                name="spikes",
+                says="the loss spikes or bounces now and then at the best LR",
+                sources=(
+                    Source(document="GL", section="Q11"),
+                    Source(document="GL", section="Q12"),
+                    Source(document="GL", section="Q42"),
+                ),
+            ),
+        ),
+        measure="slope of log norm after warmup: CI < 0; the rate of spikes at η* decides between the sides",
     ),
     Claim(
         id="lr.layers_differ",
-        kinds=("empirical",),
-        paraphrase="layers differ in their ratio of update to weight though the loss looks fine",
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "a good-looking loss can hide one layer that hardly moves and another that explodes, which the ratio of update to "
+            "weight shows layer by layer"
+        ),
+        short="A good loss can hide a layer that is stuck and one that explodes",
         sources=(
             Source(document="GL", section="Q7"),
             Source(document="GL", section="Q10"),
-            Source(document="GL", section="Q41"),
+            Source(document="TB", section="4"),
+            Source(document="TD", section="Gradient Flow Diagnostics"),
         ),
-        measure="max/min layer ratio at η* ≥ 10",
+        quantifier="some",
+        regime=Regime(words="any network; GL Q7: embeddings and early layers against later ones"),
+        lost="the ratios of the stuck and of the exploding layer in GL Q10",
+        sides=(
+            Side(
+                name="differ",
+                says="layers may behave differently, although the loss looks fine",
+                sources=(
+                    Source(document="GL", section="Q7"),
+                    Source(document="GL", section="Q10"),
+                    Source(document="TB", section="4"),
+                ),
+            ),
+            Side(
+                name="similar",
+                says="gradients are of similar size in all layers of a healthy run",
+                sources=(Source(document="TD", section="Gradient Flow Diagnostics"),),
+            ),
+        ),
+        measure="max/min layer ratio at η* ≥ 10; the number is ours",
     ),
     Claim(
         id="lr.phases",
         kinds=("empirical",),
-        paraphrase="a healthy curve falls fast, then steadily, then flattens",
+        paraphrase=(
+            "a healthy run's training loss typically falls fast, then steadily, then flattens, with the validation loss close "
+            "by until it may rise"
+        ),
+        short="A healthy loss typically falls fast, then steadily, then flattens",
         sources=(Source(document="TB", section="1"),),
-        measure="segmented fit; share of the total drop in the first 10%",
+        quantifier="most",
+        regime=Regime(words="healthy runs"),
+        measure="segmented fit; share of the total drop in the first 10%; the number is ours",
     ),
     Claim(
         id="lr.grad_not_loss",
-        kinds=("empirical",),
-        paraphrase="flat loss with healthy gradients means too small an LR; with huge gradients, too large",
-        sources=(Source(document="GL", section="Q37"),),
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "the gradient norm tells why a loss is flat: near zero means a critical point, healthy means too small an LR, "
+            "huge means too large"
+        ),
+        short="The gradient norm tells why a loss is flat",
+        sources=(
+            Source(document="GL", section="Q37"),
+            Source(document="TB", section="4"),
+            Source(document="TB", section="11"),
+            Source(document="TD", section="Loss Landscape and Optimization Trajectory"),
+        ),
+        quantifier="all",
+        regime=Regime(words="flat losses"),
+        sides=(
+            Side(
+                name="critical point",
+                says="a norm near zero means a critical point",
+                sources=(Source(document="GL", section="Q37"),),
+            ),
+            Side(
+                name="vanishing",
+                says="a norm near zero means vanishing gradients",
+                sources=(Source(document="TB", section="4"), Source(document="TB", section="11")),
+            ),
+            Side(
+                name="plateau",
+                says="a norm near zero means a plateau, which momentum crosses",
+                sources=(Source(document="TD", section="Loss Landscape and Optimization Trajectory"),),
+            ),
+        ),
         measure="classify flat runs by norm; accuracy of the rule",
+    ),
+    Claim(
+        id="lr.smooth",
+        kinds=("empirical", "disagreement"),
+        paraphrase="the best LR gives a smooth loss curve, and oscillation means that the LR is too high",
+        short="The best LR gives a smooth curve; oscillation means too high an LR",
+        sources=(
+            Source(document="TB", section="1"),
+            Source(document="TB", section="2"),
+            Source(document="GL", section="Q11"),
+            Source(document="GL", section="Q12"),
+            Source(document="GL", section="Q42"),
+        ),
+        quantifier="all",
+        sides=(
+            Side(
+                name="smooth",
+                says="the loss falls smoothly at the right LR, and swings mean too high an LR",
+                sources=(Source(document="TB", section="1"), Source(document="TB", section="2")),
+            ),
+            Side(
+                name="spikes",
+                says="the loss spikes or bounces now and then at the best LR",
+                sources=(
+                    Source(document="GL", section="Q11"),
+                    Source(document="GL", section="Q12"),
+                    Source(document="GL", section="Q42"),
+                ),
+            ),
+        ),
+        measure=(
+            "spikes per 1,000 steps and share of 20-step windows whose loss rises, at η*/4, η* and 4η*: supported if both are "
+            "no more than 1.5x as many at η* as at η*/4, refuted if one is 2x as many or more; the numbers are ours"
+        ),
+    ),
+    Claim(
+        id="lr.most_important",
+        kinds=("empirical",),
+        paraphrase="the LR is the most important hyperparameter",
+        short="The LR is the most important hyperparameter",
+        sources=(Source(document="TB", section="2"),),
+        quantifier="all",
+        measure=(
+            "loss added by changes of x2 and x10, up and down, of LR, weight decay, β2, batch, warmup, clipping norm and "
+            "initialization: supported if the LR's is the largest on at least 3 of 4 workloads, refuted if on at most 1"
+        ),
     ),
     Claim(
         id="eos.quadratic",
         kinds=("exact",),
         paraphrase=(
-            "gradient descent on a quadratic converges iff η < 2/λmax; the best rate is 2/(λmax+λmin); the rate "
+            "gradient descent on a quadratic converges only below an LR of 2/λmax, is fastest at 2/(λmax+λmin), and its rate "
             "follows the condition number"
         ),
+        short="On a quadratic, gradient descent converges only below 2/λmax",
         sources=(Source(document="GL", section="Q3"),),
+        quantifier="exact",
+        regime=Regime(words="quadratic losses"),
+        lost="all three formulas in GL Q3",
         measure="numeric sweep around the threshold",
     ),
     Claim(
         id="eos.sharpness",
         kinds=("empirical",),
-        paraphrase="full-batch GD drives sharpness up to 2/η and holds it there",
+        paraphrase="training drives a deep network's sharpness up to the stability limit 2/LR and holds it there",
+        short="Training drives the sharpness up to 2/LR and holds it there",
         sources=(Source(document="GL", section="Q11"),),
-        measure="median η·λmax/2 after crossing in [0.9, 1.2] for ≥ 3 η",
+        quantifier="all",
+        regime=Regime(words="deep networks, any training"),
+        size="the stability limit itself",
+        lost="the limit in GL Q11, 2/LR",
+        measure=(
+            "median η·λmax/2 after crossing in [0.9, 1.2] for ≥ 3 η; judged with full-batch gradient descent, SGD and Adam "
+            "are reported"
+        ),
     ),
     Claim(
         id="eos.nonmonotone",
-        kinds=("empirical",),
-        paraphrase="there the loss is non-monotone in the short run and falls in the long run",
-        sources=(Source(document="GL", section="Q11"),),
-        measure="share of rising steps > 10%, loss falls over windows",
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "the loss at the edge of stability bounces from step to step and falls in the long run, and that is part of "
+            "healthy training"
+        ),
+        short="At the edge of stability the loss bounces, and falls in the long run",
+        sources=(
+            Source(document="GL", section="Q11"),
+            Source(document="GL", section="Q12"),
+            Source(document="GL", section="Q42"),
+            Source(document="TB", section="1"),
+            Source(document="TB", section="2"),
+        ),
+        quantifier="all",
+        regime=Regime(words="deep networks at the edge of stability"),
+        sides=(
+            Side(
+                name="healthy",
+                says="bouncing at the edge of stability can be part of a healthy run",
+                sources=(
+                    Source(document="GL", section="Q11"),
+                    Source(document="GL", section="Q12"),
+                    Source(document="GL", section="Q42"),
+                ),
+            ),
+            Side(
+                name="concerning",
+                says="healthy training is smooth, and oscillation there is a concern",
+                sources=(Source(document="TB", section="1"), Source(document="TB", section="2")),
+            ),
+        ),
+        measure="share of rising steps > 10%, loss falls over windows; the number is ours",
     ),
     Claim(
         id="eos.newton",
         kinds=("exact",),
-        paraphrase="Newton converges quadratically near a minimum, GD linearly",
+        paraphrase="Newton's method near a minimum converges quadratically, and gradient descent linearly",
+        short="Near a minimum Newton converges quadratically, descent linearly",
         sources=(Source(document="GL", section="Q6"),),
+        quantifier="exact",
+        regime=Regime(words="near a minimum"),
+        size="order 2 and order 1",
         measure="error exponents",
     ),
     Claim(
         id="noise.variance",
         kinds=("empirical",),
-        paraphrase="gradient variance falls as 1/B",
+        paraphrase="the gradient's variance over mini-batches falls as one over the batch size",
+        short="Gradient variance falls as one over the batch size",
         sources=(Source(document="TB", section="3"), Source(document="GL", section="Q2")),
+        quantifier="exact",
+        regime=Regime(words="independent samples"),
+        lost="the formula in TB 3 and in GL Q2, one over the batch size",
         measure="slope of log variance on log B: CI in [−1.1, −0.9]",
     ),
     Claim(
         id="noise.step_cost",
-        kinds=("speed", "doubted"),
-        paraphrase="step cost is linear in B",
+        kinds=("exact", "speed"),
+        paraphrase="the compute of a step is linear in the batch size",
+        short="The compute of a step is linear in the batch size",
         sources=(Source(document="TB", section="3"),),
-        measure="step time against B; on a GPU flat until saturation",
+        quantifier="exact",
+        size="linear",
+        measure=(
+            "FLOPs of a step against B: slope of log on log 1; step time against B is our question (on a GPU flat until "
+            "saturation), it is reported and grades nobody"
+        ),
     ),
     Claim(
         id="noise.memory",
-        kinds=("speed",),
-        paraphrase="activation memory is linear in B",
-        sources=(Source(document="TB", section="3"), Source(document="SG", section="Single GPU Training Strategy")),
-        measure="peak memory against B",
+        kinds=("speed", "disagreement"),
+        paraphrase="training memory is linear in the batch size, 4x less for a batch of 8 than for one of 32",
+        short="Training memory is linear in the batch size",
+        sources=(
+            Source(document="TB", section="3"),
+            Source(document="SG", section="Memory Optimization Checklist"),
+            Source(document="SG", section="Single GPU Training Strategy"),
+            Source(document="SG", section="Edge Cases and Follow-Up Questions"),
+        ),
+        quantifier="all",
+        regime=Regime(words="SG: training on one GPU"),
+        size="linear; 4x less for batch 32 to 8 (SG)",
+        sides=(
+            Side(
+                name="linear",
+                says="memory is linear in the batch, 4x less for batch 32 to 8",
+                sources=(Source(document="TB", section="3"), Source(document="SG", section="Memory Optimization Checklist")),
+            ),
+            Side(
+                name="6 GB",
+                says="batch 32 to 8 saves 6 GB of parts that sum to 31 GB",
+                sources=(Source(document="SG", section="Single GPU Training Strategy"),),
+            ),
+            Side(
+                name="not always",
+                says="a smaller batch does not always cure running out of memory",
+                sources=(Source(document="SG", section="Edge Cases and Follow-Up Questions"),),
+            ),
+        ),
+        measure=(
+            "peak memory against B, of all and of activations apart; linear in all supports, linear in activations only "
+            "refutes SG's 4x"
+        ),
     ),
     Claim(
         id="noise.temperature",
-        kinds=("empirical",),
-        paraphrase="what matters for implicit regularization is η/B",
-        sources=(Source(document="GL", section="Q32"), Source(document="GL", section="Q47")),
+        kinds=("empirical", "disagreement"),
+        paraphrase="SGD's implicit regularization is set by the ratio of LR to batch size",
+        short="The ratio of LR to batch size sets SGD's implicit regularization",
+        sources=(
+            Source(document="GL", section="Q32"),
+            Source(document="GL", section="Q47"),
+            Source(document="GL", section="Q14"),
+        ),
+        quantifier="all",
+        regime=Regime(words="SGD", optimizers=("sgd",)),
+        lost="the ratio in GL Q32 and Q47, LR over batch size",
+        sides=(
+            Side(
+                name="in proportion",
+                says="the LR has to change in proportion to the batch to keep the regularization",
+                sources=(Source(document="GL", section="Q32"), Source(document="GL", section="Q47")),
+            ),
+            Side(
+                name="square root",
+                says="the LR of Adam changes with the square root of the batch",
+                sources=(Source(document="GL", section="Q14"),),
+            ),
+        ),
         measure="final sharpness and test loss along equal-η/B lines",
     ),
     Claim(
         id="gen.small_batch",
-        kinds=("empirical",),
-        paraphrase="smaller batches generalize better",
+        kinds=("empirical", "disagreement"),
+        paraphrase="small batches generalize better than large ones in some cases",
+        short="Small batches generalize better in some cases",
         sources=(
             Source(document="TB", section="3"),
             Source(document="TD", section="Loss Landscape and Optimization Trajectory"),
+            Source(document="GL", section="Q33"),
+        ),
+        quantifier="some",
+        regime=Regime(words="TB: SGD, and not modern language models"),
+        sides=(
+            Side(
+                name="sometimes",
+                says="small batches generalize better in some cases",
+                sources=(Source(document="TB", section="3"), Source(document="GL", section="Q33")),
+            ),
+            Side(
+                name="plainly",
+                says="small batches with suitable noise find minima that generalize better",
+                sources=(Source(document="TD", section="Loss Landscape and Optimization Trajectory"),),
+            ),
         ),
         measure="test gap at fixed LR, at tuned LR, and at equal updates: all three reported",
     ),
     Claim(
         id="gen.sharper",
         kinds=("empirical",),
-        paraphrase="large batches end in sharper minima",
+        paraphrase=(
+            "large batches of SGD end in sharper minima than small ones with suitable noise, which one document calls a "
+            "hypothesis"
+        ),
+        short="Large batches of SGD end in sharper minima than small ones",
         sources=(
             Source(document="TD", section="Loss Landscape and Optimization Trajectory"),
             Source(document="TB", section="3"),
         ),
+        quantifier="all",
+        regime=Regime(words="SGD", optimizers=("sgd",)),
         measure="λmax at equal train loss",
     ),
     Claim(
         id="gen.sgd_vs_adam",
         kinds=("empirical",),
-        paraphrase="SGD with momentum generalizes better than Adam on vision; AdamW narrows it",
-        sources=(Source(document="GL", section="Q29"), Source(document="GL", section="Q30")),
+        paraphrase=(
+            "well-tuned SGD with momentum generalizes better than Adam on many vision tasks, and AdamW is one way to narrow "
+            "the gap"
+        ),
+        short="Well-tuned SGD generalizes better than Adam on many vision tasks",
+        sources=(
+            Source(document="GL", section="Q29"),
+            Source(document="GL", section="Q30"),
+            Source(document="GL", section="Q45"),
+        ),
+        quantifier="some",
+        regime=Regime(words="vision tasks, CNNs, both optimizers tuned"),
         measure="equal-budget tuned test error",
     ),
     Claim(
         id="gen.adam_transformer",
         kinds=("empirical",),
-        paraphrase="on transformers AdamW beats SGD",
+        paraphrase="AdamW always beats SGD on large language models",
+        short="AdamW always beats SGD on large language models",
         sources=(Source(document="GL", section="Q29"), Source(document="GL", section="Q45")),
+        quantifier="all",
+        regime=Regime(words="large language models", models=("gpt",), least_parameters=100_000_000),
         measure="equal-budget tuned loss",
     ),
     Claim(
         id="gen.lm_large_batch",
-        kinds=("empirical", "doubted"),
-        paraphrase="in one-epoch language-model training, large batch with linear LR is fine",
-        sources=(Source(document="TB", section="3"),),
-        measure="loss at equal tokens",
+        kinds=("empirical", "doubted", "disagreement"),
+        paraphrase=(
+            "large batches with a linearly scaled LR work fine in practice for modern language models on web data, without a "
+            "loss of generalization"
+        ),
+        short="Large batches with a linear LR are fine for modern language models",
+        sources=(
+            Source(document="TB", section="3"),
+            Source(document="GL", section="Q14"),
+            Source(document="GL", section="Q33"),
+            Source(document="GL", section="Q43"),
+        ),
+        quantifier="most",
+        regime=Regime(words="modern large language models on web data", models=("gpt",), least_parameters=100_000_000),
+        sides=(
+            Side(
+                name="linear",
+                says="large batches work fine with a linearly scaled LR",
+                sources=(Source(document="TB", section="3"),),
+            ),
+            Side(
+                name="square root",
+                says="the LR of Adam grows with the square root of the batch",
+                sources=(
+                    Source(document="GL", section="Q14"),
+                    Source(document="GL", section="Q33"),
+                    Source(document="GL", section="Q43"),
+                ),
+            ),
+        ),
+        measure=(
+            "gap of validation to training loss, large batch with linear LR against small batch; apart from it, the loss at "
+            "equal tokens with linear, square-root and tuned LR"
+        ),
+    ),
+    Claim(
+        id="gen.flat_minima",
+        kinds=("empirical",),
+        paraphrase="flat minima generalize better than sharp ones",
+        short="Flat minima generalize better than sharp ones",
+        sources=(Source(document="TD", section="Loss Landscape and Optimization Trajectory"),),
+        quantifier="all",
+        measure=(
+            "rank correlation of λmax with test loss over runs stopped at equal training loss: supported if its CI lies above "
+            "0.3, refuted if below 0.1; the numbers are ours"
+        ),
+    ),
+    Claim(
+        id="gen.adam_train_loss",
+        kinds=("empirical",),
+        paraphrase=(
+            "Adam's training loss is as low as SGD's or lower on the tasks on which it validates worse; a last phase with "
+            "SGD, longer training or regularization narrows the gap"
+        ),
+        short="Adam trains as low as SGD even if it validates worse",
+        sources=(Source(document="GL", section="Q30"),),
+        quantifier="some",
+        regime=Regime(words="tasks on which Adam validates worse than SGD"),
+        measure=(
+            "tuned training and validation loss of Adam and SGD, and the gap with a last phase of SGD, longer training and "
+            "more regularization: supported if Adam's training loss is not higher (non-inferior by 0.5% of the fall) while "
+            "its validation loss is, refuted if both are higher; the share of the gap that each arm closes is reported; the "
+            "number is ours"
+        ),
     ),
     Claim(
         id="spike.clip",
         kinds=("empirical",),
-        paraphrase="clipping at norm 1.0 absorbs rare bad batches",
+        paraphrase="clipping the gradient at norm 1.0 keeps rare bad batches from making a run explode",
+        short="Clipping at norm 1.0 absorbs rare bad batches",
         sources=(
             Source(document="TB", section="4"),
             Source(document="TB", section="8"),
             Source(document="CP", section="Q1"),
+            Source(document="GL", section="Q12"),
             Source(document="GL", section="Q31"),
             Source(document="GL", section="Q42"),
         ),
+        quantifier="all",
+        regime=Regime(words="TB: transformers; GL: LLM pretraining and RNNs"),
+        size="norm 1.0",
+        lost="the norm in GL Q31; 1.0 stands in TB 4, TB 8, CP Q1 and GL Q12",
         measure="injected bad batches: peak and final loss with/without",
     ),
     Claim(
         id="spike.playbook",
-        kinds=("empirical",),
-        paraphrase="skipping the batch, going back to a checkpoint, a lower LR, clipping, BF16: each recovers",
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "a run can recover from a spike by skipping the batch, going back to a checkpoint, a lower LR for a time, "
+            "clipping if it was off, or BF16 if it ran in FP16"
+        ),
+        short="Skipping, rollback, a lower LR, clipping or BF16 can cure a spike",
         sources=(
             Source(document="TB", section="8"),
             Source(document="TB", section="11"),
             Source(document="TB", section="12"),
+            Source(document="CP", section="Solutions & Tips"),
+            Source(document="SG", section="Common Causes"),
+            Source(document="SG", section="Detection Code"),
             Source(document="SG", section="Why Loss Spikes Happen"),
+            Source(document="GL", section="Q12"),
+            Source(document="GL", section="Q42"),
+        ),
+        quantifier="some",
+        regime=Regime(words="after a spike or a divergence"),
+        size="LR x0.5 (SG)",
+        sides=(
+            Side(
+                name="lower LR",
+                says="a lower LR is among the remedies",
+                sources=(
+                    Source(document="TB", section="8"),
+                    Source(document="TB", section="11"),
+                    Source(document="TB", section="12"),
+                    Source(document="CP", section="Solutions & Tips"),
+                    Source(document="SG", section="Common Causes"),
+                    Source(document="SG", section="Detection Code"),
+                ),
+            ),
+            Side(
+                name="not first",
+                says="a lower LR is not the first response",
+                sources=(Source(document="GL", section="Q12"), Source(document="GL", section="Q42")),
+            ),
         ),
         measure="final-loss gap to the undisturbed run, per remedy",
     ),
     Claim(
         id="spike.detector",
-        kinds=("empirical",),
-        paraphrase="loss above 2x the mean of the last nine steps marks a spike",
-        sources=(Source(document="SG", section="Detection Code"),),
+        kinds=("empirical", "disagreement"),
+        paraphrase="a loss above 2x the mean of the nine steps before it is a spike",
+        short="A loss above 2x the mean of the nine steps before is a spike",
+        sources=(Source(document="SG", section="Detection Code"), Source(document="TB", section="8")),
+        quantifier="exact",
+        size="2x",
+        sides=(
+            Side(
+                name="2x",
+                says="a spike is a loss above 2x the recent mean",
+                sources=(Source(document="SG", section="Detection Code"),),
+            ),
+            Side(name="10x", says="a spike is a sudden jump of the loss by 10x", sources=(Source(document="TB", section="8"),)),
+        ),
         measure="precision and recall on injected and clean runs",
     ),
     Claim(
         id="spike.once",
-        kinds=("empirical",),
-        paraphrase="a spike that heals by itself needs no lower LR",
-        sources=(Source(document="GL", section="Q12"), Source(document="GL", section="Q42")),
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "a spike that heals by itself is probably no reason to lower the LR at first; clipping and a look at the batch "
+            "come before"
+        ),
+        short="A spike that heals by itself is probably no reason to lower the LR",
+        sources=(
+            Source(document="GL", section="Q12"),
+            Source(document="GL", section="Q42"),
+            Source(document="SG", section="Detection Code"),
+            Source(document="TB", section="8"),
+            Source(document="TB", section="11"),
+            Source(document="CP", section="Solutions & Tips"),
+        ),
+        quantifier="most",
+        regime=Regime(words="healthy pretraining"),
+        size="LR x0.5 (SG)",
+        sides=(
+            Side(
+                name="leave it",
+                says="do not lower the LR at first, unless spikes grow worse or NaN comes",
+                sources=(Source(document="GL", section="Q12"), Source(document="GL", section="Q42")),
+            ),
+            Side(
+                name="lower it",
+                says="lower the LR: halve it (SG), for a time (TB 8), after a divergence (CP)",
+                sources=(
+                    Source(document="SG", section="Detection Code"),
+                    Source(document="TB", section="8"),
+                    Source(document="TB", section="11"),
+                    Source(document="CP", section="Solutions & Tips"),
+                ),
+            ),
+        ),
         measure="lower-LR arm against unchanged arm",
     ),
     Claim(
         id="spike.batch_or_state",
+        kinds=("empirical", "disagreement"),
+        paraphrase="some spikes come from a bad batch, others from numerics, curvature, the LR or the optimizer's state",
+        short="Some spikes come from a bad batch, others from the state",
+        sources=(
+            Source(document="TB", section="8"),
+            Source(document="SG", section="Common Causes"),
+            Source(document="SG", section="Common Failure Modes"),
+            Source(document="GL", section="Q12"),
+            Source(document="GL", section="Q42"),
+        ),
+        quantifier="some",
+        sides=(
+            Side(
+                name="several causes",
+                says="a bad batch is one of four or five causes",
+                sources=(
+                    Source(document="TB", section="8"),
+                    Source(document="SG", section="Common Causes"),
+                    Source(document="GL", section="Q12"),
+                    Source(document="GL", section="Q42"),
+                ),
+            ),
+            Side(
+                name="data",
+                says="the data is often at fault and not the optimizer",
+                sources=(Source(document="SG", section="Common Failure Modes"),),
+            ),
+        ),
+        measure=(
+            "batch x state injection: share of spikes that return with the same batch from another checkpoint, and share that "
+            "return with other batches from the same checkpoint: supported if both CIs lie above 0"
+        ),
+    ),
+    Claim(
+        id="spike.warning",
         kinds=("empirical",),
-        paraphrase="a bad batch is the cause",
-        sources=(Source(document="TB", section="8"), Source(document="SG", section="Common Causes")),
-        measure="batch x state injection: same batch from another checkpoint",
+        paraphrase="the gradient norm warns of trouble before the loss spikes or turns NaN",
+        short="The gradient norm warns before the loss spikes or turns NaN",
+        sources=(Source(document="TB", section="4"), Source(document="CP", section="Q5")),
+        quantifier="all",
+        measure=(
+            "steps from the first gradient norm above 3x its running median to the spike, precision and recall of that alarm: "
+            "supported if it comes before at least half of the spikes with a precision of at least 0.5 (both CI), refuted if "
+            "before no more spikes than alarms at random would; the numbers are ours"
+        ),
+    ),
+    Claim(
+        id="spike.cut_wastes",
+        kinds=("empirical", "disagreement"),
+        paraphrase="lowering the LR after occasional spikes of a healthy run may slow it and waste compute",
+        short="Lowering the LR after occasional spikes wastes compute",
+        sources=(
+            Source(document="GL", section="Q12"),
+            Source(document="TB", section="8"),
+            Source(document="CP", section="Solutions & Tips"),
+            Source(document="SG", section="Detection Code"),
+        ),
+        quantifier="some",
+        regime=Regime(words="healthy pretraining with occasional spikes"),
+        sides=(
+            Side(
+                name="waste",
+                says="a lower LR leaves the edge of stability and may waste compute",
+                sources=(Source(document="GL", section="Q12"),),
+            ),
+            Side(
+                name="lower it",
+                says="lower the LR after a spike",
+                sources=(
+                    Source(document="TB", section="8"),
+                    Source(document="CP", section="Solutions & Tips"),
+                    Source(document="SG", section="Detection Code"),
+                ),
+            ),
+        ),
+        measure=(
+            "steps to a target loss after a spike, with the LR halved over with the LR left: supported if the CI lies above "
+            "1.05, refuted if below 1; the number is ours"
+        ),
     ),
     Claim(
         id="wd.adamw_vs_l2",
-        kinds=("empirical",),
-        paraphrase="decoupled decay shrinks weights evenly, L2 inside Adam does not",
+        kinds=("empirical", "disagreement"),
+        paraphrase=(
+            "decoupled decay shrinks all weights by the same share, while L2 inside Adam shrinks those with a large second "
+            "moment less"
+        ),
+        short="Decoupled decay shrinks weights evenly, L2 inside Adam does not",
         sources=(
             Source(document="CP", section="advanced Q4"),
             Source(document="GL", section="Q25"),
             Source(document="TB", section="5"),
+        ),
+        quantifier="exact",
+        regime=Regime(words="Adam against AdamW"),
+        sides=(
+            Side(
+                name="second moment",
+                says="L2 is weaker for weights whose second moment is large",
+                sources=(Source(document="GL", section="Q25"),),
+            ),
+            Side(
+                name="weakened",
+                says="L2 is divided by the root of the momentum, and weaker for all weights",
+                sources=(Source(document="CP", section="advanced Q4"),),
+            ),
         ),
         measure="correlation of shrinkage with second moment; LR x decay interaction (Optuna, both tuned)",
     ),
     Claim(
         id="wd.sgd_identity",
         kinds=("exact",),
-        paraphrase="for SGD the two are the same",
+        paraphrase="weight decay and L2 in the loss are identical for SGD, and differ only with preconditioning",
+        short="For SGD, weight decay and L2 are identical",
         sources=(Source(document="GL", section="Q26"),),
-        measure="trajectories equal to rounding",
+        quantifier="exact",
+        regime=Regime(words="SGD"),
+        size="identity",
+        measure=(
+            "trajectories equal to rounding for plain SGD; with momentum, the distance between decay inside the buffer and "
+            "outside it is reported: they differ without preconditioning"
+        ),
     ),
     Claim(
         id="wd.growth",
         kinds=("empirical",),
-        paraphrase="weights grow from initialization; without decay they keep growing",
+        paraphrase="weights end training much larger than they began, and without decay they grow without bound",
+        short="Weights grow a lot in training, and without bound if not decayed",
         sources=(Source(document="TB", section="5"),),
+        quantifier="all",
+        regime=Regime(words="healthy training"),
         measure="norm ratio end/start; slope late in training with/without",
     ),
     Claim(
         id="adam.bias",
-        kinds=("exact", "empirical"),
-        paraphrase="without correction early steps are mis-sized, for about 10 (first moment) and 1000 steps (second)",
+        kinds=("exact", "empirical", "disagreement"),
+        paraphrase=(
+            "Adam's early steps have the wrong size without bias correction, for about 10 steps by the first moment and about "
+            "1,000 by the second"
+        ),
+        short="Without correction Adam's first 10 to 1,000 steps have the wrong size",
         sources=(Source(document="GL", section="Q22"), Source(document="GL", section="Q23")),
+        quantifier="exact",
+        regime=Regime(words="Adam's default betas"),
+        size="about 10 and about 1,000 steps (GL Q23); a few thousand steps (GL Q22)",
+        lost="the default betas in GL Q22 and Q23",
+        sides=(
+            Side(
+                name="1,000 steps",
+                says="the second moment is too low for about 1,000 steps, which makes steps too large",
+                sources=(Source(document="GL", section="Q23"),),
+            ),
+            Side(
+                name="thousands",
+                says="the correction matters for a few thousand steps, and without it steps are too small",
+                sources=(Source(document="GL", section="Q22"),),
+            ),
+        ),
         measure="effective step over time; trained loss with/without",
     ),
     Claim(
         id="adam.epsilon",
         kinds=("exact",),
-        paraphrase="when the gradient is far below epsilon the step is η·g/ε",
+        paraphrase=(
+            "epsilon caps Adam's effective LR: the step is LR x gradient / epsilon if the root of the second moment is far "
+            "below epsilon"
+        ),
+        short="Far below epsilon, Adam's step is LR x gradient / epsilon",
         sources=(Source(document="GL", section="Q24"),),
-        measure="numeric",
+        quantifier="exact",
+        regime=Regime(words="Adam"),
+        lost="the condition, the step and the larger epsilon in GL Q24",
+        measure="numeric, over the root of the second moment from far above ε to far below it: step against η·g/ε",
     ),
     Claim(
         id="adam.half_life",
         kinds=("exact",),
-        paraphrase="at β2 = 0.999 an outlier's weight halves every ~693 steps",
+        paraphrase="an outlier's weight in Adam's second moment halves about every 700 steps at a β2 of 0.999",
+        short="At β2 = 0.999 an outlier's weight halves about every 700 steps",
         sources=(Source(document="GL", section="Q50"),),
+        quantifier="exact",
+        regime=Regime(words="Adam with a β2 of 0.999"),
+        size="about 700 steps",
+        lost="the β2 in GL Q50, 0.999",
         measure="numeric, and with one injected outlier",
     ),
     Claim(
         id="adam.beta2_spikes",
         kinds=("empirical",),
-        paraphrase="a lower β2 is sturdier against outliers in long runs",
+        paraphrase=(
+            "a β2 that does not suit a long run can make it unstable late, and some recipes choose another one for sturdiness"
+        ),
+        short="A β2 that does not suit a long run can make it unstable",
         sources=(Source(document="GL", section="Q50"),),
-        measure="spike count against β2, Poisson CI",
+        quantifier="some",
+        regime=Regime(words="long pretraining"),
+        lost="both β2 in GL Q50, the sturdy one and the one for long runs",
+        measure="spike count against β2, Poisson CI; that the lower β2 is the sturdier is our reading",
     ),
     Claim(
         id="adam.lr_tolerance",
         kinds=("empirical",),
-        paraphrase="Adam tolerates a mis-set LR better than SGD",
+        paraphrase="Adam removes most of SGD's sensitivity to the LR",
+        short="Adam removes most of SGD's sensitivity to the LR",
         sources=(Source(document="GL", section="Q21"), Source(document="GL", section="Q45")),
-        measure="width in octaves of the LR basin within 5% of best",
+        quantifier="all",
+        regime=Regime(words="ill-conditioned problems; transformers and embeddings"),
+        size="most, that is more than half",
+        measure=(
+            "width in octaves of the LR basin within 5% of best, under Adam and under SGD: most is removed if Adam's is at "
+            "least twice as wide"
+        ),
     ),
     Claim(
         id="adam.rmsprop",
         kinds=("exact",),
-        paraphrase="RMSProp is Adam without momentum and correction",
+        paraphrase="RMSProp is Adam without momentum and without bias correction",
+        short="RMSProp is Adam without momentum and bias correction",
         sources=(Source(document="GL", section="Q27"),),
+        quantifier="exact",
+        size="identity",
         measure="trajectories equal to rounding",
+    ),
+    Claim(
+        id="adam.outlier",
+        kinds=("empirical", "exact", "doubted"),
+        paraphrase="an outlier that stays in Adam's second moment can bring NaN or instability later",
+        short="An outlier kept in Adam's state can bring NaN or instability later",
+        sources=(Source(document="GL", section="Q39"), Source(document="GL", section="Q50")),
+        quantifier="some",
+        regime=Regime(words="Adam, also in long pretraining"),
+        sides=(
+            Side(
+                name="memory",
+                says="the outlier's memory in the second moment harms later steps",
+                sources=(Source(document="GL", section="Q39"), Source(document="GL", section="Q50")),
+            ),
+            Side(
+                name="kick",
+                says="the memory only shrinks later steps; what harms is the outlier's own step, about 32 LRs at a β2 of 0.999",
+            ),
+        ),
+        measure=(
+            "one injected outlier: size of its own step (about 32η at β2 0.999, 5.8η at 0.95) and of later steps; loss added "
+            "with its own step left out and with its memory left out: supported if the memory alone adds loss (CI > 0), "
+            "refuted if only the own step does"
+        ),
     ),
     Claim(
         id="opt.lion",
         kinds=("empirical", "speed"),
-        paraphrase="Lion keeps half of Adam's state, wants an LR 3–10x smaller, and competes",
+        paraphrase=(
+            "Lion keeps half of Adam's state, works best at an LR 3–10x lower, and on language modelling is sometimes as good "
+            "as AdamW or better"
+        ),
+        short="Lion keeps half of Adam's state and sometimes is as good as AdamW",
         sources=(Source(document="GL", section="Q28"),),
+        quantifier="some",
+        regime=Regime(words="language modelling"),
+        size="about half of Adam's memory; LR 3–10x lower",
         measure="state bytes; η*Adam/η*Lion CI in [3, 10]; tuned loss",
     ),
     Claim(
         id="opt.sophia",
         kinds=("empirical",),
-        paraphrase="Sophia needs fewer steps than Adam on language models",
+        paraphrase=(
+            "Sophia needs fewer steps and less compute than Adam on language models, though whether it wins at scale is open"
+        ),
+        short="Sophia needs fewer steps and less compute than Adam",
         sources=(Source(document="GL", section="Q46"),),
+        quantifier="all",
+        regime=Regime(words="language modelling; open at scale"),
         measure="steps to target, tuned, extra estimator cost counted",
     ),
     Claim(
         id="opt.layerwise",
         kinds=("empirical",),
-        paraphrase="LARS and LAMB make very large batches train",
+        paraphrase="LARS and LAMB make training with very large batches possible",
+        short="LARS and LAMB make training with very large batches possible",
         sources=(Source(document="TD", section="Layer-wise Adaptive Rate Scaling"), Source(document="GL", section="Q36")),
-        measure="against *tuned* Nesterov and AdamW at the same batch",
+        quantifier="all",
+        regime=Regime(words="very large batches, of CNNs (LARS) and of transformers (LAMB)"),
+        size="batches of 64k (BERT, TD)",
+        measure=(
+            "against Nesterov and AdamW whose LR follows the scaling rule, at the same batch; against *tuned* ones is "
+            "reported, no document claims it"
+        ),
     ),
     Claim(
         id="opt.layerwise_ratio",
-        kinds=("exact",),
-        paraphrase="LARS/LAMB hold the update-to-weight ratio constant per layer",
-        sources=(Source(document="GL", section="Q36"),),
+        kinds=("exact", "disagreement"),
+        paraphrase="LARS and LAMB hold the ratio of update to weight constant in each layer",
+        short="LARS and LAMB hold each layer's ratio of update to weight constant",
+        sources=(Source(document="GL", section="Q36"), Source(document="TD", section="Layer-wise Adaptive Rate Scaling")),
+        quantifier="exact",
+        regime=Regime(words="LARS and LAMB"),
+        size="constant",
+        sides=(
+            Side(
+                name="constant ratio",
+                says="each layer's update is a constant share of its weights",
+                sources=(
+                    Source(document="GL", section="Q36"),
+                    Source(document="TD", section="Layer-wise Adaptive Rate Scaling"),
+                ),
+            ),
+            Side(
+                name="gradient norm",
+                says="both divide by the norm of the gradient",
+                sources=(Source(document="TD", section="Layer-wise Adaptive Rate Scaling"),),
+            ),
+            Side(name="update norm", says="LAMB divides by the norm of Adam's update"),
+        ),
         measure="measured ratio",
     ),
     Claim(
+        id="opt.lion_sensitive",
+        kinds=("empirical",),
+        paraphrase="Lion is more sensitive than AdamW to the LR and to the weight decay that one chooses",
+        short="Lion is more sensitive than AdamW to the LR and to decay",
+        sources=(Source(document="GL", section="Q28"),),
+        quantifier="all",
+        regime=Regime(words="language modelling"),
+        measure=(
+            "widths in octaves of the basins in LR and in weight decay within 5% of best, Lion over AdamW: supported if both "
+            "CIs lie below 1, refuted if one lies above 1; the number is ours"
+        ),
+    ),
+    Claim(
         id="mem.accumulation",
-        kinds=("exact",),
-        paraphrase="k micro-batches give the large batch's gradient; effective batch B·k",
+        kinds=("exact", "disagreement"),
+        paraphrase="k accumulated micro-batches give the gradient of one batch k times as large",
+        short="Accumulated micro-batches give the large batch's gradient",
         sources=(
             Source(document="TD", section="Gradient Accumulation"),
             Source(document="CP", section="advanced Q1"),
             Source(document="SG", section="Gradient Accumulation"),
         ),
-        measure="gradients equal to rounding; time per update ×k",
+        quantifier="exact",
+        regime=Regime(words="equal micro-batches, no batch norm"),
+        size="effective batch B·k",
+        sides=(
+            Side(
+                name="same gradient",
+                says="micro-batches give the gradient of the large batch",
+                sources=(
+                    Source(document="TD", section="Gradient Accumulation"),
+                    Source(document="CP", section="advanced Q1"),
+                    Source(document="SG", section="Gradient Accumulation"),
+                ),
+            ),
+            Side(
+                name="8x longer",
+                says="an update of 8 micro-batches takes 8x as long",
+                sources=(Source(document="CP", section="advanced Q1"),),
+            ),
+            Side(name="equal compute", says="it takes 8x one micro-batch and the same compute as the large batch"),
+        ),
+        measure=(
+            "gradients equal to rounding; time per update against one micro-batch (×k) and against the large batch (equal "
+            "compute)"
+        ),
     ),
     Claim(
         id="mem.accumulation_peak",
         kinds=("speed",),
-        paraphrase="peak activation memory follows the micro-batch",
-        sources=(Source(document="SG", section="Gradient Accumulation"),),
+        paraphrase="peak activation memory follows the micro-batch and hardly changes with accumulation",
+        short="Peak activation memory follows the micro-batch",
+        sources=(Source(document="SG", section="Gradient Accumulation"), Source(document="CP", section="advanced Q1")),
+        quantifier="all",
         measure="peak memory against k",
     ),
     Claim(
         id="mem.checkpoint_memory",
-        kinds=("speed",),
-        paraphrase="checkpointing takes activation memory from O(L) to O(√L)",
-        sources=(Source(document="TD", section="Gradient Checkpointing"), Source(document="CP", section="advanced Q5")),
+        kinds=("speed", "disagreement"),
+        paraphrase="checkpoints at the best places let activation memory grow with the square root of depth and not with depth",
+        short="With checkpoints, activation memory grows as the root of depth",
+        sources=(
+            Source(document="TD", section="Gradient Checkpointing"),
+            Source(document="SG", section="Single GPU Training Strategy"),
+        ),
+        quantifier="exact",
+        regime=Regime(words="checkpoints placed optimally"),
+        size="√L (TD)",
+        sides=(
+            Side(
+                name="square root",
+                says="activation memory falls to the square root of the depth",
+                sources=(Source(document="TD", section="Gradient Checkpointing"),),
+            ),
+            Side(
+                name="all",
+                says="checkpointing saves 2 GB, all activations of the budget",
+                sources=(Source(document="SG", section="Single GPU Training Strategy"),),
+            ),
+        ),
         measure="log-log slope on depth ≈ 0.5",
     ),
     Claim(
         id="mem.checkpoint_cost",
         kinds=("speed", "disagreement"),
-        paraphrase="costs +33% compute (TD) or 20–30% time (CP)",
+        paraphrase="checkpointing costs about 33% more compute",
+        short="Checkpointing costs +33% compute, or 20–30% more time",
         sources=(Source(document="TD", section="Gradient Checkpointing"), Source(document="CP", section="advanced Q5")),
+        quantifier="most",
+        size="+33% compute (TD); 20–30% more time (CP)",
+        sides=(
+            Side(
+                name="compute",
+                says="checkpointing costs about 33% more compute",
+                sources=(Source(document="TD", section="Gradient Checkpointing"),),
+            ),
+            Side(
+                name="time",
+                says="checkpointing makes training 20–30% slower",
+                sources=(Source(document="CP", section="advanced Q5"),),
+            ),
+        ),
         measure="FLOPs and time, separately",
     ),
     Claim(
         id="mem.budget",
         kinds=("exact", "doubted"),
-        paraphrase="a 7B model's FP32 weights take 7 GB",
+        paraphrase="the FP32 weights of a model of 7B parameters take 7 GB",
+        short="A 7B model's FP32 weights take 7 GB",
         sources=(Source(document="SG", section="Memory Budget Breakdown"),),
-        measure="arithmetic: 28 GB; show a right budget",
+        quantifier="exact",
+        regime=Regime(words="7B parameters in FP32"),
+        size="7 GB",
+        sides=(
+            Side(
+                name="7 GB",
+                says="the weights and the gradients take 7 GB each, Adam's state 14 GB",
+                sources=(Source(document="SG", section="Memory Budget Breakdown"),),
+            ),
+            Side(name="28 GB", says="7B parameters of 4 bytes take 28 GB, as the gradients do, and Adam's state takes 56 GB"),
+        ),
+        measure="arithmetic: 28 GB; show a right budget; the document's parts sum to 31 GB of a stated 24",
     ),
     Claim(
         id="mem.adam_states",
         kinds=("exact",),
-        paraphrase="Adam's state is twice the weights",
+        paraphrase="Adam's state takes twice the memory of the weights",
+        short="Adam's state takes twice the memory of the weights",
         sources=(Source(document="SG", section="Memory Budget Breakdown"),),
+        quantifier="exact",
+        regime=Regime(words="Adam in FP32"),
+        size="2x",
         measure="bytes",
     ),
     Claim(
+        id="mem.levers",
+        kinds=("exact", "doubted"),
+        paraphrase=(
+            "the levers save what SG's lists say: batch 32 to 8 saves 6 GB or 4x, sequence 2048 to 1024 1 GB or 2x, FP16 7 GB "
+            "or 2x, checkpointing 2 GB, of parts that fit 24 GB"
+        ),
+        short="The memory levers save the GB and the factors that SG lists",
+        sources=(
+            Source(document="SG", section="Single GPU Training Strategy"),
+            Source(document="SG", section="Memory Optimization Checklist"),
+            Source(document="SG", section="Memory Budget Breakdown"),
+        ),
+        quantifier="exact",
+        regime=Regime(words="a 7B model on one GPU of 24 GB"),
+        size="6 GB or 4x, 1 GB or 2x, 7 GB or 2x, 2 GB; 24 GB",
+        sides=(
+            Side(
+                name="as listed",
+                says="the parts fit 24 GB, and each lever saves what is listed",
+                sources=(
+                    Source(document="SG", section="Single GPU Training Strategy"),
+                    Source(document="SG", section="Memory Optimization Checklist"),
+                    Source(document="SG", section="Memory Budget Breakdown"),
+                ),
+            ),
+            Side(name="31 GB", says="the parts sum to 31 GB, and 2 GB of activations cannot give up 6 GB"),
+        ),
+        measure=(
+            "arithmetic on the document's own budget, and saved bytes and peak memory by lever: supported if sums and factors "
+            "agree within 10%, refuted if not; the number is ours"
+        ),
+    ),
+    Claim(
+        id="mem.checkpoint_size",
+        kinds=("speed",),
+        paraphrase="checkpointing allows models or batches 2–3x as large",
+        short="Checkpointing allows models or batches 2–3x as large",
+        sources=(Source(document="CP", section="advanced Q5"),),
+        quantifier="all",
+        size="2–3x",
+        measure=(
+            "largest batch and largest model that fit with checkpointing over without, models bound by activations and by "
+            "weights apart: supported if the CI lies in [2, 3], refuted if below 1.5; the last number is ours"
+        ),
+    ),
+    Claim(
         id="flow.healthy",
-        kinds=("empirical",),
-        paraphrase="in a healthy net, gradient norms are of one order across layers",
-        sources=(Source(document="TD", section="Gradient Flow Diagnostics"),),
-        measure="max/min layer norm ≤ 10",
+        kinds=("empirical", "disagreement"),
+        paraphrase="gradient norms are of similar size in all layers of a healthy network",
+        short="In a healthy network, gradient norms are similar in all layers",
+        sources=(
+            Source(document="TD", section="Gradient Flow Diagnostics"),
+            Source(document="TB", section="4"),
+            Source(document="GL", section="Q7"),
+        ),
+        quantifier="all",
+        regime=Regime(words="healthy training"),
+        sides=(
+            Side(
+                name="similar",
+                says="gradient norms are similar in all layers",
+                sources=(Source(document="TD", section="Gradient Flow Diagnostics"),),
+            ),
+            Side(
+                name="differ",
+                says="layers may differ, embeddings and early layers above all",
+                sources=(Source(document="TB", section="4"), Source(document="GL", section="Q7")),
+            ),
+        ),
+        measure="max/min layer norm ≤ 10; the number is ours",
     ),
     Claim(
         id="flow.vanishing",
         kinds=("empirical",),
-        paraphrase="deep saturating nets: early layers' norms are orders smaller and do not learn",
+        paraphrase=(
+            "a network's gradients vanish if their norms in early layers lie orders of magnitude below those in later ones, "
+            "and early layers then stop learning"
+        ),
+        short="Vanishing gradients: early norms orders smaller, learning stalls",
         sources=(Source(document="TD", section="Gradient Flow Diagnostics"), Source(document="TB", section="4")),
+        quantifier="all",
+        regime=Regime(words="networks whose gradients vanish"),
+        size="orders of magnitude",
         measure="first/last norm against depth, tanh/sigmoid vs residual+norm",
     ),
     Claim(
         id="flow.dead_relu",
         kinds=("empirical",),
-        paraphrase="dead ReLUs have zero gradient for good; a high LR makes more",
+        paraphrase="a dead ReLU is zero on every input and has zero gradient, so the share of zeros is worth logging",
+        short="A dead ReLU is always zero and has zero gradient",
         sources=(Source(document="TD", section="Gradient Flow Diagnostics"), Source(document="TB", section="4")),
-        measure="dead share against LR; recovery rate",
+        quantifier="exact",
+        regime=Regime(words="ReLU networks"),
+        measure=(
+            "gradients of ReLUs that are zero on all examples, and the share of them that revives; dead share against LR is "
+            "reported, no document claims it"
+        ),
     ),
     Claim(
         id="flow.zero_is_not_converged",
-        kinds=("empirical",),
-        paraphrase="a gradient norm near zero can mean vanishing, not convergence",
-        sources=(Source(document="TB", section="11"), Source(document="GL", section="Q37")),
+        kinds=("empirical", "disagreement"),
+        paraphrase="a gradient norm near zero possibly means vanishing gradients and not convergence",
+        short="A gradient norm near zero possibly means vanishing, not convergence",
+        sources=(Source(document="TB", section="11"), Source(document="TB", section="4"), Source(document="GL", section="Q37")),
+        quantifier="some",
+        sides=(
+            Side(
+                name="possibly",
+                says="a norm near zero possibly means vanishing gradients",
+                sources=(Source(document="TB", section="11"),),
+            ),
+            Side(
+                name="vanishing",
+                says="a norm near zero means vanishing gradients",
+                sources=(Source(document="TB", section="4"),),
+            ),
+            Side(
+                name="critical point",
+                says="a norm near zero means a critical point",
+                sources=(Source(document="GL", section="Q37"),),
+            ),
+        ),
         measure="norm near zero at high loss",
     ),
     Claim(
         id="fit.small_data",
         kinds=("empirical",),
-        paraphrase="small data and a big model overfit fast; large data may never",
+        paraphrase="big models overfit small data fast, and may never do so on large data",
+        short="Big models overfit small data fast, and large data perhaps never",
         sources=(Source(document="TB", section="9"),),
+        quantifier="all",
+        regime=Regime(words="big models; TB 9: large language models too"),
         measure="step of the validation minimum against data size",
     ),
     Claim(
         id="fit.val_turns",
         kinds=("empirical",),
-        paraphrase="training falls while validation falls, then rises",
-        sources=(Source(document="TB", section="6"), Source(document="TD", section="Loss Curves")),
-        measure="turn detected in share of seeds",
+        paraphrase=(
+            "a validation loss that flattens and then rises while the training loss falls means overfitting, to which long "
+            "runs may come"
+        ),
+        short="A validation loss that turns up while training falls is overfitting",
+        sources=(
+            Source(document="TB", section="6"),
+            Source(document="TD", section="Loss Curves"),
+            Source(document="TB", section="1"),
+        ),
+        quantifier="some",
+        regime=Regime(words="long runs"),
+        measure=(
+            "share of seeds whose validation loss turns up while the training loss falls, in runs made to overfit (small "
+            "data) and in runs that cannot (large data): supported if more than half do in the first and fewer in the second, "
+            "refuted if the two do not differ"
+        ),
     ),
     Claim(
         id="fit.train_above_val",
         kinds=("empirical",),
-        paraphrase="with dropout or augmentation training loss can lie above validation",
-        sources=(Source(document="TB", section="6"), Source(document="TB", section="12")),
+        paraphrase=(
+            "the training loss can lie above the validation loss because of dropout, augmentation, batch-norm statistics or "
+            "an easier validation set"
+        ),
+        short="Training loss can lie above validation, by dropout or augmentation",
+        sources=(Source(document="TB", section="6"), Source(document="TB", section="11"), Source(document="TB", section="12")),
+        quantifier="some",
+        regime=Regime(words="dropout, augmentation, batch norm or an easier validation set"),
         measure="sign of the gap per arm",
     ),
     Claim(
         id="fit.early_stopping",
         kinds=("empirical",),
-        paraphrase="early stopping keeps the best; the noisy minimum can mislead",
+        paraphrase=(
+            "stopping at the lowest validation loss keeps the best model; noise sometimes makes that the wrong one, so the "
+            "last one is kept too"
+        ),
+        short="Early stopping keeps the best model, but noise can mislead it",
         sources=(Source(document="TB", section="6"),),
+        quantifier="most",
         measure="test loss at best-validation vs final",
     ),
     Claim(
         id="fit.lr_is_not_the_lever",
         kinds=("empirical",),
-        paraphrase="regularization beats a lower LR against overfitting",
+        paraphrase=(
+            "regularization, early stopping and augmentation work better against overfitting than a lower LR, which may help"
+        ),
+        short="Regularization helps more against overfitting than a lower LR",
         sources=(Source(document="GL", section="Q40"),),
+        quantifier="all",
+        regime=Regime(words="runs that overfit"),
         measure="test loss of equal-budget tuned arms",
     ),
     Claim(
         id="forget.happens",
-        kinds=("empirical",),
-        paraphrase="training on a new task destroys the old one",
+        kinds=("empirical", "disagreement"),
+        paraphrase="training on a new task or on new data wipes out what a network could do before",
+        short="Training on a new task wipes out what was learned before",
         sources=(Source(document="TB", section="10"), Source(document="TD", section="Catastrophic Forgetting")),
+        quantifier="all",
+        regime=Regime(words="fine-tuning a pretrained model, narrow data, RL on tasks in sequence"),
+        sides=(
+            Side(
+                name="wipes out",
+                says="training on a new task wipes out the old ability",
+                sources=(Source(document="TB", section="10"),),
+            ),
+            Side(
+                name="may degrade",
+                says="fine-tuning may degrade the old task",
+                sources=(Source(document="TD", section="Catastrophic Forgetting"),),
+            ),
+        ),
         measure="old-task accuracy before/after; scenario declared (task, domain, class)",
     ),
     Claim(
         id="forget.replay",
         kinds=("empirical",),
-        paraphrase="5–15% replay prevents most of it",
+        paraphrase="mixing about 5–15% of the original data into training reduces forgetting",
+        short="Replay of about 5–15% of the original data reduces forgetting",
         sources=(Source(document="TB", section="10"), Source(document="TB", section="12")),
-        measure="share of the none-to-joint gap recovered at 0, 1, 5, 10, 15, 50%",
+        quantifier="most",
+        regime=Regime(words="fine-tuning or mid-training after pretraining"),
+        size="about 5–15% of the data",
+        measure=(
+            "share of the none-to-joint gap recovered at 0, 1, 5, 10, 15, 50%; the document claims a reduction and no share"
+        ),
     ),
     Claim(
         id="forget.ewc",
         kinds=("empirical",),
-        paraphrase="EWC reduces it",
-        sources=(Source(document="TB", section="10"), Source(document="TD", section="Catastrophic Forgetting")),
+        paraphrase="EWC, a penalty on changes of important weights, reduces forgetting",
+        short="EWC reduces forgetting",
+        sources=(
+            Source(document="TB", section="10"),
+            Source(document="TB", section="12"),
+            Source(document="TD", section="Catastrophic Forgetting"),
+        ),
+        quantifier="some",
+        regime=Regime(words="fine-tuning a pretrained model"),
         measure="with its strength tuned; per scenario",
     ),
     Claim(
         id="forget.small_lr",
         kinds=("empirical",),
-        paraphrase="a smaller LR reduces it",
-        sources=(Source(document="TB", section="10"), Source(document="TD", section="Catastrophic Forgetting")),
+        paraphrase="a smaller LR in fine-tuning reduces forgetting",
+        short="A smaller LR in fine-tuning reduces forgetting",
+        sources=(
+            Source(document="TB", section="10"),
+            Source(document="TB", section="12"),
+            Source(document="TD", section="Catastrophic Forgetting"),
+        ),
+        quantifier="some",
+        regime=Regime(words="fine-tuning a pretrained model"),
         measure="old against new accuracy, Pareto",
     ),
     Claim(
         id="forget.lora",
         kinds=("empirical",),
-        paraphrase="low-rank adapters preserve the base",
-        sources=(Source(document="TB", section="10"),),
-        measure="as above",
+        paraphrase="low-rank adapters preserve what the base model can do",
+        short="Low-rank adapters preserve what the base model can do",
+        sources=(Source(document="TB", section="10"), Source(document="TB", section="12")),
+        quantifier="some",
+        regime=Regime(words="fine-tuning a pretrained model"),
+        measure="old against new accuracy, Pareto; base weights bit-equal",
     ),
     Claim(
         id="forget.layerwise_lr",
         kinds=("empirical",),
-        paraphrase="lower LR in early layers reduces it",
-        sources=(Source(document="TD", section="Catastrophic Forgetting"), Source(document="GL", section="Q41")),
-        measure="as above",
+        paraphrase="a lower LR in early layers reduces forgetting",
+        short="A lower LR in early layers reduces forgetting",
+        sources=(Source(document="TD", section="Catastrophic Forgetting"),),
+        quantifier="some",
+        regime=Regime(words="fine-tuning a pretrained model whose early layers hold general features"),
+        measure="old against new accuracy, Pareto",
     ),
     Claim(
         id="ramp.equivalent",
         kinds=("empirical",),
-        paraphrase="raising the batch instead of lowering the LR gives the same result in fewer updates",
+        paraphrase=(
+            "raising the batch during training in place of lowering the LR gives equivalent dynamics and uses the hardware "
+            "better"
+        ),
+        short="Raising the batch in place of lowering the LR is equivalent",
         sources=(Source(document="GL", section="Q47"),),
+        quantifier="all",
+        regime=Regime(words="SGD"),
+        size="no change",
         measure="equivalence of final loss at equal examples, below B_crit; updates ratio",
     ),
     Claim(
         id="emb.rare_tokens",
         kinds=("empirical",),
-        paraphrase="Adam over-updates rare tokens' rows",
+        paraphrase="plain Adam can update the embedding rows of rare tokens too much and those of common tokens too little",
+        short="Adam can update the rows of rare tokens too much",
         sources=(Source(document="GL", section="Q49"),),
+        quantifier="some",
+        regime=Regime(words="embedding tables, whose gradients are sparse"),
         measure="update-to-weight ratio against token frequency; effect of ε and of a separate LR",
     ),
 )
