@@ -164,6 +164,7 @@ CLAIMS = (
         regime=Regime(words="healthy runs, the first few thousand steps"),
         size="about 1e-3 (CP Q5)",
         lost="the target ratio in GL Q9, Q10 and Q60, and the lower bound in GL Q5",
+        ungraded=("GL",),
         measure="median ratio at η* in [3e-4, 3e-3]",
     ),
     Claim(
@@ -361,6 +362,7 @@ CLAIMS = (
         quantifier="most",
         size="about 1x",
         lost="the formula of the noise scale in GL Q34",
+        ungraded=("GL",),
         sides=(
             Side(
                 name="pays",
@@ -1209,6 +1211,7 @@ CLAIMS = (
         sources=(Source(document="TB", section="2"), Source(document="GL", section="Q5")),
         quantifier="all",
         lost="the lower bound of the update-to-weight ratio in GL Q5",
+        ungraded=("GL",),
         measure="steps to a fixed loss at η*/10, η*/100",
     ),
     Claim(
@@ -1221,6 +1224,7 @@ CLAIMS = (
         regime=Regime(words="GL Q4: plain gradient descent, and Adam apart"),
         size="NaN within hundreds of steps (GL Q4)",
         lost="the lower number of steps in GL Q4",
+        ungraded=("GL",),
         sides=(
             Side(name="possibly", says="the loss bounces and possibly diverges", sources=(Source(document="TB", section="2"),)),
             Side(
@@ -1281,6 +1285,7 @@ CLAIMS = (
         quantifier="some",
         regime=Regime(words="any network; GL Q7: embeddings and early layers against later ones"),
         lost="the ratios of the stuck and of the exploding layer in GL Q10",
+        ungraded=("GL",),
         sides=(
             Side(
                 name="differ",
@@ -1405,6 +1410,7 @@ CLAIMS = (
         quantifier="exact",
         regime=Regime(words="quadratic losses"),
         lost="all three formulas in GL Q3",
+        ungraded=("GL",),
         measure="numeric sweep around the threshold",
     ),
     Claim(
@@ -1417,6 +1423,7 @@ CLAIMS = (
         regime=Regime(words="deep networks, any training"),
         size="the stability limit itself",
         lost="the limit in GL Q11, 2/LR",
+        ungraded=("GL",),
         measure=(
             "median η·λmax/2 after crossing in [0.9, 1.2] for ≥ 3 η; judged with full-batch gradient descent, SGD and Adam "
             "are reported"
@@ -1477,6 +1484,7 @@ CLAIMS = (
         quantifier="exact",
         regime=Regime(words="independent samples"),
         lost="the formula in TB 3 and in GL Q2, one over the batch size",
+        ungraded=("TB", "GL"),
         measure="slope of log variance on log B: CI in [−1.1, −0.9]",
     ),
     Claim(
@@ -1541,6 +1549,7 @@ CLAIMS = (
         quantifier="all",
         regime=Regime(words="SGD", optimizers=("sgd",)),
         lost="the ratio in GL Q32 and Q47, LR over batch size",
+        ungraded=("GL",),
         sides=(
             Side(
                 name="in proportion",
@@ -1983,6 +1992,7 @@ CLAIMS = (
         quantifier="exact",
         regime=Regime(words="Adam"),
         lost="the condition, the step and the larger epsilon in GL Q24",
+        ungraded=("GL",),
         measure="numeric, over the root of the second moment from far above ε to far below it: step against η·g/ε",
     ),
     Claim(
@@ -2008,6 +2018,7 @@ CLAIMS = (
         quantifier="some",
         regime=Regime(words="long pretraining"),
         lost="both β2 in GL Q50, the sturdy one and the one for long runs",
+        ungraded=("GL",),
         measure="spike count against β2, Poisson CI; that the lower β2 is the sturdier is our reading",
     ),
     Claim(

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from folklore.harness.judging import explaining
-from folklore.harness.judging.cautions import cautions
+from folklore.harness.judging.cautions import Rows, cautions
 from folklore.harness.judging.combining import combined
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.outcomes import (
@@ -40,17 +40,20 @@ def judge(
     failures: Mapping[str, str] | None = None,
     table: TrialArrays | None = None,
     alpha: float = ALPHA,
+    calibration: Rows = (),
 ) -> list[Verdict]:
     """A verdict for every judgement of the study, in declared order.
 
     table: the trials as arrays, where they are at hand. alpha: the error rate; intervals are those of level 1 - alpha.
+    calibration: what was counted in simulated worlds, by which verdicts warn of estimators that fail in worlds like this one.
     """
     if not study.scale(scale).judged:
         return [_unjudged(study, judgement, scale, device, len(trials)) for judgement in study.judgements]
     table = table or TrialArrays(study, scale, trials, dict(failures or {}))
     claims = {each.id: each for each in catalog.register().including(study).claims} if study.judgements else {}
     return [
-        _verdict(judgement, claims.get(judgement.claim), table, device, len(trials), alpha) for judgement in study.judgements
+        _verdict(judgement, claims.get(judgement.claim), table, device, len(trials), alpha, calibration)
+        for judgement in study.judgements
     ]
 
 
@@ -84,7 +87,7 @@ def _reported(reported: Reported, table: TrialArrays) -> str:
     return f"{reported.name}: {spell_interval(seen.estimate, seen.low, seen.high, reported.unit)}"
 
 
-def _finding(criterion: Criterion, table: TrialArrays, alpha: float) -> Finding:
+def _finding(criterion: Criterion, table: TrialArrays, alpha: float, calibration: Rows) -> Finding:
     level = 1 - alpha * (2 if criterion.one_sided else 1)
     kept: dict[str, Any] = {"level": level, "panel": criterion.panel or "", "precondition": bool(criterion.precondition)}
     try:
@@ -109,14 +112,16 @@ def _finding(criterion: Criterion, table: TrialArrays, alpha: float) -> Finding:
         reading,
         p.direction,
         says=sentence(criterion, seen.estimate, seen.low, seen.high),
-        cautions=cautions(criterion.observe, table),
+        cautions=cautions(criterion.observe, table, calibration),
         surprise=surprise(criterion, seen, table.scale),
         **kept,
     )
 
 
-def _verdict(judgement: Judgement, claim: Claim | None, table: TrialArrays, device: str, trials: int, alpha: float) -> Verdict:
-    findings = tuple(_finding(each, table, alpha) for each in judgement.criteria_at(table.scale))
+def _verdict(
+    judgement: Judgement, claim: Claim | None, table: TrialArrays, device: str, trials: int, alpha: float, calibration: Rows
+) -> Verdict:
+    findings = tuple(_finding(each, table, alpha, calibration) for each in judgement.criteria_at(table.scale))
     found = combined(findings, judgement.quantifier or (claim.quantifier if claim else "all"), alpha)
     deciding = explaining.deciding(findings, found)
     reason = explaining.explained(findings, found, deciding, alpha)
@@ -149,6 +154,7 @@ def _verdict(judgement: Judgement, claim: Claim | None, table: TrialArrays, devi
         found.panels,
         dict[str, str](judgement.right.items()),
         max((each.surprise for each in findings if each.surprise is not None), default=None),
+        bool(table.study.revised),
     )
 
 

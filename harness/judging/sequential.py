@@ -23,6 +23,7 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 from numpy.typing import NDArray
 
 from folklore.harness.errors import UserError
+from folklore.harness.judging.cautions import published_calibration
 from folklore.harness.judging.judge import judge
 from folklore.harness.judging.outcomes import ALPHA, DECIDED, OPEN, PARTLY, REFUTED, SUPPORTED
 from folklore.harness.judging.trial_arrays import TrialArrays
@@ -124,7 +125,7 @@ def judge_in_looks(
         if look > len(numbers):
             break
         table = TrialArrays(study, scale, trials, dict(failures or {}), numbers[:look])
-        for verdict in judge(study, scale, device, trials, failures, table, level):
+        for verdict in judge(study, scale, device, trials, failures, table, level, published_calibration()):
             before = kept.get(verdict.claim)
             if before is not None and (settled(before) or (before.verdict == PARTLY and verdict.verdict not in DECIDED)):
                 continue

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from folklore.harness.judging.cautions import published_calibration
 from folklore.harness.judging.judge import judge
 from folklore.harness.judging.robustness import Robustness, robustness
 from folklore.harness.judging.sequential import judge_in_looks, seeds_reached
@@ -53,7 +54,8 @@ class TrialSet:
     def verdicts(self) -> list[Verdict]:
         if self.looks:
             return judge_in_looks(self.study, self.scale, self.device, self.trials, self.looks, self.failures)
-        return judge(self.study, self.scale, self.device, self.trials, self.failures, self.table)
+        calibration = published_calibration()
+        return judge(self.study, self.scale, self.device, self.trials, self.failures, self.table, calibration=calibration)
 
     def robustness(self, verdicts: Sequence[Verdict]) -> list[Robustness]:
         """Whether the verdicts hold under other choices; of trials that were judged once."""

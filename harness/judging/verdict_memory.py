@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from folklore.harness.judging.cautions import published_calibration
 from folklore.harness.judging.judge import report
 from folklore.harness.judging.robustness import Robustness
 from folklore.harness.judging.trial_sets import TrialSet, published_sets
@@ -187,7 +188,7 @@ def _code() -> str:
     """The harness' own sources and the libraries it computes with."""
     root = Path(__file__).parents[1]
     sources = {str(file.relative_to(root)): file.read_text(encoding="utf-8") for file in sorted(root.rglob("*.py"))}
-    return fingerprint([sources, {name: version(name) for name in LIBRARIES}])
+    return fingerprint([sources, {name: version(name) for name in LIBRARIES}, published_calibration()])
 
 
 @cache

@@ -58,6 +58,7 @@ class Verdict:
     claim's being otherwise. direction: where the effect surely lies, "claimed" or "opposite" of the null, or "none" within the
     margin; empty if that is not sure. panels: what becomes of it on each workload. right: the side of the documents that
     "supported" and "refuted" show to be right. surprise: how far it lies from what was expected (surprises.py).
+    after_the_fact: criteria of its study were written after these trials had been seen.
     """
 
     study: str
@@ -82,6 +83,7 @@ class Verdict:
     panels: tuple[Panel, ...] = ()
     right: dict[str, str] = field(default_factory=dict)
     surprise: float | None = None
+    after_the_fact: bool = False
 
     def row(self) -> dict[str, Any]:
         """The flat form that `folklore verdicts --json` prints."""

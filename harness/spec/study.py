@@ -162,6 +162,10 @@ class Study(Spec):
     claims: Annotated[tuple[Claim, ...], WORDS] = Field(default=(), description="claims of its own, beside the register's")
     judgements: tuple[Judgement, ...] = ()
     published: Annotated[tuple[Published, ...], WORDS] = ()
+    revised: Annotated[str, WORDS] = Field(
+        default="",
+        description="what of its criteria was written after trials of its version had been seen: verdicts are marked",
+    )
     answer: Annotated[tuple[str, ...], WORDS] = Field(
         default=(), max_length=4, description="the claims whose sentences begin its page; none: the first that are decided"
     )

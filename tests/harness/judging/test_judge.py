@@ -14,7 +14,7 @@ from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import bowl, frame, result
 
 KEYS = ["study", "claim", "scale", "device", "verdict", "estimate", "low", "high", "seeds", "trials", "reason"]
-NEW_KEYS = ["reading", "answer", "advice", "p", "direction", "cautions", "panels", "surprise"]
+NEW_KEYS = ["reading", "answer", "advice", "p", "direction", "cautions", "panels", "surprise", "after_the_fact"]
 
 
 def with_gap(gap: float, noise: float = 0.001):
