@@ -1,7 +1,12 @@
-"""Studies whose answers are known beforehand: true claims, false ones, and some that nothing could decide.
+"""Studies whose answers are known beforehand: claims for every verdict and every reading, those among them that nothing could
+decide.
 
-EXPECTED says what has to become of each. Thresholds lie around the truths of `truths.py`, which a test checks.
+EXPECTED says what has to become of each: verdict and reading. Thresholds lie around the truths of `truths.py`, which a test
+checks.
 """
+
+from collections.abc import Sequence
+from typing import Any
 
 from folklore.harness.observables import (
     CriticalBatch,
@@ -24,6 +29,7 @@ from folklore.harness.spec import (
     Measurement,
     Observable,
     Outside,
+    Regime,
     Rule,
     Scale,
     Study,
@@ -32,11 +38,22 @@ from folklore.harness.spec import (
     Workload,
     log2_grid,
 )
+from folklore.harness.spec.claims import Quantifier
 from tests.planted import truths
 
 SCALE = "laptop"
-EXPECTED: dict[str, str] = {}
-SUPPORTED, REFUTED, INCONCLUSIVE = "supported", "refuted", "open"
+Outcome = tuple[str, str]
+EXPECTED: dict[str, Outcome] = {}
+SUPPORTED = ("supported", "")
+OPEN = ("open", "too noisy")
+
+
+def refuted(reading: str) -> Outcome:
+    return "refuted", reading
+
+
+def partly(reading: str) -> Outcome:
+    return "partly", reading
 
 
 class _Claims:
@@ -46,10 +63,45 @@ class _Claims:
         self.claims: list[Claim] = []
         self.judgements: list[Judgement] = []
 
-    def add(self, name: str, says: str, observe: Observable, supported: Rule, refuted: Rule, expected: str) -> None:
-        self.claims.append(Claim(id=name, kinds=("empirical",), paraphrase=says, measure="known in closed form"))
-        criterion = Criterion(name=says, observe=observe, claimed=supported, refuted=refuted)
-        self.judgements.append(Judgement(claim=name, criteria=(criterion,)))
+    def add(
+        self,
+        name: str,
+        says: str,
+        observe: Observable,
+        claimed: Rule | None,
+        refuted: Rule | None,
+        expected: Outcome,
+        regime: Regime | None = None,
+        quantifier: Quantifier = "all",
+        **fields: Any,
+    ) -> None:
+        """fields: of the criterion."""
+        criterion = {"name": says, "observe": observe, "claimed": claimed, "refuted": refuted, **fields}
+        self.together(name, says, (criterion,), expected, regime, quantifier)
+
+    def together(
+        self,
+        name: str,
+        says: str,
+        criteria: Sequence[dict[str, Any]],
+        expected: Outcome,
+        regime: Regime | None = None,
+        quantifier: Quantifier = "all",
+    ) -> None:
+        self.claims.append(
+            Claim(
+                id=name,
+                kinds=("empirical",),
+                paraphrase=says,
+                measure="known in closed form",
+                regime=regime,
+                quantifier=quantifier,
+            )
+        )
+        made = tuple(
+            Criterion.model_validate({key: value for key, value in each.items() if value is not None}) for each in criteria
+        )
+        self.judgements.append(Judgement(claim=name, criteria=made))
         EXPECTED[name] = expected
 
 
@@ -85,7 +137,7 @@ def _bowl_study() -> Study:
         by_momentum,
         Within(low=0.8, high=1.25),
         Outside(low=0.66, high=1.5),
-        REFUTED,
+        refuted("larger"),
     )
     own.add(
         "bowl.warmup",
@@ -93,7 +145,7 @@ def _bowl_study() -> Study:
         Quotient(top=edge("warmup"), bottom=edge("plain")),
         AtLeast(value=1.5),
         AtMost(value=1.25),
-        REFUTED,
+        refuted("smaller"),
     )
     noise = NoiseScale(arm="noisy", last=NOISE_WINDOW)
     own.add(
@@ -104,7 +156,9 @@ def _bowl_study() -> Study:
         Outside(low=1.0, high=9.0),
         SUPPORTED,
     )
-    own.add("bowl.noise_large", "The noise scale is at least 16", noise, AtLeast(value=16.0), AtMost(value=9.0), REFUTED)
+    own.add(
+        "bowl.noise_large", "The noise scale is at least 16", noise, AtLeast(value=16.0), AtMost(value=9.0), refuted("smaller")
+    )
     sweep = CriticalBatch(points=tuple((batch, f"b{batch}") for batch in SWEEP), anchor="b8", share=SWEEP_SHARE)
     own.add(
         "bowl.critical",
@@ -120,10 +174,11 @@ def _bowl_study() -> Study:
         sweep,
         AtLeast(value=300.0),
         AtMost(value=150.0),
-        REFUTED,
+        refuted("smaller"),
     )
     one_more = RelativeGap(left=TunedLoss(arm="longer"), right=TunedLoss(arm="noisy"))
-    own.add("bowl.one_more_step", "One step more ends lower", one_more, AtMost(value=0.0), AtLeast(value=0.0), INCONCLUSIVE)
+    own.add("bowl.one_more_step", "One step more ends lower", one_more, AtMost(value=0.0), AtLeast(value=0.0), OPEN)
+    _add_readings(own, by_momentum, one_more)
     large = {"batch_size": EDGE_BATCH, "steps": EDGE_STEPS}
     noisy = log2_grid(-6, 1)
     return Study(
@@ -170,6 +225,62 @@ def _bowl_study() -> Study:
     )
 
 
+def _add_readings(own: _Claims, by_momentum: Quotient, one_more: RelativeGap) -> None:
+    """Momentum makes the largest stable LR about 1.6 times larger; one step more of sixty changes next to nothing."""
+    ratio, difference = {"null": 1.0, "unit": "x"}, {"null": 0.0}
+    own.add(
+        "bowl.momentum_lowers",
+        "Momentum lowers it",
+        by_momentum,
+        AtMost(value=0.8),
+        AtLeast(value=4.0),
+        refuted("opposite"),
+        **ratio,
+    )
+    own.add(
+        "bowl.one_more_helps",
+        "One step more ends a fifth lower",
+        one_more,
+        AtMost(value=-0.2),
+        AtLeast(value=0.5),
+        refuted("no effect"),
+        margin=0.15,
+        **difference,
+    )
+    own.add(
+        "bowl.one_more_equal",
+        "One step more ends the same",
+        one_more,
+        None,
+        None,
+        SUPPORTED,
+        test="equivalence",
+        margin=0.15,
+        **difference,
+    )
+    own.add(
+        "bowl.momentum_equal", "Momentum does nothing", by_momentum, None, None, refuted("different"),
+        test="equivalence", margin=1.1, **ratio,
+    )  # fmt: skip
+    own.add(
+        "bowl.momentum_no_worse", "Momentum does no harm", by_momentum, None, None, SUPPORTED,
+        test="no_worse", margin=1.1, better="higher", **ratio,
+    )  # fmt: skip
+    own.add(
+        "bowl.momentum_no_better", "Momentum keeps the largest stable LR down", by_momentum, None, None, refuted("worse"),
+        test="no_worse", margin=1.1, **ratio,
+    )  # fmt: skip
+    own.add(
+        "bowl.modern",
+        "Momentum raises the largest stable LR of a large transformer",
+        by_momentum,
+        AtLeast(value=1.5),
+        AtMost(value=1.2),
+        ("out of regime", "regime"),
+        regime=Regime(words="transformers of a billion parameters", models=("gpt",), least_parameters=10**9),
+    )
+
+
 BATCHES, FEATURES = (4, 8, 16, 32), 256
 WIDTHS, WIDTH_BATCH = (32, 64, 128, 256), 8
 # Steps are this over the best LR, so that every arm gets equally far.
@@ -180,6 +291,28 @@ WIDTH_SLOPE = truths.slope(WIDTHS, [truths.best_regression_lr(features, WIDTH_BA
 
 def _width_arm(features: int) -> str:
     return f"b{WIDTH_BATCH}" if features == FEATURES else f"d{features}"
+
+
+def _add_combinations(own: _Claims, by_batch: Slope, by_width: Slope) -> None:
+    """The best LR grows about as fast as the batch, and falls about as fast as the width grows."""
+    null = {"null": 0.0}
+    no_growth = AtMost(value=0.1)
+    for name, says, claimed, expected in (
+        ("surely", "It grows faster than it does", AtLeast(value=BATCH_SLOPE), partly("direction")),
+        ("square", "It grows as the square", AtLeast(value=1.8), partly("smaller")),
+        ("slowly", "It grows slowly", Within(low=0.2, high=0.5), partly("larger")),
+    ):
+        own.add(f"regression.{name}", says, by_batch, claimed, no_growth, expected, **null)
+    band, far = Within(low=0.4, high=0.6), Outside(low=0.1, high=1.5)
+    own.add("regression.no_band", "The exponent is about 0.5", by_batch, band, far, ("open", "between"))
+    linear = {"claimed": AtLeast(value=0.5), "refuted": AtMost(value=0.2), **null}
+    batch, width = ({**linear, "name": name, "observe": slope} for name, slope in (("batch", by_batch), ("width", by_width)))
+    on_batch, on_width = {**batch, "panel": "batches"}, {**width, "panel": "widths"}
+    own.together("regression.both", "The best LR grows with batch and width", (batch, width), partly("some parts"))
+    own.together("regression.any", "The best LR grows with anything", (on_batch, on_width), partly("some workloads"))
+    own.together("regression.some", "It grows with something", (on_batch, on_width), SUPPORTED, quantifier="some")
+    condition = {**width, "precondition": True}
+    own.together("regression.if", "If with width, then with batch", (batch, condition), ("out of regime", "precondition"))
 
 
 def _regression_study() -> Study:
@@ -200,7 +333,7 @@ def _regression_study() -> Study:
         by_batch,
         Within(low=0.4, high=0.6),
         Outside(low=0.25, high=0.75),
-        REFUTED,
+        refuted("larger"),
     )
     own.add(
         "regression.width",
@@ -216,7 +349,7 @@ def _regression_study() -> Study:
         by_width,
         Within(low=-0.1, high=0.1),
         Outside(low=-0.25, high=0.25),
-        REFUTED,
+        refuted("smaller"),
     )
     own.add(
         "regression.exactly",
@@ -224,8 +357,9 @@ def _regression_study() -> Study:
         by_batch,
         AtLeast(value=BATCH_SLOPE),
         AtMost(value=BATCH_SLOPE),
-        INCONCLUSIVE,
+        OPEN,
     )
+    _add_combinations(own, by_batch, by_width)
 
     def arm(label: str, features: int, batch: int) -> Arm:
         best = truths.best_regression_lr(features, batch)
@@ -282,7 +416,7 @@ def _markov_study() -> Study:
         loss,
         AtMost(value=0.95 * least),
         AtLeast(value=0.97 * least),
-        REFUTED,
+        refuted("larger"),
     )
     return Study(
         name="planted_markov",

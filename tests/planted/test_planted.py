@@ -9,7 +9,9 @@ import torch
 
 from folklore.harness.data import load
 from folklore.harness.data.synthetic import entropy, stationary, transitions
+from folklore.harness.judging.outcomes import INVALID, VERDICTS
 from folklore.harness.spec import Study
+from folklore.harness.spec.criterion import READINGS
 from folklore.harness.training.pack import Lane, Pack
 from tests.command_line import folklore_here
 from tests.planted import studies, truths
@@ -18,16 +20,24 @@ from tests.planted import studies, truths
 @pytest.mark.slow
 @pytest.mark.parametrize("study", studies.STUDIES, ids=lambda study: study.name)
 def test_known_answers_are_found(study: Study, ray_address: str, tmp_path: Path) -> None:
-    """True claims are supported, false ones refuted, and what nothing could decide stays inconclusive."""
+    """Every claim gets the verdict and the reading that its truth has, and what nothing could decide stays open."""
     file, store = tmp_path / "study.json", tmp_path / "store"
     file.write_text(study.canonical_json())
     folklore_here("run", file, "--scale", studies.SCALE, "--store", store, "--address", ray_address, "--workers", 2)
     found = json.loads(folklore_here("verdicts", file, "--store", store, "--json").stdout)
     seen = {verdict["claim"]: verdict for verdict in found}
     expected = {judgement.claim: studies.EXPECTED[judgement.claim] for judgement in study.judgements}
-    assert {claim: verdict["verdict"] for claim, verdict in seen.items()} == expected, [each["reason"] for each in found]
+    outcomes = {claim: (verdict["verdict"], verdict["reading"]) for claim, verdict in seen.items()}
+    assert outcomes == expected, [each["reason"] for each in found]
     page = (store / "pages" / f"{study.name}.html").read_text()
     assert all(claim.paraphrase in page for claim in study.claims)
+
+
+def test_every_verdict_and_reading_is_planted() -> None:
+    """But for trials that are missing, which no truth brings about (tests/harness/judging/test_judge.py)."""
+    assert {verdict for verdict, _ in studies.EXPECTED.values()} == {*VERDICTS} - {INVALID}
+    readings = {reading for verdict, reading in studies.EXPECTED.values() if verdict in ("partly", "refuted", "open")}
+    assert readings == {*READINGS}
 
 
 def test_a_bowl_is_trained_as_the_recursion_says() -> None:
