@@ -11,6 +11,7 @@ from folklore.harness.cli.output import COLOURS, Column, Row, coloured, out, pri
 from folklore.harness.judging.spelling import region, spell
 from folklore.harness.reading.compare import Comparison, Side
 from folklore.harness.reading.provenance import Basis, Explanation, sparkline
+from folklore.harness.spec import LEVEL
 
 # So many digests of an arm are printed unless all are asked for.
 DIGESTS_SHOWN = 4
@@ -33,7 +34,13 @@ def _print_explanation(each: Explanation, every_trial: bool) -> None:
         f"{records.study.name} version {records.study.version} · {records.scale} scale · {records.device} · {records.source}"
     )
     _line(f"\n{place}")
-    _line(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{verdict.verdict}[/]: {escape(verdict.reason)}")
+    reading = f" ({verdict.reading})" if verdict.reading else ""
+    _line(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{verdict.verdict}{reading}[/]: {escape(verdict.answer)}")
+    _line(f"  by the rule: {escape(verdict.reason)}")
+    if verdict.advice:
+        _line(f"  what to do: {escape(verdict.advice)}")
+    for line in ("its criteria were written after these trials had been seen",) * verdict.after_the_fact + verdict.cautions:
+        _line(f"  caution: {escape(line)}")
     if each.judgement.note:
         _line(f"  note: {escape(each.judgement.note)}")
     for basis in each.bases:
@@ -47,13 +54,15 @@ def _print_explanation(each: Explanation, every_trial: bool) -> None:
 
 def _print_basis(basis: Basis) -> None:
     criterion, finding = basis.criterion, basis.finding
-    _line(f"\n  [bold]{escape(criterion.name)}[/]" + (f": {finding.verdict}" if finding else ""))
+    reading = f" ({finding.reading})" if finding and finding.reading else ""
+    _line(f"\n  [bold]{escape(criterion.name)}[/]" + (f": {finding.verdict}{reading}" if finding else ""))
     _line(f"    claimed {region(criterion.claimed, criterion)}; refuted {region(criterion.refuted, criterion)}")
     if finding is not None and finding.estimate is not None:
         assert finding.low is not None
         assert finding.high is not None
         estimate, low, high = (spell(value, criterion.unit) for value in (finding.estimate, finding.low, finding.high))
-        _line(f"    {estimate} [{low}, {high}] from {finding.seeds} seeds".replace("[", "\\["))
+        level = "" if finding.level == LEVEL else f", a {finding.level:.0%} interval"
+        _line(f"    {estimate} [{low}, {high}] from {finding.seeds} seeds{level}".replace("[", "\\["))
     elif finding is not None:
         _line(f"    {escape(finding.reason)}")
     if basis.by_seed:

@@ -16,7 +16,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from folklore.harness.judging.verdicts import Verdict
 
-COLOURS = {"supported": "green", "refuted": "red"}
+COLOURS = {"supported": "green", "partly": "cyan", "refuted": "red"}
 # Of a line that goes into a pipe or a file, where no terminal wraps it: more than any line has.
 UNLIMITED = 1_000_000
 INDENT, GAP = 2, 2
@@ -230,7 +230,8 @@ def print_calibration(rows: Sequence[dict[str, Any]]) -> None:
     """A line for each kind of observation and number of seeds: the worst over its worlds."""
     columns = [Column("observable")]
     columns += [
-        Column(name, number=True) for name in ("seeds", "coverage", "false supported", "false refuted", "power (plain)")
+        Column(name, number=True)
+        for name in ("seeds", "coverage", "false supported", "false partly", "false refuted", "power (plain)")
     ]
     lines = []
     for (observable, seeds), group in groupby(
@@ -239,8 +240,8 @@ def print_calibration(rows: Sequence[dict[str, Any]]) -> None:
         worlds = list(group)
         covered = [row["coverage"] for row in worlds if row["coverage"] is not None]
         coverage = f"{min(covered):.1%} to {max(covered):.1%}" if covered else "–"
-        rates = [[row[name] for row in worlds if row[name] is not None] for name in ("false_supported", "false_refuted")]
-        wrong = [f"{max(each):.1%}" if each else "–" for each in rates]
+        found = [[row[key] for row in worlds if row.get(key) is not None] for key in (name.replace(" ", "_") for name in rates)]
+        wrong = [f"{max(each):.1%}" if each else "–" for each in found]
         lines.append(Row((observable, str(seeds), coverage, *wrong, f"{worlds[0]['power']:.0%}")))
     print_table(columns, lines)
 
@@ -264,12 +265,19 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[
         if all(not verdict.findings for verdict in verdicts_here):
             print_wrapped(Text(verdicts_here[0].reason), INDENT)
             continue
-        rows = [Row((coloured(each.verdict), each.claim), (each.reason,)) for each in verdicts_here]
+        if any(each.after_the_fact for each in verdicts_here):
+            print_wrapped(Text("its criteria were written after these trials had been seen", style="yellow"), INDENT)
+        rows = [Row((coloured(each.verdict, each.reading), each.claim), _answer(each)) for each in verdicts_here]
         print_table((Column("verdict"), Column("claim")), rows, header=False)
 
 
-def coloured(verdict: str) -> Text:
-    return Text(verdict, style=COLOURS.get(verdict, "yellow"))
+def _answer(verdict: "Verdict") -> tuple[str, ...]:
+    advice = (f"what to do: {verdict.advice}",) if verdict.advice else ()
+    return (verdict.answer, *advice, *(f"caution: {each}" for each in verdict.cautions))
+
+
+def coloured(verdict: str, reading: str = "") -> Text:
+    return Text(f"{verdict} ({reading})" if reading else verdict, style=COLOURS.get(verdict, "yellow"))
 
 
 def print_picks(rows: Sequence[dict[str, Any]]) -> None:

@@ -93,8 +93,8 @@ def troubles(observable: Observed, table: TrialArrays) -> Iterator[str]:
 
 
 def _tuned(observable: Observed, table: TrialArrays) -> Iterator[tuple[int, int, list[float]]]:
-    """Of every arm that is read at its tuned value: its index, the points of its grid, and the shares of runs that diverge there
-    and at the values beside it, where a run that diverges moves what is tuned."""
+    """Of every arm that is read at its tuned value: its index, the points of its grid, and the shares of runs that diverge
+    there and at the values beside it: such a run moves what is tuned."""
     for leaf in leaves(observable):
         over = searched_factor(leaf)
         for arm in sorted(arms_of(leaf, ARM) & set(table.study.arms_at(table.scale))) if over else ():

@@ -64,9 +64,9 @@ FINALS = {
 }
 PARENT, LAUNCHER, NAME = "mlflow.parentRunId", "folklore.launcher", "mlflow.runName"
 # Shown for every launch, be they 0; others where there are any.
-VERDICTS = ("supported", "refuted", "open")
+VERDICTS = ("supported", "partly", "refuted", "open")
 # A row is too narrow for words; counts stand first in a launch's name, where no width cuts them off.
-SIGNS = {"supported": "✓", "refuted": "✗", "open": "?", "out of regime": "–", "invalid": "!"}
+SIGNS = {"supported": "✓", "partly": "◐", "refuted": "✗", "open": "?", "out of regime": "–", "invalid": "!"}
 # Between what is noted of a launch and the words for what it came to.
 COUNTED = "\n\nVerdicts: "
 
