@@ -1,6 +1,7 @@
 """Losses without a zero: the negative logarithm of a density falls below it. What is relative to them is no number; differences
 are what they are for any other loss."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,14 +12,17 @@ from folklore.harness.judging.observe import observe
 from folklore.harness.judging.robustness import robustness
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import (
+    FallShare,
     FinalLoss,
     FinderPick,
     FinderRegret,
     FormGap,
     Gap,
     Log2,
+    LossAt,
     LRSensitivity,
     MaxTrainable,
+    MeanGap,
     Optimum,
     Quotient,
     RankCorrelation,
@@ -34,6 +38,7 @@ from folklore.harness.observables import (
     TunedLoss,
 )
 from folklore.harness.observables.estimating.range_test_rules import RULES, NoSuggestion, divergence, suggest
+from folklore.harness.observables.range_tests import WITHOUT_ZERO
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Observable, Study
 from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.spec.trial import Trial
@@ -43,6 +48,7 @@ from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
 
 NONE, HALF = TunedLoss(arm="none"), TunedLoss(arm="half")
 REGRET = TransferRegret(arm="half", tuned_for="none")
+OF_FALL = TransferRegret(arm="half", tuned_for="none", of="fall")
 RELATIVE: tuple[Observable, ...] = (
     RelativeGap(left=NONE, right=HALF),
     Quotient(top=NONE, bottom=HALF),
@@ -67,6 +73,14 @@ DIFFERENT: tuple[Observable, ...] = (
     Quotient(top=Optimum(arm="none"), bottom=Optimum(arm="half")),
     Quotient(top=LRSensitivity(arm="none"), bottom=LRSensitivity(arm="half")),
     RankCorrelation(points=((1, NONE), (2, HALF), (3, NONE))),
+    FallShare(left=NONE, right=HALF),
+    Quotient(top=FallShare(left=NONE, right=HALF), bottom=FallShare(left=NONE, right=LossAt(arm="half", value=2.0**-5))),
+    MeanGap(arm="half", tuned_for="none"),
+    OF_FALL,
+    RelativeGap(left=OF_FALL, right=OF_FALL),
+    SmallestWithin(arm="half", over="peak_lr", of="fall"),
+    MaxTrainable(arm="none", best_of=("none", "half"), within=0.1, of="fall"),
+    Optimum(arm="none", window_octaves=2.0),
 )
 
 
@@ -106,6 +120,7 @@ def test_what_differs_does_so_whatever_the_constant(wide: Study, observable: Obs
     assert list(relative_to_losses(observable)) == []
     plain, moved = (observe(observable, table_of(wide, shifted(by))) for by in (0.0, 4.2))
     by = 4.2 if observable == NONE else 0.0
+    assert math.isfinite(plain.estimate)
     assert (moved.estimate + by, moved.low + by) == pytest.approx((plain.estimate, plain.low), abs=1e-9)
 
 
@@ -155,7 +170,7 @@ RAMP = np.geomspace(1e-5, 10.0, 200)
 FALLING = -np.tanh(np.log(RAMP / 1e-3))
 
 
-@pytest.mark.parametrize("rule", [*RULES, "divergence"])
+@pytest.mark.parametrize("rule", [*(rule for rule in RULES if rule not in WITHOUT_ZERO), "divergence"])
 def test_range_tests_of_negative_losses_suggest_nothing(rule: str) -> None:
     """The loss falls from 1 to -1 and stays there: nothing diverges."""
     pick = divergence(RAMP, FALLING) if rule == "divergence" else suggest(rule, RAMP, FALLING)
@@ -184,3 +199,34 @@ def test_what_is_read_off_them_is_no_number(wide: Study, observable: Observable)
     with pytest.raises(UndecidableError, match="arm 'ramp' falls to -") as caught:
         observe(observable, table_of(study, outcome))
     assert caught.value.verdict == OUT_OF_REGIME
+
+
+RISING = np.where(RAMP < 0.5, FALLING, 3.0)
+
+
+@pytest.mark.parametrize(
+    "observable",
+    [
+        FinderPick(arm="ramp", rule="passes_initial"),
+        SuggestionRate(arm="ramp", rule="passes_initial"),
+        FinderRegret(arm="none", range_test="ramp", rule="passes_initial", of="fall"),
+    ],
+    ids=lambda each: each.kind,
+)
+def test_passing_the_first_value_is_read_off_negative_losses(wide: Study, observable: Observable) -> None:
+    ramp = Arm(label="ramp", settings={"schedule": "exponential"}, factors={"peak_lr": (10.0,)})
+    study = wide.model_copy(update={"arms": {**wide.arms, "ramp": ramp}})
+
+    def outcome(by: float):
+        def of(trial: Trial) -> LaneResult:
+            if trial.arm == "ramp":
+                return result(float("nan"), divergence_step=3, lr=list(RAMP), train_loss=list(RISING - by))
+            return shifted(by)(trial)
+
+        return of
+
+    assert list(relative_to_losses(observable)) == []
+    plain, moved = (
+        observe(observable.model_copy(update={"smoothing": 0.5}), table_of(study, outcome(by))) for by in (-9.0, 4.2)
+    )
+    assert moved.estimate == pytest.approx(plain.estimate)
