@@ -110,9 +110,7 @@ class CurveDistance(Observed):
         grid, reference_grid = trials.grid(self.arm, over), trials.grid(self.reference, over)
         if not np.allclose(grid, reference_grid):
             names = " and ".join(map(trials.arm_name, (self.arm, self.reference)))
-            raise UndecidableError(
-                "open", f"{names} have different grids of the {in_words(over)}, and no pairs of curves"
-            )
+            raise UndecidableError("open", f"{names} have different grids of the {in_words(over)}, and no pairs of curves")
         curves, reference = (stacked(trials.values(arm, over, column)) for arm in (self.arm, self.reference))
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = np.median(np.abs(curves / reference - 1), axis=2)

@@ -44,8 +44,15 @@ def tuned_loss(arm: str, over: str, trials: Trials, weights: Numbers) -> Numbers
 def initial_loss(searched: Mapping[str, str], trials: Trials, weights: Numbers) -> Numbers:
     """Mean loss at initialization of some arms, each with the factor that its values are of, [R]: what all that they learn is
     measured from."""
-    starts = [seed_mean(_initial(arm, over, trials).mean(axis=0), weights) for arm, over in searched.items()]
-    return np.asarray(np.mean(starts, axis=0))
+    return np.asarray(np.mean([seed_mean(_starts(arm, over, trials), weights) for arm, over in searched.items()], axis=0))
+
+
+def _starts(arm: str, over: str, trials: Trials) -> Numbers:
+    """Loss at initialization of each seed, [S]: of its runs that do not diverge, if there are any. What a diverged run counts
+    with can be chosen otherwise (judging/robustness.py), and where all runs start cannot."""
+    start, ended = _initial(arm, over, trials), ~trials.diverged(arm, over)
+    counted = ended | ~ended.any(axis=0)
+    return np.asarray((start * counted).sum(axis=0) / counted.sum(axis=0))
 
 
 def share_of_fall(amount: Numbers, start: Numbers, lowest: Numbers) -> Numbers:

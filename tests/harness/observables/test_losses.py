@@ -7,7 +7,9 @@ from pydantic import ValidationError
 from folklore.harness.judging.calibration.conditions import PLAIN
 from folklore.harness.judging.calibration.planted_table import PlantedTable
 from folklore.harness.judging.calibration.worlds import Bowl, bowls, study
+from folklore.harness.judging.intervals import Sampled, bootstrap_t
 from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import resamples
 from folklore.harness.observables import (
     FallShare,
     FinalLoss,
@@ -87,6 +89,20 @@ def test_a_share_of_the_fall_near_zero_loss() -> None:
     bowl = 1e-5 + 0.1 * (X[:, None] + 6) ** 2 + np.zeros(SEEDS)
     table = planted(test_loss={"none": bowl + 0.01, "warm": bowl})
     assert observe(FallShare(left=NONE, right=WARM), table).estimate == pytest.approx(0.002, rel=1e-4)
+
+
+def test_the_fall_begins_where_runs_start_that_do_not_diverge() -> None:
+    """What diverged runs count with is another matter: twice as much leaves the fall as it was."""
+    table = noisy_bowls(cliff=-4.5)
+    diverged = {arm: table.diverged(arm, "peak_lr") for arm in ("none", "warm")}
+    assert diverged["none"].any()
+    start = {arm: np.where(diverged[arm], 10.0, 5.0) for arm in diverged}
+    plain = {arm: np.full(diverged[arm].shape, 5.0) for arm in diverged}
+    found = [
+        observe(FallShare(left=NONE, right=WARM), planted(**{**table._planted, "initial_loss": each})).estimate
+        for each in (start, plain)
+    ]
+    assert found[0] == pytest.approx(found[1])
 
 
 def test_where_nothing_falls_there_is_no_share() -> None:
@@ -233,6 +249,18 @@ def test_without_a_difference_the_absolute_gap_is_zero_in_the_mean(seeds: int) -
     error = 0.2 * 2 / np.sqrt(seeds)
     assert abs(found.mean()) < 3 * found.std() / np.sqrt(400)
     assert plain.mean() == pytest.approx(0.8 * error, rel=0.1)
+
+
+@pytest.mark.parametrize("seeds", [5, 10, 20])
+def test_the_interval_of_no_difference_holds_zero(seeds: int) -> None:
+    weights = resamples("planted", seeds, 200)
+    covered = []
+    for seed in range(150):
+        first, *rest = _absolute_mean(curves(0.0, seed, seeds=seeds), weights)
+        seen = Sampled(float(first), np.array(rest), seeds, log_axis=False)
+        low, high = bootstrap_t(seen)
+        covered.append(low <= 0 <= high)
+    assert np.mean(covered) > 0.92
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
