@@ -157,7 +157,9 @@ class FinderRegret(Observed):
 
     @property
     def of_losses(self) -> OfLosses:
-        return "no zero" if self.of == "fall" and self.rule in WITHOUT_ZERO else self.OF_LOSSES
+        if self.of != "fall":
+            return self.OF_LOSSES
+        return "no zero" if self.rule in WITHOUT_ZERO else "shares of ramps"
 
 
 class SuggestionRate(ShareOfRuns):

@@ -21,9 +21,10 @@ from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
 # An observable's fields as a study in YAML or JSON has them, without `kind`.
 Example = dict[str, Any]
 # How a number depends on losses, which may have no zero that they could be relative to (a log density has none):
-# "is one"; "shares": measured by shares of a loss; "divides": divides its parts or takes their logarithm; "no zero": means the
-# same whatever constant is added to every loss, or reads no losses at all.
-OfLosses = Literal["is one", "shares", "divides", "no zero"]
+# "is one"; "shares": measured by shares of a loss; "shares of ramps": by shares of the training losses of range tests alone;
+# "divides": divides its parts or takes their logarithm; "no zero": means the same whatever constant is added to every loss, or
+# reads no losses at all.
+OfLosses = Literal["is one", "shares", "shares of ramps", "divides", "no zero"]
 
 
 @dataclass(frozen=True)

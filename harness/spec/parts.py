@@ -64,7 +64,7 @@ def with_other_arms(value: Any, names: Mapping[str, str]) -> Any:
 
 def relative_to_losses(observable: Observed) -> Iterator[Observed]:
     """The leaves that mean nothing if a loss has no zero to be relative to: differences of losses do, ratios do not."""
-    if observable.of_losses == "shares":
+    if observable.of_losses in ("shares", "shares of ramps"):
         yield observable
     for part in parts(observable):
         loss = part.loss_in_it()

@@ -45,7 +45,7 @@ SMALLEST_FALL = 0.01
 # A valley must be longer than this times sqrt(points), the longest that as many independent numbers have on average (Logan
 # and Shepp 1977, Vershik and Kerov 1977). That rules out fastai's index of -1, too, for a valley of the first two points.
 VALLEY_IN_NOISE = 2.0
-# Deviations of a batch's loss by which the smoothed loss must have fallen before it can pass its first value again.
+# Deviations of a batch's first losses by which the smoothed loss must have fallen before it can pass its first value again.
 CLEAR_FALL = 3.0
 
 
@@ -118,7 +118,7 @@ def passes_initial(lr: Curve, loss: Curve, beta: float = SMOOTHING, delag: bool 
     """The LR of the first step after its lowest one at which the smoothed loss exceeds the first loss, that of the untrained
     network, or at which the raw loss is not finite. It needs no zero of the loss, and no multiple of it.
 
-    Nothing where the smoothed loss has not clearly fallen first: by CLEAR_FALL deviations of a batch's loss.
+    Nothing where the smoothed loss has not clearly fallen first: by CLEAR_FALL deviations of a batch's loss at the start.
     """
     _check(lr, loss)
     mean = smoothed(loss, beta)
@@ -126,7 +126,7 @@ def passes_initial(lr: Curve, loss: Curve, beta: float = SMOOTHING, delag: bool 
     if finite[:EARLIEST_DIVERGENCE].sum() < EARLIEST_DIVERGENCE:
         return NoSuggestion(f"diverged at the start of the ramp: the divergence LR is censored, at or below {lr[0]:.3g}")
     lowest = int(np.where(finite, mean, np.inf).argmin())
-    if not lowest or mean[0] - mean[lowest] <= CLEAR_FALL * _batch_deviation(loss[: lowest + 1]):
+    if not lowest or mean[0] - mean[lowest] <= CLEAR_FALL * _first_deviation(loss):
         return NoSuggestion("the loss does not clearly fall below its initial value, and cannot pass it again")
     at = _first((mean > mean[0]) & (np.arange(len(mean)) > lowest) | ~np.isfinite(loss))
     if at is None:
@@ -134,10 +134,11 @@ def passes_initial(lr: Curve, loss: Curve, beta: float = SMOOTHING, delag: bool 
     return Suggestion(_where_it_passed(lr, loss, mean, float(mean[0]), at) if delag else float(lr[at]))
 
 
-def _batch_deviation(loss: Curve) -> float:
-    """The deviation of single losses about a slowly moving mean, by the median step from one to the next: of normal ones that
-    is 0.954 deviations."""
-    return float(np.median(np.abs(np.diff(loss)))) / 0.954
+def _first_deviation(loss: Curve) -> float:
+    """The deviation of single batches' losses in the first tenth of the ramp, where hardly anything is learned, by the median
+    difference of neighbours: for normal ones that is 0.954 deviations."""
+    first = loss[: max(EARLIEST_DIVERGENCE, len(loss) // FIRST_SHARE)]
+    return float(np.median(np.abs(np.diff(first)))) / 0.954
 
 
 def _where_it_passed(lr: Curve, loss: Curve, mean: Curve, bar: float, at: int) -> float:

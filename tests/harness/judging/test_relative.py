@@ -184,6 +184,7 @@ def test_range_tests_of_negative_losses_suggest_nothing(rule: str) -> None:
         FinderPick(arm="ramp", rule="divergence"),
         SuggestionRate(arm="ramp", rule="divergence"),
         FinderRegret(arm="none", range_test="ramp", rule="steepest_log"),
+        FinderRegret(arm="none", range_test="ramp", rule="steepest_log", of="fall"),
     ],
     ids=lambda each: each.kind,
 )
@@ -230,3 +231,19 @@ def test_passing_the_first_value_is_read_off_negative_losses(wide: Study, observ
         observe(observable.model_copy(update={"smoothing": 0.5}), table_of(study, outcome(by))) for by in (-9.0, 4.2)
     )
     assert moved.estimate == pytest.approx(plain.estimate)
+
+
+def test_a_regret_of_the_fall_needs_a_zero_of_the_ramp_alone(wide: Study) -> None:
+    """Whole runs end below zero, range tests do not."""
+    ramp = Arm(label="ramp", settings={"schedule": "exponential"}, factors={"peak_lr": (10.0,)})
+    study = wide.model_copy(update={"arms": {**wide.arms, "ramp": ramp}})
+
+    def outcome(trial: Trial) -> LaneResult:
+        if trial.arm == "ramp":
+            return result(float("nan"), divergence_step=3, lr=list(RAMP), train_loss=list(FALLING + 3))
+        return shifted(4.2)(trial)
+
+    regret = FinderRegret(arm="none", range_test="ramp", rule="steepest_log", of="fall")
+    assert observe(regret, table_of(study, outcome)).estimate > 0
+    with pytest.raises(UndecidableError, match="shares of a loss mean nothing here"):
+        observe(regret.model_copy(update={"of": None}), table_of(study, outcome))
