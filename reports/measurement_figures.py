@@ -28,7 +28,7 @@ from folklore.harness.observables import (
 from folklore.harness.observables.curves import noise_curve
 from folklore.harness.observables.estimating import fits
 from folklore.harness.observables.estimating.range_test_rules import Suggestion, smoothed
-from folklore.harness.observables.range_tests import picks
+from folklore.harness.observables.range_tests import Reading, picks
 from folklore.harness.spec import arms_of
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.spec.observed import Observed
@@ -68,7 +68,7 @@ def _range_test(axis: Axes, arm: str, optimum: Optimum, table: TrialArrays) -> N
         axis.plot(np.asarray(lr)[kept], mean[kept], color="gray", linewidth=0.7)
     low, high = min(np.nanmin(mean) for mean in means), max(mean[0] for mean in means)
     for index, rule in enumerate(("divergence", "tenth_of_divergence", "tenth_of_minimum", "steepest_log", "valley", "slide")):
-        found = [pick.lr for pick in picks(arm, rule, table) if isinstance(pick, Suggestion)]
+        found = [pick.lr for pick in picks(Reading(arm, rule), table) if isinstance(pick, Suggestion)]
         height = low - (index + 1) * 0.06 * (high - low)
         axis.plot(found, [height] * len(found), MARKERS[index], markersize=4, label=rule.replace("_", " "), alpha=0.7)
     with suppress(UndecidableError):

@@ -25,6 +25,8 @@ def require_a_zero(observable: Observed, table: TrialArrays) -> None:
         ramps = arms_of(leaf, RANGE_TEST) & trained
         for ramp in sorted(ramps):
             _require_positive_ramp(ramp, table)
+        if leaf.of_losses == "shares of ramps":
+            continue
         for arm in sorted((arms_of(leaf, ARM) & trained) - ramps):
             _require_positive(arm, searched_factor(leaf) or table.only_factor(arm), table)
 

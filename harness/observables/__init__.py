@@ -14,6 +14,7 @@ import importlib
 import pkgutil
 
 from folklore.harness.observables.arithmetic import (
+    FallShare,
     Gap,
     Log2,
     Quotient,
@@ -36,7 +37,15 @@ from folklore.harness.observables.curves import (
 from folklore.harness.observables.divergence import CureRate, DivergenceTime, FailureRate
 from folklore.harness.observables.hardware import MemoryRatio, SpeedUp
 from folklore.harness.observables.learning_rates import MaxTrainable, Optimum, SmallestWithin
-from folklore.harness.observables.losses import FinalLoss, LRSensitivity, TrajectoryGap, TransferRegret, TunedLoss
+from folklore.harness.observables.losses import (
+    FinalLoss,
+    LossAt,
+    LRSensitivity,
+    MeanGap,
+    TrajectoryGap,
+    TransferRegret,
+    TunedLoss,
+)
 from folklore.harness.observables.numerics import Exact, OperationError
 from folklore.harness.observables.range_tests import FinderPick, FinderRegret, SuggestionRate
 from folklore.harness.observables.unmeasured import Unmeasured
@@ -55,6 +64,7 @@ __all__ = [
     "DoublingGain",
     "Exact",
     "FailureRate",
+    "FallShare",
     "FinalLoss",
     "FinderPick",
     "FinderRegret",
@@ -63,7 +73,9 @@ __all__ = [
     "HyperbolaError",
     "LRSensitivity",
     "Log2",
+    "LossAt",
     "MaxTrainable",
+    "MeanGap",
     "MemoryRatio",
     "NoiseScale",
     "OperationError",

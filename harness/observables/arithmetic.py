@@ -1,15 +1,16 @@
 """Observables that are made of others."""
 
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from folklore.harness.observables.estimating.evaluation import evaluate
-from folklore.harness.observables.estimating.weighted import present
-from folklore.harness.spec.observed import Example, Interval, Observable, Observed, OfLosses
+from folklore.harness.observables.estimating.weighted import initial_loss, present, share_of_fall, tuned_loss
+from folklore.harness.spec.observed import ARM, Example, FactorName, Interval, Observable, Observed, OfLosses
+from folklore.harness.spec.parts import arms_of, leaves, searched_factor
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
 
 
@@ -69,6 +70,54 @@ class Gap(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         return evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights)
+
+
+class FallShare(Observed):
+    """(left - right) / (L0 - L*) of two losses, seeds paired: their gap as a share of the fall.
+
+    L0 is the mean loss at initialization of the arms read, L* the lowest of the tuned mean test losses of the arms in `best_of`
+    (empty: of the arms of left and right). It means the same whatever constant is added to every loss, and stays finite where
+    losses come near zero.
+    """
+
+    kind: Literal["fall_share"] = "fall_share"
+    left: Observable = Field(description="an observable that is a loss")
+    right: Observable = Field(description="the loss that is subtracted")
+    best_of: Annotated[tuple[str, ...], ARM] = Field(
+        default=(), description="the arms whose lowest tuned loss ends the fall; none: those of left and right"
+    )
+    over: FactorName = "peak_lr"
+
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    UNIT: ClassVar[str] = "of the fall (0.01 is 1% of it)"
+    EXAMPLE: ClassVar[Example] = {
+        "left": {"kind": "tuned_loss", "arm": "none"},
+        "right": {"kind": "tuned_loss", "arm": "warmup_20%"},
+    }
+
+    @model_validator(mode="after")
+    def _of_losses_alone(self) -> Self:
+        for name, part in (("left", self.left), ("right", self.right)):
+            if part.of_losses != "is one":
+                raise ValueError(f"{name} is no loss, and only a gap of two losses is a share of the fall")
+        return self
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """(left - right) / (L0 - L*), [R], without unit, all of it anew under every weighting. Out of regime where nothing
+        falls, undecidable where an arm of `best_of` is best at an edge of its grid."""
+        searched = self._searched(trials)
+        best_of = self.best_of or tuple(arms_of(self.left) | arms_of(self.right))
+        lowest = np.min([tuned_loss(arm, searched[arm], trials, weights) for arm in best_of], axis=0)
+        gap = evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights)
+        return share_of_fall(gap, initial_loss(searched, trials, weights), lowest)
+
+    def _searched(self, trials: Trials) -> dict[str, str]:
+        """Every arm that is read, with the factor that its values are of."""
+        searched = dict.fromkeys(self.best_of, self.over)
+        for leaf in (*leaves(self.left), *leaves(self.right)):
+            for arm in sorted(arms_of(leaf)):
+                searched[arm] = searched_factor(leaf) or trials.only_factor(arm)
+        return searched
 
 
 class Slope(Observed):

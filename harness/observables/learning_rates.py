@@ -1,22 +1,36 @@
 """The values of a factor, mostly learning rates, at which losses are low."""
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
-from folklore.harness.observables.estimating.weighted import at_the_edge, mean, tuned
-from folklore.harness.spec.observed import ARM, MARGIN, Example, FactorName, Observed, ObservedArm, OfLosses
+from folklore.harness.observables.estimating.weighted import SAME_VALUE, at_the_edge, initial_loss, mean, tuned
+from folklore.harness.spec.observed import ARM, MARGIN, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOf
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 class Optimum(Observed):
-    """The value of `over` with the lowest mean validation loss, by a parabola through the lowest grid point and its
-    neighbours on the log axis."""
+    """The value of `over` with the lowest mean validation loss, by a parabola on the log axis: through the lowest grid point
+    and its neighbours, or by least squares through all grid points within `window_octaves` of the lowest.
+
+    The window ends before the first point beyond the neighbours at which a run diverged: a cliff is no part of the parabola,
+    and bends it away from itself by a quarter of an octave (LOG.md)."""
 
     kind: Literal["optimum"] = "optimum"
     arm: ObservedArm
     over: FactorName = "peak_lr"
+    window_octaves: float | None = Field(
+        default=None,
+        gt=0,
+        description="octaves on either side of the lowest grid point through which the parabola is fitted; none: its two"
+        " neighbours",
+    )
 
     LOG_AXIS: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
@@ -25,28 +39,69 @@ class Optimum(Observed):
     EXAMPLE: ClassVar[Example] = {"arm": "warmup_5%"}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """2^x at the vertex of the parabola in x = log2 of the factor through the lowest mean validation loss and its
-        neighbours, [R], in the factor's unit. Undecidable at an edge of the grid. A resample whose lowest point is an edge
-        counts with that edge: left out, it would narrow the interval on one side."""
+        """2^x at the vertex of the parabola in x = log2 of the factor, [R], in the factor's unit: through the lowest mean
+        validation loss and its neighbours, or by least squares through the points within a window of it, [R] windows, and then
+        no further out than these. Undecidable at an edge of the grid. A resample whose lowest point is an edge counts with that
+        edge: left out, it would narrow the interval on one side."""
         arm, over = self.arm, self.over
         best = tuned(arm, over, trials, weights)
         loss = mean(trials.losses(arm, over, "validation_loss"), weights)
         x = np.log2(trials.grid(arm, over))
         inner = (best > 0) & (best < len(x) - 1)
-        middle = np.clip(best, 1, len(x) - 2)
-        row = np.arange(len(weights))
-        # Newton's divided differences, so that the grid need not be even.
-        first = (loss[row, middle] - loss[row, middle - 1]) / (x[middle] - x[middle - 1])
-        second = (loss[row, middle + 1] - loss[row, middle]) / (x[middle + 1] - x[middle])
-        curvature = (second - first) / (x[middle + 1] - x[middle - 1])
-        flat = curvature <= 0
-        shift = np.where(flat, 0.0, -first / (2 * np.where(flat, 1.0, curvature)))
-        vertex = (x[middle] + x[middle - 1]) / 2 + shift
-        return np.exp2(np.where(inner, np.where(flat, x[middle], vertex), x[best]))
+        if self.window_octaves is None:
+            vertex = _vertex_of_three(x, loss, best)
+        else:
+            diverged = mean(trials.diverged(arm, over).astype(np.float64), weights) > 0
+            vertex = _vertex_of_window(x, loss, best, _window(x, best, self.window_octaves, diverged))
+        return np.exp2(np.where(inner, vertex, x[best]))
+
+
+def _vertex_of_three(x: Numbers, loss: Numbers, best: Indices) -> Numbers:
+    """Vertex of the parabola through the lowest points and their neighbours, [R]; x [G], loss [R, G], best [R]."""
+    middle = np.clip(best, 1, len(x) - 2)
+    row = np.arange(len(loss))
+    # Newton's divided differences, so that the grid need not be even.
+    first = (loss[row, middle] - loss[row, middle - 1]) / (x[middle] - x[middle - 1])
+    second = (loss[row, middle + 1] - loss[row, middle]) / (x[middle + 1] - x[middle])
+    curvature = (second - first) / (x[middle + 1] - x[middle - 1])
+    flat = curvature <= 0
+    shift = np.where(flat, 0.0, -first / (2 * np.where(flat, 1.0, curvature)))
+    vertex = (x[middle] + x[middle - 1]) / 2 + shift
+    return np.where(flat, x[middle], vertex)
+
+
+def _window(x: Numbers, best: Indices, octaves: float, diverged: Flags) -> Flags:
+    """The grid points within so many octaves of the lowest, up to where runs diverge, and its neighbours in any case, [R, G];
+    x [G], best [R], diverged [R, G]."""
+    index = np.arange(len(x))
+    steps = index - best[:, None]
+    first_above = np.where(diverged & (steps > 1), index, len(x)).min(axis=1, keepdims=True)
+    last_below = np.where(diverged & (steps < -1), index, -1).max(axis=1, keepdims=True)
+    near = np.abs(x - x[best, None]) <= octaves + SAME_VALUE
+    return np.asarray((near & (index < first_above) & (index > last_below)) | (np.abs(steps) <= 1))
+
+
+def _vertex_of_window(x: Numbers, loss: Numbers, best: Indices, window: Flags) -> Numbers:
+    """Vertex of the least-squares parabola through the points of each window, [R], kept inside it; the lowest point where that
+    parabola is not convex. x [G], loss [R, G], best [R], window [R, G]."""
+    centred = x - x[best, None]
+    powers = np.stack([np.ones_like(centred), centred, centred**2], axis=-1) * window[..., None]
+    # The lowest loss is taken off: sums of squares around it lose no digits.
+    above = np.where(window, loss - loss[np.arange(len(best)), best, None], 0.0)
+    normal, right = np.einsum("rgi,rgj->rij", powers, powers), np.einsum("rgi,rg->ri", powers, above)
+    # At an end of the grid a window can hold two points, which fix no parabola: such a resample counts with the end itself.
+    usable = window.sum(axis=1) >= 3
+    normal[~usable] = np.eye(3)
+    _, slope, curvature = np.linalg.solve(normal, right[..., None])[..., 0].T
+    convex = usable & (curvature > 0)
+    shift = np.where(convex, -slope / (2 * np.where(convex, curvature, 1.0)), 0.0)
+    inside = np.where(window, centred, 0.0)
+    return np.asarray(x[best] + np.clip(shift, inside.min(axis=1), inside.max(axis=1)))
 
 
 class SmallestWithin(Observed):
-    """The smallest value of `over` whose mean test loss lies within a share of the arm's lowest."""
+    """The smallest value of `over` whose mean test loss lies within a share of the arm's lowest: of that loss, or of the fall
+    to it."""
 
     kind: Literal["smallest_within"] = "smallest_within"
     arm: ObservedArm
@@ -54,6 +109,7 @@ class SmallestWithin(Observed):
     within: Annotated[float, MARGIN] = Field(
         default=0.01, gt=0, description="share above the lowest loss that still counts as near it"
     )
+    of: ShareOf = None
 
     OF_LOSSES: ClassVar[OfLosses] = "shares"
     FIGURE: ClassVar[str] = "lr"
@@ -61,11 +117,11 @@ class SmallestWithin(Observed):
     EXAMPLE: ClassVar[Example] = {"arm": "decayed", "over": "final_fraction", "within": 0.02}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """min{x on the grid: mean test loss(x) <= (1 + within) min over the grid}, [R], in the factor's unit. Undecidable where
-        only the largest value is good enough."""
+        """min{x on the grid: mean test loss(x) <= bar}, [R], in the factor's unit: the bar is L* + within L* or, of the fall,
+        L* + within (L0 - L*), L* being the lowest over the grid. Undecidable where only the largest value is good enough."""
         loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
         grid = trials.grid(self.arm, self.over)
-        good = loss <= (1 + self.within) * loss.min(axis=1, keepdims=True)
+        good = loss <= _bar(self, (self.arm,), loss.min(axis=1), trials, weights)[:, None]
         if good[0].argmax() == len(grid) - 1:
             raise UndecidableError(
                 "open",
@@ -73,12 +129,16 @@ class SmallestWithin(Observed):
             )
         return np.asarray(np.where(good, grid, np.inf).min(axis=1))
 
+    @property
+    def of_losses(self) -> OfLosses:
+        return "no zero" if self.of == "fall" else self.OF_LOSSES
+
 
 class MaxTrainable(Observed):
     """Largest value of `over` whose mean loss stays within a share of the best; interpolated on the log axis.
 
-    The bar is (1 + within) times the lowest mean loss of any arm in `best_of` (empty: this arm alone).
-    """
+    The bar lies above the lowest mean loss of any arm in `best_of` (empty: this arm alone), by that share of it or of the fall
+    to it."""
 
     kind: Literal["max_trainable"] = "max_trainable"
     arm: ObservedArm
@@ -89,6 +149,7 @@ class MaxTrainable(Observed):
     best_of: Annotated[tuple[str, ...], ARM] = Field(
         default=(), description="the arms whose lowest loss is the best; none: this arm alone"
     )
+    of: ShareOf = None
 
     LOG_AXIS: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "shares"
@@ -97,18 +158,20 @@ class MaxTrainable(Observed):
     EXAMPLE: ClassVar[Example] = {"arm": "warmup_20%", "within": 0.05, "best_of": ["none", "warmup_20%"]}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """The largest value at which the mean test loss meets (1 + within) times the lowest of the arms compared, [R], in the
-        factor's unit: interpolated linearly in loss and log2 of the factor between the last grid point below the bar and the
-        next. Undecidable where the arm never meets the bar or still does at the top of its grid."""
+        """The largest value at which the mean test loss meets the bar, [R], in the factor's unit: interpolated linearly in loss
+        and log2 of the factor between the last grid point below the bar and the next. The bar is L* + within L* or, of the
+        fall, L* + within (L0 - L*), L* being the lowest of the arms compared. Undecidable where the arm never meets the bar or
+        still does at the top of its grid."""
         arms = self.best_of or (self.arm,)
         lowest = np.min([mean(trials.losses(a, self.over, "test_loss"), weights).min(axis=1) for a in arms], axis=0)
-        bar = (1 + self.within) * lowest
+        bar = _bar(self, arms, lowest, trials, weights)
         loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
         grid = np.log2(trials.grid(self.arm, self.over))
         inside = loss <= bar[:, None]
         if not inside[0].any():
             none = f"no {in_words(self.over)} of {trials.arm_name(self.arm)}"
-            raise UndecidableError("open", f"{none} comes within {self.within:.0%} of the best loss")
+            share = f"{self.within:.0%} of the {'fall to the ' if self.of == 'fall' else ''}best loss"
+            raise UndecidableError("open", f"{none} comes within {share}")
         last = len(grid) - 1 - inside[:, ::-1].argmax(axis=1)
         if last[0] == len(grid) - 1:
             raise UndecidableError(
@@ -122,3 +185,17 @@ class MaxTrainable(Observed):
         step = np.divide(bar - loss[row, last], rise, out=np.zeros_like(rise), where=rise > 0)
         edge = grid[last] + step * (grid[after] - grid[last])
         return np.where(inside.any(axis=1), np.exp2(edge), np.nan)
+
+    @property
+    def of_losses(self) -> OfLosses:
+        return "no zero" if self.of == "fall" else self.OF_LOSSES
+
+
+def _bar(
+    observable: SmallestWithin | MaxTrainable, arms: Sequence[str], lowest: Numbers, trials: Trials, weights: Numbers
+) -> Numbers:
+    """The highest loss that still counts as near the lowest one, nats [R]."""
+    if observable.of != "fall":
+        return (1 + observable.within) * lowest
+    start = initial_loss(dict.fromkeys(arms, observable.over), trials, weights)
+    return lowest + observable.within * (start - lowest)

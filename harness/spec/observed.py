@@ -21,9 +21,10 @@ from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
 # An observable's fields as a study in YAML or JSON has them, without `kind`.
 Example = dict[str, Any]
 # How a number depends on losses, which may have no zero that they could be relative to (a log density has none):
-# "is one"; "shares": measured by shares of a loss; "divides": divides its parts or takes their logarithm; "no zero": means the
-# same whatever constant is added to every loss, or reads no losses at all.
-OfLosses = Literal["is one", "shares", "divides", "no zero"]
+# "is one"; "shares": measured by shares of a loss; "shares of ramps": by shares of the training losses of range tests alone;
+# "divides": divides its parts or takes their logarithm; "no zero": means the same whatever constant is added to every loss, or
+# reads no losses at all.
+OfLosses = Literal["is one", "shares", "shares of ramps", "divides", "no zero"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,12 @@ MARGIN, WINDOW, END = Choice("margin"), Choice("window"), Choice("window", most=
 
 ArmName = Annotated[str, ARM]
 ObservedArm = Annotated[ArmName, Field(description="the arm that is observed")]
+ShareOf = Annotated[
+    Literal["loss", "fall"] | None,
+    Field(
+        description="what its shares are of: a loss, or the fall (loss at initialization less the lowest loss); none: a loss"
+    ),
+]
 FactorName = Annotated[str, FACTOR, Field(description="the factor whose values are searched")]
 
 # Estimate, low, high.
@@ -114,7 +121,13 @@ class Observed(Spec):
 
     def loss_in_it(self) -> "Observed | None":
         """The loss that it is, or is a multiple of."""
-        return self if self.OF_LOSSES == "is one" else None
+        return self if self.of_losses == "is one" else None
+
+    @property
+    def of_losses(self) -> OfLosses:
+        """How it depends on losses as it is declared: of a kind whose fields can make it mean the same whatever constant is
+        added, less than OF_LOSSES says."""
+        return self.OF_LOSSES
 
     @property
     def log_axis(self) -> bool:

@@ -64,11 +64,11 @@ def with_other_arms(value: Any, names: Mapping[str, str]) -> Any:
 
 def relative_to_losses(observable: Observed) -> Iterator[Observed]:
     """The leaves that mean nothing if a loss has no zero to be relative to: differences of losses do, ratios do not."""
-    if observable.OF_LOSSES == "shares":
+    if observable.of_losses in ("shares", "shares of ramps"):
         yield observable
     for part in parts(observable):
         loss = part.loss_in_it()
-        if observable.OF_LOSSES == "divides" and loss is not None:
+        if observable.of_losses == "divides" and loss is not None:
             yield loss
         yield from relative_to_losses(part)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from folklore.harness.judging.calibration import conditions as c
 from folklore.harness.judging.calibration.conditions import Condition
@@ -18,6 +19,7 @@ from folklore.harness.judging.calibration.worlds import (
     octave_grid,
     probe_curves,
     range_test,
+    rising_range_test,
     single_points,
     study,
 )
@@ -31,6 +33,7 @@ from folklore.harness.observables import (
     DivergenceTime,
     DoublingGain,
     FailureRate,
+    FallShare,
     FinalLoss,
     FinderPick,
     FinderRegret,
@@ -38,8 +41,10 @@ from folklore.harness.observables import (
     Gap,
     HyperbolaError,
     Log2,
+    LossAt,
     LRSensitivity,
     MaxTrainable,
+    MeanGap,
     MemoryRatio,
     NoiseScale,
     Optimum,
@@ -101,11 +106,14 @@ def _of_bowls(
     conditions: tuple[Condition, ...] = CURVES,
     effects: Effects = (0.0, 1.0, 3.0),
     share: float = 1.0,
+    steps: int = 1,
 ) -> Case:
+    """steps: of a grid, in an octave."""
+
     def declared(seeds: int, condition: Condition) -> Study:
         # Grids do not follow the effect, as a study's do not; an edge is that of the largest.
         around = arms(effects[2] if condition.edge else effects[0])
-        grids = {arm: octave_grid(bowl, condition) for arm, bowl in around.items()}
+        grids = {arm: octave_grid(bowl, condition, steps) for arm, bowl in around.items()}
         return study({arm: {} for arm in grids}, grids, seeds)
 
     claims = observable if isinstance(observable, tuple) else (observable,)
@@ -139,6 +147,11 @@ def _floor(effect: float) -> dict[str, Bowl]:
 def _shift(effect: float) -> dict[str, Bowl]:
     """Arm a's optimum and cliff lie half an octave higher than arm b's, an effect."""
     return {"a": Bowl(optimum=-6.3 + effect / 2, cliff=-2.5 + effect / 2), "b": Bowl()}
+
+
+def _near_cliff(effect: float) -> dict[str, Bowl]:
+    """As `_shift`, with the cliff one and a half octaves above the optimum."""
+    return {"a": Bowl(optimum=-6.3 + effect / 2, cliff=-4.8 + effect / 2)}
 
 
 def _widths(effect: float) -> dict[str, Bowl]:
@@ -306,20 +319,54 @@ CASES: tuple[Case, ...] = (
 )
 
 
-def _finder_regret() -> Case:
+def _finder_regret(name: str = "finder_regret", of: Literal["fall"] | None = None) -> Case:
     def declared(seeds: int, condition: Condition) -> Study:
         grids = {"a": octave_grid(Bowl(), condition), "ramp": (0.1,)}
         return study({"a": {}, "ramp": {}}, grids, seeds)
 
     draw = both(bowls(lambda e: {"a": Bowl()}), range_test(lambda e: -7.0 - e / 2))
     return Case(
-        "finder_regret",
-        (FinderRegret(arm="a", range_test="ramp", rule="divergence"),),
+        name,
+        (FinderRegret(arm="a", range_test="ramp", rule="divergence", of=of),),
         draw,
         declared,
         BOUNDED,
     )
 
 
-CASES = (*CASES, _finder_regret())
+# Measured as shares of the fall, by a window, at a given LR or without a filter's lag.
+LATER_CASES: tuple[Case, ...] = (
+    _of_bowls("optimum_three_points", Optimum(arm="a"), _shift, steps=2),
+    _of_bowls("optimum_window", Optimum(arm="a", window_octaves=1.0), _shift, steps=2),
+    _of_bowls("optimum_window_cliff", Optimum(arm="a", window_octaves=1.0), _near_cliff, NUMBERS, steps=2),
+    _of_bowls("fall_share", FallShare(left=_A, right=_B), _floor),
+    _of_bowls("loss_at", LossAt(arm="a", tuned_for="b", times=3.0), _floor, INSIDE, effects=(0.0, 5.0, 10.0)),
+    _of_bowls(
+        "fall_share_at",
+        FallShare(left=LossAt(arm="a", tuned_for="b", times=3.0), right=LossAt(arm="b", tuned_for="b", times=3.0)),
+        _floor,
+        (*NUMBERS, c.FLAT),
+        effects=(0.0, 2.0, 5.0),
+    ),
+    _of_bowls("mean_gap", MeanGap(arm="a", tuned_for="b"), _floor),
+    _of_bowls("mean_gap_absolute", MeanGap(arm="a", tuned_for="b", absolute=True), _floor),
+    _of_bowls("transfer_regret_of_fall", TransferRegret(arm="a", tuned_for="b", of="fall"), _shift, effects=(0.0, 3.0, 4.0)),
+    _of_bowls(
+        "smallest_within_of_fall",
+        # The bar crosses no bowl at a grid point, between two of which the observable jumps.
+        SmallestWithin(arm="a", over="peak_lr", within=0.036, of="fall"),
+        _shift,
+        effects=(0.0, 1.0, 4.0),
+    ),
+    _of_bowls("max_trainable_of_fall", MaxTrainable(arm="a", within=0.03, of="fall"), _shift, INSIDE),
+    _of_points(
+        "finder_pick_delagged",
+        FinderPick(arm="ramp", rule="passes_initial", smoothing=0.9, delag=True),
+        rising_range_test(lambda e: -5.0 + e / 4),
+        {"ramp": {}},
+    ),
+)
+
+
+CASES = (*CASES, _finder_regret(), _finder_regret("finder_regret_of_fall", "fall"), *LATER_CASES)
 BY_NAME = {case.name: case for case in CASES}

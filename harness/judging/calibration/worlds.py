@@ -54,11 +54,11 @@ def study(arms: Mapping[str, Mapping[str, Value]], grids: Mapping[str, Sequence[
     )
 
 
-def octave_grid(bowl: Bowl, condition: Condition) -> tuple[float, ...]:
-    """Nine octaves around the optimum; near the edge, the last point but one is the best one."""
+def octave_grid(bowl: Bowl, condition: Condition, steps: int = 1) -> tuple[float, ...]:
+    """Nine octaves around the optimum in so many steps each; near the edge, the last point but `steps` is the best one."""
     nearest = round(bowl.optimum)
     first, last = (nearest - 7, nearest + 1) if condition.edge else (nearest - 4, nearest + 5)
-    return tuple(2.0**exponent for exponent in range(first, last + 1))
+    return tuple(2.0 ** (exponent / steps) for exponent in range(first * steps, last * steps + 1))
 
 
 def bowls(shapes: Callable[[float], Mapping[str, Bowl]]) -> Draw:
@@ -272,6 +272,22 @@ def range_test(pick: Callable[[float], float], silent: Callable[[float], float] 
         curves = _lists(np.where(broken, np.nan, loss)[None])
         ramp = _lists(np.broadcast_to(2.0**x, (1, seeds, RAMP_STEPS)))
         return {"curve_lr": {"ramp": ramp}, "curve_train_loss": {"ramp": curves}}
+
+    return draw
+
+
+def rising_range_test(pick: Callable[[float], float]) -> Draw:
+    """Range tests whose loss falls to 2, and from 2^pick on rises through its first value within an octave, each seed's around
+    it."""
+
+    def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
+        seeds = planned.seeds_at(SCALE)
+        x = np.linspace(*RAMP, RAMP_STEPS)
+        at = np.clip(pick(effect) + 0.4 * condition.noise(generator, seeds), RAMP[0] + 4, RAMP[1] - 2)[:, None]
+        fall = 2.0 / (1 + 2.0 ** (-2 * (x - RAMP[0] - 3)))
+        loss = 4.0 - fall + 2.0 * 2.0 ** (4 * (x - at)) + 0.05 * generator.standard_normal((seeds, RAMP_STEPS))
+        ramp = np.broadcast_to(2.0**x, (1, seeds, RAMP_STEPS))
+        return {"curve_lr": {"ramp": _lists(ramp)}, "curve_train_loss": {"ramp": _lists(loss[None])}}
 
     return draw
 

@@ -6,12 +6,16 @@ before that step's update with lr[i], as fastai and Lightning record it: loss[0]
 an LR does shows one step later at the earliest. lr and loss of unequal lengths, or an LR that does not rise, are a mistake
 of the caller (AssertionError).
 
-All rules read the smoothed loss. Those that look at its shape read the part that fastai's lr_find hands to its suggestion
-functions (`cut`), so that they differ in nothing else; Lightning drops the first 10 points and the last one instead.
+All rules read the smoothed loss, which lags behind the loss: by 49 steps in the mean at 0.98, which is 1.3 decades of a ramp
+that climbs eight in 300 steps, and 0.4 in 1000. With `delag` an LR is read off where the loss itself was: `delagged` says how
+for the rules that look at the shape of the curve, and `_where_it_passed` for those that wait until it passes a bar. The former
+read the part that fastai's lr_find hands to its suggestion functions (`cut`), so that they differ in nothing else; Lightning
+drops the first 10 points and the last one instead.
 
 Sources: fastai 2, callback/schedule.py (lr_find, minimum, steep, valley, slide) and learner.py (AvgSmoothLoss); Lightning
 2.5.3, tuner/lr_finder.py (_LRFinder.suggestion); for a tenth of the divergence LR, the documents that studies/register.py
-names. fastai and Lightning answer in any case; the reasons to say nothing, and their constants, are ours.
+names; `passes_initial` is ours. fastai and Lightning answer in any case; the reasons to say nothing, and their constants, are
+ours.
 """
 
 from bisect import bisect_left
@@ -41,6 +45,8 @@ SMALLEST_FALL = 0.01
 # A valley must be longer than this times sqrt(points), the longest that as many independent numbers have on average (Logan
 # and Shepp 1977, Vershik and Kerov 1977). That rules out fastai's index of -1, too, for a valley of the first two points.
 VALLEY_IN_NOISE = 2.0
+# Deviations of a batch's first losses by which the smoothed loss must have fallen before it can pass its first value again.
+CLEAR_FALL = 3.0
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class NoSuggestion:
 
 Pick = Suggestion | NoSuggestion
 CurveRule = Callable[[Curve, Curve], Pick]
-Rule = Callable[[Curve, Curve, float], Pick]
+Rule = Callable[[Curve, Curve, float, bool], Pick]
 
 
 def smoothed(loss: Curve, beta: float = SMOOTHING) -> Curve:
@@ -74,7 +80,25 @@ def smoothed(loss: Curve, beta: float = SMOOTHING) -> Curve:
     return np.array(means, dtype=np.float64)
 
 
-def divergence(lr: Curve, loss: Curve, stop_multiple: float = STOP_MULTIPLE, beta: float = SMOOTHING) -> Pick:
+def mean_lag(beta: float, steps: int) -> Curve:
+    """By how many steps `smoothed` lies behind the loss in the mean, at each step, [N]: sum k beta^k / sum beta^k over the k <
+    n losses so far, which is beta / (1 - beta) - n beta^n / (1 - beta^n)."""
+    if beta == 0.0:
+        return np.zeros(steps)
+    count = np.arange(1.0, steps + 1)
+    return np.asarray(beta / (1 - beta) - count * beta**count / (1 - beta**count))
+
+
+def delagged(lr: Curve, beta: float) -> Curve:
+    """The LR at which, in the mean, the losses were seen that each smoothed loss is made of, [N]: at a whole or a part of a
+    step, on the log axis. It rises as the LR does. Exact for a loss that is straight on that axis for some lags."""
+    steps = np.arange(len(lr))
+    return np.asarray(np.exp(np.interp(steps - mean_lag(beta, len(lr)), steps, np.log(lr))))
+
+
+def divergence(
+    lr: Curve, loss: Curve, stop_multiple: float = STOP_MULTIPLE, beta: float = SMOOTHING, delag: bool = False
+) -> Pick:
     """The LR of the first step whose smoothed loss exceeds `stop_multiple` times the lowest so far, or whose raw loss is not
     finite. Smoothing delays it: a mean with beta 0.98 follows the loss with a time constant of 50 steps."""
     _check(lr, loss)
@@ -86,11 +110,56 @@ def divergence(lr: Curve, loss: Curve, stop_multiple: float = STOP_MULTIPLE, bet
         return NoSuggestion(f"never diverged up to LR {lr[-1]:.3g}: the divergence LR is censored")
     if at < EARLIEST_DIVERGENCE:
         return NoSuggestion(f"diverged at the start of the ramp: the divergence LR is censored, at or below {lr[0]:.3g}")
-    return Suggestion(float(lr[at]))
+    bar = stop_multiple * float(np.min(mean[: at + 1], where=np.isfinite(mean[: at + 1]), initial=np.inf))
+    return Suggestion(_where_it_passed(lr, loss, mean, bar, at) if delag else float(lr[at]))
 
 
-def cut(lr: Curve, loss: Curve, beta: float = SMOOTHING) -> tuple[Curve, Curve]:
-    """LR and smoothed loss that fastai's lr_find looks at, [M] each; M may be 0.
+def passes_initial(lr: Curve, loss: Curve, beta: float = SMOOTHING, delag: bool = False) -> Pick:
+    """The LR of the first step after its lowest one at which the smoothed loss exceeds the first loss, that of the untrained
+    network, or at which the raw loss is not finite. It needs no zero of the loss, and no multiple of it.
+
+    Nothing where the smoothed loss has not clearly fallen first: by CLEAR_FALL deviations of a batch's loss at the start.
+    """
+    _check(lr, loss)
+    mean = smoothed(loss, beta)
+    finite = np.isfinite(mean)
+    if finite[:EARLIEST_DIVERGENCE].sum() < EARLIEST_DIVERGENCE:
+        return NoSuggestion(f"diverged at the start of the ramp: the divergence LR is censored, at or below {lr[0]:.3g}")
+    lowest = int(np.where(finite, mean, np.inf).argmin())
+    if not lowest or mean[0] - mean[lowest] <= CLEAR_FALL * _first_deviation(loss):
+        return NoSuggestion("the loss does not clearly fall below its initial value, and cannot pass it again")
+    at = _first((mean > mean[0]) & (np.arange(len(mean)) > lowest) | ~np.isfinite(loss))
+    if at is None:
+        return NoSuggestion(f"never passed its initial value up to LR {lr[-1]:.3g}: the divergence LR is censored")
+    return Suggestion(_where_it_passed(lr, loss, mean, float(mean[0]), at) if delag else float(lr[at]))
+
+
+def _first_deviation(loss: Curve) -> float:
+    """The deviation of single batches' losses in the first tenth of the ramp, where hardly anything is learned, by the median
+    difference of neighbours: for normal ones that is 0.954 deviations."""
+    first = loss[: max(EARLIEST_DIVERGENCE, len(loss) // FIRST_SHARE)]
+    return float(np.median(np.abs(np.diff(first)))) / 0.954
+
+
+def _where_it_passed(lr: Curve, loss: Curve, mean: Curve, bar: float, at: int) -> float:
+    """The LR at which the loss itself passed a bar, which its smoothed mean passed at step `at`: the step that best parts
+    losses below the bar from those above it, between the lowest smoothed loss and there. Of several the mean on the log axis.
+
+    The mean lag would not do: a loss that jumps takes its mean along within few steps, so that 49 steps earlier is up to two
+    decades too low, on the ramps of the study lr_finder as on planted ones (LOG.md).
+    """
+    if not np.isfinite(loss[at]):
+        return float(lr[at])
+    first = int(mean[:at].argmin()) + 1
+    above = np.where(loss[first : at + 1] > bar, 1, -1)
+    parted = above[::-1].cumsum()[::-1]
+    best = lr[first : at + 1][parted == parted.max()]
+    return float(np.exp(np.log(best).mean()))
+
+
+def cut(lr: Curve, loss: Curve, beta: float = SMOOTHING, delag: bool = False) -> tuple[Curve, Curve]:
+    """LR and smoothed loss that fastai's lr_find looks at, [M] each; M may be 0. With `delag` beside the LR of the losses that
+    it is made of.
 
     The record ends with the step at which the smoothed loss exceeds STOP_MULTIPLE times its minimum, that step included. A
     tenth of the planned N steps is dropped from its start, LAST_POINTS from its end, and then what follows the first value
@@ -102,12 +171,13 @@ def cut(lr: Curve, loss: Curve, beta: float = SMOOTHING) -> tuple[Curve, Curve]:
     recorded = len(mean) if stop is None else stop + 1
     kept = slice(len(mean) // FIRST_SHARE, max(0, recorded - LAST_POINTS))
     broken = _first(~np.isfinite(mean[kept]))
-    return lr[kept][:broken], mean[kept][:broken]
+    beside = delagged(lr, beta) if delag else lr
+    return beside[kept][:broken], mean[kept][:broken]
 
 
-def suggest(rule: str, lr: Curve, loss: Curve, beta: float = SMOOTHING) -> Pick:
+def suggest(rule: str, lr: Curve, loss: Curve, beta: float = SMOOTHING, delag: bool = False) -> Pick:
     """What a rule of RULES reads off a range test whose losses are smoothed with `beta`."""
-    return RULES[rule](lr, loss, beta)
+    return RULES[rule](lr, loss, beta, delag)
 
 
 def _check(lr: Curve, loss: Curve) -> None:
@@ -132,17 +202,17 @@ def _first(flags: NDArray[np.bool_]) -> int | None:
     return int(flags.argmax()) if flags.any() else None
 
 
-def _tenth_of_divergence(lr: Curve, loss: Curve, beta: float) -> Pick:
-    pick = divergence(lr, loss, beta=beta)
+def _tenth_of_divergence(lr: Curve, loss: Curve, beta: float, delag: bool) -> Pick:
+    pick = divergence(lr, loss, beta=beta, delag=delag)
     return Suggestion(pick.lr / 10) if isinstance(pick, Suggestion) else pick
 
 
 def _of_the_cut(rule: CurveRule) -> Rule:
     """A rule for smoothed curves, applied to the cut of a range test in which there is something to read."""
 
-    def pick(lr: Curve, loss: Curve, beta: float) -> Pick:
+    def pick(lr: Curve, loss: Curve, beta: float, delag: bool) -> Pick:
         mean = smoothed(loss, beta)
-        kept_lr, kept_loss = cut(lr, loss, beta)
+        kept_lr, kept_loss = cut(lr, loss, beta, delag)
         return _not_positive(mean, _first(_exceeds(mean, STOP_MULTIPLE))) or _unreadable(kept_loss) or rule(kept_lr, kept_loss)
 
     return pick
@@ -226,6 +296,7 @@ def _slide(lr: Curve, loss: Curve) -> Pick:
 
 RULES: dict[str, Rule] = {
     "tenth_of_divergence": _tenth_of_divergence,
+    "passes_initial": passes_initial,
     "tenth_of_minimum": _of_the_cut(_tenth_of_minimum),
     "steepest_log": _of_the_cut(_steepest_log),
     "steepest_linear": _of_the_cut(_steepest_linear),

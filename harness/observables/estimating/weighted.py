@@ -1,7 +1,7 @@
 """What estimators share: means over weighted seeds, and the tuned value of an arm."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import arms_of
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+
+# Octaves within which two values of a factor are the same.
+SAME_VALUE = 1e-6
 
 
 def mean(values_GS: Numbers, weights_RS: Numbers) -> Numbers:
@@ -30,6 +33,42 @@ def tuned(arm: str, over: str, trials: Trials, weights: Numbers) -> NDArray[np.i
             f"the best {in_words(over)} of {trials.arm_name(arm)}, {grid[best[0]]:.3g}, {at_the_edge(int(best[0]))}",
         )
     return np.asarray(best)
+
+
+def tuned_loss(arm: str, over: str, trials: Trials, weights: Numbers) -> Numbers:
+    """Mean test loss at the arm's tuned value under every weighting, nats [R]. Raises UndecidableError at an edge."""
+    best = tuned(arm, over, trials, weights)
+    return mean(trials.losses(arm, over, "test_loss"), weights)[np.arange(len(weights)), best]
+
+
+def initial_loss(searched: Mapping[str, str], trials: Trials, weights: Numbers) -> Numbers:
+    """Mean loss at initialization of some arms, each with the factor that its values are of, [R]: what all that they learn is
+    measured from."""
+    return np.asarray(np.mean([seed_mean(_starts(arm, over, trials), weights) for arm, over in searched.items()], axis=0))
+
+
+def _starts(arm: str, over: str, trials: Trials) -> Numbers:
+    """Loss at initialization of each seed, [S]: of its runs that do not diverge, if there are any. What a diverged run counts
+    with can be chosen otherwise (judging/robustness.py), and where all runs start cannot."""
+    start, ended = _initial(arm, over, trials), ~trials.diverged(arm, over)
+    counted = ended | ~ended.any(axis=0)
+    return np.asarray((start * counted).sum(axis=0) / counted.sum(axis=0))
+
+
+def share_of_fall(amount: Numbers, start: Numbers, lowest: Numbers) -> Numbers:
+    """amount / (start - lowest), [R]; nan for resamples in which nothing falls. Out of regime if nothing does in the
+    estimate."""
+    fall = start - lowest
+    if fall[0] <= 0:
+        raise UndecidableError(
+            "out of regime",
+            f"the loss does not fall below the {start[0]:.3g} it starts from, and there is no fall to take a share of",
+        )
+    return np.divide(amount, fall, out=np.full_like(fall, np.nan), where=fall > 0)
+
+
+def _initial(arm: str, over: str, trials: Trials) -> Numbers:
+    return np.asarray(trials.values(arm, over, "initial_loss"), dtype=np.float64)
 
 
 def at_the_edge(index: int) -> str:
@@ -78,5 +117,5 @@ def stacked(values: NDArray[Any]) -> Numbers:
 def evaluation_curves(arm: str, over: str, trials: Trials) -> Numbers:
     """Validation curves [G, S, E]; what is not finite counts with the loss at initialization."""
     losses = stacked(trials.values(arm, over, "curve_evaluation_loss"))
-    initial = trials.values(arm, over, "initial_loss").astype(np.float64)[..., None]
+    initial = _initial(arm, over, trials)[..., None]
     return np.where(losses < initial, losses, initial)

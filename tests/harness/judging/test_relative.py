@@ -1,6 +1,7 @@
 """Losses without a zero: the negative logarithm of a density falls below it. What is relative to them is no number; differences
 are what they are for any other loss."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,14 +13,17 @@ from folklore.harness.judging.outcomes import OUT_OF_REGIME, SUPPORTED
 from folklore.harness.judging.robustness import robustness
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import (
+    FallShare,
     FinalLoss,
     FinderPick,
     FinderRegret,
     FormGap,
     Gap,
     Log2,
+    LossAt,
     LRSensitivity,
     MaxTrainable,
+    MeanGap,
     Optimum,
     Quotient,
     RankCorrelation,
@@ -35,6 +39,7 @@ from folklore.harness.observables import (
     TunedLoss,
 )
 from folklore.harness.observables.estimating.range_test_rules import RULES, NoSuggestion, divergence, suggest
+from folklore.harness.observables.range_tests import WITHOUT_ZERO
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Observable, Study
 from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.spec.trial import Trial
@@ -44,6 +49,7 @@ from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
 
 NONE, HALF = TunedLoss(arm="none"), TunedLoss(arm="half")
 REGRET = TransferRegret(arm="half", tuned_for="none")
+OF_FALL = TransferRegret(arm="half", tuned_for="none", of="fall")
 RELATIVE: tuple[Observable, ...] = (
     RelativeGap(left=NONE, right=HALF),
     Quotient(top=NONE, bottom=HALF),
@@ -68,6 +74,14 @@ DIFFERENT: tuple[Observable, ...] = (
     Quotient(top=Optimum(arm="none"), bottom=Optimum(arm="half")),
     Quotient(top=LRSensitivity(arm="none"), bottom=LRSensitivity(arm="half")),
     RankCorrelation(points=((1, NONE), (2, HALF), (3, NONE))),
+    FallShare(left=NONE, right=HALF),
+    Quotient(top=FallShare(left=NONE, right=HALF), bottom=FallShare(left=NONE, right=LossAt(arm="half", value=2.0**-5))),
+    MeanGap(arm="half", tuned_for="none"),
+    OF_FALL,
+    RelativeGap(left=OF_FALL, right=OF_FALL),
+    SmallestWithin(arm="half", over="peak_lr", of="fall"),
+    MaxTrainable(arm="none", best_of=("none", "half"), within=0.1, of="fall"),
+    Optimum(arm="none", window_octaves=2.0),
 )
 
 
@@ -107,6 +121,7 @@ def test_what_differs_does_so_whatever_the_constant(wide: Study, observable: Obs
     assert list(relative_to_losses(observable)) == []
     plain, moved = (observe(observable, table_of(wide, shifted(by))) for by in (0.0, 4.2))
     by = 4.2 if observable == NONE else 0.0
+    assert math.isfinite(plain.estimate)
     assert (moved.estimate + by, moved.low + by) == pytest.approx((plain.estimate, plain.low), abs=1e-9)
 
 
@@ -156,7 +171,7 @@ RAMP = np.geomspace(1e-5, 10.0, 200)
 FALLING = -np.tanh(np.log(RAMP / 1e-3))
 
 
-@pytest.mark.parametrize("rule", [*RULES, "divergence"])
+@pytest.mark.parametrize("rule", [*(rule for rule in RULES if rule not in WITHOUT_ZERO), "divergence"])
 def test_range_tests_of_negative_losses_suggest_nothing(rule: str) -> None:
     """The loss falls from 1 to -1 and stays there: nothing diverges."""
     pick = divergence(RAMP, FALLING) if rule == "divergence" else suggest(rule, RAMP, FALLING)
@@ -170,6 +185,7 @@ def test_range_tests_of_negative_losses_suggest_nothing(rule: str) -> None:
         FinderPick(arm="ramp", rule="divergence"),
         SuggestionRate(arm="ramp", rule="divergence"),
         FinderRegret(arm="none", range_test="ramp", rule="steepest_log"),
+        FinderRegret(arm="none", range_test="ramp", rule="steepest_log", of="fall"),
     ],
     ids=lambda each: each.kind,
 )
@@ -185,3 +201,50 @@ def test_what_is_read_off_them_is_no_number(wide: Study, observable: Observable)
     with pytest.raises(UndecidableError, match="arm 'ramp' falls to -") as caught:
         observe(observable, table_of(study, outcome))
     assert caught.value.verdict == OUT_OF_REGIME
+
+
+RISING = np.where(RAMP < 0.5, FALLING, 3.0)
+
+
+@pytest.mark.parametrize(
+    "observable",
+    [
+        FinderPick(arm="ramp", rule="passes_initial"),
+        SuggestionRate(arm="ramp", rule="passes_initial"),
+        FinderRegret(arm="none", range_test="ramp", rule="passes_initial", of="fall"),
+    ],
+    ids=lambda each: each.kind,
+)
+def test_passing_the_first_value_is_read_off_negative_losses(wide: Study, observable: Observable) -> None:
+    ramp = Arm(label="ramp", settings={"schedule": "exponential"}, factors={"peak_lr": (10.0,)})
+    study = wide.model_copy(update={"arms": {**wide.arms, "ramp": ramp}})
+
+    def outcome(by: float):
+        def of(trial: Trial) -> LaneResult:
+            if trial.arm == "ramp":
+                return result(float("nan"), divergence_step=3, lr=list(RAMP), train_loss=list(RISING - by))
+            return shifted(by)(trial)
+
+        return of
+
+    assert list(relative_to_losses(observable)) == []
+    plain, moved = (
+        observe(observable.model_copy(update={"smoothing": 0.5}), table_of(study, outcome(by))) for by in (-9.0, 4.2)
+    )
+    assert moved.estimate == pytest.approx(plain.estimate)
+
+
+def test_a_regret_of_the_fall_needs_a_zero_of_the_ramp_alone(wide: Study) -> None:
+    """Whole runs end below zero, range tests do not."""
+    ramp = Arm(label="ramp", settings={"schedule": "exponential"}, factors={"peak_lr": (10.0,)})
+    study = wide.model_copy(update={"arms": {**wide.arms, "ramp": ramp}})
+
+    def outcome(trial: Trial) -> LaneResult:
+        if trial.arm == "ramp":
+            return result(float("nan"), divergence_step=3, lr=list(RAMP), train_loss=list(FALLING + 3))
+        return shifted(4.2)(trial)
+
+    regret = FinderRegret(arm="none", range_test="ramp", rule="steepest_log", of="fall")
+    assert observe(regret, table_of(study, outcome)).estimate > 0
+    with pytest.raises(UndecidableError, match="shares of a loss mean nothing here"):
+        observe(regret.model_copy(update={"of": None}), table_of(study, outcome))

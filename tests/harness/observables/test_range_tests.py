@@ -99,3 +99,47 @@ def test_spread_is_the_largest_over_the_smallest(table: TrialArrays) -> None:
 
 def test_a_study_may_name_every_rule() -> None:
     assert set(get_args(FinderRule)) == {"divergence", *RULES}
+
+
+def slow_rise(steps: int) -> tuple[list[float], list[float]]:
+    """A ramp of any length whose loss falls around 1e-3 and passes its first value at an LR of 0.1."""
+    lr = np.geomspace(1e-5, 10.0, steps)
+    loss = 4.0 - 2.0 / (1 + (lr / 1e-3) ** -2) + 2.0 * (lr / 0.1) ** 2
+    return list(lr), [4.0, *loss[1:]]
+
+
+@pytest.mark.parametrize("steps", [100, 300, 1000])
+def test_a_pick_without_the_lag_knows_neither_ramp_nor_smoothing(finder: Study, steps: int) -> None:
+    lr, loss = slow_rise(steps)
+    table = TrialArrays(finder, "laptop", frame(finder, lambda trial: result(2.0, lr=lr, train_loss=loss)))
+    for smoothing in (0.0, 0.9, 0.98):
+        pick = FinderPick(arm="ramp", rule="passes_initial", smoothing=smoothing, delag=True)
+        assert observe(pick, table).estimate == pytest.approx(0.1, rel=1.05 * (lr[1] / lr[0] - 1))
+    late = observe(FinderPick(arm="ramp", rule="passes_initial"), table).estimate
+    assert late > {100: 3, 300: 2, 1000: 1.4}[steps] * 0.1
+
+
+def test_declared_smoothing_goes_before_the_tables(finder: Study) -> None:
+    lr, loss = slow_rise(300)
+    trials = frame(finder, lambda trial: result(2.0, lr=lr, train_loss=loss))
+    found = []
+    for smoothing in (0.95, 0.99):
+        table = TrialArrays(finder, "laptop", trials)
+        table.smoothing = smoothing
+        picks = (FinderPick(arm="ramp", rule="passes_initial", smoothing=said) for said in (None, 0.98))
+        found.append([observe(pick, table).estimate for pick in picks])
+    (less, own), (more, same) = found
+    assert less < own == same < more
+
+
+def test_the_regret_of_a_pick_without_the_lag(finder: Study) -> None:
+    """As a share of the fall from 5 to 2: the bowl at an LR of 0.1, between two grid points."""
+    lr, loss = slow_rise(1000)
+    ramp = result(2.0, lr=lr, train_loss=loss)
+    table = TrialArrays(finder, "laptop", frame(finder, lambda trial: ramp if trial.arm == "ramp" else outcome(trial)))
+    regret = FinderRegret(arm="full", range_test="ramp", rule="passes_initial", delag=True, of="fall")
+    expected = np.interp(np.log2(0.1), np.arange(-12, 1.0), 0.05 * (np.arange(-12, 1.0) - OPTIMUM) ** 2) / 3.0
+    assert observe(regret, table).estimate == pytest.approx(expected, rel=0.03)
+    with_lag = regret.model_copy(update={"delag": None})
+    assert observe(with_lag, table).estimate > 1.2 * expected
+    assert observe(SuggestionRate(arm="ramp", rule="passes_initial", delag=True), table).estimate == 1.0

@@ -27,7 +27,19 @@ def test_every_kind_of_observation_is_calibrated() -> None:
     assert {*KINDS.values()} - calibrated == {Exact, OperationError, Unmeasured}
 
 
-@pytest.mark.parametrize("name", ["relative_gap", "curve_ratio", "steps_to_target", "finder_regret"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "relative_gap",
+        "curve_ratio",
+        "steps_to_target",
+        "finder_regret",
+        "optimum_window",
+        "fall_share_at",
+        "mean_gap_absolute",
+        "finder_pick_delagged",
+    ],
+)
 def test_a_planted_table_is_a_table(name: str) -> None:
     """The same observation to the last digit from rows of stored trials."""
     case = BY_NAME[name]
@@ -57,6 +69,15 @@ def test_truths_that_are_known() -> None:
     assert shift == pytest.approx(1.0, abs=0.02)
     (noise,) = truths(BY_NAME["noise_scale"], PLAIN, 0.0)
     assert noise == pytest.approx(20.0, rel=0.02)
+    (share,) = truths(BY_NAME["fall_share"], PLAIN, 3.0)
+    assert share == pytest.approx(0.06 / (5.0 - 2.0), rel=0.1)
+    (mean_gap,) = truths(BY_NAME["mean_gap"], PLAIN, 0.0)
+    assert mean_gap == pytest.approx(0.0, abs=0.001)
+    (best,) = truths(BY_NAME["optimum_window"], PLAIN, 0.0)
+    assert math.log2(best) == pytest.approx(-6.3, abs=0.02)
+    # Between two steps of the ramp: 0.12 octaves.
+    (pick,) = truths(BY_NAME["finder_pick_delagged"], PLAIN, 0.0)
+    assert math.log2(pick) == pytest.approx(-5.0, abs=0.12)
 
 
 @pytest.mark.parametrize("name", ["gap", "optimum", "speed_up"])

@@ -16,13 +16,16 @@ from folklore.harness.observables.estimating.range_test_rules import (
     Pick,
     Suggestion,
     cut,
+    delagged,
     divergence,
     falling_lengths,
+    mean_lag,
+    passes_initial,
     smoothed,
     suggest,
 )
 
-SHAPE_RULES = [rule for rule in RULES if rule != "tenth_of_divergence"]
+SHAPE_RULES = [rule for rule in RULES if rule not in ("tenth_of_divergence", "passes_initial")]
 
 
 def ramp(steps: int, first: float = 1e-5, last: float = 10.0) -> Curve:
@@ -362,10 +365,104 @@ def test_a_valley_no_longer_than_that_of_noise_is_none() -> None:
     assert "noise" in reason(suggest("valley", ramp(500), loss, 0.0))
 
 
+def breaking(lr: Curve, kind: str) -> Curve:
+    """Falls from 2.3 around an LR of 1e-3 and passes 2.3 again at an LR of 1: at once, straight, or as its square."""
+    x = np.log10(lr)
+    fall = 2.3 - 1.5 / (1 + 10.0 ** (-2 * (x + 3)))
+    rise = {"jump": np.where(x >= 0, 20.0, 0.0), "line": (2.3 - fall) * np.maximum(0, x + 1.5) / 1.5, "square": 1.5 * lr**2}
+    return np.where(np.arange(len(lr)), fall + rise[kind], 2.3)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.9, 0.98])
+@pytest.mark.parametrize("kind", ["jump", "line", "square"])
+def test_without_the_lag_the_break_is_where_it_was_planted(kind: str, beta: float) -> None:
+    """At any length of the ramp, to the one step that a loss is late by definition."""
+    for steps in (100, 300, 1000):
+        lr = ramp(steps, 1e-6, 100.0)
+        found = lr_of(passes_initial(lr, breaking(lr, kind), beta, delag=True))
+        assert 1.0 <= found * (1 + 1e-9) < lr[1] / lr[0] * 1.02
+
+
+def test_with_the_lag_it_depends_on_the_length_of_the_ramp() -> None:
+    """Straight rises lag by the filter's 49 steps: 0.39 decades of a ramp that climbs eight in 1000 steps, 1.3 in 300."""
+    late = [lr_of(passes_initial(lr, breaking(lr, "line"))) for lr in (ramp(n, 1e-6, 100.0) for n in (100, 300, 1000))]
+    assert late[0] > 50
+    assert 8 < late[1] < 22
+    assert late[2] == pytest.approx(10 ** (49 * 8 / 999), rel=0.03)
+
+
+def test_noise_does_not_move_the_break() -> None:
+    for beta in (0.9, 0.98):
+        for steps in (100, 300, 1000):
+            lr = ramp(steps, 1e-6, 100.0)
+            noise = np.random.default_rng(steps).normal(0, 0.1, (20, steps))
+            noise[:, 0] = 0.0
+            found = [lr_of(passes_initial(lr, breaking(lr, "square") + each, beta, delag=True)) for each in noise]
+            assert np.exp(np.log(found).mean()) == pytest.approx(1.0, rel=0.15)
+
+
+def test_divergence_without_the_lag() -> None:
+    lr, steps = ramp(600), np.arange(600)
+    late = np.where(steps < 400, 1.0, 10.0)
+    assert lr_of(divergence(lr, late, delag=True)) == pytest.approx(lr[400])
+    assert lr_of(suggest("tenth_of_divergence", lr, late, delag=True)) == pytest.approx(lr[400] / 10)
+    # Losses above the bar before the lowest one are the start's.
+    assert lr_of(divergence(lr, np.where(steps < 100, 50.0, late), delag=True, beta=0.9)) == pytest.approx(lr[400])
+    # What is not finite is seen at once, and has no lag.
+    assert divergence(lr, np.where(steps < 400, 1.0, np.nan), delag=True) == Suggestion(lr[400])
+
+
+def test_the_lag_is_that_of_the_weights() -> None:
+    for beta in (0.0, 0.9, 0.98):
+        for count in (1, 2, 50, 400):
+            past = np.arange(count)
+            assert mean_lag(beta, 400)[count - 1] == pytest.approx(np.average(past, weights=beta**past), abs=1e-9)
+    assert mean_lag(0.98, 2000)[-1] == pytest.approx(49.0)
+
+
+def test_a_straight_loss_lies_beside_its_own_lr() -> None:
+    lr = ramp(300)
+    straight = 5 - np.log(lr)
+    for beta in (0.0, 0.9, 0.98):
+        assert smoothed(straight, beta) == pytest.approx(5 - np.log(delagged(lr, beta)))
+        assert (np.diff(delagged(lr, beta)) > 0).all()
+    assert delagged(lr, 0.0) == pytest.approx(lr)
+
+
+@pytest.mark.parametrize("rule", ["tenth_of_minimum", "steepest_log"])
+def test_shapes_without_the_lag(rule: str) -> None:
+    """A wide curve: the minimum and the steepest point come out within 10% at 0.9, and a half too high with the lag."""
+    lr = ramp(300)
+    x = np.log(lr) - np.log(lr[180])
+    loss = 1 + 0.01 * x**2 if rule == "tenth_of_minimum" else 2 - np.tanh(x / 4)
+    there = lr[180] / 10 if rule == "tenth_of_minimum" else lr[180]
+    assert lr_of(suggest(rule, lr, loss, 0.9, delag=True)) == pytest.approx(there, rel=0.1)
+    assert lr_of(suggest(rule, lr, loss, 0.9)) > 1.4 * there
+
+
+def test_passing_the_first_value_needs_no_zero() -> None:
+    lr = ramp(300, 1e-6, 100.0)
+    for kind in ("jump", "line", "square"):
+        loss = breaking(lr, kind)
+        for delag in (False, True):
+            moved = passes_initial(lr, loss - 7.0, 0.9, delag)
+            assert lr_of(moved) == pytest.approx(lr_of(passes_initial(lr, loss, 0.9, delag)))
+    plain = smoothed(loss, 0.9)
+    after = [step for step in range(300) if step > plain.argmin() and plain[step] > plain[0]]
+    assert passes_initial(lr, loss, 0.9) == Suggestion(lr[after[0]])
+
+
+def test_what_never_falls_or_never_rises_passes_nothing() -> None:
+    lr = ramp(300)
+    assert "does not clearly fall" in reason(passes_initial(lr, 2 + 0.5 * lr**2))
+    assert "does not clearly fall" in reason(passes_initial(lr, np.random.default_rng(0).normal(2, 0.1, 300)))
+    assert "never passed its initial value" in reason(passes_initial(lr, 3 - 0.1 * np.log(lr / lr[0])))
+
+
 def test_callers_mistakes_are_caught() -> None:
     lr = ramp(100)
     for mistaken in (lr[:-1], lr[::-1], np.concatenate([lr[:50], lr[:50]]), lr - lr[0]):
-        for look in (divergence, cut):
+        for look in (divergence, passes_initial, cut):
             with pytest.raises(AssertionError):
                 look(mistaken, np.ones(100))
 
