@@ -228,11 +228,9 @@ def _resolved(each: Mapping[str, Any]) -> tuple[str, ...]:
 
 def print_calibration(rows: Sequence[dict[str, Any]]) -> None:
     """A line for each kind of observation and number of seeds: the worst over its worlds."""
+    rates = ("false supported", "false partly", "false refuted")
     columns = [Column("observable")]
-    columns += [
-        Column(name, number=True)
-        for name in ("seeds", "coverage", "false supported", "false partly", "false refuted", "power (plain)")
-    ]
+    columns += [Column(name, number=True) for name in ("seeds", "coverage", *rates, "power (plain)")]
     lines = []
     for (observable, seeds), group in groupby(
         sorted(rows, key=lambda row: (row["observable"], row["seeds"])), key=lambda row: (row["observable"], row["seeds"])

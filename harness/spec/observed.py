@@ -191,5 +191,10 @@ Observable = Annotated[Observed, ANY_KIND]
 def make_known(others: Iterable[type[Spec]]) -> None:
     """Lets observables of all kinds that there are be read: in other observables, and in other specs that hold them."""
     ANY_KIND.loaded = True
-    for model in (*KINDS.values(), *others):
+    models = (*KINDS.values(), *others)
+    # All forget first: a schema that is left would bring along the kinds that were known when it was made.
+    for model in models:
+        if "__pydantic_core_schema__" in vars(model):
+            del model.__pydantic_core_schema__
+    for model in models:
         model.model_rebuild(force=True)

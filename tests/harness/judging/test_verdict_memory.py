@@ -68,7 +68,7 @@ def test_it_forgets_when_trials_thresholds_evidence_or_code_change(
     memory = Memory(stored)
     memory.remember(study, judge_stored(study, stored))
     dump = study.model_dump()
-    dump["judgements"][0]["criteria"][0]["supported"]["value"] = 0.01
+    dump["judgements"][0]["criteria"][0]["claimed"]["value"] = 0.01
     assert memory.recall(Study.model_validate(dump)) is None
     with monkeypatch.context() as changed:
         changed.setattr(verdict_memory, "_code", lambda: "other code")

@@ -109,15 +109,15 @@ def test_where_nothing_falls_there_is_no_share() -> None:
     bowl = 8.0 + 0.1 * (X[:, None] + 6) ** 2 + np.zeros(SEEDS)
     start = {"none": np.full(bowl.shape, 2.0), "warm": np.full(bowl.shape, 9.0)}
     table = planted(test_loss={"none": bowl - 6.1, "warm": bowl}, initial_loss=start)
-    with pytest.raises(UndecidableError, match="does not fall below the 5.5 it starts from") as caught:
+    with pytest.raises(UndecidableError, match=r"does not fall below the 5.5 it starts from") as caught:
         observe(FallShare(left=NONE, right=WARM, best_of=("warm",)), table)
     assert caught.value.verdict == "out of regime"
 
 
 def test_only_losses_have_a_share_of_the_fall() -> None:
-    with pytest.raises(ValidationError, match="left is no loss"):
+    with pytest.raises(ValidationError, match=r"left is no loss"):
         FallShare(left=Gap(left=NONE, right=WARM), right=WARM)
-    with pytest.raises(ValidationError, match="right is no loss"):
+    with pytest.raises(ValidationError, match=r"right is no loss"):
         FallShare(left=NONE, right=Optimum(arm="none"))
     assert list(relative_to_losses(FallShare(left=FinalLoss(arm="none"), right=WARM))) == []
 
@@ -136,7 +136,7 @@ def test_regrets_and_bars_of_the_fall() -> None:
     edge = X[last] + 0.5 * (bar - none[last]) / (none[last + 1] - none[last])
     seen = observe(MaxTrainable(arm="none", within=0.05, of="fall"), table)
     assert np.log2(seen.estimate) == pytest.approx(edge)
-    with pytest.raises(UndecidableError, match="within 1% of the fall to the best loss"):
+    with pytest.raises(UndecidableError, match=r"within 1% of the fall to the best loss"):
         observe(MaxTrainable(arm="none", within=0.01, of="fall", best_of=("none", "warm")), table)
 
 
@@ -174,14 +174,14 @@ def test_a_loss_at_a_declared_value() -> None:
 def test_nothing_is_extrapolated() -> None:
     table = noisy_bowls()
     for outside in (LossAt(arm="none", value=1.0), LossAt(arm="none", tuned_for="warm", times=100.0)):
-        with pytest.raises(UndecidableError, match="was trained at peak LRs from 0.00195 to 0.125, and its loss at") as caught:
+        with pytest.raises(UndecidableError, match=r"was trained at peak LRs from 0.00195 to 0.125, and its loss at") as caught:
             observe(outside, table)
         assert caught.value.verdict == "open"
 
 
 def test_a_loss_is_read_at_one_value() -> None:
     for fields in ({}, {"value": 0.1, "tuned_for": "warm"}):
-        with pytest.raises(ValidationError, match="give tuned_for or value"):
+        with pytest.raises(ValidationError, match=r"give tuned_for or value"):
             LossAt(arm="none", **fields)
     assert arms_of(LossAt(arm="none", value=0.1)) == {"none"}
     assert with_other_arms(LossAt(arm="none", value=0.1), {"none": "n"}) == LossAt(arm="n", value=0.1)
@@ -331,7 +331,7 @@ def test_the_vertex_stays_in_the_window() -> None:
 
 def test_an_edge_is_no_optimum_of_a_window_either() -> None:
     table = planted(test_loss={"none": (X[:, None] + 10) + np.zeros((len(X), SEEDS))})
-    with pytest.raises(UndecidableError, match="is the lowest that was tried"):
+    with pytest.raises(UndecidableError, match=r"is the lowest that was tried"):
         observe(Optimum(arm="none", window_octaves=1.0), table)
 
 

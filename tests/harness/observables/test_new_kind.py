@@ -77,7 +77,7 @@ def written(study: Study, observe: dict[str, Any], folder: Path) -> Path:
     content["judgements"][0]["criteria"][0] |= {
         "name": "good share",
         "observe": observe,
-        "supported": {"kind": "at_least", "value": 0.3},
+        "claimed": {"kind": "at_least", "value": 0.3},
         "refuted": {"kind": "at_most", "value": 0.1},
     }
     path = folder / "toy.json"
