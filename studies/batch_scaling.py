@@ -422,7 +422,7 @@ STUDY = Study(
                     observe=TrajectoryGap(arm="sgd_64", tuned_for="sgd_8", times=8.0),
                     claimed=AtMost(value=0.03),
                     refuted=AtLeast(value=0.03),
-                    says="By the linear rule, SGD's losses at batch size 8 and 64 lie up to {estimate} apart at equal examples",
+                    says="By the linear rule, SGD's losses at batches of 8 and 64 lie up to {estimate} apart at equal examples",
                     unit="relative",
                 ),
             ),
