@@ -15,6 +15,7 @@ from folklore.harness.spec import (
     AtLeast,
     AtMost,
     Criterion,
+    Expected,
     Judgement,
     Measurement,
     Outside,
@@ -59,6 +60,7 @@ STUDY = Study(
             panel="SGD",
             settings={"optimizer": "sgd", "batch_size": 8},
             factors={"peak_lr": log2_grid(-9, -4)},
+            reference=True,
         ),
         "sgd_16": Arm(
             label="B 16",
@@ -95,6 +97,7 @@ STUDY = Study(
             panel="Adam, fixed betas",
             settings={"batch_size": 8},
             factors={"peak_lr": log2_grid(-10, -5)},
+            reference=True,
         ),
         "adam_16": Arm(
             label="B 16",
@@ -137,6 +140,7 @@ STUDY = Study(
             panel="Adam, fixed half-life",
             settings={"batch_size": 16, "beta1": 0.9 ** (16 / 16), "beta2": 0.999 ** (16 / 16)},
             factors={"peak_lr": log2_grid(-9, -4)},
+            reference=True,
         ),
         "half_life_32": Arm(
             label="B 32",
@@ -209,6 +213,7 @@ STUDY = Study(
         " is measured in the same runs and stands beside the exponents.",
         "For a fixed half-life both betas are raised to the power B/16.",
     ),
+    answer=("scaling.sgd_linear", "scaling.adam_sqrt", "scaling.breaks", "scaling.trajectory"),
     judgements=(
         Judgement(
             claim="scaling.sgd_linear",
@@ -259,10 +264,19 @@ STUDY = Study(
                             (64, Optimum(arm="sgd_64")),
                         )
                     ),
+                    null=0.0,
                     claimed=Within(low=0.8, high=1.2),
                     refuted=Outside(low=0.8, high=1.2),
+                    expected=Expected(value=1.0, source="Goyal et al. 2017, the linear scaling rule"),
+                    says="With SGD, the best learning rate scales as the batch size to the power {estimate}",
                 ),
             ),
+            advice={
+                "supported": "With SGD below the critical batch size, raise the learning rate in proportion to the batch size.",
+                "partly": "With SGD below the critical batch size, raise the learning rate and tune around the linear rule.",
+                "refuted": "With SGD, tune the learning rate again for a new batch size: the linear rule misses it.",
+                "refuted: opposite": "With SGD, do not raise the learning rate with the batch size: tune it again.",
+            },
         ),
         Judgement(
             claim="scaling.adam_sqrt",
@@ -313,8 +327,10 @@ STUDY = Study(
                             (64, Optimum(arm="adam_64")),
                         )
                     ),
+                    null=0.0,
                     claimed=Within(low=0.3, high=0.7),
                     refuted=Outside(low=0.3, high=0.7),
+                    says="With fixed betas, Adam's best learning rate scales as the batch size to the power {estimate}",
                 ),
                 Criterion(
                     name="exponent of the best LR in B, Adam, betas of a fixed half-life in examples",
@@ -327,47 +343,76 @@ STUDY = Study(
                             (64, Optimum(arm="half_life_64")),
                         )
                     ),
+                    null=0.0,
                     claimed=Within(low=0.3, high=0.7),
                     refuted=Outside(low=0.3, high=0.7),
+                    expected=Expected(value=0.5, source="Malladi et al. 2022, the square-root rule, which rescales the betas"),
+                    says=(
+                        "With betas of a fixed half-life in examples, Adam's best learning rate scales as the batch size to the"
+                        " power {estimate}"
+                    ),
                 ),
             ),
+            advice={
+                "supported": "With Adam below the critical batch size, raise the learning rate with the root of the batch.",
+                "partly": "With Adam below the critical batch size, raise the learning rate and tune around the square root.",
+                "refuted": "With Adam, tune the learning rate again for a new batch size: the square-root rule misses it.",
+                "refuted: opposite": "With Adam, do not raise the learning rate with the batch size: tune it again.",
+            },
         ),
         Judgement(
             claim="scaling.breaks",
             note=(
-                "The register asks for a loss above zero past the critical batch size and about zero below it. Fixed here: more"
-                " than 5% of the loss is a failure. SGD with the linear rule, Adam with the square root, both from B = 8."
+                "The register names no threshold for failing. Fixed here: more than 5% of the loss is a failure. Both rules are"
+                " applied from B = 8."
             ),
             criteria=(
                 Criterion(
                     name="regret of the linear rule at B = 512, SGD",
+                    panel="SGD with the linear rule",
                     observe=TransferRegret(arm="sgd_512", tuned_for="sgd_8", times=64.0),
+                    null=0.0,
                     claimed=AtLeast(value=0.05),
                     refuted=AtMost(value=0.05),
+                    says="By the linear rule, SGD at batch size 512 ends {higher} in loss than at its best learning rate",
                     unit="relative",
                 ),
                 Criterion(
                     name="regret of the linear rule at B = 64, SGD",
+                    panel="SGD with the linear rule",
                     observe=TransferRegret(arm="sgd_64", tuned_for="sgd_8", times=8.0),
+                    null=0.0,
                     claimed=AtMost(value=0.05),
                     refuted=AtLeast(value=0.05),
+                    says="By the linear rule, SGD at batch size 64 ends {higher} in loss than at its best learning rate",
                     unit="relative",
                 ),
                 Criterion(
                     name="regret of the square-root rule at B = 512, Adam",
+                    panel="Adam with the square-root rule",
                     observe=TransferRegret(arm="adam_512", tuned_for="adam_8", times=8.0),
+                    null=0.0,
                     claimed=AtLeast(value=0.05),
                     refuted=AtMost(value=0.05),
+                    says="By the square-root rule, Adam at batch size 512 ends {higher} in loss than at its best learning rate",
                     unit="relative",
                 ),
                 Criterion(
                     name="regret of the square-root rule at B = 32, Adam",
+                    panel="Adam with the square-root rule",
                     observe=TransferRegret(arm="adam_32", tuned_for="adam_8", times=2.0),
+                    null=0.0,
                     claimed=AtMost(value=0.05),
                     refuted=AtLeast(value=0.05),
+                    says="By the square-root rule, Adam at batch size 32 ends {higher} in loss than at its best learning rate",
                     unit="relative",
                 ),
             ),
+            advice={
+                "supported": "Scale the learning rate by the rule below the critical batch size, and tune it again beyond.",
+                "partly": "Tune the learning rate again past the critical batch size; below it, check the rule once.",
+                "refuted": "Do not trust the critical batch size to say how far a rule reaches: tune the learning rate.",
+            },
         ),
         Judgement(
             claim="scaling.trajectory",
@@ -377,9 +422,14 @@ STUDY = Study(
                     observe=TrajectoryGap(arm="sgd_64", tuned_for="sgd_8", times=8.0),
                     claimed=AtMost(value=0.03),
                     refuted=AtLeast(value=0.03),
+                    says="By the linear rule, SGD's losses at batches of 8 and 64 lie up to {estimate} apart at equal examples",
                     unit="relative",
                 ),
             ),
+            advice={
+                "supported": "Compare curves at equal examples after scaling: a gap above 3% points to an error.",
+                "refuted": "After scaling batch and learning rate, compare final losses: curves differ on the way.",
+            },
         ),
         Judgement(
             claim="scaling.warmup_with_batch",
@@ -394,10 +444,17 @@ STUDY = Study(
                             (512, SmallestWithin(arm="warm_512", over="warmup_fraction")),
                         )
                     ),
+                    null=0.0,
                     claimed=AtLeast(value=0.0),
                     refuted=AtMost(value=0.0),
+                    says="The shortest warmup within 1% of the best has a rank correlation of {estimate} with the batch size",
                 ),
             ),
+            advice={
+                "supported": "Warm up for a larger share of the run if you raise the batch size.",
+                "refuted": "Keep the share of warmup if you raise the batch size.",
+                "refuted: opposite": "Shorten warmup if you raise the batch size.",
+            },
         ),
     ),
     published=(
@@ -408,13 +465,33 @@ STUDY = Study(
                 " 41.67 ± 0.10; 23.60 ± 0.12 at batch 256."
             ),
             source="Goyal et al. 2017",
+            link="https://arxiv.org/abs/1706.02677",
             how="read",
         ),
         Published(
             claim="scaling.adam_sqrt",
-            finding="GPT-2 small, tuned pairs: exponent 0.56 at fixed beta2, 0.11 at a fixed half-life in tokens.",
+            finding="GPT-2 small, tuned pairs: exponent 0.56 at fixed beta2.",
             source="two tuned points of a released sweep",
+            value=0.56,
+            criterion="exponent of the best LR in B, Adam, fixed betas",
             how="computed from read data",
+        ),
+        Published(
+            claim="scaling.adam_sqrt",
+            finding="GPT-2 small, tuned pairs: exponent 0.11 at a fixed half-life in tokens.",
+            source="two tuned points of a released sweep",
+            value=0.11,
+            criterion="exponent of the best LR in B, Adam, betas of a fixed half-life in examples",
+            how="computed from read data",
+        ),
+        Published(
+            claim="scaling.adam_sqrt",
+            finding="Theory of Adam's noise: LR times the root of the factor of B, 1 - beta1 and 1 - beta2 times the factor.",
+            source="Malladi et al. 2022, code",
+            link="https://arxiv.org/abs/2205.10287",
+            value=0.5,
+            criterion="exponent of the best LR in B, Adam, betas of a fixed half-life in examples",
+            how="read",
         ),
     ),
 )

@@ -15,6 +15,7 @@ from folklore.harness.spec import (
     AtLeast,
     AtMost,
     Criterion,
+    Expected,
     Judgement,
     Measurement,
     Outside,
@@ -48,10 +49,16 @@ GPT_POINTS = ((2, "gpt_2"), (4, "gpt_4"), (8, "gpt_8"), (16, "gpt_16"), (32, "gp
 MLP_SWEEP = {"points": MLP_POINTS, "anchor": "mlp_8", "share": 0.97}
 CNN_SWEEP = {"points": CNN_POINTS, "anchor": "cnn_8", "share": 0.9}
 GPT_SWEEP = {"points": GPT_POINTS, "anchor": "gpt_8", "share": 0.9}
-PREDICTS = {"supported": AtMost(value=0.08), "refuted": AtLeast(value=0.08)}
-AGREES = {"supported": Within(low=1 / 3, high=3.0), "refuted": Outside(low=0.1, high=10.0), "unit": "x"}
-GROWS = {"supported": AtLeast(value=3.0), "refuted": AtMost(value=1.0), "unit": "x"}
-HALVES = {"supported": Within(low=1.8, high=2.2), "refuted": Outside(low=1.8, high=2.2), "unit": "x"}
+PREDICTS = {"claimed": AtMost(value=0.08), "refuted": AtLeast(value=0.08)}
+AGREES = {
+    "null": 1.0,
+    "claimed": Within(low=1 / 3, high=3.0),
+    "refuted": Outside(low=0.1, high=10.0),
+    "margin": 3.0,
+    "unit": "x",
+}
+GROWS = {"null": 1.0, "claimed": AtLeast(value=3.0), "refuted": AtMost(value=1.0), "unit": "x"}
+HALVES = {"null": 1.0, "claimed": Within(low=1.8, high=2.2), "refuted": Outside(low=1.8, high=2.2), "unit": "x"}
 
 STUDY = Study(
     name="critical_batch",
@@ -82,6 +89,7 @@ STUDY = Study(
             panel="MLP, SGD",
             settings={**MLP, "batch_size": 8, "steps": 600},
             factors={"peak_lr": log2_grid(-5, 0)},
+            reference=True,
         ),
         "mlp_16": Arm(
             label="B 16",
@@ -136,6 +144,7 @@ STUDY = Study(
             panel="CNN, AdamW",
             settings={**CNN, "batch_size": 8, "steps": 500},
             factors={"peak_lr": log2_grid(-8, -4)},
+            reference=True,
         ),
         "cnn_16": Arm(
             label="B 16",
@@ -172,6 +181,7 @@ STUDY = Study(
             panel="GPT, AdamW",
             settings={**GPT, "batch_size": 8, "steps": 800},
             factors={"peak_lr": log2_grid(-9, -5)},
+            reference=True,
         ),
         "gpt_16": Arm(
             label="B 16",
@@ -255,43 +265,64 @@ STUDY = Study(
         "The noise scale is an average over training, each part smoothed before they are divided, and so dominated by the"
         " steps with large gradients.",
     ),
+    answer=("crit.noise_scale", "crit.small_batch_slow", "crit.grows", "crit.range"),
     judgements=(
         Judgement(
             claim="crit.hyperbola",
             criteria=(
                 Criterion(
                     name="error of ln S at left-out batch sizes, MLP with SGD",
+                    panel="MLP with SGD",
                     observe=HyperbolaError(**MLP_SWEEP),
+                    says="On the MLP with SGD, the curve 1 + B_crit/B foretells the log of the steps to within {estimate}",
                     **PREDICTS,
                 ),
                 Criterion(
                     name="error of ln S at left-out batch sizes, CNN with AdamW",
+                    panel="CNN with AdamW",
                     observe=HyperbolaError(**CNN_SWEEP),
+                    says="On the CNN with AdamW, the curve 1 + B_crit/B foretells the log of the steps to within {estimate}",
                     **PREDICTS,
                 ),
                 Criterion(
                     name="error of ln S at left-out batch sizes, GPT with AdamW",
+                    panel="GPT with AdamW",
                     observe=HyperbolaError(**GPT_SWEEP),
+                    says="On the GPT with AdamW, the curve 1 + B_crit/B foretells the log of the steps to within {estimate}",
                     **PREDICTS,
                 ),
             ),
+            advice={
+                "supported": "Measure the steps at a few batch sizes and read off the curve what a larger batch saves.",
+                "partly": "Measure the steps at a few batch sizes, and do not read the curve beyond them.",
+                "refuted": "Measure the steps at the batch sizes that you mean to use: the curve does not tell them.",
+            },
         ),
         Judgement(
             claim="crit.noise_scale",
             criteria=(
                 Criterion(
                     name="critical batch size over noise scale, MLP with SGD",
+                    panel="MLP with SGD",
                     observe=Quotient(top=CriticalBatch(**MLP_SWEEP), bottom=NoiseScale(arm="mlp_512", first=0.05)),
+                    says="On the MLP with SGD, the critical batch size is {estimate} the noise scale",
+                    expected=Expected(value=1.0, source="McCandlish et al. 2018"),
                     **AGREES,
                 ),
                 Criterion(
                     name="critical batch size over noise scale, CNN with AdamW",
+                    panel="CNN with AdamW",
                     observe=Quotient(top=CriticalBatch(**CNN_SWEEP), bottom=NoiseScale(arm="cnn_64", first=0.05)),
+                    says="On the CNN with AdamW, the critical batch size is {estimate} the noise scale",
+                    expected=Expected(value=1.0, source="McCandlish et al. 2018"),
                     **AGREES,
                 ),
                 Criterion(
                     name="critical batch size over noise scale, GPT with AdamW",
+                    panel="GPT with AdamW",
                     observe=Quotient(top=CriticalBatch(**GPT_SWEEP), bottom=NoiseScale(arm="gpt_64", first=0.05)),
+                    says="On the GPT with AdamW, the critical batch size is {estimate} the noise scale",
+                    expected=Expected(value=1.0, source="McCandlish et al. 2018"),
                     **AGREES,
                 ),
             ),
@@ -300,23 +331,34 @@ STUDY = Study(
                 Reported(name="noise scale in examples, CNN", observe=NoiseScale(arm="cnn_64", first=0.05)),
                 Reported(name="noise scale in sequences of 16 tokens, GPT", observe=NoiseScale(arm="gpt_64", first=0.05)),
             ),
+            advice={
+                "supported": "Measure the noise scale to find the critical batch size within a factor of three.",
+                "partly": "Begin at the noise scale, and count the steps to a loss at two batch sizes.",
+                "refuted": "Do not choose the batch size by the noise scale: count the steps at two batch sizes.",
+            },
         ),
         Judgement(
             claim="crit.grows",
             criteria=(
                 Criterion(
                     name="noise scale of the second half over that of the first 5%, MLP with SGD",
+                    panel="MLP with SGD",
                     observe=Quotient(top=NoiseScale(arm="mlp_512", first=0.5), bottom=NoiseScale(arm="mlp_512", last=0.05)),
+                    says="On the MLP with SGD, the second half of training has {estimate} the noise scale of the first 5%",
                     **GROWS,
                 ),
                 Criterion(
                     name="noise scale of the second half over that of the first 5%, CNN with AdamW",
+                    panel="CNN with AdamW",
                     observe=Quotient(top=NoiseScale(arm="cnn_64", first=0.5), bottom=NoiseScale(arm="cnn_64", last=0.05)),
+                    says="On the CNN with AdamW, the second half of training has {estimate} the noise scale of the first 5%",
                     **GROWS,
                 ),
                 Criterion(
                     name="noise scale of the second half over that of the first 5%, GPT with AdamW",
+                    panel="GPT with AdamW",
                     observe=Quotient(top=NoiseScale(arm="gpt_64", first=0.5), bottom=NoiseScale(arm="gpt_64", last=0.05)),
+                    says="On the GPT with AdamW, the second half of training has {estimate} the noise scale of the first 5%",
                     **GROWS,
                 ),
             ),
@@ -343,6 +385,12 @@ STUDY = Study(
                     unit="x",
                 ),
             ),
+            advice={
+                "supported": "Measure the noise scale late in training, or raise the batch size on the way.",
+                "partly": "Measure the noise scale more than once: do not take its early value for the whole run.",
+                "refuted": "One measurement of the noise scale does for the run.",
+                "refuted: opposite": "Do not raise the batch size on the way because of the noise scale: it falls.",
+            },
         ),
         Judgement(
             claim="crit.range",
@@ -362,6 +410,7 @@ STUDY = Study(
                     ),
                     claimed=AtLeast(value=10.0),
                     refuted=AtMost(value=3.0),
+                    says="In images or tokens, the largest critical batch size of three workloads is {estimate} the smallest",
                     unit="x",
                 ),
             ),
@@ -377,26 +426,42 @@ STUDY = Study(
                     name="critical batch size, GPT with AdamW, tokens", observe=Scaled(of=CriticalBatch(**GPT_SWEEP), by=16.0)
                 ),
             ),
+            advice={
+                "supported": "Do not carry a batch size from one task to another: find the critical one for yours.",
+                "refuted": "Begin at the critical batch size of a similar task.",
+            },
         ),
         Judgement(
             claim="crit.small_batch_slow",
             criteria=(
                 Criterion(
                     name="steps at B over steps at 2B, B up to an eighth of critical, MLP with SGD",
+                    panel="MLP with SGD",
                     observe=DoublingGain(**MLP_SWEEP),
+                    says="On the MLP with SGD, batches below an eighth of critical need {estimate} the steps of doubled ones",
                     **HALVES,
                 ),
                 Criterion(
                     name="steps at B over steps at 2B, B up to an eighth of critical, CNN with AdamW",
+                    panel="CNN with AdamW",
                     observe=DoublingGain(**CNN_SWEEP),
+                    says="On the CNN with AdamW, batches below an eighth of critical need {estimate} the steps of doubled ones",
                     **HALVES,
                 ),
                 Criterion(
                     name="steps at B over steps at 2B, B up to an eighth of critical, GPT with AdamW",
+                    panel="GPT with AdamW",
                     observe=DoublingGain(**GPT_SWEEP),
+                    says="On the GPT with AdamW, batches below an eighth of critical need {estimate} the steps of doubled ones",
                     **HALVES,
                 ),
             ),
+            advice={
+                "supported": "Double the batch while it is far below the critical size: each doubling halves the steps.",
+                "partly": "Double the batch while it is far below the critical size, but do not count on half the steps.",
+                "refuted": "Do not double a small batch to save steps: the saving is not what theory has it.",
+                "refuted: opposite": "Do not double a small batch to save steps: it saves none.",
+            },
         ),
         Judgement(
             claim="crit.definition",
@@ -404,11 +469,18 @@ STUDY = Study(
                 Criterion(
                     name="noise scale when the noise of the gradients has twice the deviation",
                     observe=Exact(check="doubled_noise"),
+                    null=1.0,
                     claimed=Within(low=3.9, high=4.1),
                     refuted=AtMost(value=1.0),
+                    expected=Expected(value=4.0, source="McCandlish et al. 2018, equation 2.9: the variance is on top"),
+                    says="Doubling the noise of the gradients makes the noise scale {larger}",
                     unit="x",
                 ),
             ),
+            advice={
+                "supported": "Compute the noise scale as the gradient's variance over its squared mean.",
+                "refuted": "Look for an error in how the noise scale is computed.",
+            },
         ),
     ),
     published=(
@@ -416,24 +488,28 @@ STUDY = Study(
             claim="crit.hyperbola",
             finding="Five language models, 85M to 1.2B: the hyperbola fits ln S to 0.038 to 0.055 (root mean square).",
             source="Zhang et al. 2024, released table",
+            link="https://arxiv.org/abs/2410.21676",
             how="computed from read data",
         ),
         Published(
             claim="crit.noise_scale",
             finding="MNIST: about 870 to 900 images. A 111M model on OpenWebText: 213 sequences of 2048 tokens at the end.",
             source="McCandlish et al. 2018 and a released run",
+            link="https://arxiv.org/abs/1812.06162",
             how="read",
         ),
         Published(
             claim="crit.grows",
             finding="Grows 10 to 100 times over training; near zero at the start, a fast rise, then a plateau.",
             source="McCandlish et al. 2018; Merrill et al. 2025",
+            link="https://arxiv.org/abs/1812.06162",
             how="reported",
         ),
         Published(
             claim="crit.range",
             finding="Knees of 2191 to 11131 sequences of 512 tokens from 85M to 1.2B parameters.",
             source="Zhang et al. 2024, released table",
+            link="https://arxiv.org/abs/2410.21676",
             how="computed from read data",
         ),
     ),

@@ -24,8 +24,15 @@ STEPS_2, STEPS_5, STEPS_20, STEPS_80 = {"steps": 55}, {"steps": 137}, {"steps": 
 # From a peak LR so high that the validation loss no longer falls; the switch comes half-way.
 PLATEAU = {"schedule": "step", "step_drops": (0.5,), "warmup_fraction": 0.02, "steps": 1048}
 PLATEAU_LR = {"peak_lr": (2.0**-3.5,)}
-EQUIVALENT = {"supported": Within(low=-0.003, high=0.003), "refuted": Outside(low=-0.003, high=0.003), "unit": "relative"}
-BETTER = {"supported": AtLeast(value=0.0), "refuted": AtMost(value=0.0), "unit": "relative"}
+# 0.3% of the loss does not matter; being better never refutes.
+NO_WORSE = {"test": "no_worse", "null": 0.0, "margin": 0.003, "unit": "relative"}
+HIGHER = {
+    "null": 0.0,
+    "claimed": AtLeast(value=0.0),
+    "refuted": AtMost(value=0.0),
+    "margin": 0.003,
+    "unit": "relative",
+}
 
 STUDY = Study(
     name="decay",
@@ -58,7 +65,7 @@ STUDY = Study(
         "hundredth_2": Arm(
             label="to 1%", panel="2 tokens a parameter", settings={**STEPS_2, "final_fraction": 0.01}, searched=True
         ),
-        "tenth_2": Arm(label="to 10%", panel="2 tokens a parameter", settings={**STEPS_2}, searched=True),
+        "tenth_2": Arm(label="to 10%", panel="2 tokens a parameter", settings={**STEPS_2}, searched=True, reference=True),
         "third_2": Arm(
             label="to 30%", panel="2 tokens a parameter", settings={**STEPS_2, "final_fraction": 0.3}, searched=True
         ),
@@ -66,7 +73,7 @@ STUDY = Study(
         "hundredth_5": Arm(
             label="to 1%", panel="5 tokens a parameter", settings={**STEPS_5, "final_fraction": 0.01}, searched=True
         ),
-        "tenth_5": Arm(label="to 10%", panel="5 tokens a parameter", settings={**STEPS_5}, searched=True),
+        "tenth_5": Arm(label="to 10%", panel="5 tokens a parameter", settings={**STEPS_5}, searched=True, reference=True),
         "third_5": Arm(
             label="to 30%", panel="5 tokens a parameter", settings={**STEPS_5, "final_fraction": 0.3}, searched=True
         ),
@@ -85,7 +92,7 @@ STUDY = Study(
         "hundredth_80": Arm(
             label="to 1%", panel="80 tokens a parameter", settings={**STEPS_80, "final_fraction": 0.01}, searched=True
         ),
-        "tenth_80": Arm(label="to 10%", panel="80 tokens a parameter", settings={**STEPS_80}, searched=True),
+        "tenth_80": Arm(label="to 10%", panel="80 tokens a parameter", settings={**STEPS_80}, searched=True, reference=True),
         "third_80": Arm(
             label="to 30%", panel="80 tokens a parameter", settings={**STEPS_80, "final_fraction": 0.3}, searched=True
         ),
@@ -183,8 +190,9 @@ STUDY = Study(
         "The LR of each arm is chosen by Optuna's TPE (at laptop scale by twelve proposals) on seeds of their own (there"
         " three). Intervals hold the spread between the judged seeds, not the luck of the search.",
         "The plateau experiment has one peak LR, chosen in a pilot because the loss no longer falls there: a plateau of"
-        " gradient noise. A plateau of any other kind is not looked at.",
+        " gradient noise. No other kind of plateau is studied.",
     ),
+    answer=("decay.trapezoid", "decay.cosine_vs_linear", "decay.cosine_vs_step", "decay.plateau_rule"),
     judgements=(
         Judgement(
             claim="decay.cosine_vs_linear",
@@ -192,10 +200,15 @@ STUDY = Study(
                 Criterion(
                     name="tuned loss, linear against cosine, both to 10%, 20 tokens a parameter",
                     observe=RelativeGap(left=TunedLoss(arm="linear"), right=TunedLoss(arm="cosine")),
-                    **EQUIVALENT,
+                    says="Linear decay to 10% of the peak ends {higher} in loss than cosine decay",
+                    **NO_WORSE,
                 ),
             ),
-            note="Competitive is read as equal: a linear decay that is better by more than 0.3% refutes it, too.",
+            note="Non-inferiority: a linear decay that is better does not speak against it.",
+            advice={
+                "supported": "Choose linear or cosine decay as you like: linear costs no loss.",
+                "refuted": "Prefer cosine decay to linear decay.",
+            },
         ),
         Judgement(
             claim="decay.cosine_vs_step",
@@ -203,9 +216,15 @@ STUDY = Study(
                 Criterion(
                     name="tuned loss, step decay against cosine",
                     observe=RelativeGap(left=TunedLoss(arm="step"), right=TunedLoss(arm="cosine")),
-                    **BETTER,
+                    says="Step decay ends {higher} in loss than cosine decay",
+                    **HIGHER,
                 ),
             ),
+            advice={
+                "supported": "Prefer cosine decay to a step schedule with drops at 50% and 75%.",
+                "refuted": "Use step decay if it is at hand: cosine decay lowers no loss.",
+                "refuted: opposite": "Prefer step decay to cosine decay.",
+            },
         ),
         Judgement(
             claim="decay.beats_constant",
@@ -213,32 +232,46 @@ STUDY = Study(
                 Criterion(
                     name="tuned loss, constant against cosine",
                     observe=RelativeGap(left=TunedLoss(arm="constant"), right=TunedLoss(arm="cosine")),
-                    **BETTER,
+                    says="A constant learning rate, tuned, ends {higher} in loss than cosine decay",
+                    **HIGHER,
                 ),
             ),
+            advice={
+                "supported": "Decay the learning rate even if its peak is tuned.",
+                "refuted": "If the learning rate is tuned, do not expect decay to lower the loss.",
+                "refuted: opposite": "If the learning rate is tuned, keep it constant in a run as short as these.",
+            },
         ),
         Judgement(
             claim="decay.final_positive",
             criteria=(
                 Criterion(
                     name="tuned loss, to zero against to 10%, 2 tokens a parameter",
+                    panel="runs of 2 tokens a parameter",
                     observe=RelativeGap(left=TunedLoss(arm="zero_2"), right=TunedLoss(arm="tenth_2")),
-                    **BETTER,
+                    says="At 2 tokens a parameter, cosine decay to zero ends {higher} in loss than to 10% of the peak",
+                    **HIGHER,
                 ),
                 Criterion(
                     name="tuned loss, to zero against to 10%, 5 tokens a parameter",
+                    panel="runs of 5 tokens a parameter",
                     observe=RelativeGap(left=TunedLoss(arm="zero_5"), right=TunedLoss(arm="tenth_5")),
-                    **BETTER,
+                    says="At 5 tokens a parameter, cosine decay to zero ends {higher} in loss than to 10% of the peak",
+                    **HIGHER,
                 ),
                 Criterion(
                     name="tuned loss, to zero against to 10%, 20 tokens a parameter",
+                    panel="runs of 20 tokens a parameter",
                     observe=RelativeGap(left=TunedLoss(arm="zero_20"), right=TunedLoss(arm="cosine")),
-                    **BETTER,
+                    says="At 20 tokens a parameter, cosine decay to zero ends {higher} in loss than to 10% of the peak",
+                    **HIGHER,
                 ),
                 Criterion(
                     name="tuned loss, to zero against to 10%, 80 tokens a parameter",
+                    panel="runs of 80 tokens a parameter",
                     observe=RelativeGap(left=TunedLoss(arm="zero_80"), right=TunedLoss(arm="tenth_80")),
-                    **BETTER,
+                    says="At 80 tokens a parameter, cosine decay to zero ends {higher} in loss than to 10% of the peak",
+                    **HIGHER,
                 ),
             ),
             reported=(
@@ -284,9 +317,15 @@ STUDY = Study(
                 ),
             ),
             note=(
-                "The claim is general, so it is refuted where zero is better at any length. The trend over tokens a parameter"
-                " is the finding: short runs favour a positive final LR whatever the truth for long ones."
+                "Each length of training stands for itself, as a workload would. The trend over tokens a parameter is the"
+                " finding: short runs favour a positive final LR whatever the truth for long ones."
             ),
+            advice={
+                "supported": "In runs of up to 80 tokens a parameter, end the decay at about 10% of the peak, not at zero.",
+                "partly": "Compare a decay to zero with one to 10% of the peak at the length of your own runs.",
+                "refuted": "Decay to zero if you like: it costs no loss.",
+                "refuted: opposite": "Decay to zero rather than to 10% of the peak.",
+            },
         ),
         Judgement(
             claim="decay.half_way",
@@ -296,9 +335,15 @@ STUDY = Study(
                     observe=Exact(check="cosine_half_way"),
                     claimed=Within(low=0.4999, high=0.5001),
                     refuted=Outside(low=0.4999, high=0.5001),
+                    says="Half-way through a cosine decay to zero, the learning rate is {estimate} of its peak",
+                    unit="share",
                 ),
             ),
             note="Of a decay to zero without warmup. A decay to 10% stands at 55% half-way.",
+            advice={
+                "supported": "Expect half of the peak half-way through a decay to zero, and 55% with a floor of 10%.",
+                "refuted": "Look at the schedule that your code computes before you compare runs half-way.",
+            },
         ),
         Judgement(
             claim="decay.trapezoid",
@@ -306,9 +351,15 @@ STUDY = Study(
                 Criterion(
                     name="tuned loss, warmup-stable-decay against cosine",
                     observe=RelativeGap(left=TunedLoss(arm="trapezoid"), right=TunedLoss(arm="cosine")),
-                    **EQUIVALENT,
+                    says="Warmup, a constant stretch and a final decay end {higher} in loss than cosine decay",
+                    **NO_WORSE,
                 ),
             ),
+            note="Non-inferiority: a trapezoid that is better does not speak against it.",
+            advice={
+                "supported": "If the length of the run is not known, keep the peak and decay at the end: it costs no loss.",
+                "refuted": "If the length of the run is known, prefer cosine decay to warmup-stable-decay.",
+            },
         ),
         Judgement(
             claim="decay.plateau_rule",
@@ -316,17 +367,20 @@ STUDY = Study(
                 Criterion(
                     name="loss after staying against after x0.1, from one plateau",
                     observe=RelativeGap(left=FinalLoss(arm="stay"), right=FinalLoss(arm="lower")),
-                    **BETTER,
+                    says="On a plateau, staying at the learning rate ends {higher} in loss than lowering it to a tenth",
+                    **HIGHER,
                 ),
                 Criterion(
                     name="loss after x2 against after staying, from one plateau",
                     observe=RelativeGap(left=FinalLoss(arm="higher"), right=FinalLoss(arm="stay")),
-                    **BETTER,
+                    says="On a plateau, doubling the learning rate ends {higher} in loss than staying",
+                    **HIGHER,
                 ),
                 Criterion(
                     name="tuned loss, constant against reduce-on-plateau, which knows no horizon either",
                     observe=RelativeGap(left=TunedLoss(arm="constant"), right=TunedLoss(arm="on_plateau")),
-                    **BETTER,
+                    says="A constant learning rate, tuned, ends {higher} in loss than reduce-on-plateau",
+                    **HIGHER,
                 ),
             ),
             reported=(
@@ -336,6 +390,11 @@ STUDY = Study(
                     unit="relative",
                 ),
             ),
+            advice={
+                "supported": "On a plateau of gradient noise, lower the learning rate and do not raise it.",
+                "partly": "On a plateau, continue from a checkpoint with a tenth of the learning rate, and keep what helps.",
+                "refuted": "Do not lower the learning rate only because the loss is flat.",
+            },
         ),
     ),
     published=(
@@ -346,12 +405,14 @@ STUDY = Study(
                 " with a crossover near 4."
             ),
             source="Bergsma et al. 2025",
+            link="https://arxiv.org/abs/2502.15938",
             how="reported",
         ),
         Published(
             claim="decay.cosine_vs_linear",
             finding="Linear is at least as good as cosine over ten problems.",
             source="Defazio et al. 2023",
+            link="https://arxiv.org/abs/2310.07831",
             how="reported",
         ),
         Published(

@@ -54,12 +54,12 @@ RANGE = {
 }
 TOP = {"peak_lr": (100.0,)}
 # Factors of 10^0.7, 10^1.3 and 10^0.4, 10^1.6.
-TENTH = {"supported": Within(low=5.012, high=19.953), "refuted": Outside(low=2.512, high=39.811), "unit": "x"}
-NEAR = {"supported": Within(low=-1.0, high=1.0), "refuted": Outside(low=-1.0, high=1.0), "unit": "octaves"}
-CHEAP = {"supported": AtMost(value=0.01), "refuted": AtLeast(value=0.01), "unit": "relative"}
-WINS = {"supported": AtLeast(value=0.0), "refuted": AtMost(value=0.0), "unit": "relative"}
-STABLE = {"supported": AtMost(value=2.0), "refuted": AtLeast(value=2.0), "unit": "x"}
-THOUSANDTH = {"supported": Within(low=3e-4, high=3e-3), "refuted": Outside(low=3e-4, high=3e-3)}
+TENTH = {"claimed": Within(low=5.012, high=19.953), "refuted": Outside(low=2.512, high=39.811), "unit": "x"}
+NEAR = {"null": 0.0, "claimed": Within(low=-1.0, high=1.0), "refuted": Outside(low=-1.0, high=1.0), "unit": "octaves"}
+CHEAP = {"null": 0.0, "claimed": AtMost(value=0.01), "refuted": AtLeast(value=0.01), "unit": "relative"}
+WINS = {"null": 0.0, "claimed": AtLeast(value=0.0), "refuted": AtMost(value=0.0), "unit": "relative"}
+STABLE = {"claimed": AtMost(value=2.0), "refuted": AtLeast(value=2.0), "unit": "x"}
+THOUSANDTH = {"claimed": Within(low=3e-4, high=3e-3), "refuted": Outside(low=3e-4, high=3e-3)}
 
 STUDY = Study(
     name="lr_finder",
@@ -151,30 +151,41 @@ STUDY = Study(
         " horizon and the schedule, which a range test never sees.",
         "Rules as fastai's and Lightning's code has them, on the loss smoothed by an exponential mean of 0.98, from 1e-6 to"
         " 100. Divergence is a smoothed loss of four times the best: another multiple gives another LR.",
-        "Picks are read off the 300-step ramp where nothing else is said.",
+        "That mean lags by some 50 steps, in which the LR of a 300-step ramp grows about 20 times: a pick depends on the"
+        " smoothing, too.",
+        "Picks are read off the 300-step ramp if nothing else is said.",
     ),
+    answer=("finder.steepest", "finder.margin", "finder.head_to_head", "finder.ratio"),
     judgements=(
         Judgement(
             claim="finder.margin",
             criteria=(
                 Criterion(
                     name="divergence LR over best LR, GPT with AdamW",
+                    panel="GPT with AdamW",
                     observe=Quotient(top=FinderPick(arm="gpt_300", rule="divergence"), bottom=Optimum(arm="gpt")),
+                    says="On the GPT with AdamW, the range test diverges at {estimate} the best learning rate",
                     **TENTH,
                 ),
                 Criterion(
                     name="divergence LR over best LR, MLP with SGD",
+                    panel="MLP with SGD",
                     observe=Quotient(top=FinderPick(arm="mlp_sgd_300", rule="divergence"), bottom=Optimum(arm="mlp_sgd")),
+                    says="On the MLP with SGD, the range test diverges at {estimate} the best learning rate",
                     **TENTH,
                 ),
                 Criterion(
                     name="divergence LR over best LR, MLP with AdamW",
+                    panel="MLP with AdamW",
                     observe=Quotient(top=FinderPick(arm="mlp_adam_300", rule="divergence"), bottom=Optimum(arm="mlp_adam")),
+                    says="On the MLP with AdamW, the range test diverges at {estimate} the best learning rate",
                     **TENTH,
                 ),
                 Criterion(
                     name="divergence LR over best LR, CNN with AdamW",
+                    panel="CNN with AdamW",
                     observe=Quotient(top=FinderPick(arm="cnn_300", rule="divergence"), bottom=Optimum(arm="cnn")),
+                    says="On the CNN with AdamW, the range test diverges at {estimate} the best learning rate",
                     **TENTH,
                 ),
             ),
@@ -188,53 +199,75 @@ STUDY = Study(
                     observe=SuggestionRate(arm="cnn_100", rule="divergence"),
                 ),
             ),
-            note="The claim is general: it is refuted where one workload refutes it.",
+            advice={
+                "supported": "Begin at a tenth of the LR at which the range test diverges.",
+                "partly": "Begin at a tenth of the LR at which the range test diverges, and try an octave on either side.",
+                "refuted": "Do not begin at a tenth of where a range test diverges: try some learning rates in whole runs.",
+                "refuted: larger": "Do not begin at a tenth of where a smoothed range test diverges: that is far too high.",
+                "refuted: smaller": "Do not begin at a tenth of where a range test diverges: the best learning rate is nearer.",
+            },
         ),
         Judgement(
             claim="finder.steepest",
             criteria=(
                 Criterion(
                     name="steepest pick (against log LR) from the best LR, GPT with AdamW",
+                    panel="GPT with AdamW",
                     observe=Log2(of=Quotient(top=FinderPick(arm="gpt_300", rule="steepest_log"), bottom=Optimum(arm="gpt"))),
+                    says="On the GPT with AdamW, the steepest point lies {higher} than the best learning rate",
                     **NEAR,
                 ),
                 Criterion(
                     name="regret of the steepest pick, GPT with AdamW",
+                    panel="GPT with AdamW",
                     observe=FinderRegret(arm="gpt", range_test="gpt_300", rule="steepest_log"),
+                    says="The GPT with AdamW ends {higher} in loss at the steepest point than at the best learning rate",
                     **CHEAP,
                 ),
                 Criterion(
                     name="steepest pick from the best LR, MLP with SGD",
+                    panel="MLP with SGD",
                     observe=Log2(
                         of=Quotient(top=FinderPick(arm="mlp_sgd_300", rule="steepest_log"), bottom=Optimum(arm="mlp_sgd"))
                     ),
+                    says="On the MLP with SGD, the steepest point lies {higher} than the best learning rate",
                     **NEAR,
                 ),
                 Criterion(
                     name="regret of the steepest pick, MLP with SGD",
+                    panel="MLP with SGD",
                     observe=FinderRegret(arm="mlp_sgd", range_test="mlp_sgd_300", rule="steepest_log"),
+                    says="The MLP with SGD ends {higher} in loss at the steepest point than at the best learning rate",
                     **CHEAP,
                 ),
                 Criterion(
                     name="steepest pick from the best LR, MLP with AdamW",
+                    panel="MLP with AdamW",
                     observe=Log2(
                         of=Quotient(top=FinderPick(arm="mlp_adam_300", rule="steepest_log"), bottom=Optimum(arm="mlp_adam"))
                     ),
+                    says="On the MLP with AdamW, the steepest point lies {higher} than the best learning rate",
                     **NEAR,
                 ),
                 Criterion(
                     name="regret of the steepest pick, MLP with AdamW",
+                    panel="MLP with AdamW",
                     observe=FinderRegret(arm="mlp_adam", range_test="mlp_adam_300", rule="steepest_log"),
+                    says="The MLP with AdamW ends {higher} in loss at the steepest point than at the best learning rate",
                     **CHEAP,
                 ),
                 Criterion(
                     name="steepest pick from the best LR, CNN with AdamW",
+                    panel="CNN with AdamW",
                     observe=Log2(of=Quotient(top=FinderPick(arm="cnn_300", rule="steepest_log"), bottom=Optimum(arm="cnn"))),
+                    says="On the CNN with AdamW, the steepest point lies {higher} than the best learning rate",
                     **NEAR,
                 ),
                 Criterion(
                     name="regret of the steepest pick, CNN with AdamW",
+                    panel="CNN with AdamW",
                     observe=FinderRegret(arm="cnn", range_test="cnn_300", rule="steepest_log"),
+                    says="The CNN with AdamW ends {higher} in loss at the steepest point than at the best learning rate",
                     **CHEAP,
                 ),
             ),
@@ -343,53 +376,72 @@ STUDY = Study(
                 "Judged for the slope against the logarithm of the LR, which the plots of the documents show; the other"
                 " estimators that go by the name, and fastai's other rules, stand beside it."
             ),
+            advice={
+                "supported": "Begin at the steepest point of the range test.",
+                "partly": "Begin at the steepest point of the range test, and try an octave on either side.",
+                "refuted": "Take the steepest point as the middle of a search, four octaves to either side.",
+            },
         ),
         Judgement(
             claim="finder.head_to_head",
             criteria=(
                 Criterion(
                     name="regret of the steepest pick minus regret of a tenth of divergence, GPT with AdamW",
+                    panel="GPT with AdamW",
                     observe=Gap(
                         left=FinderRegret(arm="gpt", range_test="gpt_300", rule="steepest_log"),
                         right=FinderRegret(arm="gpt", range_test="gpt_300", rule="tenth_of_divergence"),
                     ),
+                    says="On the GPT with AdamW, a tenth of the divergence LR costs {less} loss than the steepest point",
                     **WINS,
                 ),
                 Criterion(
                     name="regret of the steepest pick minus regret of a tenth of divergence, MLP with SGD",
+                    panel="MLP with SGD",
                     observe=Gap(
                         left=FinderRegret(arm="mlp_sgd", range_test="mlp_sgd_300", rule="steepest_log"),
                         right=FinderRegret(arm="mlp_sgd", range_test="mlp_sgd_300", rule="tenth_of_divergence"),
                     ),
+                    says="On the MLP with SGD, a tenth of the divergence LR costs {less} loss than the steepest point",
                     **WINS,
                 ),
                 Criterion(
                     name="regret of the steepest pick minus regret of a tenth of divergence, MLP with AdamW",
+                    panel="MLP with AdamW",
                     observe=Gap(
                         left=FinderRegret(arm="mlp_adam", range_test="mlp_adam_300", rule="steepest_log"),
                         right=FinderRegret(arm="mlp_adam", range_test="mlp_adam_300", rule="tenth_of_divergence"),
                     ),
+                    says="On the MLP with AdamW, a tenth of the divergence LR costs {less} loss than the steepest point",
                     **WINS,
                 ),
                 Criterion(
                     name="regret of the steepest pick minus regret of a tenth of divergence, CNN with AdamW",
+                    panel="CNN with AdamW",
                     observe=Gap(
                         left=FinderRegret(arm="cnn", range_test="cnn_300", rule="steepest_log"),
                         right=FinderRegret(arm="cnn", range_test="cnn_300", rule="tenth_of_divergence"),
                     ),
+                    says="On the CNN with AdamW, a tenth of the divergence LR costs {less} loss than the steepest point",
                     **WINS,
                 ),
             ),
             note=(
-                "Supported means that a tenth of the divergence LR (TB) has the lower regret on all four workloads; refuted"
-                " that the steepest descent (TD, CP) has it on one at least. Each line says who wins where."
+                "Supported means that a tenth of the divergence LR (TB) has the lower regret; refuted that the steepest"
+                " descent (TD, CP) has it. Each line says who wins where."
             ),
+            advice={
+                "supported": "Prefer a tenth of the divergence LR to the steepest point.",
+                "partly": "Read both off the range test and try both in whole runs.",
+                "refuted": "Prefer the steepest point to a tenth of the LR at which a smoothed range test diverges.",
+            },
         ),
         Judgement(
             claim="finder.ramp",
             criteria=(
                 Criterion(
                     name="a tenth of divergence, largest over smallest pick of 100, 300 and 1000 steps, MLP with SGD",
+                    panel="MLP with SGD",
                     observe=Spread(
                         parts=(
                             FinderPick(arm="mlp_sgd_100", rule="tenth_of_divergence"),
@@ -397,10 +449,12 @@ STUDY = Study(
                             FinderPick(arm="mlp_sgd_1000", rule="tenth_of_divergence"),
                         )
                     ),
+                    says="On the MLP with SGD, ramps of 100 to 1000 steps put a tenth of the divergence LR {estimate} apart",
                     **STABLE,
                 ),
                 Criterion(
                     name="a tenth of divergence, largest over smallest pick, MLP with AdamW",
+                    panel="MLP with AdamW",
                     observe=Spread(
                         parts=(
                             FinderPick(arm="mlp_adam_100", rule="tenth_of_divergence"),
@@ -408,10 +462,12 @@ STUDY = Study(
                             FinderPick(arm="mlp_adam_1000", rule="tenth_of_divergence"),
                         )
                     ),
+                    says="On the MLP with AdamW, ramps of 100 to 1000 steps put a tenth of the divergence LR {estimate} apart",
                     **STABLE,
                 ),
                 Criterion(
                     name="steepest, largest over smallest pick of 100, 300 and 1000 steps, GPT with AdamW",
+                    panel="GPT with AdamW",
                     observe=Spread(
                         parts=(
                             FinderPick(arm="gpt_100", rule="steepest_log"),
@@ -419,10 +475,12 @@ STUDY = Study(
                             FinderPick(arm="gpt_1000", rule="steepest_log"),
                         )
                     ),
+                    says="On the GPT with AdamW, ramps of 100 to 1000 steps put the steepest point {estimate} apart",
                     **STABLE,
                 ),
                 Criterion(
                     name="steepest, largest over smallest pick, MLP with SGD",
+                    panel="MLP with SGD",
                     observe=Spread(
                         parts=(
                             FinderPick(arm="mlp_sgd_100", rule="steepest_log"),
@@ -430,10 +488,12 @@ STUDY = Study(
                             FinderPick(arm="mlp_sgd_1000", rule="steepest_log"),
                         )
                     ),
+                    says="On the MLP with SGD, ramps of 100 to 1000 steps put the steepest point {estimate} apart",
                     **STABLE,
                 ),
                 Criterion(
                     name="steepest, largest over smallest pick, CNN with AdamW",
+                    panel="CNN with AdamW",
                     observe=Spread(
                         parts=(
                             FinderPick(arm="cnn_100", rule="steepest_log"),
@@ -441,6 +501,7 @@ STUDY = Study(
                             FinderPick(arm="cnn_1000", rule="steepest_log"),
                         )
                     ),
+                    says="On the CNN with AdamW, ramps of 100 to 1000 steps put the steepest point {estimate} apart",
                     **STABLE,
                 ),
             ),
@@ -473,32 +534,50 @@ STUDY = Study(
                     unit="x",
                 ),
             ),
+            advice={
+                "supported": "Make the ramp as short as you like, down to 100 steps.",
+                "partly": "Repeat the range test with a ramp three times as long before you trust its pick.",
+                "refuted": "Do not trust one range test: its pick depends on the length of the ramp.",
+            },
         ),
         Judgement(
             claim="finder.ratio",
             criteria=(
                 Criterion(
                     name="median update-to-weight ratio of a layer at the best LR, GPT with AdamW",
+                    panel="GPT with AdamW",
                     observe=CurveMedian(arm="gpt", curve="median_update_ratio"),
+                    says="On the GPT with AdamW, the median layer's updates are {estimate} of its weights at the best LR",
                     **THOUSANDTH,
                 ),
                 Criterion(
                     name="median update-to-weight ratio of a layer at the best LR, MLP with SGD",
+                    panel="MLP with SGD",
                     observe=CurveMedian(arm="mlp_sgd", curve="median_update_ratio"),
+                    says="On the MLP with SGD, the median layer's updates are {estimate} of its weights at the best LR",
                     **THOUSANDTH,
                 ),
                 Criterion(
                     name="median update-to-weight ratio of a layer at the best LR, MLP with AdamW",
+                    panel="MLP with AdamW",
                     observe=CurveMedian(arm="mlp_adam", curve="median_update_ratio"),
+                    says="On the MLP with AdamW, the median layer's updates are {estimate} of its weights at the best LR",
                     **THOUSANDTH,
                 ),
                 Criterion(
                     name="median update-to-weight ratio of a layer at the best LR, CNN with AdamW",
+                    panel="CNN with AdamW",
                     observe=CurveMedian(arm="cnn", curve="median_update_ratio"),
+                    says="On the CNN with AdamW, the median layer's updates are {estimate} of its weights at the best LR",
                     **THOUSANDTH,
                 ),
             ),
             note="The median over layers at each probed step, then over the steps; gains and biases count with their layer.",
+            advice={
+                "supported": "If updates are far from a thousandth of the weights, look at the learning rate.",
+                "partly": "Take a thousandth of the weights as a rough guide to the size of updates, and no more.",
+                "refuted": "Do not tune the learning rate to updates of a thousandth of the weights.",
+            },
         ),
     ),
     published=(

@@ -6,14 +6,13 @@ from folklore.harness.spec import (
     AtLeast,
     AtMost,
     Criterion,
+    Expected,
     Judgement,
     Measurement,
-    Outside,
     Published,
     Scale,
     Study,
     Training,
-    Within,
     Workload,
     log2_grid,
 )
@@ -24,6 +23,8 @@ MUP = {"parametrization": "mup"}
 # says is learnt.
 CHECK = {"steps": 5, "zero_readout": True}
 CHECK_LR = {"peak_lr": (2.0**-5,)}
+# An exponent of up to 0.2 is 1.5x in LR over 8x in width.
+UNCHANGED = {"test": "equivalence", "null": 0.0, "margin": 0.2}
 # 32x in width.
 ON_GPU = ("gpu", "cluster")
 
@@ -131,6 +132,7 @@ STUDY = Study(
         "Width alone grows; depth, heads, context and batch stay.",
         "Weight decay is zero: how it should scale with width is a question of its own.",
     ),
+    answer=("mup.regret", "mup.sp_shifts", "mup.invariant", "mup.coord_check"),
     judgements=(
         Judgement(
             claim="mup.sp_shifts",
@@ -147,10 +149,18 @@ STUDY = Study(
                             (512, Optimum(arm="sp_512")),
                         )
                     ),
+                    null=0.0,
                     claimed=AtMost(value=-0.3),
                     refuted=AtLeast(value=0.0),
+                    expected=Expected(value=-1.0, source="Yang et al. 2022, figure: 2^-10 at width 128, 2^-16 at width 8192"),
+                    says="In standard parametrization, the best learning rate scales as the width to the power {estimate}",
                 ),
             ),
+            advice={
+                "supported": "If you widen a model without muP, tune the learning rate again, beginning below the old one.",
+                "partly": "If you widen a model without muP, expect its best learning rate to be somewhat lower.",
+                "refuted": "If you widen a model, keep its learning rate and check one value below it.",
+            },
         ),
         Judgement(
             claim="mup.invariant",
@@ -167,10 +177,15 @@ STUDY = Study(
                             (512, Optimum(arm="mup_512")),
                         )
                     ),
-                    claimed=Within(low=-0.2, high=0.2),
-                    refuted=Outside(low=-0.2, high=0.2),
+                    expected=Expected(value=0.0, source="Yang et al. 2022, figure: about 2^-10 from width 128 to 8192"),
+                    says="Under muP, the best learning rate scales as the width to the power {estimate}",
+                    **UNCHANGED,
                 ),
             ),
+            advice={
+                "supported": "Under muP, keep the learning rate when you widen the model.",
+                "refuted": "Under muP, tune the learning rate again when you widen the model.",
+            },
         ),
         Judgement(
             claim="mup.regret",
@@ -178,15 +193,19 @@ STUDY = Study(
                 Criterion(
                     name="loss at width 128 with the LR tuned at width 16, over its own best, muP",
                     observe=TransferRegret(arm="mup_128", tuned_for="mup_16"),
+                    null=0.0,
                     claimed=AtMost(value=0.01),
                     refuted=AtLeast(value=0.01),
+                    says="Under muP, width 128 ends {higher} in loss at the best learning rate of width 16 than at its own",
                     unit="relative",
                 ),
                 Criterion(
                     name="loss at width 512 with the LR tuned at width 16, over its own best, muP",
                     observe=TransferRegret(arm="mup_512", tuned_for="mup_16"),
+                    null=0.0,
                     claimed=AtMost(value=0.01),
                     refuted=AtLeast(value=0.01),
+                    says="Under muP, width 512 ends {higher} in loss at the best learning rate of width 16 than at its own",
                     unit="relative",
                     scales=ON_GPU,
                 ),
@@ -196,11 +215,18 @@ STUDY = Study(
                         left=TransferRegret(arm="sp_128", tuned_for="sp_16"),
                         right=TransferRegret(arm="mup_128", tuned_for="mup_16"),
                     ),
+                    null=0.0,
                     claimed=AtLeast(value=0.0),
                     refuted=AtMost(value=0.0),
+                    says="From width 16 to 128, the same learning rate costs {more} in standard parametrization than under muP",
                     unit="relative",
                 ),
             ),
+            advice={
+                "supported": "Under muP, tune the learning rate on a narrow model and keep it for a wider one.",
+                "partly": "Under muP, begin at the learning rate of a narrow model and check one value on either side.",
+                "refuted": "Do not carry a learning rate from a narrow model to a wide one, muP or not.",
+            },
         ),
         Judgement(
             claim="mup.coord_check",
@@ -223,8 +249,13 @@ STUDY = Study(
                     ),
                     claimed=AtMost(value=0.1),
                     refuted=AtLeast(value=0.1),
+                    says="Over five steps under muP, activations change with the width to the power {estimate} at most",
                 ),
             ),
+            advice={
+                "supported": "Run this check on your own muP model: slopes of up to 0.1 are right.",
+                "refuted": "Find the layer whose activations follow the width before you train wide models.",
+            },
         ),
     ),
     published=(
@@ -232,12 +263,18 @@ STUDY = Study(
             claim="mup.sp_shifts",
             finding="Transformer, Adam, width 128 to 8192: best LR 2^-10 to 2^-16 in standard parametrization.",
             source="Yang et al. 2022, figure",
+            link="https://arxiv.org/abs/2203.03466",
+            value=-1.0,
+            criterion="exponent of the best LR in width, standard parametrization",
             how="read",
         ),
         Published(
             claim="mup.invariant",
             finding="Transformer, Adam, width 128 to 8192: best LR about 2^-10 throughout under muP.",
             source="Yang et al. 2022, figure",
+            link="https://arxiv.org/abs/2203.03466",
+            value=0.0,
+            criterion="exponent of the best LR in width, muP",
             how="read",
         ),
     ),

@@ -62,7 +62,8 @@ MIDDLE_SIZE = {**SMALL_SIZE, "width": 1024, "heads": 16}
 LARGE_SIZE = {**SMALL_SIZE, "width": 2048, "heads": 32}
 SOLO_LR = {"peak_lr": (2.0**-10,)}
 ON_GPU = ("gpu", "cluster")
-EQUIVALENT = {"supported": Within(low=-0.005, high=0.005), "refuted": Outside(low=-0.005, high=0.005), "unit": "relative"}
+# 0.5% of the loss does not matter; being better never refutes.
+NO_WORSE = {"test": "no_worse", "null": 0.0, "margin": 0.005, "unit": "relative"}
 
 STUDY = Study(
     name="precision",
@@ -192,6 +193,7 @@ STUDY = Study(
         " sums are FP32. Its loss is judged, its speed and memory are not.",
         "The FP32 that BF16 is timed against does its products in FP32, not TF32; TF32 stands beside it.",
     ),
+    answer=("prec.bf16_loss", "prec.fp16_underflow", "prec.fp16_scaled", "prec.fp16_overflow"),
     judgements=(
         Judgement(
             claim="prec.bf16_loss",
@@ -199,9 +201,14 @@ STUDY = Study(
                 Criterion(
                     name="tuned loss, BF16 against FP32",
                     observe=RelativeGap(left=TunedLoss(arm="bf16"), right=TunedLoss(arm="fp32")),
-                    **EQUIVALENT,
+                    says="BF16 ends {higher} in loss than FP32",
+                    **NO_WORSE,
                 ),
             ),
+            advice={
+                "supported": "Train in BF16 without loss scaling.",
+                "refuted": "Compare BF16 with FP32 on your own model before you rely on it.",
+            },
         ),
         Judgement(
             claim="prec.fp16_underflow",
@@ -209,14 +216,20 @@ STUDY = Study(
                 Criterion(
                     name="share of hidden activations' non-zero gradients that FP16 flushes, loss over 4096 micro-batches",
                     observe=UnderflowShare(arm="fp32_micro", of="activation"),
+                    null=0.0,
                     claimed=AtLeast(value=0.01),
                     refuted=AtMost(value=0.01),
+                    says="Over 4096 micro-batches, FP16 flushes {estimate} of the hidden activations' gradients to zero",
+                    unit="share",
                 ),
                 Criterion(
                     name="tuned loss, FP16 with its loss over 4096 micro-batches against FP32",
                     observe=RelativeGap(left=TunedLoss(arm="fp16_micro"), right=TunedLoss(arm="fp32")),
+                    null=0.0,
                     claimed=AtLeast(value=0.005),
                     refuted=AtMost(value=-0.005),
+                    margin=0.005,
+                    says="Without loss scaling, FP16 over 4096 micro-batches ends {higher} in loss than FP32",
                     unit="relative",
                 ),
             ),
@@ -272,9 +285,14 @@ STUDY = Study(
                 ),
             ),
             note=(
-                "The share is measured on gradients of FP32 runs at their best LR. Where the loss were not worse, the mechanism"
-                " alone would be shown."
+                "The share is measured on gradients of FP32 runs at their best LR. If the loss is not worse, only the mechanism"
+                " is shown, and the claim holds in part."
             ),
+            advice={
+                "supported": "If you train in FP16, scale the loss, above all if many micro-batches are accumulated.",
+                "partly": "If you train in FP16, scale the loss: gradients underflow, whether or not the loss shows it.",
+                "refuted": "If an FP16 run stalls, do not look for the cause in underflow first.",
+            },
         ),
         Judgement(
             claim="prec.fp16_scaled",
@@ -282,18 +300,25 @@ STUDY = Study(
                 Criterion(
                     name="tuned loss, FP16 over 4096 micro-batches scaled by 2^14 against FP32",
                     observe=RelativeGap(left=TunedLoss(arm="fp16_static"), right=TunedLoss(arm="fp32")),
-                    **EQUIVALENT,
+                    says="FP16 with a fixed loss scale ends {higher} in loss than FP32",
+                    **NO_WORSE,
                 ),
                 Criterion(
                     name="tuned loss, FP16 with dynamic scaling against FP32",
                     observe=RelativeGap(left=TunedLoss(arm="fp16_dynamic"), right=TunedLoss(arm="fp32")),
-                    **EQUIVALENT,
+                    says="FP16 with dynamic scaling ends {higher} in loss than FP32",
+                    **NO_WORSE,
                 ),
             ),
             note=(
-                "Dynamic scaling starts at 2^16 as in torch and skips the first updates, whose gradients overflow: a delay that"
-                " is long for a short run."
+                "Non-inferiority: FP16 that is better does not speak against it. Dynamic scaling starts at 2^16 as in torch and"
+                " skips the first updates, whose gradients overflow: a delay that is long for a short run."
             ),
+            advice={
+                "supported": "If BF16 is not to be had, train in FP16 with loss scaling.",
+                "partly": "If BF16 is not to be had, compare a fixed with a dynamic loss scale in FP16.",
+                "refuted": "Prefer BF16 to FP16, even with loss scaling.",
+            },
         ),
         Judgement(
             claim="prec.fp16_overflow",
@@ -303,12 +328,16 @@ STUDY = Study(
                     observe=FailureRate(arm="large_fp16", tuned_for="large_bf16"),
                     claimed=AtLeast(value=0.5),
                     refuted=AtMost(value=0.5),
+                    says="If activations pass 65504, {estimate} of the FP16 runs fail",
+                    unit="share",
                 ),
                 Criterion(
                     name="runs that fail in BF16, the same",
                     observe=FailureRate(arm="large_bf16", tuned_for="large_bf16"),
                     claimed=AtMost(value=0.5),
                     refuted=AtLeast(value=0.5),
+                    says="Of the same runs in BF16, {estimate} fail",
+                    unit="share",
                 ),
             ),
             reported=(
@@ -318,6 +347,11 @@ STUDY = Study(
                     unit="relative",
                 ),
             ),
+            advice={
+                "supported": "If an FP16 run gives NaN, look for activations past 65504, and train in BF16.",
+                "partly": "If an FP16 run gives NaN, try it in BF16, and bring large features into smaller units.",
+                "refuted": "If an FP16 run gives NaN, do not count on BF16 to mend it.",
+            },
         ),
         Judgement(
             claim="prec.grad_norms",
@@ -327,6 +361,7 @@ STUDY = Study(
                     observe=CurveDistance(arm="bf16", reference="fp32"),
                     claimed=AtMost(value=0.05),
                     refuted=AtLeast(value=0.05),
+                    says="Gradient norms in BF16 lie {estimate} off those in FP32 at the median step",
                     unit="relative",
                 ),
                 Criterion(
@@ -334,6 +369,7 @@ STUDY = Study(
                     observe=CurveDistance(arm="fp16_static", reference="fp32"),
                     claimed=AtMost(value=0.05),
                     refuted=AtLeast(value=0.05),
+                    says="Gradient norms in scaled FP16 lie {estimate} off those in FP32 at the median step",
                     unit="relative",
                 ),
             ),
@@ -344,6 +380,11 @@ STUDY = Study(
                     unit="relative",
                 ),
             ),
+            advice={
+                "supported": "If gradient norms in 16 bits differ from FP32's by much more than 5%, look for an error.",
+                "partly": "Compare gradient norms with FP32's only in the format that stays near it.",
+                "refuted": "Do not take a difference of gradient norms from FP32's for an error.",
+            },
         ),
         Judgement(
             claim="prec.range",
@@ -353,20 +394,28 @@ STUDY = Study(
                     observe=Exact(check="fp16_largest"),
                     claimed=Within(low=65503.0, high=65505.0),
                     refuted=Outside(low=65503.0, high=65505.0),
+                    says="The largest FP16 number is {estimate}",
                 ),
                 Criterion(
                     name="smallest FP16 number, by halving until it is flushed",
                     observe=Exact(check="fp16_smallest"),
                     claimed=Within(low=4e-8, high=7e-8),
                     refuted=Outside(low=4e-8, high=7e-8),
+                    says="The smallest FP16 number above zero is {estimate}",
                 ),
                 Criterion(
                     name="octaves of BF16's normal range over FP32's",
                     observe=Exact(check="bf16_exponent_bits"),
                     claimed=Within(low=0.99, high=1.01),
                     refuted=Outside(low=0.99, high=1.01),
+                    says="BF16's normal range has {estimate} of FP32's octaves",
+                    unit="share",
                 ),
             ),
+            advice={
+                "supported": "Expect FP16 to overflow past 65504 and to hold nothing below 6e-8; BF16 has FP32's range.",
+                "refuted": "Look at the number formats of your own hardware before you rely on their limits.",
+            },
         ),
         Judgement(
             claim="prec.sensitive_ops",
@@ -374,15 +423,19 @@ STUDY = Study(
                 Criterion(
                     name="layer norm, error step by step in BF16 over that in FP32 rounded once",
                     observe=OperationError(operation="layer_norm", format="bf16"),
+                    null=1.0,
                     claimed=AtLeast(value=2.0),
                     refuted=AtMost(value=1.5),
+                    says="Layer norm in BF16 has {estimate} the error of FP32 rounded once",
                     unit="x",
                 ),
                 Criterion(
                     name="softmax, error step by step in BF16 over that in FP32 rounded once",
                     observe=OperationError(operation="softmax", format="bf16"),
+                    null=1.0,
                     claimed=AtLeast(value=2.0),
                     refuted=AtMost(value=1.5),
+                    says="Softmax in BF16 has {estimate} the error of FP32 rounded once",
                     unit="x",
                 ),
                 Criterion(
@@ -390,6 +443,7 @@ STUDY = Study(
                     observe=OperationError(operation="matmul", format="bf16"),
                     claimed=AtMost(value=2.0),
                     refuted=AtLeast(value=2.0),
+                    says="A matrix product in BF16 has {estimate} the error of FP32 rounded once",
                     unit="x",
                 ),
             ),
@@ -426,9 +480,15 @@ STUDY = Study(
                 ),
             ),
             note=(
-                "Some operations and not others: the product of matrices is the other. Every intermediate result is BF16, every"
-                " sum FP32, for all three."
+                "Some operations and not others: the matrix product stands for the others. For all three, every intermediate"
+                " result is BF16 and every sum FP32."
             ),
+            advice={
+                "supported": "Keep layer norm and softmax in FP32; matrix products can stay in BF16.",
+                "partly": "Keep layer norm and softmax in FP32 if that is cheap: BF16 adds to the error of one rounding.",
+                "partly: some parts": "Keep only those operations in FP32 whose error in BF16 is twice one rounding's.",
+                "refuted": "Do not spend time on keeping single operations in FP32.",
+            },
         ),
         Judgement(
             claim="prec.speed",
@@ -436,8 +496,10 @@ STUDY = Study(
                 Criterion(
                     name="steps a second, BF16 over FP32, width 2048",
                     observe=SpeedUp(arm="solo_bf16_2048", reference="solo_fp32_2048"),
+                    null=1.0,
                     claimed=AtLeast(value=1.5),
                     refuted=AtMost(value=1.5),
+                    says="At width 2048, BF16 trains {estimate} as fast as FP32",
                     unit="x",
                 ),
             ),
@@ -468,6 +530,11 @@ STUDY = Study(
                     unit="x",
                 ),
             ),
+            advice={
+                "supported": "Train in BF16 to save time on a model of this width.",
+                "refuted": "Time a few steps before you switch: BF16 gains less than 1.5x at this width.",
+                "refuted: opposite": "Stay in FP32: BF16 is slower here.",
+            },
         ),
         Judgement(
             claim="prec.memory",
@@ -475,8 +542,10 @@ STUDY = Study(
                 Criterion(
                     name="peak memory, BF16 over FP32, width 2048",
                     observe=MemoryRatio(arm="solo_bf16_2048", reference="solo_fp32_2048"),
+                    null=1.0,
                     claimed=AtMost(value=0.6),
                     refuted=AtLeast(value=0.75),
+                    says="At width 2048, BF16 takes {estimate} the peak memory of FP32",
                     unit="x",
                 ),
             ),
@@ -484,6 +553,11 @@ STUDY = Study(
                 Reported(name="width 256", observe=MemoryRatio(arm="solo_bf16_256", reference="solo_fp32_256"), unit="x"),
                 Reported(name="width 1024", observe=MemoryRatio(arm="solo_bf16_1024", reference="solo_fp32_1024"), unit="x"),
             ),
+            advice={
+                "supported": "Count on 60% of FP32's memory or less if you train in BF16.",
+                "partly": "Measure the peak before you count on half the memory: FP32 weights and optimizer states stay.",
+                "refuted": "Do not count on half the memory: FP32 weights and optimizer states stay.",
+            },
         ),
         Judgement(
             claim="prec.fp8",
@@ -491,15 +565,20 @@ STUDY = Study(
                 Criterion(
                     name="tuned loss, FP8 scaled per tensor against FP32",
                     observe=RelativeGap(left=TunedLoss(arm="fp8"), right=TunedLoss(arm="fp32")),
+                    null=0.0,
                     claimed=AtMost(value=0.01),
                     refuted=AtLeast(value=0.01),
+                    says="Emulated FP8 with a scale for each tensor ends {higher} in loss than FP32",
                     unit="relative",
                 ),
                 Criterion(
                     name="tuned loss, FP8 unscaled against scaled",
                     observe=RelativeGap(left=TunedLoss(arm="fp8_unscaled"), right=TunedLoss(arm="fp8")),
+                    null=0.0,
                     claimed=AtLeast(value=0.0),
                     refuted=AtMost(value=0.0),
+                    margin=0.005,
+                    says="Emulated FP8 without scales ends {higher} in loss than with them",
                     unit="relative",
                 ),
                 Criterion(
@@ -507,9 +586,15 @@ STUDY = Study(
                     observe=Unmeasured(reason="FP8 is emulated here: its products cost what FP32's do, on any device"),
                     claimed=AtLeast(value=1.0),
                     refuted=AtMost(value=1.0),
+                    says="FP8 saves {estimate}",
                     unit="x",
                 ),
             ),
+            advice={
+                "supported": "Train in FP8 with a scale for each tensor to save memory.",
+                "partly": "In FP8, give every tensor a scale of its own, and measure on your own GPU what it saves.",
+                "refuted": "Stay with BF16.",
+            },
         ),
     ),
     published=(
@@ -520,12 +605,14 @@ STUDY = Study(
                 " scale of 8 suffices."
             ),
             source="Micikevicius et al. 2018",
+            link="https://arxiv.org/abs/1710.03740",
             how="read",
         ),
         Published(
             claim="prec.fp16_scaled",
             finding="ResNet-50: 75.92 in FP32, 76.04 in mixed precision.",
             source="Micikevicius et al. 2018",
+            link="https://arxiv.org/abs/1710.03740",
             how="reported",
         ),
     ),

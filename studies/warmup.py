@@ -37,6 +37,8 @@ ADAMW_ARMS = ("none", "warmup_0.5%", "warmup_5%", "warmup_20%", "radam", "first_
 LONGEST = MaxTrainable(arm="warmup_20%", best_of=ADAMW_ARMS)
 NONE = MaxTrainable(arm="none", best_of=ADAMW_ARMS)
 WIDENING = Log2(of=Quotient(top=LONGEST, bottom=NONE))
+# 0.5% of the loss does not matter; being better never refutes.
+NO_WORSE = {"test": "no_worse", "null": 0.0, "margin": 0.005, "unit": "relative"}
 
 STUDY = Study(
     name="warmup",
@@ -245,20 +247,14 @@ STUDY = Study(
                 Criterion(
                     name="tuned loss, 5% over 20% warmup",
                     observe=RelativeGap(left=TunedLoss(arm="warmup_5%"), right=TunedLoss(arm="warmup_20%")),
-                    test="no_worse",
-                    null=0.0,
-                    margin=0.005,
                     says="5% warmup ends {higher} than 20%",
-                    unit="relative",
+                    **NO_WORSE,
                 ),
                 Criterion(
                     name="tuned loss, 0.5% over 20% warmup",
                     observe=RelativeGap(left=TunedLoss(arm="warmup_0.5%"), right=TunedLoss(arm="warmup_20%")),
-                    test="no_worse",
-                    null=0.0,
-                    margin=0.005,
                     says="0.5% warmup ends {higher} than 20%",
-                    unit="relative",
+                    **NO_WORSE,
                 ),
             ),
             advice={

@@ -13,13 +13,13 @@ FOLDER = Path(__file__).parents[2] / "studies"
 FORBIDDEN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.If, ast.Lambda, ast.With, ast.Try)
 # What published evidence, verdicts and declarations name each version by.
 DECLARED = {
-    "batch_scaling": (4, "969fa552f0aca117"),
-    "critical_batch": (4, "514e0b51c246cf38"),
-    "decay": (1, "cd15d05a939e5311"),
-    "lr_finder": (1, "ae3927e20f2af79b"),
-    "mup_transfer": (2, "c504d7712e4eb2cd"),
-    "precision": (3, "e2f535e8e656886f"),
-    "warmup": (2, "e4687477da1c81e4"),
+    "batch_scaling": (4, "a13c83ee316a4fd8"),
+    "critical_batch": (4, "c2f7ebe826d56dfa"),
+    "decay": (1, "68ddae84fdb2a023"),
+    "lr_finder": (1, "9a8fb1b4ce9e6e06"),
+    "mup_transfer": (2, "c03d08a091d4709c"),
+    "precision": (3, "974fc68a5fc6309e"),
+    "warmup": (2, "ecef6c14dfc10ad4"),
 }
 # Claims filed under a study that does not judge them yet.
 NOT_JUDGED_YET = {
