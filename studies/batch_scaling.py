@@ -213,6 +213,7 @@ STUDY = Study(
         " is measured in the same runs and stands beside the exponents.",
         "For a fixed half-life both betas are raised to the power B/16.",
     ),
+    revised="Nulls, panels by optimizer and expected values; no threshold moved.",
     answer=("scaling.sgd_linear", "scaling.adam_sqrt", "scaling.breaks", "scaling.trajectory"),
     judgements=(
         Judgement(
@@ -280,6 +281,7 @@ STUDY = Study(
         ),
         Judgement(
             claim="scaling.adam_sqrt",
+            right={"supported": "square root"},
             reported=(
                 Reported(
                     name="AICc of the saturating form minus that of the power law, Adam, B to 512",
@@ -416,6 +418,7 @@ STUDY = Study(
         ),
         Judgement(
             claim="scaling.trajectory",
+            right={"supported": "per example"},
             criteria=(
                 Criterion(
                     name="largest gap of the validation curves at equal examples, SGD, B = 8 and 64 by the linear rule",

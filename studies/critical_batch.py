@@ -265,10 +265,12 @@ STUDY = Study(
         "The noise scale is an average over training, each part smoothed before they are divided, and so dominated by the"
         " steps with large gradients.",
     ),
+    revised="Nulls, panels by workload and expected values; no threshold moved.",
     answer=("crit.noise_scale", "crit.small_batch_slow", "crit.grows", "crit.range"),
     judgements=(
         Judgement(
             claim="crit.hyperbola",
+            right={"supported": "less"},
             criteria=(
                 Criterion(
                     name="error of ln S at left-out batch sizes, MLP with SGD",
@@ -465,6 +467,7 @@ STUDY = Study(
         ),
         Judgement(
             claim="crit.definition",
+            right={"supported": "variance above", "refuted": "mean above"},
             criteria=(
                 Criterion(
                     name="noise scale when the noise of the gradients has twice the deviation",

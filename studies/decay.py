@@ -192,6 +192,7 @@ STUDY = Study(
         "The plateau experiment has one peak LR, chosen in a pilot because the loss no longer falls there: a plateau of"
         " gradient noise. No other kind of plateau is studied.",
     ),
+    revised="Nulls, margins, panels by length of run, and non-inferiority of linear and trapezoid decay; no threshold moved.",
     answer=("decay.trapezoid", "decay.cosine_vs_linear", "decay.cosine_vs_step", "decay.plateau_rule"),
     judgements=(
         Judgement(
@@ -244,6 +245,7 @@ STUDY = Study(
         ),
         Judgement(
             claim="decay.final_positive",
+            right={"supported": "10%", "refuted": "zero"},
             criteria=(
                 Criterion(
                     name="tuned loss, to zero against to 10%, 2 tokens a parameter",
@@ -363,6 +365,7 @@ STUDY = Study(
         ),
         Judgement(
             claim="decay.plateau_rule",
+            right={"supported": "lower"},
             criteria=(
                 Criterion(
                     name="loss after staying against after x0.1, from one plateau",

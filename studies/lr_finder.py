@@ -155,6 +155,7 @@ STUDY = Study(
         " smoothing, too.",
         "Picks are read off the 300-step ramp if nothing else is said.",
     ),
+    revised="Nulls and panels by workload; no threshold moved.",
     answer=("finder.steepest", "finder.margin", "finder.head_to_head", "finder.ratio"),
     judgements=(
         Judgement(

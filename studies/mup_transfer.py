@@ -132,6 +132,7 @@ STUDY = Study(
         "Width alone grows; depth, heads, context and batch stay.",
         "Weight decay is zero: how it should scale with width is a question of its own.",
     ),
+    revised="Nulls, equivalence of invariant and expected values; no threshold moved.",
     answer=("mup.regret", "mup.sp_shifts", "mup.invariant", "mup.coord_check"),
     judgements=(
         Judgement(

@@ -193,6 +193,7 @@ STUDY = Study(
         " sums are FP32. Its loss is judged, its speed and memory are not.",
         "The FP32 that BF16 is timed against does its products in FP32, not TF32; TF32 stands beside it.",
     ),
+    revised="Nulls, margins, and non-inferiority of the losses of BF16 and scaled FP16; no threshold moved.",
     answer=("prec.bf16_loss", "prec.fp16_underflow", "prec.fp16_scaled", "prec.fp16_overflow"),
     judgements=(
         Judgement(

@@ -325,6 +325,7 @@ STUDY = Study(
         ),
         Judgement(
             claim="warmup.early_gradients",
+            right={"supported": "large, noisy", "refuted": "small"},
             criteria=(
                 Criterion(
                     name="gradient norm, first 1% of the steps over last 10%",

@@ -100,8 +100,8 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> s
     parts = [each for each in findings if not each.precondition and each.estimate is not None]
     said = deciding.says
     if len(found.panels) > 1:
-        where = _over_panels(found)
-        return f"{said} {'It depends on the workload: it' if found.reading == SOME_WORKLOADS else 'It'} {where}."
+        start = "It depends on the workload: the claim" if found.reading == SOME_WORKLOADS else "The claim"
+        return f"{said} {start} {_over_panels(found)}."
     if len(parts) > 1 and found.verdict != REFUTED:
         said = " ".join(dict.fromkeys(each.says for each in parts[:3]))
     if found.verdict == OPEN:

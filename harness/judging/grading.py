@@ -1,11 +1,12 @@
 """What a verdict means for the documents: each is graded by what it says itself.
 
 A document that gives no number is graded by the direction alone: a threshold that only our rule brings is not its own. Where
-documents disagree each has a side, and the side that was shown to be right is supported. What only we ask, and what our copies
+documents disagree each has a side: if a study's criteria tell the sides apart, the one shown to be right is supported and the
+others are refuted; else only those on the first side, which the claim states, are graded. What only we ask, and what our copies
 of the documents have lost, grades nobody.
 """
 
-from folklore.harness.judging.outcomes import OPEN, PARTLY, REFUTED, SUPPORTED
+from folklore.harness.judging.outcomes import PARTLY, REFUTED, SUPPORTED
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.spec import Claim
 
@@ -18,13 +19,8 @@ def by_direction(claim: Claim, verdict: Verdict) -> str:
 
 
 def right_side(claim: Claim, verdict: Verdict) -> str:
-    """The side that was shown to be right, by its name; empty: none was."""
-    found = by_direction(claim, verdict)
-    if found not in (SUPPORTED, REFUTED):
-        return ""
-    if found in verdict.right:
-        return verdict.right[found]
-    return claim.sides[0].name if claim.sides and found == SUPPORTED else ""
+    """The side that was shown to be right, by its name; empty: none was, or the sides were not told apart."""
+    return verdict.right.get(by_direction(claim, verdict), "")
 
 
 def grade(claim: Claim, verdict: Verdict, document: str) -> str | None:
@@ -37,10 +33,8 @@ def grade(claim: Claim, verdict: Verdict, document: str) -> str | None:
     own = claim.side_of(document)
     if not own:
         return None
-    if found not in (SUPPORTED, REFUTED):
-        return found
     right = right_side(claim, verdict)
-    if not right:  # the first side is wrong, and nothing says that another is right
-        return REFUTED if own == [claim.sides[0].name] else OPEN
+    if not right:  # what is judged is the first side, and nothing that tells it from another
+        return found if claim.sides[0].name in own else None
     grades = {SUPPORTED if name == right else REFUTED for name in own}
     return grades.pop() if len(grades) == 1 else PARTLY

@@ -130,7 +130,8 @@ def _verdict(
     elsewhere = outside(claim.regime, judgement, table.study, table.scale) if claim and claim.regime else None
     if elsewhere is not None and verdict != INVALID:
         verdict, reading = OUT_OF_REGIME, "regime"
-        reason = answer = f"{elsewhere[:1].upper()}{elsewhere[1:]}, and what is seen of it decides nothing: {reason}"
+        reason = f"{elsewhere}, and what is seen of it decides nothing: {reason}"
+        answer = f"{elsewhere[:1].upper()}{elsewhere[1:]}. What is seen here decides nothing: {answer}"
     return Verdict(
         table.study.name,
         judgement.claim,

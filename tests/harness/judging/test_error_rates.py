@@ -83,15 +83,15 @@ def test_documents_that_disagree_are_graded_by_their_own_side() -> None:
     fails = verdict(0.01, "refuted", right=right)
     assert [grade(disputed, holds, document) for document in ("TD", "TB", "GL")] == ["supported", "refuted", None]
     assert [grade(disputed, fails, document) for document in ("TD", "TB", "GL")] == ["refuted", "supported", None]
-    # Without a word on who is right if the first side is not, the other is not shown to be.
-    assert [grade(disputed, verdict(0.01, "refuted"), document) for document in ("TD", "TB")] == ["refuted", "open"]
-    assert grade(disputed, verdict(0.3, "open"), "TB") == "open"
+    # Criteria that do not tell the sides apart grade the side that the claim states.
+    assert [grade(disputed, verdict(0.01, "refuted"), document) for document in ("TD", "TB")] == ["refuted", None]
+    assert [grade(disputed, verdict(0.3, "open", right=right), document) for document in ("TD", "TB")] == ["open", None]
 
 
 def test_a_document_that_contradicts_itself_is_right_in_part() -> None:
     source = Source(document="SG", section="1")
     both = claim(sides=(Side(name="half", says="x", sources=(source,)), Side(name="quarter", says="y", sources=(source,))))
-    assert grade(both, verdict(0.01), "SG") == "partly"
+    assert grade(both, verdict(0.01, right={"supported": "half"}), "SG") == "partly"
 
 
 def test_firm_verdicts_are_false_in_at_most_a_twentieth() -> None:
