@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -124,8 +124,8 @@ def _panel(records: TrialSet, title: str, arms: Sequence[str], index: int) -> Pa
     gaps, of = _gaps(table, arms, reference)
     numbers = [gap for gap in gaps.values() if isinstance(gap, Observation)]
     axis = _axis(numbers)
-    rows = tuple(
-        _row(records, arm, study.arms[arm].label, reference=arm == reference, gap=gaps.get(arm), axis=axis) for arm in arms
+    rows = spelled(
+        [_row(records, arm, study.arms[arm].label, reference=arm == reference, gap=gaps.get(arm), axis=axis) for arm in arms]
     )
     name = f"{study.name}-{records.scale}-{records.device}-arms-{index + 1}"
     return Panel(
@@ -143,7 +143,7 @@ def _axis(gaps: Sequence[Observation]) -> Axis:
 
 
 def _uncompared(records: TrialSet, arms: Sequence[str], index: int) -> Panel:
-    rows = tuple(_row(records, arm, _full_label(records.study, arm), reference=False, gap=None, axis=None) for arm in arms)
+    rows = spelled([_row(records, arm, _full_label(records.study, arm), reference=False, gap=None, axis=None) for arm in arms])
     name = f"{records.study.name}-{records.scale}-{records.device}-arms-{index + 1}"
     return Panel("", name, "", "", _best_of(records.table, arms), rows)
 
@@ -240,16 +240,15 @@ def _row(records: TrialSet, arm: str, label: str, *, reference: bool, gap: Obser
         seen = observe(loss_of(records.table, arm), records.table)
     except UndecidableError as error:
         return Row(label, reference, Markup(""), diverged=diverged, note=_first_clause(str(error)))
-    loss, interval = spelled_loss(seen)
     own_ends = (seen.low, seen.estimate, seen.high)
     if not isinstance(gap, Observation) or axis is None:
         note = _first_clause(gap) if isinstance(gap, str) else ""
-        return Row(label, reference, best, loss, interval, diverged=diverged, note=note, seen=own_ends)
+        return Row(label, reference, best, diverged=diverged, note=note, seen=own_ends)
     number, _, rest = in_prose(gap.estimate, gap.low, gap.high, "relative").partition(" ")
     forest = interval_marks(axis, gap.low, gap.estimate, gap.high, ROW_HEIGHT / 2, _side(gap))
     return Row(
-        label, reference, best, loss, interval, _signed(number), rest, _forest(axis, forest), diverged, "", own_ends,
-        (gap.low, gap.estimate, gap.high),
+        label, reference, best, gap=_signed(number), gap_interval=rest, forest=_forest(axis, forest), diverged=diverged,
+        seen=own_ends, difference=(gap.low, gap.estimate, gap.high),
     )  # fmt: skip
 
 
@@ -268,13 +267,17 @@ def _first_clause(text: str) -> str:
     return text.partition(";")[0]
 
 
-def spelled_loss(seen: Observation) -> tuple[str, str]:
-    """To a digit that its interval leaves meaningful, from three to five decimals; small ones to three digits."""
-    if abs(seen.estimate) < 0.1:
-        return f"{seen.estimate:.3g}", f"{seen.low:.3g}–{seen.high:.3g}"
-    half = max((seen.high - seen.low) / 2, 1e-5)
-    digits = min(5, max(3, 1 - math.floor(math.log10(half))))
-    return f"{seen.estimate:.{digits}f}", f"{seen.low:.{digits}f}–{seen.high:.{digits}f}"
+def spelled(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """With their losses in words: all to the digits that most of their intervals leave meaningful, three at the least."""
+    halves = [(row.seen[2] - row.seen[0]) / 2 for row in rows if row.seen is not None]
+    typical = max(statistics.median(halves), 1e-6) if halves else 1.0
+    digits = min(6, max(3, 1 - math.floor(math.log10(typical))))
+    return tuple(
+        row
+        if row.seen is None
+        else replace(row, loss=f"{row.seen[1]:.{digits}f}", loss_interval=f"{row.seen[0]:.{digits}f}–{row.seen[2]:.{digits}f}")
+        for row in rows
+    )
 
 
 def _signed(number: str) -> str:
