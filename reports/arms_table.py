@@ -260,7 +260,7 @@ def _best(table: TrialArrays, arm: str, over: str | None) -> tuple[Markup, bool]
         return raised(value), False
     grid = table.grid(arm, over)
     best = int(mean(table.losses(arm, over, "validation_loss"), table.resamples[:1])[0].argmin())
-    return raised(float(grid[best])), len(grid) > 1 and best in (0, len(grid) - 1)
+    return raised(float(grid[best]), rounded=bool(table.study.arms[arm].searched)), len(grid) > 1 and best in (0, len(grid) - 1)
 
 
 def _first_clause(text: str) -> str:

@@ -86,7 +86,11 @@ def _seen(settings: Sequence[Configuration]) -> str:
     ratios = [
         count / hidden for count, each in zip(seen, settings, strict=True) if (hidden := hidden_parameters(each.workload))
     ]
-    return f"{found}, {_range(ratios, lambda value: f'{value:.2g}')} a parameter" if ratios else found
+    return f"{found}, {_range(ratios, _ratio)} a parameter without embeddings" if ratios else found
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _range(values: Sequence[Any], spell: Any = "{:,}".format) -> str:

@@ -31,9 +31,10 @@ def power(value: float, base: int = 10) -> str:
     return f"{value:g}" if 1 <= value < 10_000 else f"{base}{str(round(exponent)).translate(SUPERSCRIPTS)}"
 
 
-def raised(value: float) -> Markup:
-    """2^-7.5 with a raised exponent; copied as text it keeps its caret."""
-    base, caret, exponent = power_of_two(value).partition("^")
+def raised(value: float, *, rounded: bool = False) -> Markup:
+    """2^-7.5 with a raised exponent; copied as text it keeps its caret. rounded: to a tenth of an octave."""
+    text = f"2^{math.log2(value):.1f}" if rounded and value > 0 else power_of_two(value)
+    base, caret, exponent = text.partition("^")
     if not caret:
         return escape(base)
     return Markup('{}<span class="caret">^</span><sup>{}</sup>').format(base, exponent.replace("-", "−"))

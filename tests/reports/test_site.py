@@ -161,6 +161,26 @@ def test_the_first_screen_answers(study: Study, tmp_path: Path) -> None:
     assert page.index("</section>") < page.index("Every arm at its best learning rate") < page.index("The documents' claims")
 
 
+def test_several_scales_have_a_section_each_and_links_to_them(study: Study, tmp_path: Path) -> None:
+    """The first judged one answers first; what belongs to none of them stands once."""
+    dump = study.model_dump()
+    dump["scales"]["wide"] = {**dump["scales"]["laptop"], "description": "wider", "workload": {"width": 16}}
+    dump["departures"] = ("a <departure>",)
+    both = Study.model_validate(dump)
+    wide = TrialSet(both, "wide", "cpu", HERE, frame(both, lambda trial: result(bowl(trial, -7, 2.0)), scale="wide"))
+    smoke = TrialSet(both, "smoke", "cpu", HERE, frame(both, lambda trial: result(2.0), scale="smoke"))
+    site.write(tmp_path, [both], REGISTER, of([replace(records(study), study=both), wide, smoke]), published=lambda _: None)
+    page = (tmp_path / "toy.html").read_text()
+    assert re.findall(r'<section class="answer" aria-label="Answer at (\w+) scale">', page) == ["laptop", "wide", "smoke"]
+    assert page.count('<a href="#wide-cpu">wide (cpu)</a>') == 1
+    assert "Not judged: smaller." in page
+    names = re.findall(r'\sid="([^"]*)"', page)
+    assert len(names) == len(set(names))
+    assert {"warmup.improves_best-laptop-cpu", "warmup.improves_best-wide-cpu", "departures"} <= set(names)
+    assert page.count("a &lt;departure&gt;") == 1
+    assert dead_links(tmp_path) == []
+
+
 def test_pages_of_studies_lead_to_their_neighbours(study: Study, tmp_path: Path) -> None:
     """Those that are there, in the order given."""
     first, last = (
