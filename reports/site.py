@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -9,6 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from folklore.harness.judging.error_rates import ErrorRates, error_rates
 from folklore.harness.judging.spelling import spell, spell_interval
 from folklore.harness.judging.trial_sets import HERE, TrialSet
 from folklore.harness.judging.verdict_memory import Judged, published_verdicts
@@ -18,7 +20,8 @@ from folklore.reports import calibration, comparison_page, document_page, index_
 from folklore.reports.figures import draw_range_test
 from folklore.reports.parallel import side_by_side
 from folklore.reports.places import beside_page, page, places
-from folklore.reports.strip import strip
+from folklore.reports.strip import beside
+from folklore.reports.study_page import Neighbour, Section
 
 # What harness/reading/pages.py asks of a site.
 __all__ = ["draw_range_test", "write"]
@@ -54,26 +57,46 @@ def write(
             pages.get_template("calibration.html").render(calibration.content(counted, calibration.methods())),
         )
 
-    def judge_and_write(study: Study) -> list[Judged]:
+    def judge_and_draw(study: Study) -> tuple[list[Judged], list[Section] | None, bool]:
+        """What became of the claims; of a study whose page is written what is on it, and whether it is compared."""
         write_page = only is None or study.name in only
         if not write_page and (remembered := known(study)) is not None:
-            return remembered
+            return remembered, None, False
         sets = sets_of(study)
         before = known(study) or []
         judged = [Judged.of(records, before) for records in sets]
-        if write_page:
-            own = list(zip(sets, judged, strict=True))
-            compared = comparison_page.pairs([each for records, each in own if records.source == HERE], published(study) or ())
-            shown = study_page.content(study, register, own, output, experiments.get(study.name), store_option)
-            _save(output / page(study.name), pages.get_template("study.html").render(shown, compared=bool(compared)))
-            _write_beside(output, pages, study, register, compared)
-        return judged
+        if not write_page:
+            return judged, None, False
+        own = list(zip(sets, judged, strict=True))
+        compared = comparison_page.pairs([each for records, each in own if records.source == HERE], published(study) or ())
+        _write_beside(output, pages, study, register, compared)
+        return judged, [study_page.draw(records, each, output, store_option) for records, each in own], bool(compared)
 
     # The longest first, so that none is left for the end.
     in_turn = sorted(studies, key=_observations, reverse=True)
-    found = dict(zip((study.name for study in in_turn), side_by_side(judge_and_write, in_turn), strict=True))
+    drawn = dict(zip((study.name for study in in_turn), side_by_side(judge_and_draw, in_turn), strict=True))
+    found = {name: judged for name, (judged, _, _) in drawn.items()}
     # A variation's verdicts are of something else than the claims' study: they stand on its own page alone.
     declared = [study for study in studies if study.variation_of is None]
+
+    def write_page(study: Study) -> None:
+        _, sections, compared = drawn[study.name]
+        if sections is None:
+            return
+        own = [] if study.variation_of is None else found[study.name]
+        shown = study_page.content(
+            study,
+            register,
+            sections,
+            partial(_rates, [each for other in declared for each in found[other.name]] + own),
+            counted,
+            _neighbours(study, declared, lambda name: drawn[name][1] is not None or (output / page(name)).is_file()),
+            experiments.get(study.name),
+            store_option,
+        )
+        _save(output / page(study.name), pages.get_template("study.html").render(shown, compared=compared))
+
+    side_by_side(write_page, in_turn)
     _write_index_and_documents(output, pages, declared, register, found, published, store_option)
     return found
 
@@ -104,6 +127,24 @@ def _write_index_and_documents(
         _save(output / f"document-{document.key}.html", text)
 
 
+def _rates(judged: Sequence[Judged], scale: str) -> ErrorRates:
+    """Of all verdicts of a scale."""
+    return error_rates(verdict for each in judged if each.meant_to_be and each.scale == scale for verdict in each.verdicts)
+
+
+def _neighbours(
+    study: Study, studies: Sequence[Study], has_page: Callable[[str], bool]
+) -> tuple[Neighbour | None, Neighbour | None]:
+    """The studies before and after one, in the order they are given, that have pages."""
+    there = [(each.name, each.title) for each in studies if each.name == study.name or has_page(each.name)]
+    names = [name for name, _ in there]
+    if study.name not in names:
+        return None, None
+    around = [None, *there, None]
+    index = names.index(study.name)
+    return around[index], around[index + 2]
+
+
 def _templates() -> Environment:
     pages = Environment(
         loader=PackageLoader("folklore.reports"),
@@ -120,7 +161,7 @@ def _templates() -> Environment:
 def _write_assets(output: Path, pages: Environment) -> None:
     for folder in ("figures", "curves"):
         (output / folder).mkdir(parents=True, exist_ok=True)
-    for file in ("style.css", "site.js"):
+    for file in pages.list_templates(extensions=("css", "js")):
         _save(output / file, pages.get_template(file).render())
     found = find_spec("plotly")
     assert found is not None, "plotly is installed with folklore"
@@ -142,7 +183,7 @@ def _write_beside(
         path.unlink(missing_ok=True)
         return
     content: dict[str, Any] = comparison_page.content(study, register, found)
-    _save(path, pages.get_template("beside.html").render(content, strip=strip))
+    _save(path, pages.get_template("beside.html").render(content, beside=beside))
 
 
 def _observations(study: Study) -> int:

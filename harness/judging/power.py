@@ -174,7 +174,9 @@ def _power_inside(criterion: Criterion, value: float, spread: float, seeds: int,
     missed = 0.0
     for edge in piece:
         distance = abs(_on_axis(criterion, value) - _on_axis(criterion, edge))
-        if math.isfinite(distance):
+        if math.isfinite(distance) and not spread:
+            missed += float(not distance)  # seeds that all agree decide all but an edge itself
+        elif math.isfinite(distance):
             missed += float(scipy.stats.nct.cdf(critical, seeds - 1, distance * math.sqrt(seeds) / spread))
     return max(0.0, 1.0 - missed)
 

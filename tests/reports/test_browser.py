@@ -197,3 +197,48 @@ def test_printed_they_have_no_buttons(browser: Browser, folder: Path) -> None:
         expect(page.locator(hidden)).to_be_hidden()
     expect(page.locator("article.claim").first).to_be_visible()
     visit.close()
+
+
+def test_a_link_into_a_fold_opens_it(browser: Browser, folder: Path) -> None:
+    visit = Visit(browser, folder)
+    page = visit.open("toy.html")
+    fold = page.locator("[id='laptop-cpu-run']")
+    expect(fold.locator("pre")).to_be_hidden()
+    page.get_by_role("navigation", name="On this page").get_by_role("link", name="Reproduce").focus()
+    page.keyboard.press("Enter")
+    expect(fold.locator("pre")).to_be_visible()
+    decided = page.locator("details.decided summary").first
+    decided.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("details.decided").first).to_contain_text("supported if")
+    visit.close()
+
+
+@pytest.mark.parametrize("width", [1400, 360])
+def test_axes_fit_the_screen_and_their_letters_keep_their_size(browser: Browser, folder: Path, width: int) -> None:
+    visit = Visit(browser, folder, width=width)
+    page = visit.open("toy.html")
+    sizes = page.eval_on_selector_all(
+        "table.axes svg text, table.arms svg text",
+        "all => all.filter(t => t.getBoundingClientRect().width).map(t => t.getBoundingClientRect().height)",
+    )
+    assert sizes
+    assert min(sizes) >= 9
+    for drawing in page.locator("svg.plot, td.forest svg").all():
+        box = drawing.bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] < box["x"] + box["width"] <= width
+        assert box["width"] > 150, "wide enough to read"
+    visit.close()
+
+
+def test_printed_its_folds_are_open_and_closed_again(browser: Browser, folder: Path) -> None:
+    visit = Visit(browser, folder)
+    page = visit.open("toy.html")
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator("details.decided").first.get_by_text("supported if")).to_be_visible()
+    expect(page.locator("details.trials")).to_be_hidden()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details[open]").count() == 0
+    visit.close()

@@ -90,6 +90,8 @@ def test_equal_data_gives_equal_bytes(study: Study, written: Path, tmp_path_fact
         "index.html",
         "plotly.min.js",
         "site.js",
+        "study.css",
+        "study.js",
         "style.css",
         "toy.html",
     ]
@@ -117,7 +119,7 @@ def test_a_missing_trial_shows_as_invalid_without_a_number(study: Study, tmp_pat
 def test_a_changed_declaration_is_shown(study: Study, tmp_path: Path) -> None:
     whole = records(study)
     dump = study.model_dump()
-    dump["judgements"][0]["criteria"][0]["supported"]["value"] = 0.01
+    dump["judgements"][0]["criteria"][0]["claimed"]["value"] = 0.01
     later = Study.model_validate(dump)
     site.write(tmp_path, [later], REGISTER, of([TrialSet(later, "laptop", "cpu", HERE, whole.trials)]))
     assert "declaration of this study changed" in (tmp_path / "toy.html").read_text()
@@ -127,16 +129,68 @@ def test_what_changed_since_the_first_declaration_is_listed(study: Study, tmp_pa
     whole, store = records(study), Store(str(tmp_path / "store"))
     declare(store, study, "laptop", trials_before=0)
     dump = study.model_dump()
-    dump["judgements"][0]["criteria"][0]["supported"]["value"] = 0.01
+    dump["judgements"][0]["criteria"][0]["claimed"]["value"] = 0.01
     later = Study.model_validate(dump)
     fixed = tuple(declarations(store, later, "laptop"))
     site.write(tmp_path, [later], REGISTER, of([TrialSet(later, "laptop", "cpu", HERE, whole.trials, declarations=fixed)]))
     page = (tmp_path / "toy.html").read_text()
     assert "before its first trial" in page
-    assert "supported.value: 0.0 before, 0.01 now" in page
+    assert "claimed.value: 0.0 before, 0.01 now" in page
+    assert "Changed since its first declaration: 1 thing" in page, "on the first screen"
     unchanged = TrialSet(study, "laptop", "cpu", HERE, whole.trials, declarations=fixed)
     site.write(tmp_path, [study], REGISTER, of([unchanged]))
     assert "Nothing that decides has changed since" in (tmp_path / "toy.html").read_text()
+
+
+def test_the_first_screen_answers(study: Study, tmp_path: Path) -> None:
+    """Question, answer, advice, set-up, what was varied; caveats of the scale beside it."""
+    dump = study.model_dump()
+    dump["judgements"][0]["advice"] = {"supported": "Do <it>."}
+    dump["scales"]["laptop"]["departures"] = ("a <toy>",)
+    told = Study.model_validate(dump)
+    site.write(tmp_path, [told], REGISTER, of([records(told)]))
+    page = (tmp_path / "toy.html").read_text()
+    first = " ".join(page.partition("</section>")[0].split())
+    assert "<h1>Does &lt;b&gt;it&lt;/b&gt; work?</h1>" in first
+    assert "Tuned loss, none over half: <b>5.0% (4.9–5.0)</b>." in first
+    assert "<li>Do &lt;it&gt;.</li>" in first
+    assert "<li>a &lt;toy&gt;</li>" in first
+    assert "10 steps of 4 × 8 tokens: 320 tokens" in first
+    assert "5 seeds, 50 runs, 1 diverged" in first
+    assert "folklore run toy --scale laptop" in first
+    assert page.index("</section>") < page.index("Every arm at its best learning rate") < page.index("The documents' claims")
+
+
+def test_several_scales_have_a_section_each_and_links_to_them(study: Study, tmp_path: Path) -> None:
+    """The first judged one answers first; what belongs to none of them stands once."""
+    dump = study.model_dump()
+    dump["scales"]["wide"] = {**dump["scales"]["laptop"], "description": "wider", "workload": {"width": 16}}
+    dump["departures"] = ("a <departure>",)
+    both = Study.model_validate(dump)
+    wide = TrialSet(both, "wide", "cpu", HERE, frame(both, lambda trial: result(bowl(trial, -7, 2.0)), scale="wide"))
+    smoke = TrialSet(both, "smoke", "cpu", HERE, frame(both, lambda trial: result(2.0), scale="smoke"))
+    site.write(tmp_path, [both], REGISTER, of([replace(records(study), study=both), wide, smoke]), published=lambda _: None)
+    page = (tmp_path / "toy.html").read_text()
+    assert re.findall(r'<section class="answer" aria-label="Answer at (\w+) scale">', page) == ["laptop", "wide", "smoke"]
+    assert page.count('<a href="#wide-cpu">wide (cpu)</a>') == 1
+    assert "Not judged: smaller." in page
+    names = re.findall(r'\sid="([^"]*)"', page)
+    assert len(names) == len(set(names))
+    assert {"warmup.improves_best-laptop-cpu", "warmup.improves_best-wide-cpu", "departures"} <= set(names)
+    assert page.count("a &lt;departure&gt;") == 1
+    assert dead_links(tmp_path) == []
+
+
+def test_pages_of_studies_lead_to_their_neighbours(study: Study, tmp_path: Path) -> None:
+    """Those that are there, in the order given."""
+    first, last = (
+        Study.model_validate({**study.model_dump(), "name": name, "title": f"<{name}>"}) for name in ("first", "last")
+    )
+    site.write(tmp_path, [first, study, last], REGISTER, of([records(study)]), only=["toy", "last"], published=lambda _: None)
+    page = (tmp_path / "toy.html").read_text()
+    assert '<a href="last.html" rel="next">&lt;last&gt; →</a>' in page
+    assert 'href="first.html"' not in page
+    assert '<a href="toy.html" rel="prev">← A toy</a>' in (tmp_path / "last.html").read_text()
 
 
 def test_robustness_stands_beside_the_verdict(study: Study, tmp_path: Path) -> None:
@@ -224,14 +278,14 @@ def test_a_single_page_and_an_index_that_links_to_what_is_there(study: Study, tm
     assert (tmp_path / "other.html").exists()
 
 
-def test_pages_are_as_they_were_looked_at(written: Path) -> None:
+@pytest.mark.parametrize("name", ["index.html", "toy.html", "document-TB.html"])
+def test_pages_are_as_they_were_looked_at(written: Path, name: str) -> None:
     """Golden pages: a change of theirs is looked at, and written anew by FOLKLORE_GOLDEN=write."""
-    for name in ("index.html", "toy.html", "document-TB.html"):
-        text = re.sub(r"(?<=<dt>study</dt><dd>)[^<]*|[0-9a-f]{16}", "…", (written / name).read_text())
-        text = re.sub(r"20\d\d-\d\d-\d\d[ T][0-9:]+", "…", text)
-        if os.environ.get("FOLKLORE_GOLDEN") == "write":
-            (GOLDEN / name).write_text(text)
-        assert text == (GOLDEN / name).read_text(), f"{name} is not as it was: look at it, then FOLKLORE_GOLDEN=write pytest …"
+    text = re.sub(r"(?<=<dt>study</dt><dd>)[^<]*|[0-9a-f]{16}", "…", (written / name).read_text())
+    text = re.sub(r"20\d\d-\d\d-\d\d[ T][0-9:]+", "…", text)
+    if os.environ.get("FOLKLORE_GOLDEN") == "write":
+        (GOLDEN / name).write_text(text)
+    assert text == (GOLDEN / name).read_text(), f"{name} is not as it was: look at it, then FOLKLORE_GOLDEN=write pytest …"
 
 
 def test_a_figure_answers_with_what_it_shows(study: Study, written: Path) -> None:
