@@ -1,4 +1,5 @@
-"""All pages: an index with the claims x scales matrix, a page for each study and document. Equal data gives equal bytes."""
+"""All pages: the index, a page for each study and document, the glossary, and how often the judge is right. Equal data gives
+equal bytes."""
 
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,11 +15,13 @@ from folklore.harness.judging.trial_sets import HERE, TrialSet
 from folklore.harness.judging.verdict_memory import Judged, published_verdicts
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Study
-from folklore.reports import calibration, comparison_page, document_page, index_page, study_page
+from folklore.reports import calibration, comparison_page, document_page, glossary, index_page, phrases, study_page
 from folklore.reports.figures import draw_range_test
+from folklore.reports.outcome_table import outcome_table
 from folklore.reports.parallel import side_by_side
 from folklore.reports.places import beside_page, page, places
 from folklore.reports.strip import strip
+from folklore.reports.verdict_words import WORDS
 
 # What harness/reading/pages.py asks of a site.
 __all__ = ["draw_range_test", "write"]
@@ -47,12 +50,7 @@ def write(
     """
     pages = _templates()
     _write_assets(output, pages)
-    counted = calibration.rows()
-    if counted:
-        _save(
-            output / "calibration.html",
-            pages.get_template("calibration.html").render(calibration.content(counted, calibration.methods())),
-        )
+    _write_calibration_and_glossary(output, pages)
 
     def judge_and_write(study: Study) -> list[Judged]:
         write_page = only is None or study.name in only
@@ -94,14 +92,20 @@ def _write_index_and_documents(
         for study in studies
         for change in comparison_page.changes(study, comparison_page.pairs(found[study.name], published(study) or ()))
     ]
-    content = index_page.content(studies, register, judged, there, changes)
-    index = pages.get_template("index.html").render(content, store_option=store_option, calibrated=bool(calibration.rows()))
-    _save(output / "index.html", index)
-    columns, verdicts = index_page.columns_of(judged), index_page.by_claim(judged, register)
+    table = outcome_table(judged, register)
+    content = index_page.content(studies, register, table, there, changes)
+    _save(output / "index.html", pages.get_template("index.html").render(content, store_option=store_option))
     for document in register.documents:
-        graded = document_page.content(document, register, columns, verdicts, there)
+        graded = document_page.content(document, register, table, there)
         text = pages.get_template("document.html").render(graded, store_option=store_option)
         _save(output / f"document-{document.key}.html", text)
+
+
+def _write_calibration_and_glossary(output: Path, pages: Environment) -> None:
+    if counted := calibration.rows():
+        shown = calibration.content(counted, calibration.methods())
+        _save(output / "calibration.html", pages.get_template("calibration.html").render(shown))
+    _save(output / "glossary.html", pages.get_template("glossary.html").render(glossary.content()))
 
 
 def _templates() -> Environment:
@@ -112,15 +116,29 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    # Every page is linked to all of them: style.css and site.js first, then those of single kinds of pages.
+    pages.globals["styles"] = _assets(pages, "style.css")
+    pages.globals["scripts"] = _assets(pages, "site.js")
+    pages.globals["calibrated"] = bool(calibration.rows())
+    pages.globals["words"] = WORDS
+    pages.filters["claim_title"] = phrases.title
+    pages.filters["with_numbers"] = phrases.with_numbers
     pages.filters["spell"] = spell
+    pages.filters["prose"] = phrases.number
     pages.filters["interval"] = lambda seen: spell_interval(seen.estimate, seen.low, seen.high, seen.unit)
     return pages
+
+
+def _assets(pages: Environment, first: str) -> list[str]:
+    """The templates of a kind, style sheets or scripts, one of them before the others."""
+    found = pages.list_templates(filter_func=lambda name: Path(name).suffix == Path(first).suffix)
+    return sorted(found, key=lambda name: (name != first, name))
 
 
 def _write_assets(output: Path, pages: Environment) -> None:
     for folder in ("figures", "curves"):
         (output / folder).mkdir(parents=True, exist_ok=True)
-    for file in ("style.css", "site.js"):
+    for file in (*_assets(pages, "style.css"), *_assets(pages, "site.js")):
         _save(output / file, pages.get_template(file).render())
     found = find_spec("plotly")
     assert found is not None, "plotly is installed with folklore"
