@@ -2,11 +2,12 @@
 "use strict";
 
 (() => {
-  // Words for the same thing: whoever types one of a line finds all of them.
+  // Words for the same thing: whoever types one of a line finds all of them. Every word of a line is found by itself, too, so
+  // a common word ("step size") has no place here.
   const SYNONYMS = [
-    ["learning rate", "lr", "η", "step size"],
+    ["learning rate", "lr", "η"],
     ["mup", "mu parametrization", "mu parameterization", "maximal update parametrization"],
-    ["schedule", "scheduler", "scheduling", "lr decay", "annealing"],
+    ["schedule", "scheduler", "scheduling", "annealing"],
     ["warmup", "warm up", "ramp"],
     ["warmup stable decay", "wsd", "trapezoid", "trapezoidal"],
     ["range test", "lr finder", "learning rate finder"],
@@ -15,10 +16,10 @@
     ["bf16", "bfloat16"], ["fp16", "half precision", "float16"], ["fp32", "single precision", "float32"], ["fp8", "float8"],
     ["mixed precision", "bf16", "fp16"],
     ["weight decay", "wd", "l2"],
-    ["gradient descent", "gd"], ["sgd", "stochastic gradient descent"],
+    ["gradient descent", "gd"],
     ["reducelronplateau", "reduce on plateau", "plateau"],
     ["clip", "clipping", "gradient clipping"],
-    ["diverges", "divergence", "nan", "blows up", "explodes"],
+    ["diverges", "divergence", "nan", "explodes"],
     ["sqrt", "square root", "√"],
     ["sharpness", "hessian", "curvature", "λmax"],
     ["checkpointing", "recomputation", "rematerialization"],
