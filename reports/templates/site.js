@@ -263,17 +263,20 @@
       tools.className = "table-tools";
       place.before(tools);
     }
-    const link = document.createElement("a");
-    link.href = "#";
-    link.textContent = "CSV";
-    link.download = `${table.dataset.csv}.csv`;
-    link.setAttribute("aria-label", `${link.download}: the rows of this table that are shown`);
+    const button = document.createElement("button");
+    const name = `${table.dataset.csv}.csv`;
+    button.type = "button";
+    button.textContent = "CSV";
+    button.setAttribute("aria-label", `${name}: the rows that are shown`);
     // The file is made when it is asked for: rows may have been filtered or sorted by then.
-    link.addEventListener("click", () => {
-      URL.revokeObjectURL(link.href);
+    button.addEventListener("click", () => {
+      const link = document.createElement("a");
       link.href = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv;charset=utf-8" }));
+      link.download = name;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60000);
     });
-    tools.append(link);
+    tools.append(button);
   }
 
   // What scripts of single pages (study.js, index.js) build on.

@@ -74,7 +74,8 @@ def test_everybody_can_read_them(browser: Browser, folder: Path, theme: str, wid
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than a screen of {width}"
         for target in page.eval_on_selector_all("a[href]", "all => all.map(a => a.getAttribute('href'))"):
             file, _, anchor = target.partition("#")
-            if target == study_page.MLFLOW:
+            # With an equals sign it is what the index is asked for, and no place.
+            if target == study_page.MLFLOW or "=" in anchor:
                 continue
             assert (folder / (file or name)).exists(), f"{name}: {target}"
             if not file:

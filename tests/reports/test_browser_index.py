@@ -147,7 +147,7 @@ def test_a_table_is_downloaded_with_its_full_numbers(browser: Browser, folder: P
     page = visit.open("index.html")
     page.locator("[name=text]").fill("bf16")
     with page.expect_download() as waiting:
-        page.get_by_role("link", name="folklore-claims.csv").click()
+        page.get_by_role("button", name="folklore-claims.csv").click()
     assert waiting.value.suggested_filename == "folklore-claims.csv"
     waiting.value.save_as(tmp_path / "claims.csv")
     heads, *lines = csv.reader((tmp_path / "claims.csv").read_text().splitlines())
