@@ -91,6 +91,8 @@ FIGURES: tuple[tuple[str, str, Callable[[TrialSet], Figure | None]], ...] = (
 
 # Cautions and departures that the first screen has room for.
 MOST_CAVEATS = 4
+# Of a scale that is not judged.
+NONE_TESTED = ErrorRates(0, 0, {})
 # A neighbour in the order of the catalogue: name and title.
 Neighbour = tuple[str, str]
 
@@ -164,17 +166,19 @@ def content(
     study: Study,
     register: Register,
     sections: Sequence[Section],
-    rates: Callable[[str], ErrorRates],
+    rates: Mapping[tuple[str, str], ErrorRates],
     calibrated: Sequence[Mapping[str, Any]] = (),
     neighbours: tuple[Neighbour | None, Neighbour | None] = (None, None),
     experiment: str | None = None,
     store_option: str = "",
 ) -> dict[str, Any]:
-    """What the template is given. rates: of the verdicts of a scale. calibrated: rows of the calibration. experiment: the
-    study's id in the store's MLflow. store_option: what a command needs to reach the store."""
+    """What the template is given. rates: by scale and device. calibrated: rows of the calibration. experiment: the study's id
+    in the store's MLflow. store_option: what a command needs to reach the store."""
     return {
         "study": study,
-        "sections": [_section(study, register, each, rates(each.scale), calibrated) for each in sections],
+        "sections": [
+            _section(study, register, each, rates.get((each.scale, each.device), NONE_TESTED), calibrated) for each in sections
+        ],
         "command": _command(study, None, store_option),
         "previous": neighbours[0],
         "next": neighbours[1],
@@ -246,7 +250,9 @@ def _tally(cards: Sequence[Card]) -> list[tuple[str, int]]:
 def caveats(study: Study, section: Section) -> list[str]:
     """What could overturn a verdict of this scale, the gravest first."""
     declared, found = section.declared, []
-    if section.details["hashes"]:
+    if study.revised:
+        found.append(f"Criteria were written after these trials had been seen: {study.revised[:1].lower()}{study.revised[1:]}")
+    elif section.details["hashes"]:
         found.append("The declaration of this study changed after these trials ran: criteria were written with them in view.")
     if declared and declared["trials_before"]:
         found.append(f"Declared when {counted(declared['trials_before'], 'trial')} had been seen.")

@@ -100,8 +100,8 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """Keys are compared before `<<` brings in those of other mappings, which may be given anew. A key `null` is the name of a
-        criterion's field, and not YAML's word for nothing."""
+        """Keys are compared before `<<` brings in those of other mappings, which may be given anew. A key `null` names a
+        criterion's field, and is not YAML's word for nothing."""
         node = super().compose_mapping_node(anchor)
         seen = set()
         for key, _ in node.value:
