@@ -76,7 +76,7 @@ def test_a_document_without_a_number_is_graded_by_the_direction() -> None:
 
 def test_what_grades_nobody_is_named_with_the_reason() -> None:
     own = claim("warmup.size", own=True, sources=[at("TB").model_dump()])
-    lost = claim("warmup.size", lost={"TB": "the formula"}, sources=[at("TB").model_dump()])
+    lost = claim("warmup.size", lost="the formula", ungraded=("TB",), sources=[at("TB").model_dump()])
     for each, reason in ((own, "Our own question"), (lost, "Lost in our copy: the formula.")):
         register = Register((TB,), (each,))
         found = outcome_table([judged(SUPPORTED)], register)
@@ -101,7 +101,7 @@ def test_a_row_has_a_cell_for_each_scale_with_its_full_numbers() -> None:
     found = table(outcome("a.x", estimate=1.8123456), outcome("a.x", "fragile", scale="gpu", device="cuda", verdict="refuted"))
     row = index_page.row(claim("a.x", short="short <b>"), "a", found, places=("a.html",))
     laptop, gpu = row["cells"]
-    assert (laptop["number"], laptop["values"][3], laptop["link"]) == ("1.8x (1.6–2)", "1.8123456", "")
+    assert (laptop["number"], laptop["values"][3], laptop["link"]) == ("1.8x (1.6–2.0)", "1.8123456", "")
     assert gpu["standing"] == "fragile"
     assert (row["title"], row["verdict"], row["study_page"]) == ("Short <b>", "refuted", "a.html")
     assert rows.fields(found.columns)[1][:2] == ["gpu cuda verdict", "gpu cuda reading"]

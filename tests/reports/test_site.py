@@ -152,7 +152,7 @@ def test_the_first_screen_answers(study: Study, tmp_path: Path) -> None:
     page = (tmp_path / "toy.html").read_text()
     first = " ".join(page.partition("</section>")[0].split())
     assert "<h1>Does &lt;b&gt;it&lt;/b&gt; work?</h1>" in first
-    assert "Tuned loss, none over half: <b>5.0% (4.9–5.0)</b>." in first
+    assert "Tuned loss, none over half: <b>4.97% (4.91–5.02)</b>." in first
     assert "<li>Do &lt;it&gt;.</li>" in first
     assert "<li>a &lt;toy&gt;</li>" in first
     assert "10 steps of 4 × 8 tokens: 320 tokens" in first

@@ -125,9 +125,9 @@ def test_an_estimate_outside_the_drawing_is_an_arrow() -> None:
 
 def test_a_90_percent_interval_says_so() -> None:
     (strip,) = strips([Seen(criterion(), finding(0.1, 0.2, 0.3, level=0.9), "one")])
-    assert strip.rows[0].interval == "(0.1–0.3) 90%"
+    assert strip.rows[0].interval == "(0.10–0.30) 90%"
     (strip,) = strips([Seen(criterion(observe=FinalLoss(arm="a")), finding(0.1, 0.2, 0.3), "one")])
-    assert strip.rows[0].interval == "(0.1–0.3)"
+    assert strip.rows[0].interval == "(0.10–0.30)"
 
 
 def test_labels_never_cover_each_other() -> None:
