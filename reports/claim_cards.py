@@ -223,7 +223,7 @@ def calibration_in_words(criteria: Sequence[Criterion], seeds: int, calibrated: 
 
 def _sides(claim: Claim, judgement: Judgement, documents: Mapping[str, Document]) -> list[str]:
     """What each side of the documents says, and which verdict shows it to be right."""
-    right = {side: verdict for verdict, side in judgement.right.items()}
+    right = {side: verdict for verdict, side in (judgement.right or {}).items()}
     lines = []
     for side in claim.sides:
         sources = [f"{source.document} {source.section}" for source in side.sources]

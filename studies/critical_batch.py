@@ -51,10 +51,8 @@ CNN_SWEEP = {"points": CNN_POINTS, "anchor": "cnn_8", "share": 0.9}
 GPT_SWEEP = {"points": GPT_POINTS, "anchor": "gpt_8", "share": 0.9}
 PREDICTS = {"claimed": AtMost(value=0.08), "refuted": AtLeast(value=0.08)}
 AGREES = {
-    "null": 1.0,
     "claimed": Within(low=1 / 3, high=3.0),
     "refuted": Outside(low=0.1, high=10.0),
-    "margin": 3.0,
     "unit": "x",
 }
 GROWS = {"null": 1.0, "claimed": AtLeast(value=3.0), "refuted": AtMost(value=1.0), "unit": "x"}

@@ -30,7 +30,6 @@ HIGHER = {
     "null": 0.0,
     "claimed": AtLeast(value=0.0),
     "refuted": AtMost(value=0.0),
-    "margin": 0.003,
     "unit": "relative",
 }
 
@@ -192,7 +191,7 @@ STUDY = Study(
         "The plateau experiment has one peak LR, chosen in a pilot because the loss no longer falls there: a plateau of"
         " gradient noise. No other kind of plateau is studied.",
     ),
-    revised="Nulls, margins, panels by length of run, and non-inferiority of linear and trapezoid decay; no threshold moved.",
+    revised="Nulls, panels by length of run, and non-inferiority of linear and trapezoid decay; no threshold moved.",
     answer=("decay.trapezoid", "decay.cosine_vs_linear", "decay.cosine_vs_step", "decay.plateau_rule"),
     judgements=(
         Judgement(

@@ -55,8 +55,8 @@ RANGE = {
 TOP = {"peak_lr": (100.0,)}
 # Factors of 10^0.7, 10^1.3 and 10^0.4, 10^1.6.
 TENTH = {"claimed": Within(low=5.012, high=19.953), "refuted": Outside(low=2.512, high=39.811), "unit": "x"}
-NEAR = {"null": 0.0, "claimed": Within(low=-1.0, high=1.0), "refuted": Outside(low=-1.0, high=1.0), "unit": "octaves"}
-CHEAP = {"null": 0.0, "claimed": AtMost(value=0.01), "refuted": AtLeast(value=0.01), "unit": "relative"}
+NEAR = {"claimed": Within(low=-1.0, high=1.0), "refuted": Outside(low=-1.0, high=1.0), "unit": "octaves"}
+CHEAP = {"claimed": AtMost(value=0.01), "refuted": AtLeast(value=0.01), "unit": "relative"}
 WINS = {"null": 0.0, "claimed": AtLeast(value=0.0), "refuted": AtMost(value=0.0), "unit": "relative"}
 STABLE = {"claimed": AtMost(value=2.0), "refuted": AtLeast(value=2.0), "unit": "x"}
 THOUSANDTH = {"claimed": Within(low=3e-4, high=3e-3), "refuted": Outside(low=3e-4, high=3e-3)}

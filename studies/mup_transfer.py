@@ -194,7 +194,6 @@ STUDY = Study(
                 Criterion(
                     name="loss at width 128 with the LR tuned at width 16, over its own best, muP",
                     observe=TransferRegret(arm="mup_128", tuned_for="mup_16"),
-                    null=0.0,
                     claimed=AtMost(value=0.01),
                     refuted=AtLeast(value=0.01),
                     says="Under muP, width 128 ends {higher} in loss at the best learning rate of width 16 than at its own",
@@ -203,7 +202,6 @@ STUDY = Study(
                 Criterion(
                     name="loss at width 512 with the LR tuned at width 16, over its own best, muP",
                     observe=TransferRegret(arm="mup_512", tuned_for="mup_16"),
-                    null=0.0,
                     claimed=AtMost(value=0.01),
                     refuted=AtLeast(value=0.01),
                     says="Under muP, width 512 ends {higher} in loss at the best learning rate of width 16 than at its own",

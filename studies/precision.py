@@ -193,7 +193,7 @@ STUDY = Study(
         " sums are FP32. Its loss is judged, its speed and memory are not.",
         "The FP32 that BF16 is timed against does its products in FP32, not TF32; TF32 stands beside it.",
     ),
-    revised="Nulls, margins, and non-inferiority of the losses of BF16 and scaled FP16; no threshold moved.",
+    revised="Nulls, and non-inferiority of the losses of BF16 and scaled FP16; no threshold moved.",
     answer=("prec.bf16_loss", "prec.fp16_underflow", "prec.fp16_scaled", "prec.fp16_overflow"),
     judgements=(
         Judgement(
@@ -217,7 +217,6 @@ STUDY = Study(
                 Criterion(
                     name="share of hidden activations' non-zero gradients that FP16 flushes, loss over 4096 micro-batches",
                     observe=UnderflowShare(arm="fp32_micro", of="activation"),
-                    null=0.0,
                     claimed=AtLeast(value=0.01),
                     refuted=AtMost(value=0.01),
                     says="Over 4096 micro-batches, FP16 flushes {estimate} of the hidden activations' gradients to zero",
@@ -566,7 +565,6 @@ STUDY = Study(
                 Criterion(
                     name="tuned loss, FP8 scaled per tensor against FP32",
                     observe=RelativeGap(left=TunedLoss(arm="fp8"), right=TunedLoss(arm="fp32")),
-                    null=0.0,
                     claimed=AtMost(value=0.01),
                     refuted=AtLeast(value=0.01),
                     says="Emulated FP8 with a scale for each tensor ends {higher} in loss than FP32",
@@ -578,7 +576,6 @@ STUDY = Study(
                     null=0.0,
                     claimed=AtLeast(value=0.0),
                     refuted=AtMost(value=0.0),
-                    margin=0.005,
                     says="Emulated FP8 without scales ends {higher} in loss than with them",
                     unit="relative",
                 ),

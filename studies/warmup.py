@@ -151,7 +151,7 @@ STUDY = Study(
         " mends the moment and ramps at once.",
         "At laptop scale 0.5% of the run is two steps, and 20% is sixty: shares of the run are compared, not step counts.",
     ),
-    revised="Nulls, non-inferiority of shorter warmups, the margin of improves_best, expected values; no threshold moved.",
+    revised="Nulls, non-inferiority of shorter warmups and expected values; no threshold moved.",
     answer=("warmup.widens", "warmup.improves_best", "warmup.duration", "warmup.late_nan"),
     judgements=(
         Judgement(
@@ -208,7 +208,6 @@ STUDY = Study(
                     null=0.0,
                     claimed=AtLeast(value=0.0),
                     refuted=AtMost(value=0.0),
-                    margin=0.005,
                     says="With the learning rate tuned for both, 5% warmup ends {lower} than none",
                     unit="relative",
                 ),

@@ -1,33 +1,47 @@
 """From criteria to a claim: the parts it has on each workload, and on how many of the workloads it is said to hold.
 
-On one workload (panel) every part has to hold, and one that is refuted refutes (Bonferroni over the parts). Over n workloads a
-claim holds if it does on at least u of them: all n, more than half, or one, by its quantifier. The p value of that is the
-partial conjunction's (Benjamini and Heller 2008, equation 2.1)
+On one workload (panel) every part has to hold, and one that is refuted refutes (Bonferroni over the parts). Over n workloads
+a claim holds if it does on at least u of them: all n, more than half, or one, by its quantifier. The p value of that is the
+partial conjunction's by Simes' inequality (Benjamini and Heller 2008, section 2)
 
-    p = (n - u + 1) p_(u),    p_(1) <= ... <= p_(n),
+    p = min over i of (n - u + 1) / i * p_(u - 1 + i),    i = 1 ... n - u + 1,    p_(1) <= ... <= p_(n),
 
-and that it fails, on at least n - u + 1 of them, likewise. Workloads that disagree decisively make a claim that does not hold
-on enough of them partly true: it depends on the workload.
+and that it fails, on at least n - u + 1 of them, likewise. Workloads that disagree make a claim that does not hold on enough of
+them partly true: it depends on the workload. Both that it holds on one and that it fails on one have to be sure for that.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from folklore.harness.judging.outcomes import ALPHA, DECIDED, INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED
+from folklore.harness.judging.outcomes import (
+    ALPHA,
+    DECIDED,
+    INVALID,
+    OPEN,
+    OUT_OF_REGIME,
+    PARTLY,
+    PRECONDITION,
+    REFUTED,
+    SUPPORTED,
+)
 from folklore.harness.judging.verdicts import Finding, Panel
 from folklore.harness.spec.claims import Quantifier
 
 SOME_PARTS, SOME_WORKLOADS = "some parts", "some workloads"
+# Of parts that are partly true the one that says most against the claim speaks.
+TELLING = (SOME_PARTS, "smaller", "larger", "direction")
 
 
 @dataclass(frozen=True)
 class Combined:
-    """What becomes of a claim. p: the p value of its verdict; of one that decides nothing, the least of any."""
+    """What becomes of a claim. p: the p value of its verdict; of one that decides nothing, the least of any. direction: see
+    Verdict."""
 
     verdict: str
     reading: str
     p: float
     panels: tuple[Panel, ...]
+    direction: str = ""
 
 
 def least_that_hold(quantifier: Quantifier, workloads: int) -> int:
@@ -37,20 +51,21 @@ def least_that_hold(quantifier: Quantifier, workloads: int) -> int:
 
 def partial_conjunction(p_values: Sequence[float], least: int) -> float:
     """The p value of "at least so many of these hold"."""
-    return min(1.0, (len(p_values) - least + 1) * sorted(p_values)[least - 1])
+    ordered = sorted(p_values)[least - 1 :]
+    return min(1.0, *(len(ordered) / (index + 1) * p for index, p in enumerate(ordered)))
 
 
 def combined(findings: Sequence[Finding], quantifier: Quantifier, alpha: float = ALPHA) -> Combined:
-    preconditions = [each for each in findings if each.precondition]
+    """Preconditions without a panel are those of the whole claim, others of their panel."""
+    conditions: dict[str, list[Finding]] = {}
     parts: dict[str, list[Finding]] = {}
     for each in findings:
-        if not each.precondition:
-            parts.setdefault(each.panel, []).append(each)
-    panels = tuple(_panel(name, several, alpha) for name, several in parts.items())
-    failed = _precondition(preconditions)
+        (conditions if each.precondition else parts).setdefault(each.panel, []).append(each)
+    panels = tuple(_panel(name, several, conditions.get(name, []) if name else [], alpha) for name, several in parts.items())
+    failed = _precondition(conditions.get("", []))
     if failed is not None and all(panel.verdict != INVALID for panel in panels):
         return Combined(*failed, 1.0, panels)
-    return _over_panels(panels, quantifier, alpha)
+    return _with_direction(_over_panels(panels, quantifier, alpha), quantifier, alpha)
 
 
 def _precondition(findings: Sequence[Finding]) -> tuple[str, str] | None:
@@ -59,23 +74,28 @@ def _precondition(findings: Sequence[Finding]) -> tuple[str, str] | None:
     if INVALID in verdicts:
         return INVALID, ""
     if any(each not in (SUPPORTED, OPEN) for each in verdicts):
-        return OUT_OF_REGIME, "precondition"
-    return (OPEN, "too noisy") if OPEN in verdicts else None
+        return OUT_OF_REGIME, PRECONDITION
+    return (OPEN, PRECONDITION) if OPEN in verdicts else None
 
 
-def _panel(name: str, parts: Sequence[Finding], alpha: float) -> Panel:
+def _panel(name: str, parts: Sequence[Finding], conditions: Sequence[Finding], alpha: float) -> Panel:
+    failed = _precondition(conditions)
+    if failed is not None:
+        return Panel(name, *failed)
     p_refuted = min(1.0, len(parts) * min(each.p_refuted for each in parts))
-    verdict, reading = _of_parts(parts, p_refuted, alpha)
     directions = [each.p_direction for each in parts]
-    p_direction = min(1.0, len(parts) * min(directions)) if reading == SOME_PARTS else max(directions)
+    p_some = min(1.0, len(parts) * min(directions))
+    verdict, reading = _of_parts(parts, p_refuted, p_some, alpha)
+    p_direction = p_some if reading == SOME_PARTS else max(directions)
     return Panel(name, verdict, reading, max(each.p_supported for each in parts), p_refuted, p_direction)
 
 
-def _of_parts(parts: Sequence[Finding], p_refuted: float, alpha: float) -> tuple[str, str]:
+def _of_parts(parts: Sequence[Finding], p_refuted: float, p_some: float, alpha: float) -> tuple[str, str]:
+    """p_refuted, p_some: that some part fails, and that some part holds at least in its direction."""
     verdicts = [each.verdict for each in parts]
     if INVALID in verdicts:
         return INVALID, ""
-    some_hold = SUPPORTED in verdicts or PARTLY in verdicts
+    some_hold = (SUPPORTED in verdicts or PARTLY in verdicts) and p_some <= alpha
     if REFUTED in verdicts:
         if p_refuted > alpha:
             return OPEN, "too noisy"
@@ -86,8 +106,12 @@ def _of_parts(parts: Sequence[Finding], p_refuted: float, alpha: float) -> tuple
     if OUT_OF_REGIME in verdicts:
         return (PARTLY, SOME_PARTS) if some_hold else (OUT_OF_REGIME, parts[verdicts.index(OUT_OF_REGIME)].reading)
     if PARTLY in verdicts:
-        return PARTLY, next(each.reading for each in parts if each.verdict == PARTLY)
+        return PARTLY, _most_telling([each.reading for each in parts if each.verdict == PARTLY])
     return SUPPORTED, ""
+
+
+def _most_telling(readings: Sequence[str]) -> str:
+    return min(readings, key=TELLING.index)
 
 
 def _over_panels(panels: tuple[Panel, ...], quantifier: Quantifier, alpha: float) -> Combined:
@@ -105,26 +129,45 @@ def _over_panels(panels: tuple[Panel, ...], quantifier: Quantifier, alpha: float
     p_of: Mapping[str, float] = {SUPPORTED: p_supported, PARTLY: p_direction, REFUTED: p_refuted}
     if len(counted) == 1:
         (only,) = counted
-        if only.verdict in DECIDED and only.reading != SOME_PARTS:
-            return Combined(only.verdict, only.reading, p_of[only.verdict], panels)
-        p = _p_of_disagreement([only], alpha) if only.verdict == PARTLY else min(p_of.values())
-        return Combined(only.verdict, only.reading, p, panels)
+        p = p_of[only.verdict] if only.verdict in DECIDED else min(p_of.values())
+        return Combined(only.verdict, only.reading, max(p, _p_that_one_fails(only, alpha)), panels)
     if p_supported <= alpha:
         return Combined(SUPPORTED, "", p_supported, panels)
     holds = [panel for panel in counted if panel.verdict in (SUPPORTED, PARTLY)]
-    if holds and REFUTED in verdicts:
-        return Combined(PARTLY, SOME_WORKLOADS, _p_of_disagreement(counted, alpha), panels)
+    disagreement = _p_of_disagreement(counted)
+    if holds and REFUTED in verdicts and disagreement <= alpha:
+        return Combined(PARTLY, SOME_WORKLOADS, disagreement, panels)
     if p_refuted <= alpha and REFUTED in verdicts:
         reading = min(counted, key=lambda panel: panel.p_refuted).reading
         return Combined(REFUTED, reading, p_refuted, panels)
-    if p_direction <= alpha or len(holds) == len(counted):
-        readings = {panel.reading for panel in holds if panel.verdict == PARTLY}
-        return Combined(PARTLY, readings.pop() if len(readings) == 1 else "direction", min(p_direction, alpha), panels)
+    readings = [panel.reading for panel in holds if panel.verdict == PARTLY]
+    if p_direction <= alpha and readings:
+        return Combined(PARTLY, _most_telling(readings), p_direction, panels)
     return Combined(OPEN, "too noisy", min(p_of.values()), panels)
 
 
-def _p_of_disagreement(panels: Sequence[Panel], alpha: float) -> float:
-    """That something holds and, unless it merely cannot be shown, something fails: both have to be so."""
-    holding = min(1.0, len(panels) * min(min(panel.p_supported, panel.p_direction) for panel in panels))
-    failing = min(1.0, len(panels) * min(panel.p_refuted for panel in panels))
-    return max(holding, failing) if failing <= alpha else holding
+def _p_that_one_fails(panel: Panel, alpha: float) -> float:
+    """Of a workload on which some parts hold and others fail, the p value of the latter; 0 if those merely cannot be shown."""
+    return panel.p_refuted if panel.reading == SOME_PARTS and panel.p_refuted <= alpha else 0.0
+
+
+def _p_of_disagreement(panels: Sequence[Panel]) -> float:
+    """That it holds on some workload and fails on some: the larger of both, each by Bonferroni."""
+    holding = len(panels) * min(min(panel.p_supported, panel.p_direction) for panel in panels)
+    failing = len(panels) * min(panel.p_refuted for panel in panels)
+    return min(1.0, max(holding, failing))
+
+
+def _with_direction(found: Combined, quantifier: Quantifier, alpha: float) -> Combined:
+    """On which side of the null the effect surely lies, on as many workloads as the claim speaks of."""
+    return Combined(found.verdict, found.reading, found.p, found.panels, _direction(found, quantifier, alpha))
+
+
+def _direction(found: Combined, quantifier: Quantifier, alpha: float) -> str:
+    if found.verdict == REFUTED and found.reading in ("opposite", "no effect"):
+        return {"opposite": "opposite", "no effect": "none"}[found.reading]
+    if found.verdict not in DECIDED or found.reading in (SOME_PARTS, SOME_WORKLOADS):
+        return ""
+    counted = [panel for panel in found.panels if panel.verdict != OUT_OF_REGIME]
+    p = partial_conjunction([panel.p_direction for panel in counted], least_that_hold(quantifier, len(counted)))
+    return "claimed" if p <= alpha else ""

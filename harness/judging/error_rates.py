@@ -41,15 +41,21 @@ def place_in_register(verdict: Verdict) -> Place:
 
 def is_exact(verdict: Verdict) -> bool:
     """Whether a verdict rests on numbers without an error alone."""
-    return bool(verdict.findings) and all(each.estimate is not None and each.low == each.high for each in verdict.findings)
+    return bool(verdict.findings) and all(each.exact for each in verdict.findings)
 
 
 def error_rates(verdicts: Iterable[Verdict]) -> ErrorRates:
     tested = [each for each in verdicts if each.verdict in (*DECIDED, OPEN) and not is_exact(each)]
-    p_values = np.array([each.p for each in tested])
+    p_values = np.array([_p(each) for each in tested])
     q_values: Sequence[float] = scipy.stats.false_discovery_control(p_values).tolist() if len(tested) else []
     decided = sum(each.verdict in DECIDED for each in tested)
     return ErrorRates(len(tested), decided, dict(zip(map(place_in_register, tested), q_values, strict=True)))
+
+
+def _p(verdict: Verdict) -> float:
+    """Seeds that are all alike have no spread to take an error from; that so many are is no rarer than a sign test says."""
+    alike = verdict.low is not None and verdict.low == verdict.high
+    return min(1.0, max(verdict.p, 2.0 ** (1 - verdict.seeds))) if alike else verdict.p
 
 
 def standing(verdict: Verdict, robustness: Robustness | None, rates: ErrorRates) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from folklore.harness.judging.combining import SOME_PARTS, SOME_WORKLOADS, Combined
 from folklore.harness.judging.intervals import Observation
-from folklore.harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED
+from folklore.harness.judging.outcomes import OPEN, OUT_OF_REGIME, PARTLY, PRECONDITION, REFUTED, SUPPORTED
 from folklore.harness.judging.settling import what_would_settle
 from folklore.harness.judging.spelling import region, spell_interval
 from folklore.harness.judging.verdicts import Finding
@@ -44,10 +44,12 @@ IN_WORDS = {
 
 
 def deciding(findings: Sequence[Finding], found: Combined) -> Finding:
-    """The finding whose numbers stand for the claim: the weakest support, the clearest refutation, else the first of its kind.
-    Over several workloads that of the middle one, so that no extreme workload speaks for all.
+    """The finding whose numbers stand for the claim: a precondition that is not met, the weakest support, the clearest
+    refutation, else the first of its kind. Over several workloads that of the middle one: no extreme one speaks for all.
     """
-    parts = [each for each in findings if not each.precondition] or list(findings)
+    if found.reading == PRECONDITION:
+        return next(each for each in findings if each.precondition and each.verdict != SUPPORTED)
+    parts = [each for each in findings if not each.precondition]
     if len(found.panels) > 1 and (middle := _middle(parts)) is not None:
         return middle
     same = [each for each in parts if each.verdict == found.verdict]
@@ -55,8 +57,6 @@ def deciding(findings: Sequence[Finding], found: Combined) -> Finding:
         return max(same, key=lambda each: each.p_supported)
     if found.verdict == REFUTED and same:
         return min(same, key=lambda each: each.p_refuted)
-    if not same and found.reading == "precondition":
-        return next(each for each in findings if each.precondition and each.verdict != SUPPORTED)
     return (same or [each for each in parts if each.estimate is not None] or parts)[0]
 
 
@@ -69,8 +69,8 @@ def _middle(parts: Sequence[Finding]) -> Finding | None:
 
 def explained(findings: Sequence[Finding], found: Combined, deciding: Finding, alpha: float) -> str:
     parts = [each for each in findings if not each.precondition]
-    if found.reading == "precondition":
-        return f"what has to be so for the claim to mean anything is not: {deciding.reason}"
+    if found.reading == PRECONDITION:
+        return f"what has to be so for the claim to mean anything is not surely so: {deciding.reason}"
     if len(found.panels) > 1:
         return f"{_over_panels(found)}; {deciding.reason}"
     if found.verdict == SUPPORTED and len(parts) > 1:
@@ -94,28 +94,21 @@ def enumerated(names: Sequence[str]) -> str:
 
 
 def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> str:
-    """The sentence that a reader takes away."""
+    """The sentences that a reader takes away."""
     if deciding.estimate is None:
         return f"No number: {deciding.reason}."
     parts = [each for each in findings if not each.precondition and each.estimate is not None]
     said = deciding.says
+    if found.reading == PRECONDITION:
+        return f"{said} What the claim rests on is not surely so here, and so nothing is decided."
+    if found.verdict == OUT_OF_REGIME:
+        return f"{deciding.reason[:1].upper()}{deciding.reason[1:]}. What is seen here decides nothing: {said}"
     if len(found.panels) > 1:
         start = "It depends on the workload: the claim" if found.reading == SOME_WORKLOADS else "The claim"
-        return f"{said} {start} {_over_panels(found)}."
+        return f"{said} {start} {_over_panels(found)}." + " That decides nothing yet." * (found.verdict == OPEN)
     if len(parts) > 1 and found.verdict != REFUTED:
         said = " ".join(dict.fromkeys(each.says for each in parts[:3]))
     if found.verdict == OPEN:
-        settling = deciding.reason.rpartition("; ")[2]
+        settling = deciding.reason.rpartition("; ")[2] if deciding.verdict == OPEN else "one of its parts is too noisy"
         return f"{said} That decides nothing yet: {settling}."
     return said
-
-
-def direction(findings: Sequence[Finding], verdict: str, alpha: float) -> str:
-    """By all parts with a null: which side of it they surely lie on, or that they lie too near it to matter."""
-    if verdict in (OUT_OF_REGIME, INVALID):
-        return ""
-    parts = [each for each in findings if not each.precondition]
-    if all(each.p_direction <= alpha for each in parts):
-        return "claimed"
-    readings = {each.reading for each in parts if each.verdict == REFUTED}
-    return next((name for name in ("opposite", "no effect") if name in readings), "").replace("no effect", "none")

@@ -15,20 +15,14 @@ from folklore.harness.judging import explaining
 from folklore.harness.judging.cautions import Rows, cautions
 from folklore.harness.judging.combining import combined
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.outcomes import (
-    ALPHA,
-    INVALID,
-    OUT_OF_REGIME,
-    outcome,
-    probabilities,
-)
+from folklore.harness.judging.outcomes import ALPHA, INVALID, OUT_OF_REGIME, REGIME, Probabilities, outcome, probabilities
 from folklore.harness.judging.regimes import outside
 from folklore.harness.judging.spelling import sentence, spell_interval
 from folklore.harness.judging.surprises import surprise
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.planning import catalog
-from folklore.harness.spec import Claim, Criterion, Judgement, Reported, Study
+from folklore.harness.spec import Claim, Criterion, Judgement, Regime, Reported, Study
 from folklore.harness.spec.trials import UndecidableError
 
 
@@ -87,7 +81,7 @@ def _reported(reported: Reported, table: TrialArrays) -> str:
     return f"{reported.name}: {spell_interval(seen.estimate, seen.low, seen.high, reported.unit)}"
 
 
-def _finding(criterion: Criterion, table: TrialArrays, alpha: float, calibration: Rows) -> Finding:
+def _finding(criterion: Criterion, regime: Regime | None, table: TrialArrays, alpha: float, calibration: Rows) -> Finding:
     level = 1 - alpha * (2 if criterion.one_sided else 1)
     kept: dict[str, Any] = {"level": level, "panel": criterion.panel or "", "precondition": bool(criterion.precondition)}
     try:
@@ -96,8 +90,9 @@ def _finding(criterion: Criterion, table: TrialArrays, alpha: float, calibration
         return Finding(
             criterion.name, criterion.unit, error.verdict, None, None, None, table.seeds, 1.0, 1.0, str(error), **kept
         )
-    p = probabilities(criterion, seen)
-    verdict, reading = outcome(criterion, seen, p, alpha)
+    elsewhere = None if regime is None or criterion.precondition else outside(regime, criterion, table.study, table.scale)
+    p = probabilities(criterion, seen) if elsewhere is None else Probabilities()
+    verdict, reading = outcome(criterion, seen, p, alpha) if elsewhere is None else (OUT_OF_REGIME, REGIME)
     return Finding(
         criterion.name,
         criterion.unit,
@@ -108,12 +103,13 @@ def _finding(criterion: Criterion, table: TrialArrays, alpha: float, calibration
         seen.seeds,
         p.supported,
         p.refuted,
-        explaining.reason(criterion, seen, verdict, reading, alpha),
+        elsewhere or explaining.reason(criterion, seen, verdict, reading, alpha),
         reading,
         p.direction,
         says=sentence(criterion, seen.estimate, seen.low, seen.high),
         cautions=cautions(criterion.observe, table, calibration),
         surprise=surprise(criterion, seen, table.scale),
+        exact=criterion.observe.EXACT,
         **kept,
     )
 
@@ -121,17 +117,15 @@ def _finding(criterion: Criterion, table: TrialArrays, alpha: float, calibration
 def _verdict(
     judgement: Judgement, claim: Claim | None, table: TrialArrays, device: str, trials: int, alpha: float, calibration: Rows
 ) -> Verdict:
-    findings = tuple(_finding(each, table, alpha, calibration) for each in judgement.criteria_at(table.scale))
+    findings = tuple(
+        _finding(each, claim.regime if claim else None, table, alpha, calibration)
+        for each in judgement.criteria_at(table.scale)
+    )
     found = combined(findings, judgement.quantifier or (claim.quantifier if claim else "all"), alpha)
     deciding = explaining.deciding(findings, found)
     reason = explaining.explained(findings, found, deciding, alpha)
     answer = explaining.answer(findings, found, deciding)
     verdict, reading = found.verdict, found.reading
-    elsewhere = outside(claim.regime, judgement, table.study, table.scale) if claim and claim.regime else None
-    if elsewhere is not None and verdict != INVALID:
-        verdict, reading = OUT_OF_REGIME, "regime"
-        reason = f"{elsewhere}, and what is seen of it decides nothing: {reason}"
-        answer = f"{elsewhere[:1].upper()}{elsewhere[1:]}. What is seen here decides nothing: {answer}"
     return Verdict(
         table.study.name,
         judgement.claim,
@@ -150,10 +144,10 @@ def _verdict(
         answer,
         judgement.advice_on(verdict, reading),
         found.p if verdict not in (OUT_OF_REGIME, INVALID) else 1.0,
-        explaining.direction(findings, verdict, alpha),
+        found.direction,
         tuple(dict.fromkeys(each for finding in findings for each in finding.cautions)),
         found.panels,
-        dict[str, str](judgement.right.items()),
+        dict[str, str]((judgement.right or {}).items()),
         deciding.surprise,
         bool(table.study.revised),
     )

@@ -19,6 +19,8 @@ ALPHA = 0.05
 SUPPORTED, PARTLY, REFUTED, OPEN = "supported", "partly", "refuted", "open"
 OUT_OF_REGIME, INVALID = "out of regime", "invalid"
 VERDICTS = (SUPPORTED, PARTLY, REFUTED, OPEN, OUT_OF_REGIME, INVALID)
+# Readings of what is out of regime: it is none of what the claim speaks of; what has to be so for it to mean anything is not.
+REGIME, PRECONDITION = "regime", "precondition"
 # Verdicts that say something of the claim.
 DECIDED = (SUPPORTED, PARTLY, REFUTED)
 INFINITE = float("inf")
@@ -67,8 +69,7 @@ def _why_refuted(criterion: Criterion, seen: Observation, p: Probabilities, alph
         return "different"
     if not criterion.side:
         return _size(criterion, seen) or "different"
-    assert criterion.null is not None
-    if p.negligible <= alpha or seen.low < criterion.null < seen.high:
+    if p.negligible <= alpha:
         return "no effect"
     return "opposite" if p.opposite <= alpha else _size(criterion, seen) or "smaller"
 

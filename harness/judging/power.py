@@ -162,9 +162,10 @@ def _region_has(criterion: Criterion, piece: tuple[float, float], verdict: str) 
     anywhere on the claimed side of the null for `partly`."""
     if verdict == "supported":
         return piece in criterion.claimed.pieces
+    on_the_claimed_side = criterion.null is not None and piece[0 if criterion.side > 0 else 1] == criterion.null
     if verdict == "partly":
-        return criterion.null is not None and piece[0 if criterion.side > 0 else 1] == criterion.null
-    return piece not in criterion.claimed.pieces
+        return on_the_claimed_side
+    return piece in criterion.refuted.pieces or (piece not in criterion.claimed.pieces and not on_the_claimed_side)
 
 
 def _power_inside(criterion: Criterion, value: float, spread: float, seeds: int, piece: tuple[float, float]) -> float:

@@ -1,19 +1,21 @@
 """Whether a scale is of what a claim speaks of: a claim about large transformers is neither shown nor refuted by a toy."""
 
-from folklore.harness.spec import Judgement, Regime, Study, Workload, arms_of
+from folklore.harness.spec import Criterion, Regime, Study, Workload, arms_of
+from folklore.harness.spec.study import Value
 from folklore.harness.training.architectures import architecture_named
 
 
-def outside(regime: Regime, judgement: Judgement, study: Study, scale: str) -> str | None:
-    """Why no arm that a claim is judged by is of its regime, a clause; None if one is, or nothing of that can be checked."""
-    trained = set(study.arms_at(scale))
-    arms = sorted(set().union(*(arms_of(each.observe) for each in judgement.criteria_at(scale))) & trained)
-    reasons = [_objection(regime, study, scale, arm) for arm in arms]
-    return None if not reasons or None in reasons else reasons[0]
+def outside(regime: Regime, criterion: Criterion, study: Study, scale: str) -> str | None:
+    """Why not all arms that a criterion reads are of a claim's regime, a clause; None if they are, or nothing of that can be
+    checked."""
+    arms = sorted(arms_of(criterion.observe) & set(study.arms_at(scale)))
+    return next((reason for arm in arms if (reason := _objection(regime, study, scale, arm)) is not None), None)
 
 
 def _objection(regime: Regime, study: Study, scale: str, arm: str) -> str | None:
-    setting = study.configuration(scale, arm, {name: values[0] for name, values in study.factors_at(scale, arm).items()})
+    """Of an arm that is tried at several sizes the largest counts."""
+    point = {name: max(values, key=_size) for name, values in study.factors_at(scale, arm).items()}
+    setting = study.configuration(scale, arm, point)
     model, optimizer = setting.workload.model, setting.training.optimizer
     if model == "own":  # whoever brings a model judges what it is
         return None
@@ -25,6 +27,10 @@ def _objection(regime: Regime, study: Study, scale: str, arm: str) -> str | None
     if regime.least_parameters is not None and count is not None and count < regime.least_parameters:
         return f"the claim speaks of {regime.words}; this model has {in_thousands(count)} parameters"
     return None
+
+
+def _size(value: Value) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def hidden_parameters(workload: Workload) -> int | None:

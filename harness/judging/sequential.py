@@ -130,7 +130,9 @@ def judge_in_looks(
             if before is not None and (settled(before) or (before.verdict == PARTLY and verdict.verdict not in DECIDED)):
                 continue
             said = f"look {index + 1} of {len(looks)}, {look} seeds, where alpha spending allows p of {level:.2g}"
-            kept[verdict.claim] = replace(verdict, reason=f"{verdict.reason} ({said})")
+            # Over the register a p value counts that was looked for so often (Bonferroni).
+            p = min(1.0, verdict.p * len(looks))
+            kept[verdict.claim] = replace(verdict, p=p, reason=f"{verdict.reason} ({said})")
     return list(kept.values())
 
 

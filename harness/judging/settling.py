@@ -62,6 +62,8 @@ def _would_decide(seen: Observation, low: float, high: float, seeds: NDArray[np.
         failures = seeds - successes
         most = np.where(failures > 0, scipy.stats.beta.ppf(1 - alpha / 2, successes + 1, np.maximum(failures, 1)), 1.0)
         return np.asarray((low <= least) & (most <= high))
+    if not seen.spread:  # all seeds alike: on the edge itself nothing is ever decided
+        return np.full(len(np.atleast_1d(seeds)), low < seen.estimate < high)
     axis = (lambda value: math.log(value) if value > 0 else -math.inf) if seen.log_axis else float
     centre = axis(seen.estimate)
     half = _t_quantiles(alpha)[seeds - 2] * seen.spread / np.sqrt(seeds)

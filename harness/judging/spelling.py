@@ -49,10 +49,18 @@ def in_prose(estimate: float, low: float, high: float, unit: str = "") -> str:
     if low == estimate == high:
         return _with_unit(f"{estimate:.3g}".replace("-", "−") if abs(estimate) < 1e3 else f"{estimate:,.0f}", unit)
     decimals = _decimals(estimate, (high - low) / 2)
-    told, *ends = (f"{each:,.{decimals}f}".replace("-", "−") for each in (estimate, low, high))
-    return (
-        f"{_with_unit(told, unit)} ({ends[0]} to {ends[1]})" if low < 0 else f"{_with_unit(told, unit)} ({ends[0]}–{ends[1]})"
-    )
+    told, *ends = (_fixed(each, decimals) for each in (estimate, low, high))
+    return f"{_with_unit(told, unit)} ({(' to ' if low < 0 or 'no bound' in ends else '–').join(ends)})"
+
+
+def _fixed(value: float, decimals: int) -> str:
+    """With so many decimals, a true minus sign, and no sign before a zero. Ends that are not finite are no bounds."""
+    if not math.isfinite(value):
+        return "no bound"
+    if value and abs(value) < 1e-6:
+        return f"{value:.2g}".replace("-", "−")
+    text = f"{value:,.{decimals}f}"
+    return text.lstrip("-") if not float(text.replace(",", "")) else text.replace("-", "−")
 
 
 def _decimals(estimate: float, half: float) -> int:
@@ -62,6 +70,8 @@ def _decimals(estimate: float, half: float) -> int:
     def places(value: float, digits: int) -> int:
         return digits - 1 - math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
 
+    if not math.isfinite(half):
+        return max(0, min(9, places(estimate, 2)))
     return min(9, max(0, min(max(places(estimate, 2), places(half, 1)), places(half, 2))))
 
 
@@ -94,8 +104,8 @@ def sentence(criterion: Criterion, estimate: float, low: float, high: float) -> 
 def _compared(blank: str, estimate: float, low: float, high: float, criterion: Criterion) -> str:
     """A difference without its sign, or a ratio above one, and the word for its direction."""
     usual, other = COMPARED[blank]
-    ratio = criterion.observe.log_axis or criterion.unit == "x"
-    turned = estimate < 1 if ratio else estimate < 0
+    ratio = criterion.observe.log_axis
+    turned = 0 < estimate < 1 if ratio else estimate < 0
     if turned:
         estimate, low, high = (_turned(each, ratio) for each in (estimate, high, low))
     return f"{in_prose(estimate, low, high, criterion.unit)} {other if turned else usual}"

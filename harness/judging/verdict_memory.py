@@ -128,7 +128,7 @@ class Memory:
         return f"judged/{study.name}.json"
 
     def _key(self, study: Study, own: list[str]) -> str:
-        return fingerprint([study.canonical_json(), own, evidence.state(study.name), _code()])
+        return fingerprint([study.canonical_json(), _claims(study), own, evidence.state(study.name), _code()])
 
 
 def published_verdicts(study: Study) -> list[Judged] | None:
@@ -149,9 +149,17 @@ def publish_verdicts(studies: Sequence[Study]) -> Path:
 
 
 def _key_of_published(study: Study) -> str:
-    # What is reported decides nothing, and so is not in the hash.
-    reported = [[each.model_dump(mode="json") for each in judgement.reported] for judgement in study.judgements]
-    return fingerprint([study.hash, reported, evidence.state(study.name)])
+    # What is reported and what is said decide nothing, and so are not in the hash.
+    said = [each.model_dump(mode="json", include={"reported", "advice"}) for each in study.judgements]
+    sentences = [[criterion.says for criterion in judgement.criteria] for judgement in study.judgements]
+    told = [study.hash, said, sentences, study.revised, _claims(study)]
+    return fingerprint([*told, evidence.state(study.name)])
+
+
+def _claims(study: Study) -> list[Any]:
+    """The claims that a study judges, as the register has them: their quantifiers, regimes and sides decide, too."""
+    known = register().including(study)
+    return [known.claim(judgement.claim).model_dump(mode="json") for judgement in study.judgements]
 
 
 def _path() -> Path:

@@ -15,7 +15,8 @@ class Finding:
     """One criterion on one table. Numbers are None where there are none.
 
     p_supported, p_refuted, p_direction: outcomes.Probabilities. level: of the interval. says: the sentence with its numbers.
-    cautions: what calibration says against the estimator in worlds like this one. surprise: see surprises.py.
+    cautions: what calibration says against the estimator in worlds like this one. surprise: see surprises.py. exact: it
+    has no error.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Finding:
     says: str = ""
     cautions: tuple[str, ...] = ()
     surprise: float | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True)

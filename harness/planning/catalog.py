@@ -80,7 +80,10 @@ def judgeable(study: Study) -> Study:
         raise _taken(f"study '{study.name}'", study.name)
     known = register().including(study)
     for judgement in study.judgements:
-        known.claim(judgement.claim)
+        sides = [side.name for side in known.claim(judgement.claim).sides]
+        for name in (judgement.right or {}).values():
+            if name not in sides:
+                raise unknown(f"side of claim '{judgement.claim}'", name, sides)
     return study
 
 

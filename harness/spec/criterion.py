@@ -13,13 +13,18 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from folklore.harness.spec.base import WORDS, DeclaredAs, Spec
 from folklore.harness.spec.claims import Quantifier
-from folklore.harness.spec.observed import ANY_KIND, Observable, Observed
+from folklore.harness.spec.observed import ANY_KIND, Observable, Observed, ShareOfRuns
 from folklore.harness.spec.rules import AtLeast, AtMost, Outside, Rule, Within
 
 # What a sentence of a criterion may hold in braces (harness/judging/spelling.py fills it in).
 BLANKS = ("estimate", "value", "low", "high", "lower", "higher", "smaller", "larger", "less", "more")
-# Verdicts for which a practitioner can be told what to do.
-ADVISED = ("supported", "partly", "refuted", "open")
+# Verdicts for which a practitioner can be told what to do, with the readings that each can have.
+ADVISED: dict[str, tuple[str, ...]] = {
+    "supported": (),
+    "partly": ("smaller", "larger", "direction", "some parts", "some workloads"),
+    "refuted": ("smaller", "larger", "no effect", "opposite", "different", "worse"),
+    "open": ("too noisy", "between"),
+}
 READINGS = (
     *("smaller", "larger", "direction", "some parts", "some workloads"),
     *("no effect", "opposite", "different", "worse", "too noisy", "between"),
@@ -149,6 +154,48 @@ class Criterion(Spec):
         return self
 
     @model_validator(mode="after")
+    def _null_lies_outside(self) -> Self:
+        """An effect is claimed to be other than none by more than does not matter."""
+        if self.null is None or self.one_sided:
+            return self
+        name = f"criterion '{self.name}'"
+        low, high = self.negligible or (self.null, self.null)
+        for start, end in self.claimed.pieces:
+            if start < self.null < end:
+                raise ValueError(
+                    f"{name}: null = {self.null:g} lies inside the region claimed ({self.claimed.words()}); leave it out,"
+                    " or set test to equivalence or no_worse"
+                )
+            if max(start, low) < min(end, high):
+                raise ValueError(
+                    f"{name}: the region claimed ({self.claimed.words()}) holds differences within margin ="
+                    f" {self.margin:g}, which do not matter; claim more than the margin, or leave it out"
+                )
+        least, most = self._bounds
+        if self.null <= least or self.null >= most:
+            raise ValueError(
+                f"{name}: null = {self.null:g} lies at the end of what can be observed, and nothing lies beyond it;"
+                " leave it out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _values_can_be_observed(self) -> Self:
+        name, (least, most) = f"criterion '{self.name}'", self._bounds
+        if self.expected is not None:
+            value = self.expected.value
+            if not least <= value <= most or (self.observe.log_axis and value <= 0):
+                raise ValueError(f"{name}: expected.value = {value:g} cannot be observed; give one that can")
+        for which, rule in (("claimed", self.claimed), ("refuted", self.refuted)):
+            if all(high < least or low > most or (self.observe.log_axis and high <= 0) for low, high in rule.pieces):
+                raise ValueError(f"{name}: nothing that can be observed is {which} ({rule.words()}); give another region")
+        return self
+
+    @property
+    def _bounds(self) -> tuple[float, float]:
+        return (0.0, 1.0) if isinstance(self.observe, ShareOfRuns) else self.observe.BOUNDS
+
+    @model_validator(mode="after")
     def _sentence_can_be_filled(self) -> Self:
         try:
             blanks = [blank for _, blank, _, _ in string.Formatter().parse(self.says) if blank is not None]
@@ -197,7 +244,10 @@ def _regions_of_margin(value: dict[str, Any]) -> tuple[Rule, Rule] | None:
             observe = cast(Observed, _observable().validate_python(observe))
     if not isinstance(observe, Observed):
         return None
-    low, high = _band(null, margin, observe.log_axis)
+    try:
+        low, high = _band(float(null), float(margin), observe.log_axis)
+    except OverflowError:
+        return None
     if not low < high:
         return None
     if value["test"] == "equivalence":
@@ -235,8 +285,8 @@ class Judgement(Spec):
     advice: Annotated[dict[str, str], WORDS] = Field(
         default={}, description="what to do, by verdict or 'verdict: reading', written before the outcome is known"
     )
-    right: Annotated[dict[Literal["supported", "refuted"], str], WORDS] = Field(
-        default={}, description="the side that each verdict shows to be right, by name"
+    right: dict[Literal["supported", "refuted"], str] | None = Field(
+        default=None, description="the side that each verdict shows to be right, by name"
     )
     note: Annotated[str, WORDS] = ""
 
@@ -251,10 +301,10 @@ class Judgement(Spec):
     def _advises_on_outcomes(self) -> Self:
         for key in self.advice:
             verdict, _, reading = key.partition(": ")
-            if verdict not in ADVISED or (reading and reading not in READINGS):
+            if verdict not in ADVISED or (":" in key and reading not in ADVISED[verdict]):
                 raise ValueError(
                     f"claim '{self.claim}': advice on '{key}': must be on one of {', '.join(ADVISED)}, alone or with ': ' and"
-                    f" one of {', '.join(READINGS)}"
+                    f" one of its readings ({', '.join(ADVISED.get(verdict, READINGS)) or 'it has none'})"
                 )
         return self
 

@@ -183,6 +183,10 @@ class Study(Spec):
         a study that does not use it.
         """
         content = declared(self)
+        # Of claims of its own: what decides.
+        speaking = [each for each in self.claims if each.quantifier != "all" or each.regime]
+        spoken = [[each.id, each.quantifier, declared(each.regime)] for each in speaking]
+        content |= {"claims": spoken} if spoken else {}
         for part in ("workload", "training", "measurement"):
             unused = _unused(getattr(self, part))
             content[part] = {name: value for name, value in content[part].items() if name not in unused}
@@ -329,10 +333,14 @@ class Study(Spec):
                 _require_known("arm", arms_of(observable), self.arms)
             for criterion in judgement.criteria:
                 _require_known("scale", criterion.scales or (), self.scales)
+                _require_known("scale", (criterion.expected.scales or ()) if criterion.expected else (), self.scales)
                 searched = [over for leaf in leaves(criterion.observe) if (over := searched_factor(leaf))]
                 varied = set(self.factors).union(*(arm.factors for arm in self.arms.values()))
                 varied |= {self.search.factor} if self.search else set()
                 _require_known("factor to search over", searched, varied)
+        for each in self.published:
+            names = {c.name for judgement in self.judgements if judgement.claim == each.claim for c in judgement.criteria}
+            _require_known(f"criterion of claim '{each.claim}'", [each.criterion] if each.criterion else [], names)
         for name, scale in self.scales.items():
             if scale.judged and self.judgements:
                 self._require_enough(name)

@@ -73,7 +73,8 @@ def test_without_surprises_disagreements_that_were_decided_stand_there() -> None
         Side(name="small", says="early gradients are small", sources=(Source(document="GL", section="Q1"),)),
     )
     disputed = claim("a.disputed", kinds=["disagreement"], sides=[side.model_dump() for side in sides])
-    found = picked(outcome("a.disputed", direction="claimed", right={"supported": "large"}), outcome("b.other"), a_disputed=disputed)
+    decided = outcome("a.disputed", direction="claimed", right={"supported": "large"})
+    found = picked(decided, outcome("b.other"), a_disputed=disputed)
     (item,) = found["Where the documents disagree"].items
     assert (item.claim.id, item.right) == ("a.disputed", "early gradients are large")
     assert "What surprised" not in found

@@ -23,13 +23,13 @@ DECLARED = {
 }
 # Of these versions the criteria were written anew after their trials had been seen: the studies say so, and every verdict.
 REVISED = {
-    "batch_scaling": "a13c83ee316a4fd8",
-    "critical_batch": "c2f7ebe826d56dfa",
-    "decay": "68ddae84fdb2a023",
-    "lr_finder": "9a8fb1b4ce9e6e06",
-    "mup_transfer": "c03d08a091d4709c",
-    "precision": "974fc68a5fc6309e",
-    "warmup": "ecef6c14dfc10ad4",
+    "batch_scaling": "fd59d6cc3e283388",
+    "critical_batch": "e7da027c7186b17a",
+    "decay": "326aa627a2f0a958",
+    "lr_finder": "76a892c0ec453024",
+    "mup_transfer": "fdc80309c3bb6bff",
+    "precision": "7e5cee41a69236d6",
+    "warmup": "6e8310ac4647cbd4",
 }
 # Claims filed under a study that does not judge them yet.
 NOT_JUDGED_YET = {

@@ -28,7 +28,7 @@ def test_q_values_are_benjamini_and_hochbergs() -> None:
 
 def test_what_counts() -> None:
     """Open claims were tested, too; those that no trial could show were not, and exact ones have no error."""
-    exact = replace(FINDING, low=1.0, high=1.0)
+    exact = replace(FINDING, low=1.0, high=1.0, exact=True)
     found = error_rates(
         [
             *(verdict(0.01, claim=f"a.{index}") for index in range(10)),
@@ -52,7 +52,7 @@ def test_firm_and_fragile() -> None:
     among = error_rates([verdict(0.04), *(verdict(0.6, "open", claim=f"c.{index}") for index in range(20))])
     assert standing(verdict(0.04), robust, among) == FRAGILE
     assert standing(verdict(0.3, "open"), robust, alone) == ""
-    assert standing(verdict(0.0, findings=(replace(FINDING, low=1.0, high=1.0),)), None, alone) == EXACT
+    assert standing(verdict(0.0, findings=(replace(FINDING, exact=True),)), None, alone) == EXACT
 
 
 def claim(**fields: object) -> Claim:
@@ -107,3 +107,11 @@ def test_firm_verdicts_are_false_in_at_most_a_twentieth() -> None:
         survive = np.array(list(found.q.values())) <= 0.05
         shares.append((survive & ~true).sum() / max(1, survive.sum()))
     assert np.mean(shares) <= 0.05
+
+
+def test_seeds_that_are_all_alike_are_not_exact() -> None:
+    """A tuned value that every seed agrees on has no spread; that five agree is no rarer than a sign test says."""
+    alike = verdict(0.0, low=1.0, high=1.0, seeds=5)
+    found = error_rates([alike])
+    assert found.tested == 1
+    assert list(found.q.values()) == [2.0**-4]

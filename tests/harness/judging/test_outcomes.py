@@ -34,6 +34,7 @@ def effect(claimed: Rule, refuted: Rule, null: float | None = 0.0, margin: float
     return Criterion(name="x", observe=GAP, null=null, claimed=claimed, refuted=refuted, margin=margin)
 
 
+SHARE = {"kind": "failure_rate", "arm": "a", "tuned_for": "b"}
 AT_LEAST_TWO = effect(AtLeast(value=2.0), AtMost(value=0.5), margin=0.3)
 
 
@@ -45,7 +46,8 @@ AT_LEAST_TWO = effect(AtLeast(value=2.0), AtMost(value=0.5), margin=0.3)
         ((0.6, 2.5), "partly", "direction"),
         ((0.1, 0.4), "refuted", "smaller"),
         ((-0.2, 0.2), "refuted", "no effect"),
-        ((-0.4, 0.4), "refuted", "no effect"),  # inside the refuting region, with the null in it
+        ((-0.4, 0.4), "refuted", "smaller"),  # inside the refuting region, but not within the margin
+        ((-5.0, 0.4), "refuted", "smaller"),
         ((-2.0, -1.0), "refuted", "opposite"),
         ((-2.0, 3.0), "open", "too noisy"),
         ((-0.1, 1.5), "open", "between"),  # surely not as claimed, perhaps nothing
@@ -151,3 +153,36 @@ def test_verdicts_agree_with_the_interval() -> None:
         else:
             expected = "open"
         assert verdict == expected, (low, high)
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"),
+    [
+        ({"null": 5.0}, "lies inside the region claimed"),
+        ({"margin": 3.0}, "holds differences within margin = 3, which do not matter"),
+        ({"expected": {"value": -1.0, "source": "x"}, "observe": RATIO.model_dump(), "null": 1.0}, "cannot be observed"),
+        ({"observe": SHARE, "claimed": {"kind": "at_least", "value": 0.8}}, "lies at the end of what can be observed"),
+        ({"observe": SHARE, "null": None}, "nothing that can be observed is claimed"),
+        ({"test": "no_worse", "null": 10**400, "margin": 1.0, "claimed": None, "refuted": None}, "region claimed is missing"),
+    ],
+)  # fmt: skip
+def test_what_cannot_come_out_is_refused(declared: dict[str, object], says: str) -> None:
+    whole = {**AT_LEAST_TWO.model_dump(), "margin": None, "refuted": {"kind": "at_most", "value": 0.5}, **declared}
+    with pytest.raises(ValueError, match=says):
+        Criterion.model_validate(whole)
+
+
+@pytest.mark.parametrize("truth", [-0.3, 0.0, 0.3, 0.5, 2.0])
+def test_false_verdicts_are_rare(truth: float) -> None:
+    """By drawing, at every edge: of normal seeds around it the verdicts that are false come to at most 5%."""
+    generator, seeds, false = np.random.default_rng(7), 10, 0
+    for draw in generator.standard_normal((1500, seeds)) * 0.4 + truth:
+        sampled = Sampled(float(draw.mean()), np.ones(2), seeds, False)
+        verdict, _ = judged(AT_LEAST_TWO, student(sampled, float(draw.std(ddof=1) / math.sqrt(seeds))))
+        false += {
+            "supported": truth <= 2.0,
+            "partly": truth <= 0.0,
+            "refuted": truth >= 0.5,
+            "open": False,
+        }[verdict]
+    assert false / 1500 <= 0.05

@@ -63,11 +63,12 @@ def test_the_power_at_an_expected_value(seeds: int, effect: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("claimed", "expected", "verdict"), [(0.2, 0.5, "supported"), (0.8, 0.5, "partly"), (0.8, -1.5, "refuted")]
+    ("claimed", "expected", "verdict"),
+    [(0.2, 0.5, "supported"), (0.8, 0.5, "partly"), (0.8, -1.5, "refuted"), (3.0, 0.25, "refuted")],
 )
 def test_power_by_drawing(claimed: float, expected: float, verdict: str) -> None:
     """Ten normal seeds at the expected value, judged ten thousand times: how often the verdict is the one it has."""
-    criterion, seeds, spread = _criterion(claimed), 10, 0.6
+    criterion, seeds, spread = _criterion(claimed, refuted=AtMost(value=0.5 if claimed > 1 else -1.0).model_dump()), 10, 0.6
     assert verdict_of(criterion, expected) == verdict
     draws = np.random.default_rng(4).standard_normal((10_000, seeds)) * spread + expected
     hits = 0

@@ -181,7 +181,7 @@ def test_thresholds_move_on_the_axis_of_what_is_observed() -> None:
     ],
 )
 def test_a_threshold_moves_towards_no_effect(observable: Observable, threshold: float, nearer: float) -> None:
-    criterion = Criterion(name="one", observe=observable, claimed=AtLeast(value=threshold), refuted=AtMost(value=-1.0))
+    criterion = Criterion(name="one", observe=observable, claimed=AtLeast(value=threshold), refuted=AtMost(value=1e-3))
     assert _moved_criterion(criterion, 0.75).claimed.value == pytest.approx(nearer)
 
 

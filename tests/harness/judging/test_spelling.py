@@ -44,6 +44,15 @@ def test_a_blank_turns_with_the_sign() -> None:
     assert sentence(larger, 0.5, 0.4, 0.8) == "The largest LR is 2.0x (1.2–2.5) smaller."
 
 
+def test_what_cannot_be_turned_is_left() -> None:
+    """A ratio that reaches down to nothing has no upper end the other way round; a difference is not turned as a ratio is."""
+    larger = criterion("The largest LR is {larger}", unit="x", ratio=True)
+    assert sentence(larger, 0.5, 0.0, 0.8) == "The largest LR is 2.0x (1.2 to no bound) smaller."
+    assert sentence(larger, 0.0, 0.0, 0.0) == "The largest LR is 0x larger."
+    assert sentence(criterion("It is {larger}", unit="x"), 0.5, -0.2, 1.2) == "It is 0.50x (−0.20 to 1.20) larger."
+    assert in_prose(-0.001, -0.004, 0.002, "nats") == "−0.001 nats (−0.004 to 0.002)"
+
+
 def test_without_a_sentence_the_name_and_its_number_stand() -> None:
     assert sentence(criterion(""), 0.011, 0.006, 0.016) == "Tuned loss: 1.1% (0.6–1.6)."
 
