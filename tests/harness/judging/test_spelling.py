@@ -50,7 +50,7 @@ def test_what_cannot_be_turned_is_left() -> None:
     assert sentence(larger, 0.5, 0.0, 0.8) == "The largest LR is 2.0x (1.2 to no bound) smaller."
     assert sentence(larger, 0.0, 0.0, 0.0) == "The largest LR is 0x larger."
     assert sentence(criterion("It is {larger}", unit="x"), 0.5, -0.2, 1.2) == "It is 0.50x (−0.20 to 1.20) larger."
-    assert in_prose(-0.001, -0.004, 0.002, "nats") == "−0.001 nats (−0.004 to 0.002)"
+    assert in_prose(-0.001, -0.004, 0.002, "nats") == "−0.0010 nats (−0.0040 to 0.0020)"
 
 
 def test_without_a_sentence_the_name_and_its_number_stand() -> None:
