@@ -20,8 +20,8 @@ Draw = Callable[[TrialSet, Judgement | None], Figure | None]
 
 @dataclass(frozen=True)
 class Kind:
-    """caption: says how to read it; draw: of one claim, or without one of the whole study; missing: what a page says if there is
-    nothing to draw; whole: it shows studies, too."""
+    """caption: says how to read it; draw: of one claim, or without one of the whole study; missing: what a page says if
+    there is nothing to draw; whole: it shows studies, too."""
 
     name: str
     caption: str
@@ -31,7 +31,7 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class ClaimFigure:
+class Shown:
     """figure: None where there is nothing to draw, and `caption` says why."""
 
     kind: str
@@ -43,8 +43,8 @@ class ClaimFigure:
 KINDS: tuple[Kind, ...] = (
     Kind(
         "range-tests",
-        "Above: test loss of whole runs against their LR, in units of the best one. Below: LRs that rules pick from range tests; a"
-        " dot is a seed, a diamond the geometric mean with its 95% interval. Solid line: the best LR; dotted: a tenth of it."
+        "Above: test loss of whole runs against their LR over the best. Below: LRs that rules pick from range tests:"
+        " a dot is a seed, a diamond the geometric mean with its 95% interval. Solid line: the best LR; dotted: a tenth of it."
         " Bold: the rules of this claim. Green: claimed; red: refutes.",
         range_figures.range_tests,
     ),
@@ -55,8 +55,8 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "exponents",
-        "Best values with 95% intervals, and the fitted powers with 95% bands. Thin lines: the slopes of common rules. Pale: other"
-        " fits of this study.",
+        "Best values with 95% intervals, and the fitted powers with 95% bands. Thin lines: the slopes of common rules. Pale:"
+        " other fits of this study.",
         fit_figures.exponents,
     ),
     Kind(
@@ -67,15 +67,15 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "batch",
-        "Steps to the target loss. Pale dots: single runs; black: geometric means with 95% intervals; blue: the fitted curve with"
-        " its 95% band. Dashed: the fewest steps; dotted: half the steps for each doubling. Brown: the critical batch size with"
+        "Steps to the target loss. Pale dots: single runs; black: geometric means with 95% intervals; blue: the fitted curve"
+        " and its 95% band. Dashed: the fewest steps; dotted: half for each doubling. Brown: the critical batch size, with"
         " its interval.",
         fit_figures.batch_sweeps,
     ),
     Kind(
         "trajectories",
-        "Above: validation loss with 95% bands. Below: the gap between the two; the ring marks the largest. Gray: the first part"
-        " of the run, which does not count. Green: claimed; red: refutes.",
+        "Above: validation loss with 95% bands. Below: the gap between the two; the ring marks the largest. Gray: the first"
+        " part of the run, which does not count. Green: claimed; red: refutes.",
         run_figures.trajectories,
     ),
     Kind(
@@ -97,8 +97,8 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "survival",
-        "Share of seeds that finish, with exact 95% intervals, for the arms of which a run diverges. Vertical lines: the LRs that"
-        " this claim reads.",
+        "Share of seeds that finish, with exact 95% intervals, for the arms of which a run diverges. Vertical lines: the LRs"
+        " that this claim reads.",
         lr_figures.survival,
         missing="No run of these arms diverged at any learning rate that was tried, so there is no figure of it.",
     ),
@@ -110,8 +110,8 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "lr",
-        "Test loss against what is tuned: means over seeds with 95% bands. Below the curves: tuned values with 95% intervals. A"
-        " dashed bar, if there is one, carries the value at which an arm crosses it, with its interval. A cross: a seed diverged.",
+        "Test loss against what is tuned: means over seeds with 95% bands. Below the curves: tuned values with 95% intervals."
+        " On a dashed bar: the value at which an arm crosses it, with its interval. A cross: a seed diverged.",
         lr_figures.lr_curves,
         whole=True,
     ),
@@ -123,7 +123,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "search",
-        "LRs that the search tried, larger circles for a lower validation loss. Filled: the best one, which the judged seeds use.",
+        "LRs that the search tried, larger circles for a lower validation loss. Filled: the best, which judged seeds use.",
         search_figures.proposals,
         whole=True,
     ),
@@ -144,20 +144,20 @@ def _named(observable: Observed) -> list[str]:
     return sorted({name for part in parts(observable) for name in _named(part)}, key=ORDER.index)
 
 
-def claim_figure(records: TrialSet, judgement: Judgement) -> ClaimFigure | None:
+def claim_figure(records: TrialSet, judgement: Judgement) -> Shown | None:
     """The figure of a claim, or a line that says why there is none; None: nothing shows such a claim."""
     missing = None
     for name in figures_of(judgement, records.scale):
         kind = BY_NAME[name]
         figure = kind.draw(records, judgement)
         if figure is not None:
-            return ClaimFigure(name, kind.caption, figure)
+            return Shown(name, kind.caption, figure)
         if kind.missing and missing is None:
-            missing = ClaimFigure(name, kind.missing, None)
+            missing = Shown(name, kind.missing, None)
     return missing
 
 
-def study_figures(records: TrialSet) -> dict[str, Figure]:
-    """What shows a whole study, whatever its claims are: name -> figure."""
-    drawn = {kind.name: kind.draw(records, None) for kind in KINDS if kind.whole}
-    return {name: figure for name, figure in drawn.items() if figure is not None}
+def study_figures(records: TrialSet) -> list[Shown]:
+    """What shows a whole study, whatever its claims are."""
+    drawn = [Shown(kind.name, kind.caption, kind.draw(records, None)) for kind in KINDS if kind.whole]
+    return [each for each in drawn if each.figure is not None]

@@ -53,8 +53,10 @@ def _looks(arms: tuple[Named, ...]) -> Mapping[str, Look]:
     numbers = _numbers(arms)
     places = {kind: sorted({value for value, of in numbers.values() if of == kind}) for _, kind in numbers.values()}
     hues = _hues([each for each in arms if each[0] not in numbers])
+    # Markers of a panel's numbers are not given again.
+    taken = {panel: len(places[numbers[arm][1]]) for arm, panel, _ in arms if arm in numbers}
     found = {}
-    for arm, _, _ in arms:
+    for arm, panel, _ in arms:
         if arm in numbers:
             value, kind = numbers[arm]
             index, count = places[kind].index(value), len(places[kind])
@@ -64,7 +66,8 @@ def _looks(arms: tuple[Named, ...]) -> Mapping[str, Look]:
             index = hues[arm]
             # After all hues have been used, lines differ.
             line = LINES[(index // len(HUES) + index) % len(LINES)]
-            found[arm] = Look(HUES[index % len(HUES)], MARKERS[index % len(MARKERS)], line)
+            marker = MARKERS[(index + taken.get(panel, 0)) % len(MARKERS)]
+            found[arm] = Look(HUES[index % len(HUES)], marker, line)
     return found
 
 

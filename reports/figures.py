@@ -132,8 +132,7 @@ def legend_below(axes: Axes, width: float, left: float = LEFT, handles: Sequence
     if not names:
         return
     box = axes.get_position()
-    figure = axes.get_figure()
-    high = figure.get_figheight()
+    high = axes.get_figure(root=True).get_figheight()  # type: ignore[union-attr]
     place = (-(left - 0.1) / (box.width * WIDTH), -(BOTTOM - 0.02) / (box.height * high))
     lines = [wrapped(name, width - LEGEND_MARK) for name in names]
     axes.legend(shown, lines, loc="upper left", bbox_to_anchor=place, ncols=legend_columns(names, width))
@@ -188,6 +187,12 @@ def interval(axes: Axes, low: float, high: float, at: float, colour: str, estima
     if estimate is not None:
         axes.plot(*(([at], [estimate]) if upright else ([estimate], [at])), color=colour, marker=marker, markersize=size,
                   linestyle="none", label="_")  # fmt: skip
+
+
+def ring(axes: Axes, x: float, y: float) -> None:
+    """Around a point that a claim is about."""
+    axes.plot([x], [y], color=INK, marker="o", markersize=12, markerfacecolor="none", markeredgewidth=1.6, linestyle="none",
+              label="_", zorder=5)  # fmt: skip
 
 
 def regions(

@@ -20,7 +20,7 @@ from folklore.harness.observables.batch_sizes import BatchSweep
 from folklore.harness.observables.estimating import fits
 from folklore.harness.observables.estimating.evaluation import evaluate
 from folklore.harness.observables.estimating.weighted import present, tuned_index
-from folklore.harness.spec import Judgement, arms_of
+from folklore.harness.spec import Criterion, Judgement, arms_of
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
 from folklore.reports.colours import HUES, INK, LINES, MARKERS, SOFT, Look, looks, shades
@@ -38,6 +38,7 @@ from folklore.reports.figures import (
     observed_by,
     panels,
     regions,
+    ring,
     seed_band,
     tint,
 )
@@ -162,7 +163,8 @@ def batch_sweeps(records: TrialSet, judgement: Judgement | None = None) -> Figur
     band, its two straight limits and the critical batch size with its interval."""
     if judgement is None:
         return None
-    table, drawn = records.table, {}
+    table = records.table
+    drawn: dict[CriticalBatch, str] = {}
     for criterion, part in observed_by(judgement, records.scale):
         if isinstance(part, BatchSweep):
             sweep = CriticalBatch(anchor=part.anchor, share=part.share, over=part.over, points=part.points)
@@ -259,8 +261,8 @@ def _coordinates(each: ActivationSlope, table: TrialArrays) -> Figure:
                 values = sizes_WSTA[:, :, step, tap].T
                 slope = float(centred @ values.mean(axis=0))
                 label = f"{names[tap]}: {slope:+.2f}".replace("-", "−")
-                draw_band(axis, widths, seed_band(np.exp(values), table, log=True), Look(colour, MARKERS[tap], LINES[tap % 4]), label,
-                          every=None)  # fmt: skip
+                look = Look(colour, MARKERS[tap], LINES[tap % 4])
+                draw_band(axis, widths, seed_band(np.exp(values), table, log=True), look, label, every=None)
             axis.set_xscale("log")
             log_ticks(axis.xaxis, 2)
             log_ticks(axis.yaxis)
@@ -283,7 +285,8 @@ def underflow(records: TrialSet, judgement: Judgement | None = None) -> Figure |
     has a number."""
     if judgement is None:
         return None
-    table, drawn = records.table, {}
+    table = records.table
+    drawn: dict[tuple[str, str], tuple[Criterion, UnderflowShare, tuple[Numbers, Numbers, Numbers]]] = {}
     for criterion, part in observed_by(judgement, records.scale):
         if isinstance(part, UnderflowShare):
             with suppress(UndecidableError):
@@ -306,8 +309,7 @@ def underflow(records: TrialSet, judgement: Judgement | None = None) -> Figure |
             draw_band(axes, LOSS_SCALES, (scaled[0], scaled[1], scaled[2]), look[arm], name, every=None)
             at = float(LOSS_SCALES[part.scale_exponent])
             number = observe(part, table)
-            axes.plot([at], [100 * number.estimate], color=INK, marker="o", markersize=12, markerfacecolor="none", linestyle="none",
-                      label="_")  # fmt: skip
+            ring(axes, at, 100 * number.estimate)
             axes.text(at * 1.6, 100 * number.estimate, in_prose(number.estimate, number.low, number.high, "share"), va="center",
                       fontweight="bold")  # fmt: skip
         log_ticks(axes.xaxis, 2)

@@ -51,8 +51,8 @@ class Row:
 
 
 def forest(records: TrialSet, judgement: Judgement | None = None) -> Figure | None:
-    """A row for each criterion whose observable can be shown so, and paler ones for the other arms of its panel against the same
-    reference, or what is reported beside. None where there is no number."""
+    """A row for each criterion whose observable can be shown so, and paler ones for the other arms of its panel against the
+    same reference, or for what is reported beside it. None where there is no number."""
     if judgement is None:
         return None
     table = records.table
@@ -247,7 +247,8 @@ def _arm_label(arm: str, table: TrialArrays, panel: bool = True) -> str:
 
 def _beside(criteria: Sequence[Criterion], table: TrialArrays) -> list[Row]:
     """The other arms of the panels against the same references."""
-    study, found = table.study, {}
+    study = table.study
+    found: dict[str, Row] = {}
     for criterion in criteria:
         observable = criterion.observe
         if not _compared(observable):
@@ -277,9 +278,10 @@ def _by_seed(observable: Observed, table: TrialArrays) -> Numbers | None:
 def _losses(observable: Observed, table: TrialArrays) -> Numbers | None:
     """Test loss of every seed [S]."""
     if isinstance(observable, TunedLoss):
-        return table.losses(observable.arm, observable.over, "test_loss")[tuned_index(observable.arm, observable.over, table)]
+        best = tuned_index(observable.arm, observable.over, table)
+        return np.asarray(table.losses(observable.arm, observable.over, "test_loss")[best])
     if isinstance(observable, FinalLoss):
-        return table.losses(observable.arm, table.only_factor(observable.arm), "test_loss")[0]
+        return np.asarray(table.losses(observable.arm, table.only_factor(observable.arm), "test_loss")[0])
     return None
 
 

@@ -49,6 +49,7 @@ from folklore.reports.figures import (
     mark,
     observed_by,
     panels,
+    ring,
 )
 
 # Of the fall from the start to the lowest loss: how much of it a loss axis shows.
@@ -104,9 +105,9 @@ def _groups(records: TrialSet, judgement: Judgement | None) -> list[_Group]:
     else:
         observed = list(dict.fromkeys(part for _, part in observed_by(judgement, records.scale)))
         for part in observed:
-            over = searched_factor(part)
-            if over is not None:
-                wanted |= {arm: over for arm in trained if arm in arms_of(part) and is_searched(table, arm, over)}
+            factor = searched_factor(part)
+            if factor is not None:
+                wanted |= {arm: factor for arm in trained if arm in arms_of(part) and is_searched(table, arm, factor)}
     together: dict[tuple[str, str], list[str]] = {}
     for arm in trained:
         if arm in wanted:
@@ -137,11 +138,12 @@ def _drawable(group: _Group, table: TrialArrays) -> _Group:
 def _curves(axes: Axes, group: _Group, table: TrialArrays, width: float, first: bool) -> None:
     study, look = table.study, looks(table.study)
     searched = any(study.arms[arm].searched for arm in group.arms)
-    lowest, highest, start = np.inf, -np.inf, []
+    lowest, highest = np.inf, -np.inf
+    start: list[float] = []
     diverged: list[tuple[str, float]] = []
     for arm in group.arms:
         if study.arms[arm].searched:
-            x, y = table.tunings[arm].values, np.asarray(table.tunings[arm].losses)
+            x, y = np.asarray(table.tunings[arm].values), np.asarray(table.tunings[arm].losses)
             axes.plot(x, y, color=look[arm].colour, marker=look[arm].marker, linestyle=look[arm].line, linewidth=0.8,
                       label=study.arms[arm].label)  # fmt: skip
             start.append(float(y.max()))
@@ -149,9 +151,9 @@ def _curves(axes: Axes, group: _Group, table: TrialArrays, width: float, first: 
             x = table.grid(arm, group.over)
             values = mean(table.losses(arm, group.over, "test_loss"), table.resamples)
             happened = table.diverged(arm, group.over).any(axis=1)
-            y, *ends = band(values, table.seeds)
+            y, low, high = band(values, table.seeds)
             # What a diverged seed counts with is no spread of losses.
-            seen = (y, *(np.where(happened, np.nan, each) for each in ends))
+            seen = (y, np.where(happened, np.nan, low), np.where(happened, np.nan, high))
             draw_band(axes, x, seen, look[arm], study.arms[arm].label, every=None)
             start.append(float(initial_loss({arm: group.over}, table, table.resamples[:1])[0]))
             diverged += [(arm, float(value)) for value in x[happened]]
@@ -159,10 +161,12 @@ def _curves(axes: Axes, group: _Group, table: TrialArrays, width: float, first: 
                 y = np.concatenate([y, *(each[np.isfinite(each)] for each in seen[1:])])
         lowest, highest = min(lowest, float(np.min(y))), max(highest, float(np.max(y)))
     bars = _bars(group, table)
-    top = min(highest + 0.05 * (highest - lowest), lowest + SHOWN_FALL * (np.mean(start) - lowest))
+    top = min(highest + 0.05 * (highest - lowest), lowest + SHOWN_FALL * (float(np.mean(start)) - lowest))
     if bars:
         top = min(top, lowest + SHOWN_BARS * (max(bars) - lowest))
         top = max(top, max(bars) + 0.05 * (max(bars) - lowest))
+    if not top > lowest:  # nothing differs
+        top = lowest + 0.01 * (abs(lowest) or 1.0)
     _set_x(axes, group, table)
     bottom = _below(axes, group, table, lowest, top)
     axes.set_ylim(bottom, top + 0.03 * (top - lowest))
@@ -179,7 +183,7 @@ def _curves(axes: Axes, group: _Group, table: TrialArrays, width: float, first: 
     title = ": ".join(part for part in (group.title, study.arms[group.arms[0]].label if alone else "") if part)
     axes.set(xlabel=_factor_label(group.over), ylabel=label if first else "", title=title)
     few_ticks(axes.yaxis)
-    handles = [*axes.get_legend_handles_labels()[0]]
+    handles: list[Any] = axes.get_legend_handles_labels()[0]
     handles = [each for each in handles if each.get_label() != "a seed diverged"] * (not alone) + _sign_handles(group, table)
     legend_below(axes, width, handles=handles)
 
@@ -263,8 +267,7 @@ def _transferred(axes: Axes, group: _Group, table: TrialArrays) -> None:
             grid = table.grid(each.arm, group.over)
             losses = mean(table.losses(each.arm, group.over, "test_loss"), table.resamples[:1])[0]
             loss = min(float(np.interp(np.log(at), np.log(grid), losses)), axes.get_ylim()[1])
-            axes.plot([at], [loss], color=INK, marker="o", markersize=12, markerfacecolor="none", markeredgewidth=1.6,
-                      linestyle="none", label="_", zorder=5)  # fmt: skip
+            ring(axes, at, loss)
             if isinstance(each, TransferRegret):
                 regret = observe(each, table)
                 text = f"{100 * regret.estimate:+.1f}%".replace("-", "−")

@@ -88,7 +88,8 @@ def probe_curves(records: TrialSet, judgement: Judgement | None = None) -> Figur
     end, a median, or a distance from a reference. None where there is no number."""
     if judgement is None:
         return None
-    table, drawn = records.table, []
+    table = records.table
+    drawn: list[Criterion] = []
     for criterion in judgement.criteria_at(records.scale):
         if isinstance(criterion.observe, CurveRatio | CurveMedian | CurveDistance):
             with suppress(UndecidableError):
@@ -290,7 +291,8 @@ def noise_scales(records: TrialSet, judgement: Judgement | None = None) -> Figur
     batch size where the claim compares them. None where none has a number."""
     if judgement is None:
         return None
-    table, drawn = records.table, {}
+    table = records.table
+    drawn: dict[tuple[str, str], tuple[Criterion, NoiseScale, Numbers, Numbers]] = {}
     for criterion, part in observed_by(judgement, records.scale):
         if isinstance(part, NoiseScale):
             with suppress(UndecidableError):
@@ -306,7 +308,7 @@ def noise_scales(records: TrialSet, judgement: Judgement | None = None) -> Figur
         return figure
 
 
-def _noise(axes: Axes, criterion: Criterion, part: NoiseScale, share: Numbers, scale: Numbers, table: TrialArrays) -> None:  # fmt: skip
+def _noise(axes: Axes, criterion: Criterion, part: NoiseScale, share: Numbers, scale: Numbers, table: TrialArrays) -> None:
     training = training_of(part.arm, part.over, table)
     total = training.steps * training.batch_size
     look = looks(table.study)[part.arm]
