@@ -9,6 +9,10 @@ from folklore.harness.storing import evidence
 
 # What was asked for: coverage of a 95% interval, and false verdicts at the most.
 LEAST_COVERAGE, MOST_COVERAGE, MOST_FALSE = 0.93, 0.97, 0.05
+# Rates of false verdicts that may have been counted, and the verdict each is of.
+WRONGS = {"false_supported": "supported", "false_partly": "partly", "false_refuted": "refuted"}
+# Of the worlds that miss a goal, how many the first screen names.
+WORST_SHOWN = 2
 
 Row = Mapping[str, Any]
 
@@ -47,10 +51,17 @@ def content(found: Sequence[Row], compared: Sequence[Row] = ()) -> dict[str, Any
     ordered = sorted(found, key=lambda row: row["observable"])
     kinds = [_kind(name, list(group)) for name, group in groupby(ordered, key=lambda row: row["observable"])]
     covered = [row["coverage"] for row in found if row["coverage"] is not None]
-    wrong = [row[name] for row in found for name in ("false_supported", "false_refuted") if row[name] is not None]
+    wrongs = [name for name in WRONGS if any(row.get(name) is not None for row in found)]
+    wrong = [row[name] for row in found for name in wrongs if row.get(name) is not None]
     return {
         "kinds": kinds,
         "compared": compared,
+        "wrongs": wrongs,
+        "mean_coverage": sum(covered) / len(covered) if covered else None,
+        "rates_of": [_rate_of(name, found) for name in wrongs],
+        "conditions": _conditions(found),
+        "short": sorted((row for row in found if _too_short(row)), key=lambda row: float(row["coverage"]))[:WORST_SHOWN],
+        "wrong": _most_often_false(found, wrongs),
         "worlds": sum(row["worlds"] for row in found),
         "intervals": len(covered),
         "inside": sum(LEAST_COVERAGE <= each <= MOST_COVERAGE for each in covered),
@@ -62,6 +73,39 @@ def content(found: Sequence[Row], compared: Sequence[Row] = ()) -> dict[str, Any
         "most": MOST_COVERAGE,
         "most_false": MOST_FALSE,
     }
+
+
+def _too_short(row: Row) -> bool:
+    return row["coverage"] is not None and row["coverage"] < LEAST_COVERAGE
+
+
+def _rate_of(name: str, found: Sequence[Row]) -> tuple[str, float]:
+    """A verdict, and how often it is given wrongly, on average over the kinds of world."""
+    rates = [row[name] for row in found if row.get(name) is not None]
+    return WRONGS[name], sum(rates) / len(rates)
+
+
+def _conditions(found: Sequence[Row]) -> list[dict[str, Any]]:
+    """The conditions under which intervals are too short most often: in how many of how many kinds of world."""
+    covered = [row for row in found if row["coverage"] is not None]
+    counted = [
+        {"condition": name, "kinds": len(own), "short": sum(map(_too_short, own))}
+        for name in sorted({row["condition"] for row in covered})
+        if (own := [row for row in covered if row["condition"] == name])
+    ]
+    counted.sort(key=lambda each: -each["short"] / each["kinds"])
+    return [each for each in counted if each["short"]][:WORST_SHOWN]
+
+
+def _most_often_false(found: Sequence[Row], wrongs: Sequence[str]) -> list[dict[str, Any]]:
+    """The worlds in which a verdict is false too often, the worst first."""
+    worst = [
+        {"observable": row["observable"], "world": row["world"], "what": WRONGS[name], "rate": row[name]}
+        for row in found
+        for name in wrongs
+        if row.get(name) is not None and row[name] > MOST_FALSE
+    ]
+    return sorted(worst, key=lambda each: -float(each["rate"]))[:WORST_SHOWN]
 
 
 def _kind(name: str, group: Sequence[Row]) -> dict[str, Any]:
@@ -77,9 +121,6 @@ def _worst(group: Sequence[Row]) -> dict[str, Any]:
         "plain": next((row["coverage"] for row in group if row["condition"] == "plain"), None),
         "low": min(covered, default=None),
         "high": max(covered, default=None),
-        **{
-            name: max((row[name] for row in group if row[name] is not None), default=None)
-            for name in ("false_supported", "false_refuted")
-        },
+        **{name: max((row[name] for row in group if row.get(name) is not None), default=None) for name in WRONGS},
         "power": group[0]["power"],
     }

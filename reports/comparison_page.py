@@ -20,7 +20,7 @@ class Pair:
 
     @property
     def overlap(self) -> bool | None:
-        """Whether the two intervals have a point in common; None where one of them has no number."""
+        """Whether the two intervals have a point in common; None if one of them has no number."""
         ends = [each.low for each in (self.yours, self.published)] + [each.high for each in (self.yours, self.published)]
         if any(end is None for end in ends):
             return None
@@ -28,10 +28,13 @@ class Pair:
         return max(low, other_low) <= min(high, other_high)
 
     @property
+    def agrees(self) -> bool:
+        return self.yours.verdict == self.published.verdict
+
+    @property
     def words(self) -> str:
-        same = self.yours.verdict == self.published.verdict
         agree = {True: ", intervals overlap", False: ", intervals lie apart", None: ""}[self.overlap]
-        return ("same verdict" if same else "another verdict") + agree
+        return ("same verdict" if self.agrees else "another verdict") + agree
 
 
 def pairs(yours: Iterable[Judged], published: Iterable[Judged]) -> dict[tuple[str, str], list[Pair]]:
@@ -47,7 +50,11 @@ def pairs(yours: Iterable[Judged], published: Iterable[Judged]) -> dict[tuple[st
 
 def content(study: Study, register: Register, found: Mapping[tuple[str, str], Sequence[Pair]]) -> dict[str, Any]:
     known = register.including(study)
+    both = [pair for together in found.values() for pair in together]
     return {
+        "claims_in_both": len(both),
+        "same": sum(pair.agrees for pair in both),
+        "apart": sum(pair.overlap is False for pair in both),
         "study": study,
         "claims": {judgement.claim: known.claim(judgement.claim) for judgement in study.judgements},
         "criteria": {
@@ -63,5 +70,5 @@ def changes(study: Study, found: Mapping[tuple[str, str], Sequence[Pair]]) -> li
         {"pair": pair, "link": place_of(pair.yours), "beside": beside_page(study.name)}
         for together in found.values()
         for pair in together
-        if pair.yours.verdict != pair.published.verdict
+        if not pair.agrees
     ]

@@ -1,54 +1,130 @@
-"""A document, graded: its claims in its own order with what became of them."""
+"""A document, graded by what it says itself: its claims in its own order, its side where documents disagree."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from itertools import groupby
 from typing import Any
 
-from folklore.harness.judging.verdicts import Verdict
+from folklore.harness.judging.grading import grade, right_side
+from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Document
-from folklore.reports import index_page
-from folklore.reports.index_page import Column
+from folklore.reports import phrases
+from folklore.reports import rows as shared
+from folklore.reports.outcome_table import Outcome, OutcomeTable
+from folklore.reports.verdict_words import NOT_GRADED, ORDER, TO_COME
 
 
-def content(
-    document: Document,
-    register: Register,
-    columns: Sequence[Column],
-    verdicts: Mapping[tuple[str, str, str], Verdict],
-    places: Collection[str],
-) -> dict[str, Any]:
-    """Sections as the document orders them: numbers by size, names in the order the register first names them. places: what
-    links may lead to (reports/places.py)."""
-    named = [source.section for claim in register.claims for source in claim.sources if source.document == document.key]
+def content(document: Document, register: Register, table: OutcomeTable, places: Collection[str]) -> dict[str, Any]:
+    """Rows in the order of the document: sections with numbers by size, names in the order the register first names them.
+    places: what links may lead to (reports/places.py)."""
+    placed = _placed(document.key, register)
+    own = {claim.id for _, claim in placed}
+    shown = OutcomeTable(table.columns, {place: each for place, each in table.outcomes.items() if place[0] in own})
+    position = list(register.documents).index(document)
+    return {
+        "document": document,
+        "before": register.documents[position - 1] if position else None,
+        "after": register.documents[position + 1] if position + 1 < len(register.documents) else None,
+        "places": places,
+        "unwritten": shared.unwritten(shown, places),
+        "columns": table.columns,
+        "fields": shared.fields(table.columns),
+        "sections": [
+            {
+                "heading": _heading(section),
+                "anchor": "section-" + re.sub(r"\W+", "-", section).strip("-").lower(),
+                "rows": [_row(claim, section, document, table, places) for _, claim in group],
+            }
+            for section, group in groupby(placed, key=lambda pair: pair[0])
+        ],
+        "graded": graded(document, register, table),
+    }
+
+
+def graded(document: Document, register: Register, table: OutcomeTable) -> dict[str, Any]:
+    """How many of a document's claims came to each grade; a claim counts once, by the outcome that speaks for it."""
+    own = list(dict.fromkeys(claim.id for _, claim in _placed(document.key, register)))
+    grades = [_grade(register.claim(each), table.speaking(each), document.key) for each in own]
+    return {
+        "document": document,
+        "claims": len(own),
+        "judged": sum(each not in (TO_COME, NOT_GRADED) for each in grades),
+        "counts": [(name, grades.count(name)) for name in ORDER if name in grades],
+    }
+
+
+def _grade(claim: Claim, outcome: Outcome | None, document: str) -> str:
+    if _not_graded(claim, document):
+        return NOT_GRADED
+    if outcome is None:
+        return TO_COME
+    return grade(claim, outcome.verdict, document) or NOT_GRADED
+
+
+def _not_graded(claim: Claim, document: str) -> str:
+    """Why a document has no grade on a claim, a sentence; empty if it has one."""
+    if claim.own:
+        return "Our own question: no document claims it."
+    if document in claim.ungraded:
+        return f"Lost in our copy: {claim.lost}."
+    if claim.sides and not claim.side_of(document):
+        return "Takes no side."
+    return ""
+
+
+def _row(claim: Claim, section: str, document: Document, table: OutcomeTable, places: Collection[str]) -> dict[str, Any]:
+    others = [source for source in claim.sources if source.document != document.key]
+    speaking = table.speaking(claim.id)
+    found = _grade(claim, speaking, document.key)
+    return {
+        "section": section,
+        "claim": claim,
+        "title": phrases.title(claim),
+        "grade": found,
+        "why_not": _not_graded(claim, document.key),
+        "note": _why_otherwise(claim, found, speaking),
+        "cells": [
+            shared.cell(each, column, places, _grade(claim, each, document.key))
+            for each, column in zip(table.of(claim.id), table.columns, strict=True)
+        ],
+        "sides": _sides(claim, document.key, speaking),
+        "others": shared.where(others),
+    }
+
+
+def _why_otherwise(claim: Claim, found: str, outcome: Outcome | None) -> str:
+    """Why a grade differs from the verdict on the claim, a sentence."""
+    if outcome is None or found in (NOT_GRADED, outcome.verdict.verdict) or claim.sides:
+        return ""
+    whole = f"The verdict on the whole claim is “{outcome.verdict.verdict}”."
+    return f"{whole} The document gives no number, so its direction is graded."
+
+
+def _sides(claim: Claim, document: str, outcome: Outcome | None) -> list[dict[str, Any]]:
+    """What documents say where they disagree: whose it is, and whether it was shown to be right."""
+    right = right_side(claim, outcome.verdict) if outcome is not None and outcome.decides else ""
+    return [
+        {
+            "says": side.says,
+            "documents": list(dict.fromkeys(source.document for source in side.sources)),
+            "own": side.name in claim.side_of(document),
+            "right": "" if not right else SUPPORTED if side.name == right else REFUTED,
+        }
+        for side in claim.sides
+    ]
+
+
+def _placed(key: str, register: Register) -> list[tuple[str, Claim]]:
+    """Every place of a claim in a document, in the document's order."""
+    named = [source.section for claim in register.claims for source in claim.sources if source.document == key]
     order = {section: index for index, section in enumerate(dict.fromkeys(named))}
     placed = [
         (section, claim)
         for claim in register.claims
-        for section in dict.fromkeys(source.section for source in claim.sources if source.document == document.key)
+        for section in dict.fromkeys(source.section for source in claim.sources if source.document == key)
     ]
-    placed.sort(key=lambda pair: (*_place(pair[0], order), pair[0]))
-    sections = {
-        section: [_row(claim, document, columns, verdicts) for _, claim in group]
-        for section, group in groupby(placed, key=lambda pair: pair[0])
-    }
-    own = {claim.id for _, claim in placed}
-    return {
-        "document": document,
-        "places": places,
-        "unwritten": index_page.unwritten({place: each for place, each in verdicts.items() if each.claim in own}, places),
-        "columns": columns,
-        "sections": {_heading(section): rows for section, rows in sections.items()},
-        "coverage": index_page.coverage(document.key, document.title, register, verdicts),
-    }
-
-
-def _row(
-    claim: Claim, document: Document, columns: Sequence[Column], verdicts: Mapping[tuple[str, str, str], Verdict]
-) -> dict[str, Any]:
-    others = [source for source in claim.sources if source.document != document.key]
-    return {**index_page.row(claim, columns, verdicts), "others": others}
+    return sorted(placed, key=lambda pair: (*_place(pair[0], order), pair[0]))
 
 
 def _place(section: str, order: Mapping[str, int]) -> tuple[int, int, int]:
@@ -62,8 +138,6 @@ def _place(section: str, order: Mapping[str, int]) -> tuple[int, int, int]:
 def _heading(section: str) -> str:
     if section.isdigit():
         return f"Section {section}"
-    return (
-        section.replace("advanced Q", "Second quiz, question ")
-        if section.startswith("advanced")
-        else re.sub(r"^Q(\d+)$", r"Question \1", section)
-    )
+    if section.startswith("advanced Q"):
+        return section.replace("advanced Q", "Second quiz, question ")
+    return re.sub(r"^Q(\d+)$", r"Question \1", section)

@@ -1,100 +1,104 @@
-"""What the index shows: the matrix of claims by scales, how much of each document is judged, and what a store changes."""
+"""What the index shows: verdicts in a bar, a few claims that stand out, every claim in a row, studies and documents."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from folklore.harness.judging.outcomes import VERDICTS
-from folklore.harness.judging.verdict_memory import Judged
-from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Study
-from folklore.reports.places import place_of
-
-# Columns of the matrix: these scales first, in this order.
-SCALES = ("laptop", "gpu", "cluster")
-NOT_STUDIED = "not yet studied"
-
-Column = tuple[str, str]
+from folklore.reports import document_page, phrases
+from folklore.reports import rows as shared
+from folklore.reports.highlights import highlights
+from folklore.reports.outcome_table import MACHINES, Column, OutcomeTable
+from folklore.reports.places import page
+from folklore.reports.verdict_words import NOT_GRADED, ORDER, TO_COME
 
 
 def content(
     studies: Sequence[Study],
     register: Register,
-    judged: Sequence[Judged],
+    table: OutcomeTable,
     places: Collection[str],
     changes: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Rows are claims in register order, columns the scales and devices that were judged. places: what links may lead to
-    (reports/places.py). changes: verdicts of this store that differ from the published ones."""
-    columns = columns_of(judged)
-    verdicts = by_claim(judged, register)
-    filed = [(claim.study, claim) for claim in register.claims]
-    filed += [(study.name, claim) for study in studies for claim in study.claims]
-    groups: dict[str, list[dict[str, Any]]] = {study.name: [] for study in studies}
-    for group, claim in filed:
-        groups.setdefault(group, []).append(row(claim, columns, verdicts))
-    counts = {name: sum(v.verdict == name for v in verdicts.values() if (v.scale, v.device) in columns) for name in VERDICTS}
+    """Claims in register order. places: what links may lead to (reports/places.py). changes: verdicts of this store that differ
+    from the published ones."""
+    claims = [*register.claims, *(claim for study in studies for claim in study.claims)]
+    groups = {claim.id: claim.study for claim in register.claims}
+    groups |= {claim.id: study.name for study in studies for claim in study.claims}
+    titles = {study.name: study.title for study in studies}
+    rows = [row(claim, groups[claim.id], table, places) for claim in claims]
+    asked = [each for each in rows if not each["claim"].own]
     return {
-        "columns": columns,
-        "groups": {name: rows for name, rows in groups.items() if rows},
-        "titles": {study.name: study.title for study in studies},
+        "columns": table.columns,
+        "fields": shared.fields(table.columns),
+        "bars": [bar(column, claims, table) for column in table.columns],
+        "highlights": highlights(claims, table),
+        "rows": rows,
+        "titles": titles,
         "places": places,
-        "unwritten": unwritten(verdicts, places),
-        "counts": counts,
-        "verdicts": [*VERDICTS, NOT_STUDIED],
-        "kinds": sorted({kind for _, claim in filed for kind in claim.kinds}),
-        "claims": len(filed),
-        "studied": len({v.claim for v in verdicts.values()}),
-        "documents": [coverage(document.key, document.title, register, verdicts) for document in register.documents],
+        "unwritten": shared.unwritten(table, places),
+        "machines": _enumerated(list(dict.fromkeys(MACHINES.get(scale, f"{scale} scale") for scale, _ in table.columns))),
+        "claims": len(asked),
+        "own": len(rows) - len(asked),
+        "judged": sum(each["judged"] for each in rows),
+        "standings": [name for name in ("firm", "fragile", "exact") if any(name in each["standings"] for each in rows)],
+        "surprising": any(each["surprise"] is not None for each in rows),
+        "verdicts": [name for name in ORDER if any(name in each["found"] for each in rows)],
+        "kinds": sorted({kind for claim in claims for kind in claim.kinds}),
+        "study_rows": _studies(studies, rows, places),
+        "documents": [document_page.graded(document, register, table) for document in register.documents],
+        "grades": [name for name in ORDER if name not in (TO_COME, NOT_GRADED)],
+        "later": table.later,
         "changes": changes,
     }
 
 
-def columns_of(judged: Iterable[Judged]) -> list[Column]:
-    found = {(each.scale, each.device) for each in judged if each.meant_to_be}
-    return sorted(found, key=lambda column: (SCALES.index(column[0]) if column[0] in SCALES else len(SCALES), column))
-
-
-def by_claim(judged: Iterable[Judged], register: Register) -> dict[tuple[str, str, str], Verdict]:
-    """What is judged, of scales that are. Where several studies judge a claim, the one it is filed under speaks for it."""
-    filed = {claim.id: claim.study for claim in register.claims}
-    found: dict[tuple[str, str, str], Verdict] = {}
-    for verdict in (verdict for each in judged if each.meant_to_be for verdict in each.verdicts):
-        place = (verdict.claim, verdict.scale, verdict.device)
-        if place not in found or filed.get(verdict.claim) == verdict.study:
-            found[place] = verdict
-    return found
-
-
-def unwritten(verdicts: Mapping[tuple[str, str, str], Verdict], places: Collection[str]) -> list[str]:
-    """Studies with a verdict in the matrix and no place that shows it."""
-    return sorted({verdict.study for verdict in verdicts.values() if place_of(verdict) not in places})
-
-
-def row(claim: Claim, columns: Sequence[Column], verdicts: Mapping[tuple[str, str, str], Verdict]) -> dict[str, Any]:
-    """A claim and its verdict in each column; `found`: what a filter may ask for."""
-    cells = [verdicts.get((claim.id, *column)) for column in columns]
+def row(claim: Claim, study: str, table: OutcomeTable, places: Collection[str]) -> dict[str, Any]:
+    """A claim and its outcome in each column. found: what filters may ask for."""
+    outcomes, speaking = table.of(claim.id), table.speaking(claim.id)
+    verdict = speaking.verdict if speaking else None
     return {
         "claim": claim,
-        "cells": cells,
-        "links": [place_of(cell) if cell else "" for cell in cells],
-        "studied": any(cells),
-        "found": sorted({cell.verdict for cell in cells if cell}) or [NOT_STUDIED],
+        "title": phrases.title(claim),
+        "study": study,
+        "study_page": page(study) if page(study) in places else "",
+        "judged": speaking is not None,
+        "verdict": verdict.verdict if verdict else TO_COME,
+        "surprise": verdict.surprise if verdict else None,
+        "cells": [shared.cell(each, column, places) for column, each in zip(table.columns, outcomes, strict=True)],
+        "found": sorted({each.verdict.verdict for each in outcomes if each}) or [TO_COME],
+        "standings": sorted({each.standing for each in outcomes if each and each.standing}),
         "documents": list(dict.fromkeys(source.document for source in claim.sources)),
+        "where": shared.where(claim.sources),
     }
 
 
-def coverage(key: str, title: str, register: Register, verdicts: Mapping[tuple[str, str, str], Verdict]) -> dict[str, Any]:
-    """How many of a document's claims are judged, and how: a claim counts once, by its verdicts at all scales."""
-    own = {claim.id for claim in register.claims if any(source.document == key for source in claim.sources)}
-    found: dict[str, set[str]] = {claim: set() for claim in own}
-    for (claim, _, _), verdict in verdicts.items():
-        if claim in own:
-            found[claim].add(verdict.verdict)
+def bar(column: Column, claims: Sequence[Claim], table: OutcomeTable) -> dict[str, Any]:
+    """How many claims came to each verdict in a column, and how many of the decided ones may be false."""
+    found = [table.outcomes.get((claim.id, *column)) for claim in claims]
+    rates, exact = table.rates[column], sum(each is not None and each.standing == "exact" for each in found)
     return {
-        "key": key,
-        "title": title,
-        "claims": len(own),
-        "studied": sum(bool(each) for each in found.values()),
-        "counts": {name: sum(name in each for each in found.values()) for name in VERDICTS},
+        "label": " ".join(column),
+        "counts": shared.counted(each.verdict.verdict if each else TO_COME for each in found),
+        "decided": rates.decided + exact,
+        "exact": exact,
+        "tested": rates.tested,
+        "false": math.ceil(rates.expected_false - 1e-9),
     }
+
+
+def _studies(studies: Sequence[Study], rows: Sequence[Mapping[str, Any]], places: Collection[str]) -> list[dict[str, Any]]:
+    """Studies with the verdicts of the claims that are filed under them."""
+    return [
+        {
+            "study": study,
+            "link": page(study.name) if page(study.name) in places else "",
+            "counts": shared.counted(each["verdict"] for each in rows if each["study"] == study.name),
+        }
+        for study in studies
+    ]
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""

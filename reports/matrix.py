@@ -7,48 +7,62 @@ from typing import Any
 
 from folklore.harness.judging.spelling import spell_interval
 from folklore.harness.judging.verdict_memory import Judged, published_verdicts
-from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.planning import catalog
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Study
 from folklore.reports import index_page
+from folklore.reports.outcome_table import Outcome, OutcomeTable, outcome_table
+from folklore.reports.verdict_words import MARKS, NOT_GRADED, WORDS
 
 PATH = Path(__file__).parent / "README.md"
-MARKS = {"supported": "✓", "refuted": "✗", "inconclusive": "?", "out of regime": "–", "invalid": "!"}
 
 
 def markdown(studies: Sequence[Study], register: Register, judged: Sequence[Judged]) -> str:
     """The whole file, from what became of the studies' claims."""
-    found = index_page.content(studies, register, judged, places=())
+    table = outcome_table(judged, register)
+    found = index_page.content(studies, register, table, places=())
     lines = [
         "# Claims and verdicts",
         "",
-        "Written by `make reports` from the published evidence; do not edit. The pages themselves, with figures and",
-        "every trial, are built by the same command into `results/pages`.",
+        "Written by `make reports` from the published evidence; do not edit. The same command builds the pages, with figures",
+        "and every trial, into `results/pages`.",
         "",
-        f"{found['studied']} of {found['claims']} registered claims are judged: "
-        + ", ".join(f"{count} {name}" for name, count in found["counts"].items() if count)
-        + ". A verdict holds for its scale.",
+        f"{found['claims']} claims, {found['own']} questions of our own; {found['judged']} are judged. A verdict holds for its"
+        " scale. Firm: it survives the correction for all tested claims, leaving out any one seed, and every declared reading"
+        " of the data; fragile: it does not.",
         "",
-        *_table(
-            ("Document", "Claims", "Judged", *(name.capitalize() for name in found["counts"])),
-            (
-                (f"{each['title']} ({each['key']})", each["claims"], each["studied"], *each["counts"].values())
-                for each in found["documents"]
-            ),
-        ),
+        *(line for bar in found["bars"] for line in _counts(bar)),
+        "",
+        "Documents, each graded by what it says itself:",
+        "",
+        *_documents(found),
     ]
     heads = ("Claim", "Where", *(f"{scale} ({device})" for scale, device in found["columns"]))
-    for group, rows in found["groups"].items():
-        if any(row["studied"] for row in rows):
-            title = found["titles"].get(group)
-            lines += ["", f"## {group}" + (f": {title}" if title else ""), ""]
-            lines += _table(heads, ((_claim(row), _where(row), *map(_cell, row["cells"])) for row in rows))
-    waiting = [row for rows in found["groups"].values() for row in rows if not row["studied"]]
+    for group in dict.fromkeys(row["study"] for row in found["rows"]):
+        rows = [row for row in found["rows"] if row["study"] == group and row["judged"]]
+        if rows:
+            lines += ["", f"## {group}" + (f": {found['titles'][group]}" if group in found["titles"] else ""), ""]
+            lines += _table(heads, ((_claim(row), _where(row), *_cells(row, table)) for row in rows))
+    waiting = [row for row in found["rows"] if not row["judged"]]
     if waiting:
-        lines += ["", "## Not yet studied", ""]
+        lines += ["", "## To come", ""]
         lines += _table(("Claim", "Where"), ((_claim(row), _where(row)) for row in waiting))
     return "\n".join(lines) + "\n"
+
+
+def _counts(bar: dict[str, Any]) -> list[str]:
+    told = ", ".join(WORDS[name].count(count) for name, count in bar["counts"])
+    return [f"- {bar['label']}: {told}. Of the {bar['decided']} decided, at most {bar['false']} are expected to be wrong."]
+
+
+def _documents(found: dict[str, Any]) -> list[str]:
+    grades = (*found["grades"], NOT_GRADED)
+    rows = []
+    for each in found["documents"]:
+        counts, document = dict(each["counts"]), each["document"]
+        told = (counts.get(name, 0) for name in grades)
+        rows.append((f"{document.title} ({document.key})", each["claims"], each["judged"], *told))
+    return _table(("Document", "Claims", "Judged", *(name.capitalize() for name in grades)), rows)
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
@@ -61,13 +75,20 @@ def _claim(row: dict[str, Any]) -> str:
 
 
 def _where(row: dict[str, Any]) -> str:
-    return ", ".join(f"{source.document} {source.section}" for source in row["claim"].sources)
+    own = ["our own question"] if row["claim"].own else []
+    return ", ".join([*own, *(f"{source.document} {source.section}" for source in row["claim"].sources)])
 
 
-def _cell(verdict: Verdict | None) -> str:
-    if verdict is None:
+def _cells(row: dict[str, Any], table: OutcomeTable) -> list[str]:
+    return [_cell(each) for each in table.of(row["claim"].id)]
+
+
+def _cell(outcome: Outcome | None) -> str:
+    if outcome is None:
         return "–"
-    told = f"{MARKS[verdict.verdict]} {verdict.verdict}"
+    verdict = outcome.verdict
+    why = ", ".join(each for each in (verdict.reading, outcome.standing) if each)
+    told = f"{MARKS[verdict.verdict]} {verdict.verdict}" + (f" ({why})" if why else "")
     if verdict.estimate is None or verdict.low is None or verdict.high is None:
         return told
     return f"{told}: {spell_interval(verdict.estimate, verdict.low, verdict.high, verdict.unit)}"

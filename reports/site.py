@@ -1,4 +1,5 @@
-"""All pages: an index with the claims x scales matrix, a page for each study and document. Equal data gives equal bytes."""
+"""All pages: the index, a page for each study and document, the glossary, and how often the judge is right. Equal data gives
+equal bytes."""
 
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,11 +15,14 @@ from folklore.harness.judging.trial_sets import HERE, TrialSet
 from folklore.harness.judging.verdict_memory import Judged, published_verdicts
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Study
-from folklore.reports import calibration, comparison_page, document_page, index_page, study_page
+from folklore.reports import calibration, comparison_page, document_page, glossary, index_page, phrases, study_page
 from folklore.reports.figures import draw_range_test
+from folklore.reports.outcome_table import OutcomeTable, outcome_table
 from folklore.reports.parallel import side_by_side
 from folklore.reports.places import beside_page, page, places
-from folklore.reports.strip import strip
+from folklore.reports.strip import beside
+from folklore.reports.study_page import Neighbour, Section
+from folklore.reports.verdict_words import WORDS
 
 # What harness/reading/pages.py asks of a site.
 __all__ = ["draw_range_test", "write"]
@@ -47,34 +51,51 @@ def write(
     """
     pages = _templates()
     _write_assets(output, pages)
-    counted = calibration.rows()
-    if counted:
-        _save(
-            output / "calibration.html",
-            pages.get_template("calibration.html").render(calibration.content(counted, calibration.methods())),
-        )
+    _write_calibration_and_glossary(output, pages)
 
-    def judge_and_write(study: Study) -> list[Judged]:
+    def judge_and_draw(study: Study) -> tuple[list[Judged], list[Section] | None, bool]:
+        """What became of the claims; of a study whose page is written what is on it, and whether it is compared."""
         write_page = only is None or study.name in only
         if not write_page and (remembered := known(study)) is not None:
-            return remembered
+            return remembered, None, False
         sets = sets_of(study)
         before = known(study) or []
         judged = [Judged.of(records, before) for records in sets]
-        if write_page:
-            own = list(zip(sets, judged, strict=True))
-            compared = comparison_page.pairs([each for records, each in own if records.source == HERE], published(study) or ())
-            shown = study_page.content(study, register, own, output, experiments.get(study.name), store_option)
-            _save(output / page(study.name), pages.get_template("study.html").render(shown, compared=bool(compared)))
-            _write_beside(output, pages, study, register, compared)
-        return judged
+        if not write_page:
+            return judged, None, False
+        own = list(zip(sets, judged, strict=True))
+        compared = comparison_page.pairs([each for records, each in own if records.source == HERE], published(study) or ())
+        _write_beside(output, pages, study, register, compared)
+        return judged, [study_page.draw(records, each, output, store_option) for records, each in own], bool(compared)
 
     # The longest first, so that none is left for the end.
     in_turn = sorted(studies, key=_observations, reverse=True)
-    found = dict(zip((study.name for study in in_turn), side_by_side(judge_and_write, in_turn), strict=True))
+    drawn = dict(zip((study.name for study in in_turn), side_by_side(judge_and_draw, in_turn), strict=True))
+    found = {name: judged for name, (judged, _, _) in drawn.items()}
     # A variation's verdicts are of something else than the claims' study: they stand on its own page alone.
     declared = [study for study in studies if study.variation_of is None]
-    _write_index_and_documents(output, pages, declared, register, found, published, store_option)
+
+    in_register = outcome_table((each for study in declared for each in found[study.name]), register)
+
+    def write_page(study: Study) -> None:
+        _, sections, compared = drawn[study.name]
+        if sections is None:
+            return
+        table = in_register if study.variation_of is None else outcome_table(found[study.name], register)
+        shown = study_page.content(
+            study,
+            register,
+            sections,
+            table.rates,
+            calibration.rows(),
+            _neighbours(study, declared, lambda name: drawn[name][1] is not None or (output / page(name)).is_file()),
+            experiments.get(study.name),
+            store_option,
+        )
+        _save(output / page(study.name), pages.get_template("study.html").render(shown, compared=compared))
+
+    side_by_side(write_page, in_turn)
+    _write_index_and_documents(output, pages, declared, register, in_register, found, published, store_option)
     return found
 
 
@@ -83,25 +104,43 @@ def _write_index_and_documents(
     pages: Environment,
     studies: Sequence[Study],
     register: Register,
+    table: OutcomeTable,
     found: Mapping[str, Sequence[Judged]],
     published: Callable[[Study], list[Judged] | None],
     store_option: str,
 ) -> None:
-    judged = [each for study in studies for each in found[study.name]]
     there = places(output, (study.name for study in studies))
     changes = [
         change
         for study in studies
         for change in comparison_page.changes(study, comparison_page.pairs(found[study.name], published(study) or ()))
     ]
-    content = index_page.content(studies, register, judged, there, changes)
-    index = pages.get_template("index.html").render(content, store_option=store_option, calibrated=bool(calibration.rows()))
-    _save(output / "index.html", index)
-    columns, verdicts = index_page.columns_of(judged), index_page.by_claim(judged, register)
+    content = index_page.content(studies, register, table, there, changes)
+    _save(output / "index.html", pages.get_template("index.html").render(content, store_option=store_option))
     for document in register.documents:
-        graded = document_page.content(document, register, columns, verdicts, there)
+        graded = document_page.content(document, register, table, there)
         text = pages.get_template("document.html").render(graded, store_option=store_option)
         _save(output / f"document-{document.key}.html", text)
+
+
+def _neighbours(
+    study: Study, studies: Sequence[Study], has_page: Callable[[str], bool]
+) -> tuple[Neighbour | None, Neighbour | None]:
+    """The studies before and after one, in the order they are given, that have pages."""
+    there = [(each.name, each.title) for each in studies if each.name == study.name or has_page(each.name)]
+    names = [name for name, _ in there]
+    if study.name not in names:
+        return None, None
+    around = [None, *there, None]
+    index = names.index(study.name)
+    return around[index], around[index + 2]
+
+
+def _write_calibration_and_glossary(output: Path, pages: Environment) -> None:
+    if counted := calibration.rows():
+        shown = calibration.content(counted, calibration.methods())
+        _save(output / "calibration.html", pages.get_template("calibration.html").render(shown))
+    _save(output / "glossary.html", pages.get_template("glossary.html").render(glossary.content()))
 
 
 def _templates() -> Environment:
@@ -112,15 +151,29 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    # Every page is linked to all of them: style.css and site.js first, then those of single kinds of pages.
+    pages.globals["styles"] = _assets(pages, "style.css")
+    pages.globals["scripts"] = _assets(pages, "site.js")
+    pages.globals["calibrated"] = bool(calibration.rows())
+    pages.globals["words"] = WORDS
+    pages.filters["claim_title"] = phrases.title
+    pages.filters["with_numbers"] = phrases.with_numbers
     pages.filters["spell"] = spell
+    pages.filters["prose"] = phrases.number
     pages.filters["interval"] = lambda seen: spell_interval(seen.estimate, seen.low, seen.high, seen.unit)
     return pages
+
+
+def _assets(pages: Environment, first: str) -> list[str]:
+    """The templates of a kind, style sheets or scripts, one of them before the others."""
+    found = pages.list_templates(filter_func=lambda name: Path(name).suffix == Path(first).suffix)
+    return sorted(found, key=lambda name: (name != first, name))
 
 
 def _write_assets(output: Path, pages: Environment) -> None:
     for folder in ("figures", "curves"):
         (output / folder).mkdir(parents=True, exist_ok=True)
-    for file in ("style.css", "site.js"):
+    for file in (*_assets(pages, "style.css"), *_assets(pages, "site.js")):
         _save(output / file, pages.get_template(file).render())
     found = find_spec("plotly")
     assert found is not None, "plotly is installed with folklore"
@@ -142,7 +195,7 @@ def _write_beside(
         path.unlink(missing_ok=True)
         return
     content: dict[str, Any] = comparison_page.content(study, register, found)
-    _save(path, pages.get_template("beside.html").render(content, strip=strip))
+    _save(path, pages.get_template("beside.html").render(content, beside=beside))
 
 
 def _observations(study: Study) -> int:

@@ -1,26 +1,39 @@
-"""What a study's page shows: its claims with the figures that show them, every trial, and how to get them again."""
+"""What a study's page shows: its answer, every arm, its claims with the figures that show them, and how to get them again.
+
+In two steps. `draw` makes all that needs the trials, and writes figures and curves; `content` puts what was judged into words,
+for which the verdicts of all studies have to be known: how firm one stands depends on how many there are.
+"""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from folklore.harness.judging.spelling import region
+from folklore.harness.judging.error_rates import ErrorRates, standing
+from folklore.harness.judging.outcomes import INVALID, VERDICTS
+from folklore.harness.judging.power import Resolution, resolution, whole_seeds
+from folklore.harness.judging.robustness import Robustness
 from folklore.harness.judging.trial_sets import HERE, TrialSet
 from folklore.harness.judging.verdict_memory import Judged
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.own.address import address_of
 from folklore.harness.planning import catalog
 from folklore.harness.planning.catalog import Register
 from folklore.harness.planning.recipe import study_recipe
-from folklore.harness.spec import Judgement, Study
-from folklore.harness.spec.parts import all_parts
+from folklore.harness.spec import Study
 from folklore.harness.storing.declaration import changed_since
 from folklore.reports import curves, figures, interactive, measurement_figures, search_figures
-from folklore.reports.strip import strip
-from folklore.reports.words import power_of_two, share
+from folklore.reports.answers import answer
+from folklore.reports.arms_table import ArmsTable, arms_table
+from folklore.reports.claim_cards import Card, card, figure_of
+from folklore.reports.setup_lines import environment_of, minutes, setup_lines
+from folklore.reports.words import counted, power_of_two, share
 
 
 def curves_of(study: Study) -> tuple[tuple[str, str, str], ...]:
@@ -76,72 +89,207 @@ FIGURES: tuple[tuple[str, str, Callable[[TrialSet], Figure | None]], ...] = (
 )
 
 
+# Cautions and departures that the first screen has room for.
+MOST_CAVEATS = 4
+# Of a scale that is not judged.
+NONE_TESTED = ErrorRates(0, 0, {})
+# A neighbour in the order of the catalogue: name and title.
+Neighbour = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a page shows of one scale on one kind of device that needs the trials. figures: by kind, in the order of FIGURES.
+    resolutions: by claim."""
+
+    name: str
+    scale: str
+    device: str
+    source: str
+    runs: int
+    judged: Judged
+    arms: ArmsTable | None
+    setup: list[tuple[str, str]]
+    figures: dict[str, dict[str, str]]
+    resolutions: dict[str, list[Resolution]]
+    declared: dict[str, Any] | None
+    details: dict[str, Any]
+
+    @property
+    def place(self) -> str:
+        return f"{self.scale}-{self.device}"
+
+
+def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = "") -> Section:
+    """Writes figures and curves into `output` on the way."""
+    trials, study = records.trials, records.study
+    environment = environment_of(records)
+    machine = {key: environment[key] for key in MACHINE if key in environment}
+    name = f"{study.name}-{records.scale}-{records.device}"
+    able = judged.meant_to_be and not any(verdict.verdict == INVALID for verdict in judged.verdicts)
+    drawn = _draw(records, name, output) if able else {}
+    factors = sorted({factor for point in set(trials["point"]) for factor in json.loads(point)})
+    files = _write_curves(name, trials, output, study)
+    return Section(
+        name=name,
+        scale=records.scale,
+        device=records.device,
+        source=records.source,
+        runs=len(trials),
+        judged=judged,
+        arms=arms_table(records) if judged.meant_to_be else None,
+        setup=setup_lines(records, machine),
+        figures=drawn,
+        resolutions=_resolutions(records) if able else {},
+        declared=_declared(records),
+        details={
+            "machine": machine,
+            "versions": {key: value for key, value in environment.items() if key not in MACHINE},
+            "recipe": study_recipe(study, records.scale),
+            "command": _command(study, records.scale, store_option),
+            "packing": _packing(trials),
+            "diverged": share(int((trials["outcome"] == "diverged").sum()), len(trials)),
+            "minutes": minutes(records),
+            "importances": search_figures.importances(records) if drawn else {},
+            "data_hash": trials["data_hash"].iloc[0],
+            "engine_version": int(trials["engine_version"].iloc[0]),
+            "hashes": sorted(set(trials["study_hash"]) - {study.hash}),
+            "trials": [_trial(row, study, factors, list(files)) for row in trials.to_dict("records")],
+            "curve_files": list(files.values()),
+            "factors": factors,
+            "in_mlflow": records.source == HERE,
+        },
+    )
+
+
 def content(
     study: Study,
     register: Register,
-    judged: Sequence[tuple[TrialSet, Judged]],
-    output: Path,
+    sections: Sequence[Section],
+    rates: Mapping[tuple[str, str], ErrorRates],
+    calibrated: Sequence[Mapping[str, Any]] = (),
+    neighbours: tuple[Neighbour | None, Neighbour | None] = (None, None),
     experiment: str | None = None,
     store_option: str = "",
 ) -> dict[str, Any]:
-    """Writes figures and curves into `output` on the way. experiment: the study's id in the store's MLflow. store_option: what
-    a command needs to reach the store."""
+    """What the template is given. rates: by scale and device. calibrated: rows of the calibration. experiment: the study's id
+    in the store's MLflow. store_option: what a command needs to reach the store."""
     return {
         "study": study,
-        "claims": {judgement.claim: register.including(study).claim(judgement.claim) for judgement in study.judgements},
-        "judgements": {judgement.claim: judgement for judgement in study.judgements},
-        "documents": {document.key: document for document in register.documents},
-        "command": _command(study, None, store_option),
         "sections": [
-            {**_section(records, each, output), "command": _command(records.study, records.scale, store_option)}
-            for records, each in judged
+            _section(study, register, each, rates.get((each.scale, each.device), NONE_TESTED), calibrated) for each in sections
         ],
+        "command": _command(study, None, store_option),
+        "previous": neighbours[0],
+        "next": neighbours[1],
+        "calibrated": bool(calibrated),
         "mlflow": MLFLOW if experiment is None else f"{MLFLOW}#/experiments/{experiment}/runs?workflowType=machine_learning",
-        "strip": strip,
-        "region": region,
     }
 
 
-def _section(records: TrialSet, judged: Judged, output: Path) -> dict[str, Any]:
-    """Everything a study page shows of one scale on one kind of device."""
-    trials, verdicts = records.trials, judged.verdicts
-    environment = json.loads(trials["environment"].iloc[-1])
-    factors = sorted({factor for point in set(trials["point"]) for factor in json.loads(point)})
-    name = f"{records.study.name}-{records.scale}-{records.device}"
-    drawn = {}
-    if records.study.scale(records.scale).judged and not any(verdict.verdict == "invalid" for verdict in verdicts):
-        drawn = _draw(records, name, output)
-    by_claim, elsewhere, rest = _placed(records, drawn)
-    files = _write_curves(name, trials, output, records.study)
+def _section(
+    study: Study, register: Register, section: Section, rates: ErrorRates, calibrated: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    judged = section.judged
+    robust = {each.claim: each for each in judged.robustness}
+    cards = _cards(study, register, section, robust, rates, calibrated) if judged.meant_to_be else []
+    figure_of_claim, elsewhere, rest = _placed(study, section)
+    warned = caveats(study, section)
     return {
-        "records": records,
-        "name": name,
-        "judged": records.study.scale(records.scale).judged,
-        "verdicts": verdicts,
-        "robustness": {each.claim: each for each in judged.robustness},
-        "declared": _declared(records),
-        "reported": judged.reported,
-        "criteria": {judgement.claim: judgement.criteria_at(records.scale) for judgement in records.study.judgements},
-        "figures": drawn,
-        "figures_of": by_claim,
-        "figures_elsewhere": elsewhere,
+        "all": section,
+        "description": study.scales[section.scale].description,
+        "answer": answer(judged.verdicts, study.answer, partial(_stands, robust, rates)) if judged.meant_to_be else None,
+        "tally": _tally(cards),
+        "caveats": warned[:MOST_CAVEATS],
+        "more_caveats": warned[MOST_CAVEATS:],
+        "cards": cards,
+        "figure_of": figure_of_claim,
+        "elsewhere": elsewhere,
         "other_figures": rest,
-        "importances": search_figures.importances(records) if drawn else {},
-        "machine": {key: environment[key] for key in MACHINE if key in environment},
-        "versions": {key: value for key, value in environment.items() if key not in MACHINE},
-        "seeds": records.study.seeds_at(records.scale),
-        "recipe": study_recipe(records.study, records.scale),
-        "packing": _packing(trials),
-        "diverged": share(int((trials["outcome"] == "diverged").sum()), len(trials)),
-        "minutes": f"{trials['seconds'].sum() / 60:.1f}",
-        "data_hash": trials["data_hash"].iloc[0],
-        "engine_version": int(trials["engine_version"].iloc[0]),
-        "hashes": sorted(set(trials["study_hash"]) - {records.study.hash}),
-        "trials": [_trial(row, records.study, factors, list(files)) for row in trials.to_dict("records")],
-        "curve_files": list(files.values()),
-        "factors": factors,
-        "in_mlflow": records.source == HERE,
+        **section.details,
     }
+
+
+def _stands(robust: Mapping[str, Robustness], rates: ErrorRates, verdict: Verdict) -> str:
+    return standing(verdict, robust.get(verdict.claim), rates)
+
+
+def _cards(
+    study: Study,
+    register: Register,
+    section: Section,
+    robust: Mapping[str, Robustness],
+    rates: ErrorRates,
+    calibrated: Sequence[Mapping[str, Any]],
+) -> list[Card]:
+    known, documents = register.including(study), {document.key: document for document in register.documents}
+    judgements = {judgement.claim: judgement for judgement in study.judgements}
+    return [
+        card(
+            verdict,
+            known.claim(verdict.claim),
+            judgements[verdict.claim],
+            documents,
+            robust.get(verdict.claim),
+            rates,
+            section.resolutions.get(verdict.claim, ()),
+            study.published,
+            section.judged.reported.get(verdict.claim, ()),
+            calibrated,
+        )
+        for verdict in section.judged.verdicts
+    ]
+
+
+def _tally(cards: Sequence[Card]) -> list[tuple[str, int]]:
+    """Verdict -> how many claims have it, those that there are."""
+    counts = Counter(each.verdict.verdict for each in cards)
+    return [(verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]]
+
+
+def caveats(study: Study, section: Section) -> list[str]:
+    """What could overturn a verdict of this scale, the gravest first."""
+    declared, found = section.declared, []
+    if study.revised:
+        found.append(f"Criteria were written after these trials had been seen: {study.revised[:1].lower()}{study.revised[1:]}")
+    elif section.details["hashes"]:
+        found.append("The declaration of this study changed after these trials ran: criteria were written with them in view.")
+    if declared and declared["trials_before"]:
+        found.append(f"Declared when {counted(declared['trials_before'], 'trial')} had been seen.")
+    if declared and declared["changes"]:
+        found.append(f"Changed since its first declaration: {counted(len(declared['changes']), 'thing')}, listed below.")
+    if declared and declared["looks"]:
+        found.append(f"Judged after {', '.join(map(str, declared['looks']))} seeds at the most; alpha is spent by looks.")
+    found += dict.fromkeys(caution for verdict in section.judged.verdicts for caution in verdict.cautions)
+    return [*found, *study.scales[section.scale].departures]
+
+
+def _resolutions(records: TrialSet) -> dict[str, list[Resolution]]:
+    """What the planned seeds can show, by the spread of these trials. Of whole seeds only: what is cut short has no table."""
+    if len(whole_seeds(records)) < records.study.seeds_at(records.scale):
+        return {}
+    seeds = records.study.seeds_at(records.scale)
+    return {
+        judgement.claim: [
+            resolution(judgement.claim, criterion, records.scale, seeds, records.table)
+            for criterion in judgement.criteria_at(records.scale)
+        ]
+        for judgement in records.study.judgements
+    }
+
+
+def _placed(study: Study, section: Section) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """Each claim has one figure, the most telling of those that show it. A later claim points to an earlier one's.
+
+    Returns claim -> its figure, claim -> the figure it points to, and the others.
+    """
+    own: dict[str, str] = {}
+    elsewhere: dict[str, str] = {}
+    for judgement in study.judgements:
+        shown = figure_of(judgement, section.scale, list(section.figures))
+        if shown:
+            (elsewhere if shown[0] in own.values() else own)[judgement.claim] = shown[0]
+    return own, elsewhere, [kind for kind in section.figures if kind not in own.values()]
 
 
 def _command(study: Study, scale: str | None, store_option: str) -> str:
@@ -180,28 +328,6 @@ def _draw(records: TrialSet, name: str, output: Path) -> dict[str, dict[str, str
             "height": str(height),
         }
     return found
-
-
-def _placed(records: TrialSet, drawn: Mapping[str, Any]) -> tuple[dict[str, list[str]], dict[str, list[str]], list[str]]:
-    """Each figure stands with the first claim it shows; later claims point to it, and what shows none of them stands apart.
-
-    Returns claim -> figures with it, claim -> figures it points to, and the others.
-    """
-    by_claim: dict[str, list[str]] = {}
-    elsewhere: dict[str, list[str]] = {}
-    placed: set[str] = set()
-    for judgement in records.study.judgements:
-        wanted = _figures_of(judgement, records.scale)
-        shown = [kind for kind in drawn if kind in wanted]
-        by_claim[judgement.claim] = [kind for kind in shown if kind not in placed]
-        elsewhere[judgement.claim] = [kind for kind in shown if kind in placed]
-        placed.update(shown)
-    return by_claim, elsewhere, [kind for kind in drawn if kind not in placed]
-
-
-def _figures_of(judgement: Judgement, scale: str) -> set[str]:
-    """The figures that show what a claim's criteria observe."""
-    return {part.FIGURE for criterion in judgement.criteria_at(scale) for part in all_parts(criterion.observe)}
 
 
 def _write_curves(name: str, trials: pd.DataFrame, output: Path, study: Study) -> dict[str, str]:

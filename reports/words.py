@@ -1,6 +1,9 @@
 """How numbers and names are written on pages and axes."""
 
 import math
+import re
+
+from markupsafe import Markup, escape
 
 
 def power_of_two(value: float) -> str:
@@ -26,3 +29,53 @@ def power(value: float, base: int = 10) -> str:
     if not math.isclose(exponent, round(exponent, 0) if value > 0 else 0.0, abs_tol=1e-9):
         return f"{value:.3g}"
     return f"{value:g}" if 1 <= value < 10_000 else f"{base}{str(round(exponent)).translate(SUPERSCRIPTS)}"
+
+
+def raised(value: float, *, rounded: bool = False) -> Markup:
+    """2^-7.5 with a raised exponent; copied as text it keeps its caret. rounded: to a tenth of an octave."""
+    text = f"2^{math.log2(value):.1f}" if rounded and value > 0 else power_of_two(value)
+    base, caret, exponent = text.partition("^")
+    if not caret:
+        return escape(base)
+    return Markup('{}<span class="caret">^</span><sup>{}</sup>').format(base, exponent.replace("-", "−"))
+
+
+# What stands beside a verdict: why it is not more.
+READINGS = {
+    "smaller": "smaller than claimed",
+    "larger": "larger than claimed",
+    "direction": "right direction, size open",
+    "some parts": "some parts hold",
+    "some workloads": "depends on the workload",
+    "no effect": "no effect that matters",
+    "opposite": "the opposite is true",
+    "different": "not the same",
+    "worse": "worse by more than the margin",
+    "too noisy": "too noisy",
+    "between": "between the regions",
+    "precondition": "precondition not met",
+    "regime": "another regime",
+}
+# What one criterion, or one workload, comes to.
+OUTCOMES = {
+    "supported": "✓ holds",
+    "partly": "◐ in part",
+    "refuted": "✗ fails",
+    "open": "? open",
+    "out of regime": "– not shown",
+    "invalid": "! invalid",
+}
+
+
+def counted(count: int, what: str) -> str:
+    """3 claims, 1 claim, 2,400 runs."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def short_source(text: str) -> str:
+    """A publication as a label has room for it: up to the first comma or bracket."""
+    name = re.split(r"[,;(]", text, maxsplit=1)[0].strip()
+    return name if len(name) <= LONGEST_SOURCE else name[: LONGEST_SOURCE - 1].rstrip() + "…"
+
+
+LONGEST_SOURCE = 30

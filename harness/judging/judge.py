@@ -154,7 +154,7 @@ def _verdict(
         tuple(dict.fromkeys(each for finding in findings for each in finding.cautions)),
         found.panels,
         dict[str, str](judgement.right.items()),
-        max((each.surprise for each in findings if each.surprise is not None), default=None),
+        deciding.surprise,
         bool(table.study.revised),
     )
 

@@ -145,6 +145,8 @@ def power_at(criterion: Criterion, value: float, spread: float | None, seeds: in
         return _power_of_share(criterion, value, seeds, wanted)
     if spread is None or seeds < 2:
         return None
+    if not spread:  # the pilot's seeds were all alike
+        return 1.0
     regions = [piece for piece in deciding_regions(criterion) if _region_has(criterion, piece, wanted)]
     return max(
         (_power_inside(criterion, value, spread, seeds, piece) for piece in regions if _holds(piece, value)), default=0.0
@@ -172,7 +174,9 @@ def _power_inside(criterion: Criterion, value: float, spread: float, seeds: int,
     missed = 0.0
     for edge in piece:
         distance = abs(_on_axis(criterion, value) - _on_axis(criterion, edge))
-        if math.isfinite(distance):
+        if math.isfinite(distance) and not spread:
+            missed += float(not distance)  # seeds that all agree decide all but an edge itself
+        elif math.isfinite(distance):
             missed += float(scipy.stats.nct.cdf(critical, seeds - 1, distance * math.sqrt(seeds) / spread))
     return max(0.0, 1.0 - missed)
 

@@ -8,7 +8,7 @@ what was last judged of its own trials, by the code that judged.
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -38,7 +38,7 @@ PAGES = "written/pages.json"
 @dataclass(frozen=True)
 class Judged:
     """What pages say of a set of trials. meant_to_be: whether its scale is judged. reported: claim -> what is shown beside its
-    criteria and decides nothing."""
+    criteria and decides nothing. ran_under: hashes of other declarations than today's that its trials ran under."""
 
     meant_to_be: bool
     scale: str
@@ -46,6 +46,7 @@ class Judged:
     verdicts: list[Verdict]
     robustness: list[Robustness]
     reported: dict[str, list[str]]
+    ran_under: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, records: TrialSet, known: "Sequence[Judged]" = ()) -> "Judged":
@@ -56,7 +57,8 @@ class Judged:
         found = records.verdicts()
         judged = records.study.scale(records.scale).judged
         reported = {each.claim: report(each, records.table) for each in records.study.judgements} if judged else {}
-        return cls(judged, records.scale, records.device, found, records.robustness(found), reported)
+        ran_under = sorted(set(records.trials["study_hash"]) - {records.study.hash})
+        return cls(judged, records.scale, records.device, found, records.robustness(found), reported, ran_under)
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "Judged":
@@ -166,7 +168,7 @@ def _written(key: str, judged: list[Judged]) -> dict[str, Any]:
 
 
 def _read(kept: Mapping[str, Any], key: str) -> list[Judged] | None:
-    current = kept["of"] == key and all({"robustness", "reported"} <= each.keys() for each in kept["judged"])
+    current = kept["of"] == key and all({"robustness", "reported", "ran_under"} <= each.keys() for each in kept["judged"])
     return [Judged.from_dict(each) for each in kept["judged"]] if current else None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid, unknown
-from folklore.harness.spec import Judgement, Measurement, Study, Training, Workload, arms_of
+from folklore.harness.spec import Alternative, Criterion, Judgement, Measurement, Study, Training, Workload, arms_of
 from folklore.harness.spec.study import MINIMUM_JUDGED_SEEDS, Value
 
 # A name has at most 64 characters.
@@ -163,6 +163,9 @@ class _Draft:
         judged = {each.claim: _at(each, self.scale, kept) for each in self.study.judgements}
         self.not_judged = [claim for claim, judgement in judged.items() if judgement is None]
         self.content["judgements"] = [each.model_dump() for each in judged.values() if each is not None]
+        self.content["answer"] = [claim for claim in self.study.answer if judged[claim] is not None]
+        # Its trials are trained after all of its criteria were written.
+        self.content["revised"] = ""
 
     def _set(self, name: str, values: Values) -> None:
         if name not in settable(self.study):
@@ -247,9 +250,17 @@ class _Draft:
         return {*self.study.arms[arm].settings, *(self.study.scale(self.scale).arm_settings or {}).get(arm, {})}
 
 
+def _alternatives(criterion: Criterion, arms: Sequence[str]) -> tuple[Alternative, ...] | None:
+    """Other readings of a criterion that these arms allow."""
+    return tuple(each for each in criterion.alternatives or () if not arms_of(each.observe) - set(arms)) or None
+
+
 def _at(judgement: Judgement, scale: str, arms: Sequence[str]) -> Judgement | None:
     """A judgement as it is made at one scale by these arms; None where it needs others."""
-    criteria = [each.model_copy(update={"scales": None}) for each in judgement.criteria_at(scale)]
+    criteria = [
+        each.model_copy(update={"scales": None, "alternatives": _alternatives(each, arms)})
+        for each in judgement.criteria_at(scale)
+    ]
     if not criteria or any(arms_of(each.observe) - set(arms) for each in criteria):
         return None
     reported = [each for each in judgement.reported if not arms_of(each.observe) - set(arms)]

@@ -144,7 +144,8 @@ def _declare_all(ready: Sequence[Prepared], until_decided: UntilDecided | None) 
 def _require_power(ready: Prepared) -> None:
     study, scale = ready.plan.study, ready.plan.scale
     expecting = any(each.expected for judgement in study.judgements for each in judgement.criteria_at(scale))
-    if study.scale(scale).judged and expecting:
+    # A variation asks what would be; what is expected of the study as it is declared need not hold for it.
+    if study.scale(scale).judged and expecting and study.variation_of is None:
         require_power(study, scale, _pilot(ready))
 
 

@@ -41,7 +41,7 @@ Number = Annotated[int | float, _said_once("a finite number")]
 Factors = dict[str, tuple[Value, ...]]
 
 # Pages of the site, beside which a study has one by its name.
-PAGES = ("index", "calibration")
+PAGES = ("index", "calibration", "glossary")
 # Fewer paired seeds give a t quantile above 2.8 and no rule a chance; science asks for five.
 MINIMUM_JUDGED_SEEDS = 5
 # Of all scales together: each takes five kilobytes of a plan. Worlds of the calibration come to 700,000.

@@ -100,12 +100,15 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """Keys are compared before `<<` brings in those of other mappings, which may be given anew."""
+        """Keys are compared before `<<` brings in those of other mappings, which may be given anew. A key `null` names a
+        criterion's field, and is not YAML's word for nothing."""
         node = super().compose_mapping_node(anchor)
         seen = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise ComposerError(None, None, "a key that is no text", key.start_mark)
+            if key.value == "null":
+                key.tag = "tag:yaml.org,2002:str"
             if (key.tag, key.value) in seen:
                 raise ComposerError(None, None, f"key '{key.value:.80}' stands twice; keep one of them", key.start_mark)
             seen.add((key.tag, key.value))

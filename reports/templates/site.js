@@ -1,4 +1,5 @@
-// What pages can do beyond being read: filters, sorting, themes, figures that answer. Without scripts all of them still read.
+// What pages can do beyond being read: themes, figures that answer, tables that sort and download. Without scripts all of them
+// still read.
 "use strict";
 
 (() => {
@@ -6,11 +7,11 @@
 
   const awaited = new Map();
 
-  window.folklore = {
+  window.folklore = Object.assign(window.folklore ?? {}, {
     give(name, content) {
       awaited.get(name)?.(content);
     },
-  };
+  });
 
   const loaded = new Map();
 
@@ -135,6 +136,9 @@
     return a.localeCompare(b, "en");
   }
 
+  // The full value of a cell, if it has one, or its text. No number (–) comes last.
+  const sortedBy = (cell) => cell.dataset.value ?? cell.textContent.trim().replace(/^–$/, "");
+
   function setUpSorting(table) {
     table.querySelectorAll("thead th").forEach((head) => {
       const button = document.createElement("button");
@@ -146,7 +150,7 @@
         const ascending = head.getAttribute("aria-sort") !== "ascending";
         table.querySelectorAll("th[aria-sort]").forEach((other) => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
-        const keyed = [...table.tBodies[0].rows].map((row) => [row.cells[column].textContent.trim(), row]);
+        const keyed = [...table.tBodies[0].rows].map((row) => [sortedBy(row.cells[column]), row]);
         keyed.sort((a, b) => (ascending ? 1 : -1) * compare(a[0], b[0]));
         table.tBodies[0].append(...keyed.map((pair) => pair[1]));
       });
@@ -219,45 +223,70 @@
     setUpSorting(table);
   }
 
-  // ---- filters of the index
+  // ---- tables as CSV: what is shown, with the full numbers of data attributes
 
-  function setUpFilters(form) {
-    const rows = [...document.querySelectorAll("tr[data-study]")];
-    const fields = ["document", "study", "verdict", "kind"];
+  const CSV_FORMULA = /^[=+@\t\r-]/;
 
-    function filter() {
-      const words = form.elements.text.value.toLowerCase().split(/\s+/).filter(Boolean);
-      let shown = 0;
-      for (const row of rows) {
-        const fits = fields.every((field) => {
-          const wanted = form.elements[field].value;
-          return !wanted || row.dataset[field].split("|").includes(wanted);
-        });
-        const text = row.textContent.toLowerCase();
-        row.hidden = !(fits && words.every((word) => text.includes(word)));
-        shown += !row.hidden;
-      }
-      for (const group of document.querySelectorAll(".group")) group.hidden = !group.querySelector("tr[data-study]:not([hidden])");
-      document.getElementById("count").textContent = `${shown} of ${rows.length} claims`;
-      const asked = new URLSearchParams([...new FormData(form)].filter((pair) => pair[1]));
-      // What is asked for is in the address, so that it can be sent to others.
-      try { history.replaceState(null, "", asked.size ? `?${asked}` : location.pathname); } catch { /* not from disk */ }
-    }
-
-    const asked = new URLSearchParams(location.search);
-    for (const name of ["text", ...fields]) if (asked.has(name)) form.elements[name].value = asked.get(name);
-    form.addEventListener("input", filter);
-    form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("reset", () => setTimeout(filter));
-    form.hidden = false;
-    if (asked.size) filter();
+  function quoted(value) {
+    // A spreadsheet would compute what begins like a formula.
+    const text = CSV_FORMULA.test(value) && isNaN(value) ? `'${value}` : value;
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }
+
+  // A cell's values: several (data-values, split at |), one that is fuller than its text (data-value), or its text.
+  function valuesOf(cell) {
+    if (cell.dataset.values !== undefined) return cell.dataset.values.split("|");
+    return [cell.dataset.value ?? cell.textContent.trim().replace(/\s+/g, " ")];
+  }
+
+  // A heading whose cells hold several values names them (data-fields, split at |). Rows that are hidden, or only head others
+  // (class section), are left out.
+  function csv(table) {
+    const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
+    const names = heads.map((head) => head.dataset.fields?.split("|") ?? [head.textContent.trim().replace(/\s+/g, " ")]);
+    const lines = [names.flat()];
+    for (const row of [...table.tBodies].flatMap((body) => [...body.rows])) {
+      if (row.hidden || row.classList.contains("section")) continue;
+      lines.push([...row.cells].flatMap((cell, column) => {
+        const values = valuesOf(cell);
+        return (names[column] ?? [""]).map((_, index) => values[index] ?? "");
+      }));
+    }
+    return lines.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+  }
+
+  function setUpDownload(table) {
+    const place = table.closest(".wide") ?? table;
+    let tools = place.previousElementSibling;
+    if (!tools?.classList.contains("table-tools")) {
+      tools = document.createElement("p");
+      tools.className = "table-tools";
+      place.before(tools);
+    }
+    const button = document.createElement("button");
+    const name = `${table.dataset.csv}.csv`;
+    button.type = "button";
+    button.textContent = "CSV";
+    button.setAttribute("aria-label", `${name}: the rows that are shown`);
+    // The file is made when it is asked for: rows may have been filtered or sorted by then.
+    button.addEventListener("click", () => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv;charset=utf-8" }));
+      link.download = name;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    });
+    tools.append(button);
+  }
+
+  // What scripts of single pages (study.js, index.js) build on.
+  Object.assign(window.folklore, { load, content, draw, csv, setUpSorting, setUpDownload });
 
   document.addEventListener("DOMContentLoaded", () => {
     setUpThemes();
     setUpFigures();
-    const form = document.getElementById("filters");
-    if (form) setUpFilters(form);
+    document.querySelectorAll("table[data-csv]").forEach(setUpDownload);
+    document.querySelectorAll("table.sortable:not(details.trials table)").forEach(setUpSorting);
     // A table of thousands of trials is set up when somebody opens it.
     document.querySelectorAll("details.trials").forEach((details) => {
       details.addEventListener("toggle", () => setUpTrials(details), { once: true });

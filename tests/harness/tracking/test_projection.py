@@ -9,7 +9,7 @@ from mlflow.entities import Run
 from sqlalchemy.exc import ProgrammingError
 
 from folklore.harness.errors import UserError
-from folklore.harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, REFUTED, SUPPORTED
+from folklore.harness.judging.outcomes import VERDICTS
 from folklore.harness.reading.pages import belonging
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows
@@ -147,12 +147,13 @@ def test_the_columns_of_the_runs_table_are_filled(tracker: Tracker, uri: str, tr
     launch = next(run for run in runs(uri) if run.info.run_id == parent)
     assert sorted(datasets(launch)) == [("digits", "d2"), ("python-docs", "d1")]
     assert launch.info.run_name == "✓2 ✗1 –1 · toy · laptop"
-    assert "2 supported, 1 refuted, 0 open, 1 out of regime." in launch.data.tags["mlflow.note.content"]
+    assert "2 supported, 0 partly, 1 refuted, 0 open, 1 out of regime." in launch.data.tags["mlflow.note.content"]
     assert "3 trials to train" in launch.data.tags["mlflow.note.content"]
     assert launch.data.tags["mlflow.source.name"] == "folklore run toy --scale laptop"
     assert launch.data.tags["mlflow.source.git.commit"] == "0123456789ab"
     assert launch.data.metrics == {
         "verdicts/supported": 2.0,
+        "verdicts/partly": 0.0,
         "verdicts/refuted": 1.0,
         "verdicts/open": 0.0,
         "verdicts/out_of_regime": 1.0,
@@ -219,7 +220,7 @@ def test_verdicts_are_counted_on_the_last_launch_of_a_scale(tracker: Tracker) ->
 
 
 def test_every_verdict_has_a_sign() -> None:
-    assert SIGNS.keys() == {SUPPORTED, REFUTED, OPEN, OUT_OF_REGIME, INVALID}
+    assert SIGNS.keys() == {*VERDICTS}
 
 
 def test_tables_of_another_shape_are_left_to_the_client(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:

@@ -1,0 +1,102 @@
+"""What a study's page begins with: the sentences of its verdicts, and what to do.
+
+The rule. A study names the claims that answer its question (Study.answer). If it names none, they are the decided ones, or if
+nothing is decided, which is then said first, the open ones, those that came nearest before others. Of these as many speak as
+there is room for in four sentences, firm ones before fragile ones. They are said in declared order.
+
+If named claims have more than four sentences together each says its first alone. What would mislead is not left out: that a
+claim is open, that some of its parts fail, on which workloads it holds.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from folklore.harness.judging.combining import SOME_PARTS
+from folklore.harness.judging.error_rates import FRAGILE, is_exact
+from folklore.harness.judging.outcomes import DECIDED, INVALID, OPEN
+from folklore.harness.judging.spelling import COMPARED, in_prose
+from folklore.harness.judging.verdicts import Verdict
+
+MOST_SENTENCES = 4
+# A number, its unit, its interval in brackets, and the word that says which way it goes.
+_DIGITS = r"[−]?(?:\d[\d,]*(?:\.\d+)?(?:e[−+]?\d+)?|inf)"
+_INTERVAL = re.compile(
+    rf"{_DIGITS}(?:%|x|(?: [^\W\d]\w*){{0,3}}) \({_DIGITS}(?:–| to ){_DIGITS}\)(?: (?:{'|'.join(COMPARED)})\b)?"
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_])")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """sentences: one entry a claim, numbers in bold. advice: what to do, each thing once. claims: those that speak."""
+
+    sentences: tuple[Markup, ...]
+    advice: tuple[str, ...]
+    claims: tuple[str, ...]
+
+
+def answer(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callable[[Verdict], str]) -> Answer:
+    """The answer of a study at one scale. named: the claims that the study says answer it. standing: firm, fragile or exact."""
+    spoken = speaking(verdicts, named, standing)
+    brief = sum(len(sentences(each.answer)) for each in spoken) > MOST_SENTENCES and len(spoken) > 1
+    lead = () if named or any(each.verdict in DECIDED for each in spoken) else (_undecided(verdicts),)
+    return Answer(
+        (*lead, *(with_bold_numbers(each, shortened(each) if brief else each.answer) for each in spoken)),
+        tuple(dict.fromkeys(each.advice for each in spoken if each.advice)),
+        tuple(each.claim for each in spoken),
+    )
+
+
+def speaking(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callable[[Verdict], str]) -> list[Verdict]:
+    """The verdicts whose sentences begin the page, in the order they are said."""
+    if named:
+        by_claim = {each.claim: each for each in verdicts}
+        return [by_claim[claim] for claim in named if claim in by_claim]
+    decided = [each for each in verdicts if each.verdict in DECIDED]
+    ordered = sorted(decided, key=lambda each: standing(each) == FRAGILE)
+    ordered = ordered or sorted((each for each in verdicts if each.verdict == OPEN), key=lambda each: each.p)
+    found: list[Verdict] = []
+    room = MOST_SENTENCES
+    for each in ordered:
+        needed = len(sentences(each.answer))
+        if needed <= room or not found:
+            found.append(each)
+            room -= needed
+    # Said in declared order: what is firm only comes before what is fragile when there is not room for all.
+    return sorted(found, key=list(verdicts).index)
+
+
+def sentences(text: str) -> list[str]:
+    return [each for each in _SENTENCE_END.split(text.strip()) if each]
+
+
+def shortened(verdict: Verdict) -> str:
+    """Its first sentence, as far as that does not mislead."""
+    first, *rest = sentences(verdict.answer) or [""]
+    if not rest or verdict.estimate is None or verdict.reading == SOME_PARTS:
+        return verdict.answer
+    if len(verdict.panels) > 1:
+        return f"{first} {rest[-1]}"
+    return f"{first.rstrip('.')}, which decides nothing yet." if verdict.verdict == OPEN else first
+
+
+def _undecided(verdicts: Sequence[Verdict]) -> Markup:
+    if any(each.verdict == INVALID for each in verdicts):
+        return Markup("Trials are missing, so that nothing is decided.")
+    return Markup("None of the {} claims is decided here.").format(len(verdicts)) if verdicts else Markup("")
+
+
+def with_bold_numbers(verdict: Verdict, text: str | None = None) -> Markup:
+    """A verdict's sentence, or part of it, escaped. In bold what was measured: numbers with an interval, and exact ones."""
+    exact = {
+        in_prose(each.estimate, each.estimate, each.estimate, each.unit)
+        for each in verdict.findings
+        if each.estimate is not None and is_exact(verdict)
+    }
+    told = _INTERVAL.sub(lambda found: f"<b>{found[0]}</b>", str(escape(verdict.answer if text is None else text)))
+    for number in sorted(exact):
+        told = re.sub(rf"(?<![\w.,−]){re.escape(str(escape(number)))}(?!\w|[.,]\d)", lambda found: f"<b>{found[0]}</b>", told)
+    return Markup(told)

@@ -1,0 +1,321 @@
+"""Every arm of a scale at its own best learning rate: its loss, and how it differs from its panel's reference, seeds paired."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup
+
+from folklore.harness.judging.intervals import Observation
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.relative import require_a_zero
+from folklore.harness.judging.spelling import in_prose
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
+from folklore.harness.observables import FinalLoss, Gap, RelativeGap, Scaled, TunedLoss
+from folklore.harness.observables.estimating.weighted import mean
+from folklore.harness.spec import Observed, Study
+from folklore.harness.spec.trials import UndecidableError, in_words
+from folklore.reports.axis import Axis, interval_marks, percent
+from folklore.reports.words import raised
+
+LR = "peak_lr"
+# A schedule whose loss at the end means nothing: the LR rises until the run diverges.
+RANGE_TEST = "exponential"
+ROW_HEIGHT = 22
+NOTHING = Markup("")
+# Times the median of what is compared.
+FAR = 6.0
+Interval = tuple[float, float, float]
+# Rows of a panel beyond these are folded, and panels of a table with more rows than fit one screen.
+MOST_ROWS = 12
+MOST_OPEN = 14
+
+
+@dataclass(frozen=True)
+class Row:
+    """One arm. best: the value it is tuned to, or given. note: why a number is missing. gap: spelled, with its interval. seen,
+    difference: loss and gap as numbers: low, estimate, high."""
+
+    label: str
+    reference: bool
+    best: Markup
+    loss: str = ""
+    loss_interval: str = ""
+    gap: str = ""
+    gap_interval: str = ""
+    forest: Markup = NOTHING
+    diverged: str = ""
+    note: str = ""
+    seen: Interval | None = None
+    difference: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The arms that are compared with one of them. of: what percents are of. name: for files and anchors."""
+
+    title: str
+    name: str
+    reference: str
+    of: str
+    best_of: str
+    rows: tuple[Row, ...]
+    forest_head: Markup = NOTHING
+    summary: str = ""
+
+    @property
+    def open_rows(self) -> tuple[Row, ...]:
+        return self.rows[:MOST_ROWS]
+
+    @property
+    def folded_rows(self) -> tuple[Row, ...]:
+        return self.rows[MOST_ROWS:]
+
+
+@dataclass(frozen=True)
+class ArmsTable:
+    """panels beyond the first `open_panels` are folded. range_tests: the arms that are left out."""
+
+    panels: tuple[Panel, ...]
+    open_panels: int
+    range_tests: tuple[str, ...]
+    loss: str
+
+    @property
+    def arms(self) -> int:
+        return sum(len(panel.rows) for panel in self.panels)
+
+
+def arms_table(records: TrialSet) -> ArmsTable:
+    study, scale = records.study, records.scale
+    arms = study.arms_at(scale)
+    ramps = [arm for arm in arms if _schedule(study, scale, arm) == RANGE_TEST]
+    shown = [arm for arm in arms if arm not in ramps]
+    by_panel: dict[str, list[str]] = {}
+    for arm in shown:
+        by_panel.setdefault(study.arms[arm].panel, []).append(arm)
+    # An arm that is alone in its panel has none to be compared with.
+    compared = {panel: names for panel, names in by_panel.items() if len(names) > 1}
+    alone = [names[0] for panel, names in by_panel.items() if panel not in compared]
+    panels = [_panel(records, title, names, index) for index, (title, names) in enumerate(compared.items())]
+    if alone:
+        panels.append(_uncompared(records, alone, len(panels)))
+    open_panels = len(panels) if len(shown) <= MOST_OPEN else 1
+    labels = tuple(_full_label(study, arm) for arm in ramps)
+    return ArmsTable(tuple(panels), open_panels, labels, study.loss_label("test"))
+
+
+def _schedule(study: Study, scale: str, arm: str) -> str:
+    return study.configuration(
+        scale, arm, {name: values[0] for name, values in study.factors_at(scale, arm).items()}
+    ).training.schedule
+
+
+def _full_label(study: Study, arm: str) -> str:
+    chosen = study.arms[arm]
+    return f"{chosen.panel}: {chosen.label}" if chosen.panel else chosen.label
+
+
+def _panel(records: TrialSet, title: str, arms: Sequence[str], index: int) -> Panel:
+    study, table = records.study, records.table
+    reference = next((arm for arm in arms if study.arms[arm].reference), arms[0])
+    gaps, of = _gaps(table, arms, reference)
+    numbers = [gap for gap in gaps.values() if isinstance(gap, Observation)]
+    axis = _axis(numbers)
+    rows = spelled(
+        [_row(records, arm, study.arms[arm].label, reference=arm == reference, gap=gaps.get(arm), axis=axis) for arm in arms]
+    )
+    name = f"{study.name}-{records.scale}-{records.device}-arms-{index + 1}"
+    return Panel(
+        title, name, study.arms[reference].label, of, _best_of(table, arms), rows, _head(axis) if numbers else NOTHING,
+        _summary(rows, study.arms[reference].label),
+    )  # fmt: skip
+
+
+def _axis(gaps: Sequence[Observation]) -> Axis:
+    """Of a panel, with zero on it. A difference many times that of the others would press them together: it is an arrow."""
+    reach = [max(abs(gap.low), abs(gap.high)) for gap in gaps]
+    most = FAR * statistics.median(reach) if reach else 0.0
+    near = [gap for gap, far in zip(gaps, reach, strict=True) if far <= most]
+    return Axis.around([0.0, *(end for gap in near for end in (gap.low, gap.high))])
+
+
+def _uncompared(records: TrialSet, arms: Sequence[str], index: int) -> Panel:
+    rows = spelled([_row(records, arm, _full_label(records.study, arm), reference=False, gap=None, axis=None) for arm in arms])
+    name = f"{records.study.name}-{records.scale}-{records.device}-arms-{index + 1}"
+    return Panel("", name, "", "", _best_of(records.table, arms), rows)
+
+
+def _best_of(table: TrialArrays, arms: Sequence[str]) -> str:
+    """What the column of tuned values is called."""
+    factors = {over for arm in arms for over in _varied(table, arm)}
+    if factors <= {LR}:
+        return "best LR" if factors else "LR"
+    return f"best {in_words(factors.pop())}" if len(factors) == 1 else "best value"
+
+
+def searched(table: TrialArrays, arm: str) -> str | None:
+    """The factor that an arm is tuned over; None if it is trained at one point. Raises UndecidableError where it varies two."""
+    varied = _varied(table, arm)
+    if len(varied) > 1:
+        raise UndecidableError("open", f"it varies {' and '.join(map(in_words, varied))}")
+    return varied[0] if varied else None
+
+
+def _varied(table: TrialArrays, arm: str) -> list[str]:
+    if table.study.arms[arm].searched:
+        return [LR]
+    return [name for name, values in table.study.factors_at(table.scale, arm).items() if len(values) > 1]
+
+
+def loss_of(table: TrialArrays, arm: str) -> Observed:
+    """Its loss where it is tuned, or at its one point."""
+    over = searched(table, arm)
+    if over is None and len(table.study.factors_at(table.scale, arm)) == 1:
+        return FinalLoss(arm=arm)
+    return TunedLoss(arm=arm, over=over or _any_factor(table, arm))
+
+
+def _any_factor(table: TrialArrays, arm: str) -> str:
+    """Of an arm that is trained at one point: all of its factors have one value."""
+    if table.study.arms[arm].searched:
+        return LR
+    for factor in table.study.factors_at(table.scale, arm):
+        return factor
+    raise UndecidableError("open", "no factor is declared for it")
+
+
+def _gaps(table: TrialArrays, arms: Sequence[str], reference: str) -> tuple[dict[str, Observation | str], str]:
+    """Of every arm but the reference the difference, or why there is none; and what percents are of: the reference's loss, or
+    where losses near zero make that meaningless, its fall from initialization, taken as fixed."""
+    others = [arm for arm in arms if arm != reference]
+    try:
+        right = loss_of(table, reference)
+        base = observe(right, table).estimate
+    except UndecidableError:
+        return dict.fromkeys(others, "the reference has no number"), "its loss"
+    pairs: dict[str, Observed] = {}
+    found: dict[str, Observation | str] = {}
+    for arm in others:
+        try:
+            pairs[arm] = loss_of(table, arm)
+        except UndecidableError as error:
+            found[arm] = str(error)
+    in_shares = all(_has_a_zero(RelativeGap(left=left, right=right), table) for left in pairs.values())
+    fall = _initial_loss(table, reference) - base
+    if not in_shares and fall <= 0:
+        return dict.fromkeys(others, "its loss does not fall"), "its fall"
+    for arm, left in pairs.items():
+        gap = RelativeGap(left=left, right=right) if in_shares else Scaled(of=Gap(left=left, right=right), by=1 / fall)
+        try:
+            found[arm] = observe(gap, table)
+        except UndecidableError as error:
+            found[arm] = str(error)
+    return found, "its loss" if in_shares else "its fall"
+
+
+def _has_a_zero(observable: Observed, table: TrialArrays) -> bool:
+    try:
+        require_a_zero(observable, table)
+    except UndecidableError as error:
+        return error.verdict != "out of regime"
+    return True
+
+
+def _initial_loss(table: TrialArrays, arm: str) -> float:
+    over = searched(table, arm) or _any_factor(table, arm)
+    return float(table.values(arm, over, "initial_loss").astype(float).mean())
+
+
+def _row(records: TrialSet, arm: str, label: str, *, reference: bool, gap: Observation | str | None, axis: Axis | None) -> Row:
+    own = records.trials[records.trials["arm"] == arm]
+    diverged = f"{int((own['outcome'] == 'diverged').sum())} of {len(own)}"
+    try:
+        over = searched(records.table, arm)
+        best, at_edge = _best(records.table, arm, over)
+        if at_edge:
+            return Row(label, reference, best, diverged=diverged, note="at the edge of its grid: no optimum")
+        seen = observe(loss_of(records.table, arm), records.table)
+    except UndecidableError as error:
+        return Row(label, reference, Markup(""), diverged=diverged, note=_first_clause(str(error)))
+    own_ends = (seen.low, seen.estimate, seen.high)
+    if not isinstance(gap, Observation) or axis is None:
+        note = _first_clause(gap) if isinstance(gap, str) else ""
+        return Row(label, reference, best, diverged=diverged, note=note, seen=own_ends)
+    number, _, rest = in_prose(gap.estimate, gap.low, gap.high, "relative").partition(" ")
+    forest = interval_marks(axis, gap.low, gap.estimate, gap.high, ROW_HEIGHT / 2, _side(gap))
+    return Row(
+        label, reference, best, gap=_signed(number), gap_interval=rest, forest=_forest(axis, forest), diverged=diverged,
+        seen=own_ends, difference=(gap.low, gap.estimate, gap.high),
+    )  # fmt: skip
+
+
+def _best(table: TrialArrays, arm: str, over: str | None) -> tuple[Markup, bool]:
+    """The value it is trained best at, by validation loss, and whether that is an edge of its grid."""
+    if over is None:
+        factors = table.study.factors_at(table.scale, arm)
+        value = float(factors[LR][0]) if LR in factors else table.study.configuration(table.scale, arm, {}).training.peak_lr  # type: ignore[arg-type]
+        return raised(value), False
+    grid = table.grid(arm, over)
+    best = int(mean(table.losses(arm, over, "validation_loss"), table.resamples[:1])[0].argmin())
+    return raised(float(grid[best]), rounded=bool(table.study.arms[arm].searched)), len(grid) > 1 and best in (0, len(grid) - 1)
+
+
+def _first_clause(text: str) -> str:
+    return text.partition(";")[0]
+
+
+def spelled(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """With their losses in words: all to the digits that most of their intervals leave meaningful, three at the least."""
+    halves = [(row.seen[2] - row.seen[0]) / 2 for row in rows if row.seen is not None]
+    typical = max(statistics.median(halves), 1e-6) if halves else 1.0
+    digits = min(6, max(3, 1 - math.floor(math.log10(typical))))
+    return tuple(
+        row
+        if row.seen is None
+        else replace(row, loss=f"{row.seen[1]:.{digits}f}", loss_interval=f"{row.seen[0]:.{digits}f}–{row.seen[2]:.{digits}f}")
+        for row in rows
+    )
+
+
+def _signed(number: str) -> str:
+    return number if number.startswith("−") or not number.strip("0.%") else f"+{number}"
+
+
+def _side(gap: Observation) -> str:
+    """Surely better, surely worse, or neither."""
+    return "interval better" if gap.high < 0 else "interval worse" if gap.low > 0 else "interval"
+
+
+def _forest(axis: Axis, marks: str) -> Markup:
+    zero = percent(axis.at(0.0))
+    line = f'<line class="null" x1="{zero}" x2="{zero}" y1="0" y2="{ROW_HEIGHT}"/>'
+    return Markup(f'<svg class="forest" width="100%" height="{ROW_HEIGHT}" aria-hidden="true">{line}{marks}</svg>')
+
+
+def _head(axis: Axis) -> Markup:
+    """Ends of the axis and its zero, where they do not cover each other."""
+    zero = axis.at(0.0)
+    parts = [f'<text x="{percent(zero)}" y="12" text-anchor="middle">0</text>']
+    for value, anchor, at in ((axis.low, "start", 0.0), (axis.high, "end", 100.0)):
+        if abs(at - zero) > 30:
+            parts.append(f'<text x="{percent(at)}" y="12" text-anchor="{anchor}">{_round_percent(value)}</text>')
+    return Markup(f'<svg class="forest" width="100%" height="16" aria-hidden="true">{"".join(parts)}</svg>')
+
+
+def _round_percent(value: float) -> str:
+    digits = 0 if abs(value) >= 0.1 else 1
+    return f"{100 * value:+.{digits}f}%".replace("-", "−")
+
+
+def _summary(rows: Sequence[Row], reference: str) -> str:
+    """What a folded panel shows of itself: its best arm."""
+    known = [row for row in rows if row.seen is not None]
+    if not known:
+        return ""
+    best = min(known, key=lambda row: row.seen[1] if row.seen else math.inf)
+    if best.reference:
+        return f"lowest loss: {best.label}"
+    return f"lowest loss: {best.label}" + (f", {best.gap} {best.gap_interval} against {reference}" if best.gap else "")

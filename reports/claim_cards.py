@@ -1,0 +1,239 @@
+"""What the page of a study says of one claim: the verdict, the sentence, the criteria on their axes, and all that is folded."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from folklore.harness.judging.combining import least_that_hold
+from folklore.harness.judging.error_rates import FRAGILE, ErrorRates, standing, why_fragile
+from folklore.harness.judging.explaining import WHERE, enumerated
+from folklore.harness.judging.outcomes import OUT_OF_REGIME
+from folklore.harness.judging.power import Resolution
+from folklore.harness.judging.robustness import Robustness
+from folklore.harness.judging.spelling import region, spell
+from folklore.harness.judging.verdicts import Finding, Verdict
+from folklore.harness.spec import Claim, Criterion, Document, Judgement, Published
+from folklore.harness.spec.parts import all_parts
+from folklore.reports.answers import with_bold_numbers
+from folklore.reports.strip import Seen, Strip, strips
+from folklore.reports.words import READINGS
+
+SPOKEN_OF = {"all": "all", "most": "most", "some": "some", "exact": "all"}
+TESTS = {
+    "no_worse": "No worse by more than the margin, tested at 5% on one side: being better never refutes.",
+    "equivalence": "The same within the margin, by two tests at 5% each.",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a claim stands in one document. link: to the page of that."""
+
+    title: str
+    sections: str
+    link: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One criterion in words, as it was fixed: (what, text) pairs; outcome: what was found."""
+
+    name: str
+    lines: tuple[tuple[str, str], ...]
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """All of it; `rules` to `measure` are folded."""
+
+    id: str
+    claim: Claim
+    title: str
+    verdict: Verdict
+    reading: str
+    standing: str
+    fragile: tuple[str, ...]
+    sentence: Markup
+    workloads: str
+    strips: list[Strip]
+    places: tuple[Place, ...]
+    rules: tuple[Rule, ...]
+    robustness: str
+    power: tuple[str, ...]
+    calibration: tuple[str, ...]
+    published: tuple[Published, ...]
+    reported: tuple[str, ...]
+    sides: tuple[str, ...]
+    note: str
+
+
+def card(
+    verdict: Verdict,
+    claim: Claim,
+    judgement: Judgement,
+    documents: Mapping[str, Document],
+    robust: Robustness | None,
+    rates: ErrorRates,
+    resolutions: Sequence[Resolution] = (),
+    published: Sequence[Published] = (),
+    reported: Sequence[str] = (),
+    calibrated: Sequence[Mapping[str, Any]] = (),
+) -> Card:
+    criteria = judgement.criteria_at(verdict.scale)
+    stands = standing(verdict, robust, rates)
+    own = tuple(each for each in published if each.claim == verdict.claim)
+    return Card(
+        id=f"{verdict.claim}-{verdict.scale}-{verdict.device}",
+        claim=claim,
+        title=f"{claim.in_short[:1].upper()}{claim.in_short[1:]}",
+        verdict=verdict,
+        reading=READINGS.get(verdict.reading, verdict.reading),
+        standing=stands,
+        fragile=tuple(why_fragile(verdict, robust, rates)) if robust is not None and stands == FRAGILE else (),
+        sentence=with_bold_numbers(verdict),
+        workloads=workloads(verdict, judgement, claim),
+        strips=strips(_seen(criteria, verdict, own), verdict.scale),
+        places=_places(claim, documents),
+        rules=tuple(_rule(criterion, finding) for criterion, finding in zip(criteria, verdict.findings, strict=False)),
+        robustness=f"{robust.seeds_in_words}; {robust.choices_in_words}" if robust is not None else "",
+        power=tuple(line for each in resolutions if (line := power_in_words(each, verdict.seeds))),
+        calibration=tuple(calibration_in_words(criteria, verdict.seeds, calibrated)),
+        published=own,
+        reported=tuple(reported),
+        sides=tuple(_sides(claim, judgement, documents)),
+        note=judgement.note,
+    )
+
+
+def _seen(criteria: Sequence[Criterion], verdict: Verdict, published: Sequence[Published]) -> list[Seen]:
+    pairs = list(zip(criteria, verdict.findings, strict=False))
+    several = {finding.panel for _, finding in pairs if finding.panel}
+    parts = {panel: sum(finding.panel == panel for _, finding in pairs) for panel in several}
+    return [
+        Seen(
+            criterion,
+            finding,
+            _row_name(criterion, finding, parts),
+            tuple(p for p in published if p.criterion == criterion.name),
+        )
+        for criterion, finding in pairs
+    ]
+
+
+def _row_name(criterion: Criterion, finding: Finding, parts: Mapping[str, int]) -> str:
+    """Its workload, if it has one and nothing else is observed there; else its own name."""
+    if criterion.precondition:
+        return f"Precondition: {criterion.name}"
+    if not finding.panel:
+        return criterion.name
+    return finding.panel if parts[finding.panel] == 1 else f"{finding.panel}: {criterion.name}"
+
+
+def workloads(verdict: Verdict, judgement: Judgement, claim: Claim) -> str:
+    """Claimed for most workloads: holds on 3 of 4. Fails on GPT. Empty where a claim has one workload."""
+    if len(verdict.panels) < 2:
+        return ""
+    quantifier = judgement.quantifier or claim.quantifier
+    counted = [panel for panel in verdict.panels if panel.verdict != OUT_OF_REGIME]
+    holding = sum(panel.verdict == "supported" for panel in counted)
+    told = [
+        f"{verb} {enumerated(names)}"
+        for name, verb in WHERE.items()
+        if name != "supported" and (names := [panel.name for panel in verdict.panels if panel.verdict == name])
+    ]
+    needed = least_that_hold(quantifier, len(counted)) if counted else 0
+    rest = f" It {enumerated(told)}." if told else ""
+    return (
+        f"Claimed for {SPOKEN_OF[quantifier]} workloads ({needed} of {len(counted)} must hold):"
+        f" holds on {holding} of {len(counted)}.{rest}"
+    )
+
+
+def _places(claim: Claim, documents: Mapping[str, Document]) -> tuple[Place, ...]:
+    sections: dict[str, list[str]] = {}
+    for source in claim.sources:
+        if source.document in documents:
+            sections.setdefault(source.document, []).append(source.section)
+    return tuple(Place(documents[key].title, _sections(found), f"document-{key}.html") for key, found in sections.items())
+
+
+def _sections(names: Sequence[str]) -> str:
+    """Sections 2, 11 and 12, Q3."""
+    numbered = [name for name in names if name[0].isdigit()]
+    word = "section" if len(numbered) == 1 else "sections"
+    told = [f"{word} {enumerated(numbered)}"] if numbered else []
+    return ", ".join([*told, *(name for name in names if name not in numbered)])
+
+
+def _rule(criterion: Criterion, finding: Finding) -> Rule:
+    unit = criterion.unit
+    lines = [("supported if", region(criterion.claimed, criterion)), ("refuted if", region(criterion.refuted, criterion))]
+    if criterion.null is not None:
+        lines.append(("no effect", spell(criterion.null, unit)))
+    if criterion.negligible is not None:
+        low, high = (spell(edge, unit) for edge in criterion.negligible)
+        lines.append(("too small to matter", f"between {low} and {high}"))
+    if criterion.expected is not None:
+        lines.append(("expected", f"{spell(criterion.expected.value, unit)} ({criterion.expected.source})"))
+    if criterion.test in TESTS:
+        lines.append(("test", TESTS[criterion.test]))
+    lines.append(
+        ("interval", "none, for it is exact" if criterion.observe.EXACT else f"{finding.level:.1%}".replace(".0%", "%"))
+    )
+    found = finding.reason if finding.estimate is not None else f"no number: {finding.reason}"
+    name = f"Precondition: {criterion.name}" if criterion.precondition else criterion.name
+    return Rule(name, tuple(lines), f"{finding.verdict}{f' ({finding.reading})' if finding.reading else ''}: {found}")
+
+
+def power_in_words(found: Resolution, seeds: int) -> str:
+    """With how many seeds a criterion shows what; empty where nothing is known of it."""
+    if found.expected is not None and found.power is not None:
+        line = (
+            f"{found.criterion}: {seeds} seeds show the expected {spell(found.expected, found.unit)}"
+            f" ({found.verdict}) with {found.power:.0%} power"
+        )
+        if found.power < 0.8:
+            line += f"; {found.seeds} seeds would have 80%" if found.seeds else "; no number of seeds up to 1000 has 80%"
+        return line + "."
+    if found.resolves is not None:
+        how_far = f"a factor of {found.resolves:.3g}" if found.log_axis else spell(found.resolves, found.unit).lstrip("+")
+        return f"{found.criterion}: {seeds} seeds decide what lies {how_far} inside a region, with 80% power."
+    return ""
+
+
+def calibration_in_words(criteria: Sequence[Criterion], seeds: int, calibrated: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How often intervals of these kinds held the truth in simulated worlds with about so many seeds."""
+    lines = []
+    for kind in dict.fromkeys(each.observe.kind for each in criteria if not each.observe.EXACT):  # type: ignore[attr-defined]
+        rows = [row for row in calibrated if row["observable"] == kind and row["coverage"] is not None]
+        if not rows:
+            continue
+        nearest = min({row["seeds"] for row in rows}, key=lambda count: (abs(count - seeds), count))
+        covered = [row["coverage"] for row in rows if row["seeds"] == nearest]
+        low, high = (f"{value:.0%}" for value in (min(covered), max(covered)))
+        share = low if low == high else f"{low} to {high}"
+        lines.append(
+            f"95% intervals of “{kind.replace('_', ' ')}” hold the truth in {share} of simulated worlds with {nearest} seeds."
+        )
+    return lines
+
+
+def _sides(claim: Claim, judgement: Judgement, documents: Mapping[str, Document]) -> list[str]:
+    """What each side of the documents says, and which verdict shows it to be right."""
+    right = {side: verdict for verdict, side in judgement.right.items()}
+    lines = []
+    for side in claim.sides:
+        sources = [f"{source.document} {source.section}" for source in side.sources]
+        who = f" ({', '.join(sources)})" if sources else ""
+        shown = f" Right if {right[side.name]}." if side.name in right else ""
+        lines.append(f"{side.says.rstrip('.')}{who}.{shown}")
+    return lines
+
+
+def figure_of(judgement: Judgement, scale: str, drawn: Sequence[str]) -> list[str]:
+    """The figures that show what a claim's criteria observe, of those that are drawn, the most telling first."""
+    wanted = {part.FIGURE for criterion in judgement.criteria_at(scale) for part in all_parts(criterion.observe)}
+    return [kind for kind in drawn if kind in wanted]

@@ -1,0 +1,101 @@
+"""The first screen of the index: a few claims that hold, that fail and that surprised, picked by a rule and not by hand.
+
+Of each claim the verdict of the largest scale that decides it counts. What surprised lies furthest from what was expected
+(judging/surprises.py); if no study expected anything, what was decided between documents that disagree stands there. The rest
+of what holds and fails follows: exact and firm verdicts before fragile ones, and of these the surest first (p to three digits),
+of equally sure ones that with the shortest words; the studies take turns, so that none fills a column.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from folklore.harness.judging.error_rates import EXACT, FIRM, FRAGILE
+from folklore.harness.judging.grading import right_side
+from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
+from folklore.harness.spec import Claim
+from folklore.reports import phrases
+from folklore.reports.outcome_table import Outcome, OutcomeTable
+
+MOST = 4
+# By how much of the expected effect something must lie off to be a surprise.
+LEAST_SURPRISE = 0.5
+
+
+@dataclass(frozen=True)
+class Item:
+    """A claim on the first screen. right: the side of documents that disagree that was shown to be right."""
+
+    claim: Claim
+    outcome: Outcome
+    said: str
+    right: str = ""
+
+    @property
+    def fragile(self) -> bool:
+        return self.outcome.standing == FRAGILE
+
+    @property
+    def words(self) -> int:
+        return len(phrases.title(self.claim)) + len(self.said)
+
+
+@dataclass(frozen=True)
+class Highlights:
+    """A column of the first screen. how: the rule by which its claims were picked, a clause."""
+
+    heading: str
+    how: str
+    items: tuple[Item, ...]
+
+
+def highlights(claims: Iterable[Claim], table: OutcomeTable) -> list[Highlights]:
+    """Columns that have something to say."""
+    items = [_item(claim, found) for claim in claims if (found := table.speaking(claim.id)) is not None]
+    surprised = _surprised(items)
+    taken = {each.claim.id for each in surprised.items}
+    rest = [each for each in items if each.claim.id not in taken and each.outcome.decides]
+    how = "firm before fragile, surest first"
+    holds = Highlights("What holds", how, _picked(rest, SUPPORTED))
+    fails = Highlights("What fails", how, _picked(rest, REFUTED))
+    return [each for each in (holds, fails, surprised) if each.items]
+
+
+def _item(claim: Claim, outcome: Outcome) -> Item:
+    right = right_side(claim, outcome.verdict) if outcome.decides else ""
+    return Item(claim, outcome, phrases.said(outcome.verdict), next((s.says for s in claim.sides if s.name == right), ""))
+
+
+def _surprised(items: Sequence[Item]) -> Highlights:
+    far = [each for each in items if (each.outcome.verdict.surprise or 0.0) >= LEAST_SURPRISE]
+    if far:
+        far.sort(key=lambda each: (-(each.outcome.verdict.surprise or 0.0), each.words))
+        return Highlights("What surprised", "furthest from what was expected", tuple(far[:MOST]))
+    between = [each for each in items if each.outcome.decides and _documents_disagree(each.claim)]
+    return Highlights("Where the documents disagree", "surest first", tuple(sorted(between, key=_surest_first)[:MOST]))
+
+
+def _documents_disagree(claim: Claim) -> bool:
+    return len(claim.sides) > 1 or "disagreement" in claim.kinds
+
+
+def _picked(items: Iterable[Item], verdict: str) -> tuple[Item, ...]:
+    own = sorted((each for each in items if each.outcome.verdict.verdict == verdict), key=_surest_first)
+    return tuple(_in_turn(own, lambda each: (_rank(each), each.outcome.verdict.study))[:MOST])
+
+
+def _rank(item: Item) -> int:
+    return 0 if item.outcome.standing in (FIRM, EXACT) else 1
+
+
+def _surest_first(item: Item) -> tuple[int, float, int, str]:
+    return _rank(item), round(item.outcome.verdict.p, 3), item.words, item.claim.id
+
+
+def _in_turn(items: Sequence[Item], group: Callable[[Item], tuple[int, str]]) -> list[Item]:
+    """One of every group, then a second of every group, and so on; of the first rank first."""
+    seen: dict[tuple[int, str], int] = {}
+    turns = []
+    for item in items:
+        turn = seen[group(item)] = seen.get(group(item), -1) + 1
+        turns.append((group(item)[0], turn))
+    return [items[index] for index in sorted(range(len(items)), key=lambda index: turns[index])]

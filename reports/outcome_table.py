@@ -1,0 +1,96 @@
+"""What became of every claim at every scale: verdicts with how firm each stands. Index and document pages are drawn from it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from folklore.harness.judging.error_rates import EXACT, ErrorRates, Place, error_rates, place_in_register, standing, why_fragile
+from folklore.harness.judging.outcomes import DECIDED
+from folklore.harness.judging.robustness import Robustness
+from folklore.harness.judging.verdict_memory import Judged
+from folklore.harness.judging.verdicts import Verdict
+from folklore.harness.planning.catalog import Register
+
+# Small to large; scales with other names follow.
+SCALES = ("laptop", "gpu", "cluster")
+# What a scale's verdicts speak for, as a reader who knows none of the studies understands it.
+MACHINES = {
+    "laptop": "small models on two CPU cores",
+    "gpu": "models that fit one GPU",
+    "cluster": "models trained on many GPUs",
+}
+
+# Scale and kind of device.
+Column = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A verdict, how firm it stands ("firm", "fragile", "exact" or ""), and why it is fragile."""
+
+    verdict: Verdict
+    standing: str = ""
+    why_fragile: tuple[str, ...] = ()
+
+    @property
+    def decides(self) -> bool:
+        return self.verdict.verdict in DECIDED
+
+
+@dataclass(frozen=True)
+class OutcomeTable:
+    """columns: small scales first. rates: of false verdicts, for each column. later: studies some of whose trials ran before
+    their criteria were written as they are now."""
+
+    columns: tuple[Column, ...] = ()
+    outcomes: Mapping[Place, Outcome] = field(default_factory=dict)
+    rates: Mapping[Column, ErrorRates] = field(default_factory=dict)
+    later: tuple[str, ...] = ()
+
+    def of(self, claim: str) -> list[Outcome | None]:
+        """A claim's outcome in each column."""
+        return [self.outcomes.get((claim, *column)) for column in self.columns]
+
+    def speaking(self, claim: str) -> Outcome | None:
+        """The outcome that speaks for a claim as a whole: of the largest scale that decides it, else of the largest judged."""
+        found = [each for each in self.of(claim) if each is not None]
+        return next((each for each in reversed(found) if each.decides), found[-1] if found else None)
+
+
+def outcome_table(judged: Iterable[Judged], register: Register) -> OutcomeTable:
+    """Of scales that are meant to be judged. If several studies judge a claim, the one it is filed under speaks for it."""
+    judged = [each for each in judged if each.meant_to_be]
+    columns = tuple(sorted({(each.scale, each.device) for each in judged}, key=_size))
+    verdicts = _by_place(judged, register)
+    robust = {(v.study, *place_in_register(v)): r for each in judged for v, r in _with_robustness(each)}
+    rates = {column: error_rates(v for place, v in verdicts.items() if place[1:] == column) for column in columns}
+    outcomes = {
+        place: _outcome(verdict, robust.get((verdict.study, *place)), rates[place[1], place[2]])
+        for place, verdict in verdicts.items()
+    }
+    later = sorted({v.study for each in judged if each.ran_under for v in each.verdicts})
+    return OutcomeTable(columns, outcomes, rates, tuple(later))
+
+
+def _size(column: Column) -> tuple[int, Column]:
+    return SCALES.index(column[0]) if column[0] in SCALES else len(SCALES), column
+
+
+def _by_place(judged: Sequence[Judged], register: Register) -> dict[Place, Verdict]:
+    filed = {claim.id: claim.study for claim in register.claims}
+    found: dict[Place, Verdict] = {}
+    for verdict in (verdict for each in judged for verdict in each.verdicts):
+        place = place_in_register(verdict)
+        if place not in found or filed.get(verdict.claim) == verdict.study:
+            found[place] = verdict
+    return found
+
+
+def _with_robustness(judged: Judged) -> Iterable[tuple[Verdict, Robustness]]:
+    known = {each.claim: each for each in judged.robustness}
+    return [(verdict, known[verdict.claim]) for verdict in judged.verdicts if verdict.claim in known]
+
+
+def _outcome(verdict: Verdict, robust: Robustness | None, rates: ErrorRates) -> Outcome:
+    found = standing(verdict, robust, rates)
+    fragile = robust is not None and found not in ("", EXACT)
+    return Outcome(verdict, found, tuple(why_fragile(verdict, robust, rates)) if fragile and robust is not None else ())

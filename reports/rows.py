@@ -1,0 +1,60 @@
+"""What rows of claims have in common, on the index and on a document's page."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from folklore.harness.spec import Source
+from folklore.reports import phrases
+from folklore.reports.outcome_table import Column, Outcome, OutcomeTable
+from folklore.reports.places import place_of
+from folklore.reports.verdict_words import ORDER
+
+# A longer name of a section stands on the document's page only.
+LONGEST_SECTION = 12
+# Of a cell's values, in the order of FIELDS, where a table is downloaded.
+FIELDS = ("verdict", "reading", "standing", "estimate", "low", "high", "unit")
+
+
+def cell(outcome: Outcome | None, column: Column, places: Collection[str], given: str = "") -> dict[str, Any] | None:
+    """An outcome in a row. given: a document's grade, which stands in the verdict's place. places: what links may lead to."""
+    if outcome is None:
+        return None
+    verdict, link = outcome.verdict, place_of(outcome.verdict)
+    numbers = ("" if each is None else repr(each) for each in (verdict.estimate, verdict.low, verdict.high))
+    return {
+        "verdict": given or verdict.verdict,
+        "reading": verdict.reading if given in ("", verdict.verdict) else "",
+        "standing": outcome.standing,
+        "why_fragile": "; ".join(outcome.why_fragile),
+        "number": phrases.number(verdict),
+        "link": link if link in places else "",
+        "label": " ".join(column),
+        "values": [given or verdict.verdict, verdict.reading, outcome.standing, *numbers, verdict.unit],
+    }
+
+
+def fields(columns: Iterable[Column]) -> list[list[str]]:
+    """The headings of each column's values where a table is downloaded."""
+    return [[f"{' '.join(column)} {field}" for field in FIELDS] for column in columns]
+
+
+def where(sources: Iterable[Source]) -> list[dict[str, str]]:
+    """Documents with their places: TB 2, 11. A section with a long name goes without it."""
+    found: dict[str, list[str]] = {}
+    for source in sources:
+        known = found.setdefault(source.document, [])
+        if len(source.section) <= LONGEST_SECTION and source.section not in known:
+            known.append(source.section)
+    return [{"document": key, "sections": ", ".join(sections)} for key, sections in found.items()]
+
+
+def counted(found: Iterable[str]) -> list[tuple[str, int]]:
+    """Verdicts with their counts, in the order of the bar; none of what does not occur."""
+    counts = Counter(found)
+    return [(name, counts[name]) for name in ORDER if counts[name]]
+
+
+def unwritten(table: OutcomeTable, places: Collection[str]) -> list[str]:
+    """Studies with a verdict in the table and no place that shows it."""
+    return sorted({each.verdict.study for each in table.outcomes.values() if place_of(each.verdict) not in places})

@@ -1,0 +1,112 @@
+"""What was trained, in one line each: model, data, steps, optimizer, seeds, machine."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from folklore.harness.judging.explaining import enumerated
+from folklore.harness.judging.regimes import hidden_parameters, in_thousands
+from folklore.harness.judging.trial_sets import TrialSet
+from folklore.harness.own.address import address_of
+from folklore.harness.spec import Configuration, Study
+from folklore.harness.training.architectures import architecture_named
+from folklore.harness.training.schedules import schedule_named
+from folklore.reports.arms_table import RANGE_TEST
+from folklore.reports.words import counted
+
+NAMES = {"adamw": "AdamW", "adam": "Adam", "radam": "RAdam", "sgd": "SGD", "lion": "Lion"}
+# Beyond this many different schedules they are only counted.
+MOST_NAMED = 2
+
+
+def setup_lines(records: TrialSet, machine: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Pairs of a word and a line."""
+    study, scale = records.study, records.scale
+    settings = [setting for arm in study.arms_at(scale) for setting in _settings(study, scale, arm)]
+    trained = [each for each in settings if each.training.schedule != RANGE_TEST] or settings
+    by_model: dict[str, list[Configuration]] = {}
+    for each in trained:
+        by_model.setdefault(each.workload.model, []).append(each)
+    lines = []
+    for model, several in by_model.items():
+        data = enumerated(list(dict.fromkeys(_data(each) for each in several)))
+        lines += [("model", f"{_model(model, several)}, on {data}"), ("trained", _seen(several))]
+    lines.append(("optimizer", f"{_optimizers(trained)}; {_schedules(trained)}"))
+    diverged = int((records.trials["outcome"] == "diverged").sum())
+    runs = f"{study.seeds_at(scale)} seeds, {counted(len(records.trials), 'run')}"
+    lines.append(("runs", f"{runs}, {diverged:,} diverged" if diverged else f"{runs}, none diverged"))
+    cores = f", {machine['cores']} cores" if "cores" in machine and records.device == "cpu" else ""
+    lines.append(("machine", f"{machine['device']}{cores}; {minutes(records)} of training"))
+    return lines
+
+
+def minutes(records: TrialSet) -> str:
+    return counted_minutes(float(records.trials["seconds"].sum()) / 60)
+
+
+def counted_minutes(count: float) -> str:
+    return f"{count:.1f} minutes" if count < 10 else f"{count:.0f} minutes" if count < 120 else f"{count / 60:.1f} hours"
+
+
+def _settings(study: Study, scale: str, arm: str) -> Iterable[Configuration]:
+    """The setting of an arm; its factors but the LR may change what is shown, at either end of their values."""
+    factors = study.factors_at(scale, arm)
+    for end in (0, -1):
+        yield study.configuration(scale, arm, {name: values[end] for name, values in factors.items()})
+
+
+def _model(model: str, settings: Sequence[Configuration]) -> str:
+    if model == "own":
+        return f"own module {address_of(settings[0].workload.dataset)}"
+    counts = {hidden_parameters(each.workload) or 0 for each in settings}
+    low, high = min(counts), max(counts)
+    name = model.upper() if len(model) <= 3 else model
+    if not high:
+        return name
+    size = in_thousands(low) if low == high else f"{in_thousands(low)} to {in_thousands(high)}"
+    reads_text = architecture_named(model).reads_text
+    return f"{name} of {size} parameters beside {'embeddings' if reads_text else 'input and output'}"
+
+
+def _data(setting: Configuration) -> str:
+    return f"data of {address_of(setting.workload.dataset)}" if setting.workload.model == "own" else setting.workload.dataset
+
+
+def _seen(settings: Sequence[Configuration]) -> str:
+    """300 steps of 8 x 32 tokens: 77k tokens, 3.1 a parameter."""
+    text = settings[0].workload.model != "own" and architecture_named(settings[0].workload.model).reads_text
+    steps, batches = ([getattr(each.training, name) for each in settings] for name in ("steps", "batch_size"))
+    contexts = [each.workload.context if text else 1 for each in settings]
+    seen = [step * batch * context for step, batch, context in zip(steps, batches, contexts, strict=True)]
+    unit = "tokens" if text else "examples"
+    batch = _range(batches) + (f" × {_range(contexts)} tokens" if text else " examples")
+    found = f"{_range(steps)} steps of {batch}: {_range(seen, in_thousands)} {unit}"
+    if not text:
+        return found
+    ratios = [
+        count / hidden for count, each in zip(seen, settings, strict=True) if (hidden := hidden_parameters(each.workload))
+    ]
+    return f"{found}, {_range(ratios, _ratio)} a parameter without embeddings" if ratios else found
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _range(values: Sequence[Any], spell: Any = "{:,}".format) -> str:
+    low, high = spell(min(values)), spell(max(values))
+    return low if low == high else f"{low}–{high}"
+
+
+def _optimizers(settings: Sequence[Configuration]) -> str:
+    return enumerated(list(dict.fromkeys(NAMES.get(each.training.optimizer, each.training.optimizer) for each in settings)))
+
+
+def _schedules(settings: Sequence[Configuration]) -> str:
+    words = list(dict.fromkeys(schedule_named(each.training.schedule).words(each.training) for each in settings))
+    return enumerated(words) if len(words) <= MOST_NAMED else f"{len(words)} schedules"
+
+
+def environment_of(records: TrialSet) -> dict[str, Any]:
+    """Of the latest trial."""
+    return dict(json.loads(records.trials["environment"].iloc[-1]))

@@ -1,0 +1,36 @@
+"""Verdicts as pages show them: a mark, the words a count is read with, and what follows for filters."""
+
+from dataclasses import dataclass
+
+from folklore.harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED
+
+TO_COME = "to come"
+NOT_GRADED = "not graded"
+
+
+@dataclass(frozen=True)
+class Words:
+    """mark: beside a verdict. one, several: how a count of claims is read ("1 holds", "12 hold"). name: of the style sheet."""
+
+    mark: str
+    one: str
+    several: str
+    name: str
+
+    def count(self, claims: int) -> str:
+        return f"{claims} {self.one if claims == 1 else self.several}"
+
+
+# In the order in which they are counted and sorted.
+WORDS = {
+    SUPPORTED: Words("✓", "holds", "hold", "supported"),
+    PARTLY: Words("◐", "holds in part", "hold in part", "partly"),
+    REFUTED: Words("✗", "fails", "fail", "refuted"),
+    OPEN: Words("?", "is open", "are open", "open"),
+    OUT_OF_REGIME: Words("–", "cannot be seen here", "cannot be seen here", "out"),
+    INVALID: Words("!", "lacks trials", "lack trials", "invalid"),
+    TO_COME: Words("·", "to come", "to come", "later"),
+    NOT_GRADED: Words("○", "not graded", "not graded", "ungraded"),
+}
+ORDER = tuple(WORDS)
+MARKS = {verdict: words.mark for verdict, words in WORDS.items()}

@@ -1,0 +1,200 @@
+"""What a page says of a claim, for every verdict there is."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from folklore.harness.judging.error_rates import ErrorRates
+from folklore.harness.judging.outcomes import VERDICTS
+from folklore.harness.judging.power import Resolution
+from folklore.harness.judging.robustness import Alternative, Robustness
+from folklore.harness.judging.verdict_memory import Judged
+from folklore.harness.judging.verdicts import Finding, Panel, Verdict
+from folklore.harness.observables import RelativeGap, TunedLoss
+from folklore.harness.spec import AtLeast, AtMost, Claim, Criterion, Document, Judgement, Published, Side, Source, Study
+from folklore.reports import site
+from folklore.reports.claim_cards import Card, calibration_in_words, card, figure_of, power_in_words
+from tests.reports.test_site import REGISTER, of, records
+
+GAP = RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half"))
+DOCUMENTS = {"TB": Document(key="TB", title="A <title>", file="a.txt")}
+RATES = ErrorRates(10, 5, {})
+ROBUST = Robustness("c", "supported", {0: "supported", 1: "supported"}, ())
+
+
+def claim(**fields: object) -> Claim:
+    sources = (Source(document="TB", section="2"), Source(document="TB", section="11"), Source(document="TB", section="Q3"))
+    values = {"id": "c", "kinds": ("empirical",), "paraphrase": "it helps", "sources": sources, "measure": "a gap"}
+    return Claim(**{**values, **fields})  # type: ignore[arg-type]
+
+
+def criterion(**fields: object) -> Criterion:
+    values = {"name": "a gap", "observe": GAP, "claimed": AtLeast(value=0.01), "refuted": AtMost(value=0.0), "unit": "relative"}
+    return Criterion(**{**values, **fields})  # type: ignore[arg-type]
+
+
+def finding(verdict: str = "supported", **fields: object) -> Finding:
+    missing = verdict in ("out of regime", "invalid")
+    ends = (None, None, None) if missing else (0.05, 0.04, 0.06)
+    made = Finding("a gap", "relative", verdict, *ends, 5, 0.01, 1.0, "that <is> why", says="It is 5% (4–6) lower.")
+    return replace(made, **fields)  # type: ignore[arg-type]
+
+
+def verdict(name: str = "supported", *findings: Finding, **fields: object) -> Verdict:
+    found = findings or (finding(name),)
+    first = found[0]
+    made = Verdict(
+        "toy", "c", "laptop", "cpu", name, first.estimate, first.low, first.high, 5, 50, "why", "relative", found,
+        answer="It <is> 5.0% (4.0–6.0) lower.",
+    )  # fmt: skip
+    return replace(made, **fields)  # type: ignore[arg-type]
+
+
+def made(found: Verdict, judgement: Judgement | None = None, of_claim: Claim | None = None, **fields: object) -> Card:
+    asked = judgement or Judgement(claim="c", criteria=(criterion(),) * len(found.findings))
+    given = {"robust": ROBUST, "rates": RATES, **fields}
+    return card(found, of_claim or claim(), asked, DOCUMENTS, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_every_verdict_has_a_card(name: str) -> None:
+    found = made(verdict(name))
+    assert found.sentence == "It &lt;is&gt; <b>5.0% (4.0–6.0) lower</b>."
+    assert found.title == "It helps"
+    assert found.standing == {"supported": "firm", "partly": "firm", "refuted": "firm"}.get(name, "")
+    (strip,) = found.strips
+    assert strip.rows[0].verdict == name
+    assert bool(strip.rows[0].drawing) == (name not in ("out of regime", "invalid"))
+    assert found.rules[0].outcome.startswith(name)
+
+
+def test_where_a_claim_stands_links_to_its_documents() -> None:
+    (place,) = made(verdict()).places
+    assert (place.title, place.sections, place.link) == ("A <title>", "sections 2 and 11, Q3", "document-TB.html")
+
+
+def test_why_it_is_fragile_stands_beside_it() -> None:
+    frail = Robustness("c", "supported", {3: "open"}, (Alternative("twice the margin", "refuted"),))
+    found = made(verdict(p=0.04), robust=frail, rates=ErrorRates(40, 9, {("c", "laptop", "cpu"): 0.3}))
+    assert found.standing == "fragile"
+    assert found.fragile == (
+        "among 40 claims it may be chance (q = 0.3)",
+        "without one seed it is open",
+        "by another reading (twice the margin) it is refuted",
+    )
+
+
+def test_workloads_are_rows_and_the_quantifier_is_in_words() -> None:
+    names, outcomes = ("MLP", "CNN", "GPT", "wide"), ("supported", "supported", "supported", "refuted")
+    judgement = Judgement(claim="c", criteria=tuple(criterion(name=f"gap {name}", panel=name) for name in names))
+    findings = tuple(finding(each, panel=name) for name, each in zip(names, outcomes, strict=True))
+    panels = tuple(Panel(name, each, "") for name, each in zip(names, outcomes, strict=True))
+    found = made(verdict("supported", *findings, panels=panels), judgement, claim(quantifier="most"))
+    assert found.workloads == "Claimed for most workloads (3 of 4 must hold): holds on 3 of 4. It fails on wide."
+    (strip,) = found.strips
+    assert [row.name for row in strip.rows] == list(names)
+    assert [row.outcome for row in strip.rows] == ["✓ holds"] * 3 + ["✗ fails"]
+
+
+def test_parts_of_a_workload_keep_their_names_and_preconditions_are_called_so() -> None:
+    parts = tuple(criterion(name=name, panel="MLP") for name in ("a gap", "a ratio"))
+    judgement = Judgement(claim="c", criteria=(*parts, criterion(name="it moves", precondition=True)))
+    findings = (finding(panel="MLP"), finding(panel="MLP", name="a ratio"), finding(name="it moves", precondition=True))
+    found = made(verdict("supported", *findings), judgement)
+    assert [row.name for row in found.strips[0].rows] == ["MLP: a gap", "MLP: a ratio", "Precondition: it moves"]
+    assert found.rules[-1].name == "Precondition: it moves"
+
+
+def test_the_rule_is_in_words() -> None:
+    asked = criterion(null=0.0, margin=0.005, test="no_worse", claimed=None, refuted=None, better="higher")
+    (rule,) = made(verdict("supported", finding(level=0.9)), Judgement(claim="c", criteria=(asked,))).rules
+    lines = dict(rule.lines)
+    assert lines["supported if"] == "at least -0.50%"
+    assert lines["too small to matter"] == "between -0.50% and +0.50%"
+    assert lines["interval"] == "90%"
+    assert "never refutes" in lines["test"]
+
+
+def test_sides_say_which_verdict_shows_them_right() -> None:
+    sides = (
+        Side(name="large", says="they are large.", sources=(Source(document="TB", section="11"),)),
+        Side(name="small", says="small"),
+    )
+    found = made(verdict(), Judgement(claim="c", criteria=(criterion(),), right={"refuted": "small"}), claim(sides=sides))
+    assert found.sides == ("they are large (TB 11).", "small. Right if refuted.")
+
+
+def test_numbers_of_others_are_drawn_where_they_belong() -> None:
+    theirs = Published(claim="c", finding="f", source="Others 2020", how="read", value=0.03, criterion="a gap")
+    elsewhere = theirs.model_copy(update={"claim": "d"})
+    found = made(verdict(), published=(theirs, elsewhere))
+    assert found.published == (theirs,)
+    assert "Others 2020" in found.strips[0].ticks
+
+
+@pytest.mark.parametrize(
+    ("resolution", "words"),
+    [
+        (
+            Resolution("c", "a ratio", "x", 2.0, 1.3, log_axis=True, expected=4.0, verdict="supported", power=0.97, seeds=6),
+            "a ratio: 10 seeds show the expected 4x (supported) with 97% power.",
+        ),
+        (
+            Resolution("c", "a ratio", "x", 2.0, 1.3, log_axis=True, expected=4.0, verdict="supported", power=0.4, seeds=23),
+            "a ratio: 10 seeds show the expected 4x (supported) with 40% power; 23 seeds would have 80%.",
+        ),
+        (
+            Resolution("c", "a ratio", "x", 2.0, 1.3, log_axis=True),
+            "a ratio: 10 seeds decide what lies a factor of 1.3 inside a region, with 80% power.",
+        ),
+        (
+            Resolution("c", "a gap", "relative", 0.01, 0.004),
+            "a gap: 10 seeds decide what lies 0.40% inside a region, with 80% power.",
+        ),
+        (Resolution("c", "a share", "", reason="a share of runs"), ""),
+    ],
+)
+def test_power_is_in_words(resolution: Resolution, words: str) -> None:
+    assert power_in_words(resolution, 10) == words
+
+
+def test_calibration_is_that_of_its_kind_and_nearest_number_of_seeds() -> None:
+    rows = [
+        {"observable": "relative_gap", "seeds": 5, "coverage": 0.91},
+        {"observable": "relative_gap", "seeds": 10, "coverage": 0.94},
+        {"observable": "relative_gap", "seeds": 10, "coverage": 0.96},
+        {"observable": "relative_gap", "seeds": 10, "coverage": None},
+        {"observable": "slope", "seeds": 10, "coverage": 0.5},
+    ]
+    told = calibration_in_words([criterion(), criterion()], 12, rows)
+    assert told == ["95% intervals of “relative gap” hold the truth in 94% to 96% of simulated worlds with 10 seeds."]
+
+
+def test_a_claim_has_the_most_telling_of_its_figures() -> None:
+    assert figure_of(Judgement(claim="c", criteria=(criterion(),)), "laptop", ["survival", "lr", "curves"]) == ["lr"]
+
+
+@pytest.fixture
+def shown(study: Study, tmp_path: Path) -> Callable[[Verdict], str]:
+    """The page on which a verdict of the toy study stands."""
+
+    def page(found: Verdict) -> str:
+        trials = records(study)
+        placed = replace(found, claim="warmup.improves_best")
+        judged = Judged(True, "laptop", "cpu", [placed], [], {})
+        site.write(tmp_path, [study], REGISTER, of([trials]), known=lambda _: [judged], published=lambda _: None)
+        return " ".join((tmp_path / "toy.html").read_text().split())
+
+    return page
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_every_verdict_has_a_page(shown: Callable[[Verdict], str], name: str) -> None:
+    page = shown(verdict(name, advice="Do <this>.", cautions=("mind <that>",)))
+    assert f'<span class="badge {name.split()[0]}">{name}</span>' in page
+    assert "Do &lt;this&gt;." in page
+    assert page.count("mind &lt;that&gt;") == 2, "on the first screen and on its card"
+    assert "that &lt;is&gt; why" in page
+    assert "<that>" not in page

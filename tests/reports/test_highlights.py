@@ -1,0 +1,86 @@
+"""What stands on the first screen of the index is picked by a rule."""
+
+from dataclasses import replace
+
+from folklore.harness.judging.error_rates import error_rates
+from folklore.harness.judging.verdicts import Verdict
+from folklore.harness.spec import Claim, Source
+from folklore.harness.spec.claims import Side
+from folklore.reports.highlights import MOST, Highlights, highlights
+from folklore.reports.outcome_table import Outcome, OutcomeTable
+
+BASE = Verdict(
+    study="warmup", claim="", scale="laptop", device="cpu", verdict="supported", estimate=1.8, low=1.6, high=2.0, seeds=5,
+    trials=10, reason="", unit="x", findings=(), answer="It is 1.8x (1.6–2.0).",
+)  # fmt: skip
+
+
+def claim(name: str, **told: object) -> Claim:
+    return Claim.model_validate({"id": name, "kinds": ["empirical"], "paraphrase": f"claim {name}", "measure": "m", **told})
+
+
+def outcome(name: str, standing: str = "firm", **told: object) -> Outcome:
+    return Outcome(replace(BASE, claim=name, **{"study": name.partition(".")[0], **told}), standing)  # type: ignore[arg-type]
+
+
+def table(*outcomes: Outcome) -> OutcomeTable:
+    columns = tuple(dict.fromkeys((each.verdict.scale, each.verdict.device) for each in outcomes))
+    places = {(each.verdict.claim, each.verdict.scale, each.verdict.device): each for each in outcomes}
+    return OutcomeTable(columns, places, {column: error_rates([]) for column in columns})
+
+
+def picked(*outcomes: Outcome, **claims: Claim) -> dict[str, Highlights]:
+    names = dict.fromkeys(each.verdict.claim for each in outcomes)
+    known = [claims.get(name.replace(".", "_"), claim(name)) for name in names]
+    return {each.heading: each for each in highlights(known, table(*outcomes))}
+
+
+def ids(found: Highlights) -> list[str]:
+    return [item.claim.id for item in found.items]
+
+
+def test_firm_comes_before_fragile_and_the_surest_first() -> None:
+    found = picked(
+        outcome("a.fragile", "fragile", p=0.0),
+        outcome("b.less", p=0.04),
+        outcome("c.surest", p=0.001),
+        outcome("d.open", "", verdict="open"),
+        outcome("e.refuted", verdict="refuted"),
+    )
+    assert ids(found["What holds"]) == ["c.surest", "b.less", "a.fragile"]
+    assert [item.fragile for item in found["What holds"].items] == [False, False, True]
+    assert ids(found["What fails"]) == ["e.refuted"]
+
+
+def test_of_equally_sure_ones_the_shortest_comes_first_and_studies_take_turns() -> None:
+    long = {"answer": "It is a good deal larger than it was before: 1.8x (1.6–2.0)."}
+    found = picked(outcome("a.long", **long), outcome("a.short"), outcome("a.third"), *(outcome(f"b.{i}") for i in range(4)))
+    assert ids(found["What holds"]) == ["b.0", "a.short", "b.1", "a.third"]
+    assert len(found["What holds"].items) == MOST
+
+
+def test_surprises_are_those_furthest_from_what_was_expected() -> None:
+    found = picked(
+        outcome("a.near", surprise=0.1), outcome("b.far", surprise=2.0, verdict="open"), outcome("c.off", surprise=0.8)
+    )
+    assert ids(found["What surprised"]) == ["b.far", "c.off"]
+    assert ids(found["What holds"]) == ["a.near"], "a surprise does not stand twice"
+
+
+def test_without_surprises_disagreements_that_were_decided_stand_there() -> None:
+    sides = (
+        Side(name="large", says="early gradients are large", sources=(Source(document="TB", section="11"),)),
+        Side(name="small", says="early gradients are small", sources=(Source(document="GL", section="Q1"),)),
+    )
+    disputed = claim("a.disputed", kinds=["disagreement"], sides=[side.model_dump() for side in sides])
+    found = picked(outcome("a.disputed", direction="claimed", right={"supported": "large"}), outcome("b.other"), a_disputed=disputed)
+    (item,) = found["Where the documents disagree"].items
+    assert (item.claim.id, item.right) == ("a.disputed", "early gradients are large")
+    assert "What surprised" not in found
+
+
+def test_the_largest_scale_that_decides_speaks() -> None:
+    at_laptop = outcome("a.x", verdict="refuted")
+    at_gpu = outcome("a.x", scale="gpu", device="cuda", verdict="supported")
+    at_cluster = outcome("a.x", "", scale="cluster", device="cuda", verdict="open")
+    assert set(picked(at_laptop, at_gpu, at_cluster)) == {"What holds"}

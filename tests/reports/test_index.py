@@ -1,0 +1,155 @@
+"""The index and the documents' pages: rows, counts, grades, and what cannot be said of a document."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from folklore.harness.judging.trial_sets import TrialSet
+from folklore.harness.judging.verdict_memory import Judged
+from folklore.harness.judging.verdicts import Verdict
+from folklore.harness.planning.catalog import Register
+from folklore.harness.spec import Claim, Document, Source, Study
+from folklore.harness.spec.claims import Side
+from folklore.harness.storing import evidence
+from folklore.reports import document_page, glossary, index_page, rows, site
+from folklore.reports.outcome_table import OutcomeTable, outcome_table
+from folklore.reports.verdict_words import NOT_GRADED, TO_COME
+from tests.reports.test_highlights import BASE, claim, outcome, table
+
+TB, GL = (Document(key=key, title=f"The {key}", file="x") for key in ("TB", "GL"))
+
+
+def at(document: str, section: str = "2") -> Source:
+    return Source(document=document, section=section)
+
+
+def judged(*verdicts: Verdict, ran_under: tuple[str, ...] = ()) -> Judged:
+    first = verdicts[0]
+    return Judged(True, first.scale, first.device, list(verdicts), [], {}, list(ran_under))
+
+
+DISPUTED = claim(
+    "warmup.size",
+    sources=[at("TB").model_dump(), at("GL", "Q3").model_dump()],
+    sides=[
+        Side(name="large", says="early gradients are <large>", sources=(at("TB"),)).model_dump(),
+        Side(name="small", says="early gradients are small", sources=(at("GL", "Q3"),)).model_dump(),
+    ],
+)
+SUPPORTED = replace(BASE, claim="warmup.size", direction="claimed", right={"supported": "large", "refuted": "small"})
+
+
+def graded(document: Document, table: OutcomeTable, *claims: Claim) -> Mapping[str, int]:
+    return dict(document_page.graded(document, Register((TB, GL), claims), table)["counts"])
+
+
+def test_documents_that_disagree_are_graded_by_their_own_side() -> None:
+    """A planted disagreement: what supports one side refutes the other, and both pages show whose is right."""
+    register = Register((TB, GL), (DISPUTED,))
+    found = outcome_table([judged(SUPPORTED)], register)
+    assert graded(TB, found, DISPUTED) == {"supported": 1}
+    assert graded(GL, found, DISPUTED) == {"refuted": 1}
+    turned = outcome_table([judged(replace(SUPPORTED, verdict="refuted", direction="opposite"))], register)
+    assert graded(TB, turned, DISPUTED) == {"refuted": 1}
+    assert graded(GL, turned, DISPUTED) == {"supported": 1}
+    content = document_page.content(GL, register, found, ())
+    (section,) = content["sections"]
+    (row,) = section["rows"]
+    assert [(side["own"], side["right"]) for side in row["sides"]] == [(False, "supported"), (True, "refuted")]
+    assert row["grade"] == row["cells"][0]["verdict"] == "refuted"
+    assert (content["before"], content["after"]) == (TB, None)
+
+
+def test_a_document_without_a_number_is_graded_by_the_direction() -> None:
+    smaller = claim("warmup.size", sources=[at("TB").model_dump()])
+    found = outcome_table([judged(replace(SUPPORTED, verdict="partly", reading="smaller"))], Register((TB,), (smaller,)))
+    assert graded(TB, found, smaller) == {"supported": 1}
+    numbered = smaller.model_copy(update={"size": "1.5x"})
+    assert graded(TB, found, numbered) == {"partly": 1}
+    (section,) = document_page.content(TB, Register((TB,), (smaller,)), found, ())["sections"]
+    assert "its direction is graded" in section["rows"][0]["note"]
+
+
+def test_what_grades_nobody_is_named_with_the_reason() -> None:
+    own = claim("warmup.size", own=True, sources=[at("TB").model_dump()])
+    lost = claim("warmup.size", lost="the formula", ungraded=("TB",), sources=[at("TB").model_dump()])
+    for each, reason in ((own, "Our own question"), (lost, "Lost in our copy: the formula.")):
+        register = Register((TB,), (each,))
+        found = outcome_table([judged(SUPPORTED)], register)
+        assert graded(TB, found, each) == {NOT_GRADED: 1}
+        (section,) = document_page.content(TB, register, found, ())["sections"]
+        assert reason in section["rows"][0]["why_not"]
+    assert graded(TB, OutcomeTable(), claim("a.b", sources=[at("TB").model_dump()])) == {TO_COME: 1}
+
+
+def test_firmness_is_that_of_the_scale_and_later_criteria_are_named() -> None:
+    weak = replace(BASE, claim="warmup.size", p=0.049)
+    others = [replace(BASE, claim=f"warmup.c{i}", verdict="open", p=0.9) for i in range(9)]
+    found = outcome_table([judged(weak, *others, ran_under=("before",))], Register((TB,), ()))
+    assert found.rates["laptop", "cpu"].tested == 10
+    assert found.later == ("warmup",)
+    (bar,) = index_page.content([], Register((TB,), (claim("warmup.size"), claim("a.b"))), found, ())["bars"]
+    assert bar["counts"] == [("supported", 1), (TO_COME, 1)]
+    assert (bar["decided"], bar["false"]) == (1, 1)
+
+
+def test_a_row_has_a_cell_for_each_scale_with_its_full_numbers() -> None:
+    found = table(outcome("a.x", estimate=1.8123456), outcome("a.x", "fragile", scale="gpu", device="cuda", verdict="refuted"))
+    row = index_page.row(claim("a.x", short="short <b>"), "a", found, places=("a.html",))
+    laptop, gpu = row["cells"]
+    assert (laptop["number"], laptop["values"][3], laptop["link"]) == ("1.8x (1.6–2.0)", "1.8123456", "")
+    assert gpu["standing"] == "fragile"
+    assert (row["title"], row["verdict"], row["study_page"]) == ("Short <b>", "refuted", "a.html")
+    assert rows.fields(found.columns)[1][:2] == ["gpu cuda verdict", "gpu cuda reading"]
+    assert len(rows.fields(found.columns)[0]) == len(laptop["values"])
+
+
+def test_places_of_a_document_stand_together() -> None:
+    found = rows.where((at("TB"), at("GL", "Q3"), at("TB", "11"), at("TB", "Learning Rate Finder")))
+    assert found == [{"document": "TB", "sections": "2, 11"}, {"document": "GL", "sections": "Q3"}]
+
+
+def test_the_index_says_which_criteria_came_later_and_which_question_is_ours(study: Study, tmp_path: Path) -> None:
+    own = claim("warmup.own", own=True, short="our <own> question")
+    toy = judged(replace(BASE, study="toy", claim="warmup.own"), ran_under=("before",))
+    register = Register((TB,), (DISPUTED.model_copy(update={"sources": (at("TB"),)}), own))
+    site.write(tmp_path, [study], register, lambda _: [], only=[], known=lambda _: [toy], published=lambda _: None)
+    text = " ".join((tmp_path / "index.html").read_text().split())
+    assert "1 claim from 1 document and 1 question of our own" in text
+    assert "The criteria of toy changed after its trials had run" in text
+    assert "Our &lt;own&gt; question" in text
+    assert "our own question" in text
+    assert "&lt;large&gt;" in (tmp_path / "document-TB.html").read_text()
+
+
+def test_calibration_takes_rates_of_false_partly_if_they_are_counted(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    row = {"observable": "gap", "world": "plain, 5 seeds", "condition": "plain", "seeds": 5, "worlds": 300, "undecided": 0.0}
+    row |= {"coverage": 0.951, "false_supported": 0.02, "false_refuted": 0.03, "false_partly": 0.08, "power": 0.8}
+    (tmp_path / "calibration.json").write_text(json.dumps([row]))
+    site.write(tmp_path, [study], Register((TB,), ()), no_trials, only=[], known=lambda _: [])
+    page = " ".join((tmp_path / "calibration.html").read_text().split())
+    assert "False partly" in page
+    assert "8.0% *" in page
+    assert "wrongly “partly” in 8.0%" in page
+
+
+no_trials: Callable[[Study], list[TrialSet]] = lambda _: []  # noqa: E731
+
+
+def test_the_glossary_explains_every_word_that_pages_link_to(study: Study, tmp_path: Path) -> None:
+    site.write(tmp_path, [study], Register((TB,), ()), no_trials, only=[], known=lambda _: [])
+    names = re.findall(r'<dt id="([^"]*)"', (tmp_path / "glossary.html").read_text())
+    assert len(names) == len(set(names))
+    assert {"octave", "regret", "share-of-the-fall", "usable-lr", "firm", "out-of-regime", "non-inferiority", "mup"} <= set(
+        names
+    )
+    for group in glossary.GROUPS.values():
+        for term in group:
+            assert set(term.see) <= set(names), term.name
