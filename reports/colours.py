@@ -22,8 +22,8 @@ from folklore.harness.spec import Study
 HUES = ("#0072b2", "#d55e00", "#00875f", "#b0508a", "#b97a00", "#3a93c9", "#4d4d4d", "#7a5c2e")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 LINES = ("-", "--", "-.", ":")
-# The part of viridis that stands out from white.
-DARKEST, LIGHTEST = 0.0, 0.78
+# The part of viridis that stands out from white, and turned round from a dark page.
+DARKEST, LIGHTEST = 0.0, 0.7
 # Fewer are told apart better by hues.
 LEAST_NUMBERS = 3
 INK, SOFT = "#222222", "#6b6b6b"

@@ -21,7 +21,7 @@ from matplotlib.transforms import Bbox
 DASHES = {"-": "solid", "--": "dash", "-.": "dashdot", ":": "dot"}
 MARKERS = {
     "o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down", "P": "cross", "X": "x", "*": "star",
-    "<": "triangle-left", ">": "triangle-right", "p": "pentagon", "h": "hexagon",
+    "<": "triangle-left", ">": "triangle-right", "p": "pentagon", "h": "hexagon", "x": "x-thin-open",
 }  # fmt: skip
 # Inches to pixels of a page.
 PIXELS_AN_INCH = 88
