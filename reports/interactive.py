@@ -23,8 +23,9 @@ MARKERS = {
     "o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down", "P": "cross", "X": "x", "*": "star",
     "<": "triangle-left", ">": "triangle-right", "p": "pentagon", "h": "hexagon", "x": "x-thin-open",
 }  # fmt: skip
-# Inches to pixels of a page.
-PIXELS_AN_INCH = 88
+# Inches to pixels of a page, and pixels around the panels (site.js: draw).
+PIXELS_AN_INCH = 96
+MARGINS, LEGEND_ROW, MOST_LEGEND_ROWS = 100, 20, 6
 # In place of black, which a dark page would swallow.
 GRAY = "#7f7f7f"
 # More numbers than a screen can tell apart.
@@ -55,7 +56,10 @@ def specification(figure: Figure) -> dict[str, Any]:
         layout["shapes"] += [{**shape, "xref": f"x{number}", "yref": f"y{number}"} for shape in _tints(axes)]
         layout["annotations"] += _texts(axes, number)
     _show_each_name_once(traces)
-    layout["height"] = round(figure.get_figheight() * PIXELS_AN_INCH)
+    listed = sum(bool(trace["showlegend"]) for trace in traces)
+    # Panels are as high as drawn; above and below them is what site.js leaves for titles, labels and the legend.
+    rows = min(MOST_LEGEND_ROWS, -(-listed // 3))
+    layout["height"] = round(whole.height * figure.get_figheight() * PIXELS_AN_INCH + MARGINS + LEGEND_ROW * rows)
     return {"data": traces, "layout": layout}
 
 
@@ -166,6 +170,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
             )
         )
         shown |= {"tickvals": _rounded(ticks), "ticktext": [_escaped(texts[value]) for value in ticks]}
+        shown["automargin"] = isinstance(formatter, FixedFormatter)  # names are long
     elif not ticks:
         shown["showticklabels"] = False
     return shown
