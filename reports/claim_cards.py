@@ -15,7 +15,6 @@ from folklore.harness.judging.robustness import Robustness
 from folklore.harness.judging.spelling import region, spell
 from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.spec import Claim, Criterion, Document, Judgement, Published
-from folklore.harness.spec.parts import all_parts
 from folklore.reports.answers import with_bold_numbers
 from folklore.reports.strip import Seen, Strip, strips
 from folklore.reports.words import READINGS
@@ -231,9 +230,3 @@ def _sides(claim: Claim, judgement: Judgement, documents: Mapping[str, Document]
         shown = f" Right if {right[side.name]}." if side.name in right else ""
         lines.append(f"{side.says.rstrip('.')}{who}.{shown}")
     return lines
-
-
-def figure_of(judgement: Judgement, scale: str, drawn: Sequence[str]) -> list[str]:
-    """The figures that show what a claim's criteria observe, of those that are drawn, the most telling first."""
-    wanted = {part.FIGURE for criterion in judgement.criteria_at(scale) for part in all_parts(criterion.observe)}
-    return [kind for kind in drawn if kind in wanted]

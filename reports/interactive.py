@@ -9,20 +9,23 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.collections import LineCollection, PathCollection
-from matplotlib.colors import to_hex
-from matplotlib.container import ErrorbarContainer
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.text import Annotation
+from matplotlib.ticker import FixedFormatter, FuncFormatter
 from matplotlib.transforms import Bbox
 
 DASHES = {"-": "solid", "--": "dash", "-.": "dashdot", ":": "dot"}
 MARKERS = {
     "o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down", "P": "cross", "X": "x", "*": "star",
-    "<": "triangle-left", ">": "triangle-right", "p": "pentagon", "h": "hexagon",
+    "<": "triangle-left", ">": "triangle-right", "p": "pentagon", "h": "hexagon", "x": "x-thin-open",
 }  # fmt: skip
-# Inches to pixels of a page.
-PIXELS_AN_INCH = 88
+# Inches to pixels of a page, and pixels around the panels (site.js: draw).
+PIXELS_AN_INCH = 96
+MARGINS, LEGEND_ROW, MOST_LEGEND_ROWS = 100, 20, 6
 # In place of black, which a dark page would swallow.
 GRAY = "#7f7f7f"
 # More numbers than a screen can tell apart.
@@ -44,39 +47,36 @@ def specification(figure: Figure) -> dict[str, Any]:
         layout[f"xaxis{number}"] = {**_axis(axes.xaxis), "domain": _rounded(across), "anchor": f"y{number}"}
         layout[f"yaxis{number}"] = {**_axis(axes.yaxis), "domain": _rounded(up), "anchor": f"x{number}"}
         where = {"xref": f"x{number} domain", "yref": f"y{number} domain"}
-        if axes.get_title():
-            title = {"text": _escaped(axes.get_title()), "x": 0.5, "y": 1.0, "yanchor": "bottom", "showarrow": False}
-            layout["annotations"].append({**title, **where})
+        if text := axes.get_title(loc="left") or axes.get_title():
+            title = {"text": f"<b>{_escaped(text)}</b>", "x": 0.0, "xanchor": "left", "align": "left", "y": 1.0}
+            layout["annotations"].append({**title, "yanchor": "bottom", "showarrow": False, **where})
         names = _names(axes, shared)
         for trace in _traces(axes, names):
             traces.append({**trace, "xaxis": f"x{number}", "yaxis": f"y{number}"})
-        layout["shapes"] += [{**shape, "xref": f"x{number}", "yref": f"y{number} domain"} for shape in _marks(axes)]
+        layout["shapes"] += [{**shape, "xref": f"x{number}", "yref": f"y{number}"} for shape in _tints(axes)]
+        layout["annotations"] += _texts(axes, number)
     _show_each_name_once(traces)
-    layout["height"] = round(figure.get_figheight() * PIXELS_AN_INCH)
+    listed = sum(bool(trace["showlegend"]) for trace in traces)
+    # Panels are as high as drawn; above and below them is what site.js leaves for titles, labels and the legend.
+    rows = min(MOST_LEGEND_ROWS, -(-listed // 3))
+    layout["height"] = round(whole.height * figure.get_figheight() * PIXELS_AN_INCH + MARGINS + LEGEND_ROW * rows)
     return {"data": traces, "layout": layout}
 
 
 def _traces(axes: Axes, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    bars = [each for each in axes.containers if isinstance(each, ErrorbarContainer)]
-    barred = {id(each.lines[0]) for each in bars}
-    decoration = {id(cap) for each in bars for cap in each.lines[1]}
     for collection in axes.collections:
-        if isinstance(collection, PathCollection):
-            yield from _points(collection, names)
+        if isinstance(collection, PolyCollection):
+            yield from _bands(collection)
     for line in axes.lines:
-        if id(line) in decoration or len(np.atleast_1d(line.get_xdata())) == 0 or line.get_transform() != axes.transData:
-            continue
-        trace = _line(line, names)
-        if id(line) in barred:
-            (bar,) = [each for each in bars if each.lines[0] is line]
-            trace["error_y"] = _errors(bar, np.asarray(line.get_ydata(), dtype=float))
-        yield trace
+        if len(np.atleast_1d(line.get_xdata())) and line.get_transform() == axes.transData:
+            yield _line(line, names)
 
 
 def _line(line: Line2D, names: Mapping[str, str]) -> dict[str, Any]:
     marker, dash = str(line.get_marker()), str(line.get_linestyle())
     drawn = [part for part, there in (("lines", dash in DASHES), ("markers", marker in MARKERS)) if there]
     colour = _hex(line.get_color())
+    symbol = MARKERS.get(marker, "circle") + ("-open" if str(line.get_markerfacecolor()) == "none" else "")
     return {
         "type": "scatter",
         "mode": "+".join(drawn) or "lines",
@@ -84,50 +84,74 @@ def _line(line: Line2D, names: Mapping[str, str]) -> dict[str, Any]:
         "x": _rounded(line.get_xdata()),
         "y": _rounded(line.get_ydata()),
         "line": {"color": colour, "width": round(1.4 * line.get_linewidth(), 1), "dash": DASHES.get(dash, "solid")},
-        "marker": {"color": colour, "symbol": MARKERS.get(marker, "circle"), "size": round(1.3 * line.get_markersize(), 1)},
+        "opacity": 1 if line.get_alpha() is None else float(line.get_alpha() or 0),
+        "marker": {"color": colour, "symbol": symbol, "size": round(1.3 * line.get_markersize(), 1)},
     }
 
 
-def _points(collection: PathCollection, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Single runs: a trace for each colour."""
-    at = np.asarray(collection.get_offsets(), dtype=float)
-    colours = [_hex(tuple(each)) for each in np.asarray(collection.get_facecolor())]
-    of = np.array(colours * len(at) if len(colours) == 1 else colours)
-    for colour in dict.fromkeys(colours):
-        own = at[of == colour]
+def _bands(collection: PolyCollection) -> Iterator[dict[str, Any]]:
+    """What lies between two lines, a trace for each piece."""
+    fill = _rgba(np.asarray(collection.get_facecolor())[0])
+    for path in collection.get_paths():
+        corners = np.asarray(path.vertices, dtype=float)
         yield {
             "type": "scatter",
-            "mode": "markers",
-            "name": _escaped(names.get(colour, "")),
-            "x": _rounded(own[:, 0]),
-            "y": _rounded(own[:, 1]),
-            "marker": {"color": colour, "size": 4, "opacity": 0.4},
+            "mode": "lines",
+            "name": "",
+            "x": _rounded(corners[:, 0]),
+            "y": _rounded(corners[:, 1]),
+            "fill": "toself",
+            "fillcolor": fill,
+            "line": {"width": 0},
+            "hoverinfo": "skip",
             "showlegend": False,
         }
 
 
-def _errors(bar: ErrorbarContainer, y: Any) -> dict[str, Any]:
-    (lines,) = [each for each in bar.lines[2] if isinstance(each, LineCollection)]
-    ends = np.array([np.sort(segment[:, 1]) for segment in lines.get_segments()])
-    return {
-        "type": "data", "symmetric": False, "array": _rounded(ends[:, 1] - y), "arrayminus": _rounded(y - ends[:, 0]),
-    }  # fmt: skip
+def _tints(axes: Axes) -> Iterator[dict[str, Any]]:
+    """Regions of an axis."""
+    for patch in axes.patches:
+        if isinstance(patch, Rectangle):
+            x, y = patch.get_xy()
+            ends = dict(
+                zip(("x0", "x1", "y0", "y1"), _rounded([x, x + patch.get_width(), y, y + patch.get_height()]), strict=True)
+            )
+            yield {"type": "rect", **ends, "fillcolor": _rgba(patch.get_facecolor()), "line": {"width": 0}, "layer": "below"}
 
 
-def _marks(axes: Axes) -> Iterator[dict[str, Any]]:
-    """Vertical lines."""
-    for line in axes.lines:
-        if len(np.atleast_1d(line.get_xdata())) == 2 and line.get_transform() != axes.transData:
-            x = float(np.atleast_1d(line.get_xdata())[0])
-            yield {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "line": {"dash": "dash", "width": 1, "color": GRAY}}
+def _texts(axes: Axes, number: str) -> Iterator[dict[str, Any]]:
+    """What stands beside points, and at an end of a row."""
+    for text in axes.texts:
+        x, y = (float(value) for value in (text.xy if isinstance(text, Annotation) else text.get_position()))
+        inside = isinstance(text, Annotation) and text.xycoords == ("axes fraction", "data")
+        told = _escaped(text.get_text())
+        yield {
+            "text": f"<b>{told}</b>" if text.get_fontweight() == "bold" else told,
+            "x": x if inside else _on_axis(axes.xaxis, x),
+            "y": _on_axis(axes.yaxis, y),
+            "xref": f"x{number} domain" if inside else f"x{number}",
+            "yref": f"y{number}",
+            "xanchor": text.get_horizontalalignment(),
+            "yanchor": {"center": "middle", "baseline": "bottom"}.get(
+                text.get_verticalalignment(), text.get_verticalalignment()
+            ),
+            "align": "left",
+            "showarrow": False,
+        }
+
+
+def _on_axis(axis: Axis, value: float) -> float:
+    """The library wants logarithms of what annotations stand at."""
+    return float(f"{np.log10(value) if axis.get_scale() == 'log' else value:.{DIGITS}g}")
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
     """A scale that is neither linear nor logarithmic is shown as a logarithm; what is zero there is left out."""
     log = axis.get_scale() != "linear"
     low, high = sorted(axis.get_view_interval())
-    ticks = [value for value in axis.get_majorticklocs() if low <= value <= high and (value > 0 or not log)]
+    ticks = [float(value) for value in axis.get_majorticklocs() if low <= value <= high and (value > 0 or not log)]
     formatter = axis.get_major_formatter()
+    named = log or isinstance(formatter, FixedFormatter | FuncFormatter)
     shown: dict[str, Any] = {
         "title": {"text": _escaped(axis.get_label_text()), "standoff": 6},
         "type": "log" if log else "linear",
@@ -136,8 +160,19 @@ def _axis(axis: Axis) -> dict[str, Any]:
     }
     if log and low <= 0:
         del shown["range"]
-    if log and ticks:
-        shown |= {"tickvals": _rounded(ticks), "ticktext": [formatter(value) for value in ticks]}
+    if named:
+        # A fixed formatter goes by the place among all ticks, whether they are in view or not.
+        texts = dict(
+            zip(
+                axis.get_majorticklocs(),
+                formatter.format_ticks([float(value) for value in axis.get_majorticklocs()]),
+                strict=True,
+            )
+        )
+        shown |= {"tickvals": _rounded(ticks), "ticktext": [_escaped(texts[value]) for value in ticks]}
+        shown["automargin"] = isinstance(formatter, FixedFormatter)  # names are long
+    elif not ticks:
+        shown["showticklabels"] = False
     return shown
 
 
@@ -167,6 +202,11 @@ def _show_each_name_once(traces: Sequence[dict[str, Any]]) -> None:
 def _hex(colour: Any) -> str:
     found = to_hex(colour)
     return GRAY if found == "#000000" else found
+
+
+def _rgba(colour: Any) -> str:
+    red, green, blue, alpha = to_rgba(colour)
+    return f"rgba({round(255 * red)},{round(255 * green)},{round(255 * blue)},{alpha:.2g})"
 
 
 def _escaped(text: str) -> str:

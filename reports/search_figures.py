@@ -1,48 +1,63 @@
-"""What a search of Optuna's tried: its proposals side by side, and how much each choice mattered."""
-
-from typing import Any
+"""What a search of Optuna's tried, arm by arm, and how much each choice mattered."""
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedFormatter, FixedLocator
 
 from folklore.harness.judging.trial_sets import TrialSet
-from folklore.reports.figures import MARKERS, STYLE, panel_grid
-from folklore.reports.words import power
+from folklore.harness.spec import Judgement
+from folklore.reports.colours import INK, SOFT, looks
+from folklore.reports.figures import LETTER, STYLE, WIDTH, log_ticks
+
+# Inches of an arm's row, under the last, and over the first.
+ROW, FOOT, HEAD = 0.27, 0.62, 0.1
+# Points across of the best and the worst proposal of an arm.
+LARGEST, SMALLEST = 9.0, 3.0
 
 
-def proposals(records: TrialSet) -> Figure | None:
-    """Parallel coordinates: every proposal's arm, peak LR and mean validation loss, joined by a line. None without a search."""
+def proposals(records: TrialSet, judgement: Judgement | None = None) -> Figure | None:
+    """A row for each arm: the LRs that were proposed, the larger the lower their validation loss; the best one filled. None
+    without a search."""
+    study = records.study
     found = {arm: tuning for arm, tuning in records.table.tunings.items() if len(tuning.values)}
     if not found:
         return None
-    lrs = np.log2([value for tuning in found.values() for value in tuning.values])
-    losses = np.array([loss for tuning in found.values() for loss in tuning.losses])
+    panels = list(dict.fromkeys(study.arms[arm].panel for arm in found))
+    rows: list[tuple[str, str]] = []
+    for panel in panels:
+        rows += [("", panel)] if len(panels) > 1 else []
+        rows += [(arm, study.arms[arm].label) for arm in found if study.arms[arm].panel == panel]
+    left = max(len(label) for _, label in rows) * LETTER + 0.1
+    high = HEAD + ROW * len(rows) + FOOT
+    look = looks(study)
     with mpl.rc_context(STYLE):
-        figure, axes = panel_grid(1, 1, below=-(-len(found) // 3), width=9.5)
-        axis = axes[0, 0]
-        for index, (arm, tuning) in enumerate(found.items()):
-            for value, loss in zip(tuning.values, tuning.losses, strict=True):
-                height = [index / max(1, len(found) - 1), _share(np.log2(value), lrs), _share(loss, losses)]
+        figure = mpl.figure.Figure(figsize=(WIDTH, high))
+        axes = figure.add_axes((left / WIDTH, FOOT / high, (WIDTH - left - 0.15) / WIDTH, ROW * len(rows) / high))
+        values = [value for tuning in found.values() for value in tuning.values]
+        axes.set_xlim(min(values) / 1.2, max(values) * 1.2)
+        axes.set_ylim(-len(rows) + 0.4, 0.6)
+        log_ticks(axes.xaxis, 2)
+        for row, (arm, _) in enumerate(rows):
+            if not arm:
+                continue
+            tuning = found[arm]
+            order = np.argsort(np.argsort(tuning.losses))
+            for value, rank in zip(tuning.values, order, strict=True):
+                size = LARGEST - (LARGEST - SMALLEST) * rank / max(1, len(order) - 1)
                 best = value == tuning.best
-                axis.plot(
-                    range(3), height, marker=MARKERS[index % len(MARKERS)], markersize=4, linewidth=2.0 if best else 0.6,
-                    alpha=1.0 if best else 0.5, color=f"C{index % 10}", label=records.study.arms[arm].label if best else "_",
-                )  # fmt: skip
-        # Arms by their place, the LR and the loss: the axes a proposal's line goes through.
-        axis.set_xticks(range(3), ("arm", "peak learning rate", records.study.loss_label("validation")))
-        axis.set_yticks([])
-        for x, values in ((1, lrs), (2, losses)):
-            for end, value in ((0.0, values.min()), (1.0, values.max())):
-                text = power(2.0 ** round(float(value), 1), 2) if x == 1 else f"{value:.3f}"
-                axis.annotate(text, (x, end), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8)
-        figure.legend(loc="lower center", ncols=3, fontsize=8, frameon=False)
+                axes.plot([value], [-float(row)], color=look[arm].colour, marker=look[arm].marker if best else "o",
+                          markersize=LARGEST + 1 if best else size, markerfacecolor=look[arm].colour if best else "none",
+                          linestyle="none", label="_", alpha=1.0 if best else 0.7)  # fmt: skip
+        axes.yaxis.set_major_locator(FixedLocator([-float(row) for row in range(len(rows))]))
+        axes.yaxis.set_major_formatter(FixedFormatter([label for _, label in rows]))
+        axes.tick_params(axis="y", length=0)
+        for (arm, _), text in zip(rows, axes.get_yticklabels(), strict=True):
+            text.set(fontweight="normal" if arm else "bold", color=INK if arm else SOFT)
+        axes.grid(axis="y", linewidth=0.4, color=SOFT, alpha=0.4)
+        axes.spines["left"].set_visible(False)
+        axes.set_xlabel("peak learning rate proposed")
     return figure
-
-
-def _share(value: float, values: Any) -> float:
-    low, high = float(np.min(values)), float(np.max(values))
-    return (float(value) - low) / (high - low) if high > low else 0.5
 
 
 def importances(records: TrialSet) -> dict[str, float]:

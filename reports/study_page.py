@@ -6,14 +6,13 @@ for which the verdicts of all studies have to be known: how firm one stands depe
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from folklore.harness.judging.error_rates import ErrorRates, standing
 from folklore.harness.judging.outcomes import INVALID, VERDICTS
@@ -28,66 +27,20 @@ from folklore.harness.planning.catalog import Register
 from folklore.harness.planning.recipe import study_recipe
 from folklore.harness.spec import Study
 from folklore.harness.storing.declaration import changed_since
-from folklore.reports import curves, figures, interactive, measurement_figures, search_figures
+from folklore.reports import claim_figures, curves, figures, interactive, search_figures
 from folklore.reports.answers import answer
 from folklore.reports.arms_table import ArmsTable, arms_table
-from folklore.reports.claim_cards import Card, card, figure_of
+from folklore.reports.claim_cards import Card, card
 from folklore.reports.setup_lines import environment_of, minutes, setup_lines
 from folklore.reports.words import counted, power_of_two, share
-
-
-def curves_of(study: Study) -> tuple[tuple[str, str, str], ...]:
-    """The curves that a page draws: name, what its values belong to, title."""
-    return (
-        ("train_loss", "step", study.loss_label("training")),
-        ("probe_gradient_norm", "probe_step", "gradient norm"),
-        ("probe_gradient_variance", "probe_step", "variance of the batch gradient"),
-    )
-
 
 # What a page says about the machine, in this order; the rest of the environment follows.
 MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch", "git_commit")
 
 # Where `make mlflow` shows a store's runs.
 MLFLOW = "http://127.0.0.1:5000/"
-# Their axes are shares of ranges: what a pointer would read off them means nothing.
-STATIC = ("search",)
 # As browsers take it.
 PIXELS_AN_INCH = 96
-
-# (name of the figure, caption, what draws it), the most telling first. An observable names the one that shows it (FIGURE).
-FIGURES: tuple[tuple[str, str, Callable[[TrialSet], Figure | None]], ...] = (
-    (
-        "range-tests",
-        "Range tests, and what each rule picks from every seed's.",
-        measurement_figures.range_tests,
-    ),
-    ("exponents", "What the exponents are fitted to, with 95% intervals.", figures.exponents),
-    (
-        "batch",
-        "Steps to the target against the batch size, at the tuned LR.",
-        measurement_figures.batch_sweeps,
-    ),
-    ("noise", "The gradient noise scale over training.", measurement_figures.noise_scales),
-    ("underflow", "What FP16 would flush to zero, by loss scale.", measurement_figures.underflow),
-    (
-        "survival",
-        "Which share of the seeds finishes, by peak learning rate.",
-        measurement_figures.survival,
-    ),
-    (
-        "lr",
-        "Test loss against the peak learning rate: means over seeds; points, where there are, are single runs.",
-        figures.lr_curves,
-    ),
-    (
-        "curves",
-        "At each arm's tuned learning rate, means over seeds.",
-        lambda records: figures.training_curves(records, curves_of(records.study)),
-    ),
-    ("search", "What the search tried: a line a proposal.", search_figures.proposals),
-)
-
 
 # Cautions and departures that the first screen has room for.
 MOST_CAVEATS = 4
@@ -99,8 +52,8 @@ Neighbour = tuple[str, str]
 
 @dataclass(frozen=True)
 class Section:
-    """What a page shows of one scale on one kind of device that needs the trials. figures: by kind, in the order of FIGURES.
-    resolutions: by claim."""
+    """What a page shows of one scale on one kind of device that needs the trials. figures: by claim, and by
+    name those of the whole study. resolutions: by claim."""
 
     name: str
     scale: str
@@ -193,7 +146,7 @@ def _section(
     judged = section.judged
     robust = {each.claim: each for each in judged.robustness}
     cards = _cards(study, register, section, robust, rates, calibrated) if judged.meant_to_be else []
-    figure_of_claim, elsewhere, rest = _placed(study, section)
+    claims = {judgement.claim for judgement in study.judgements}
     warned = caveats(study, section)
     return {
         "all": section,
@@ -203,9 +156,7 @@ def _section(
         "caveats": warned[:MOST_CAVEATS],
         "more_caveats": warned[MOST_CAVEATS:],
         "cards": cards,
-        "figure_of": figure_of_claim,
-        "elsewhere": elsewhere,
-        "other_figures": rest,
+        "other_figures": [key for key in section.figures if key not in claims],
         **section.details,
     }
 
@@ -278,20 +229,6 @@ def _resolutions(records: TrialSet) -> dict[str, list[Resolution]]:
     }
 
 
-def _placed(study: Study, section: Section) -> tuple[dict[str, str], dict[str, str], list[str]]:
-    """Each claim has one figure, the most telling of those that show it. A later claim points to an earlier one's.
-
-    Returns claim -> its figure, claim -> the figure it points to, and the others.
-    """
-    own: dict[str, str] = {}
-    elsewhere: dict[str, str] = {}
-    for judgement in study.judgements:
-        shown = figure_of(judgement, section.scale, list(section.figures))
-        if shown:
-            (elsewhere if shown[0] in own.values() else own)[judgement.claim] = shown[0]
-    return own, elsewhere, [kind for kind in section.figures if kind not in own.values()]
-
-
 def _command(study: Study, scale: str | None, store_option: str) -> str:
     """What trains the same again; scale: None leaves it to the machine.
 
@@ -307,27 +244,29 @@ def _command(study: Study, scale: str | None, store_option: str) -> str:
 
 
 def _draw(records: TrialSet, name: str, output: Path) -> dict[str, dict[str, str]]:
-    """Name of each figure there is -> its caption, image and data, which are written."""
-    found = {}
-    for kind, caption, draw in FIGURES:
-        figure = draw(records)
-        if figure is None:
-            continue
-        file = f"figures/{name}-{kind}"
-        if kind not in STATIC:
-            data = json.dumps(interactive.specification(figure), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-            (output / f"{file}.js").write_text(curves.script(f"{name}-{kind}.js", data), "utf-8")
-        width, height = (round(PIXELS_AN_INCH * inches) for inches in figure.get_size_inches())
-        (output / f"{file}.svg").write_text(figures.as_svg(figure), "utf-8")
-        found[kind] = {
-            "caption": caption,
-            "image": f"{file}.svg",
-            "data": "" if kind in STATIC else f"{file}.js",
-            "id": f"{name}-{kind}",
-            "width": str(width),
-            "height": str(height),
-        }
-    return found
+    """Claim, or name of a figure of the whole study -> its caption, image and data, which are written; without an image if the
+    caption says that there is nothing to draw."""
+    shown = {each.claim: claim_figures.claim_figure(records, each) for each in records.study.judgements}
+    whole = {each.kind: each for each in claim_figures.study_figures(records)}
+    return {key: _written(each, f"{name}-{key.replace('.', '-')}", output) for key, each in {**shown, **whole}.items() if each}
+
+
+def _written(shown: claim_figures.Shown, identifier: str, output: Path) -> dict[str, str]:
+    if shown.figure is None:
+        return {"caption": shown.caption, "image": ""}
+    file = f"figures/{identifier}"
+    data = json.dumps(interactive.specification(shown.figure), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    (output / f"{file}.js").write_text(curves.script(f"{identifier}.js", data), "utf-8")
+    width, height = (round(PIXELS_AN_INCH * inches) for inches in shown.figure.get_size_inches())
+    (output / f"{file}.svg").write_text(figures.as_svg(shown.figure), "utf-8")
+    return {
+        "caption": shown.caption,
+        "image": f"{file}.svg",
+        "data": f"{file}.js",
+        "id": identifier,
+        "width": str(width),
+        "height": str(height),
+    }
 
 
 def _write_curves(name: str, trials: pd.DataFrame, output: Path, study: Study) -> dict[str, str]:

@@ -101,7 +101,7 @@ def jackknife_error(sampled: Sampled) -> float:
 def student(sampled: Sampled, error: float, level: float = LEVEL, bias: float = 0.0) -> Observation:
     """estimate - bias +- t(0.975, S - 1) * error. For a mean, with either error, this is Student's interval."""
     centre, degrees = sampled.centre - bias, sampled.seeds - 1
-    half = _t_quantile(degrees, level) * error
+    half = t_quantile(degrees, level) * error
 
     def p_inside(lower: float, upper: float) -> float:
         edges = [-math.inf if sampled.log_axis and edge <= 0 else float(sampled.on_axis(edge)) for edge in (lower, upper)]
@@ -122,7 +122,7 @@ def student(sampled: Sampled, error: float, level: float = LEVEL, bias: float = 
 
 
 @lru_cache(maxsize=256)
-def _t_quantile(degrees: int, level: float) -> float:
+def t_quantile(degrees: int, level: float) -> float:
     return float(scipy.stats.t.ppf(0.5 + level / 2, degrees))
 
 

@@ -43,6 +43,7 @@ class RelativeGap(Observed):
     right: Observable = Field(description="the observable that is subtracted, and divided by")
 
     OF_LOSSES: ClassVar[OfLosses] = "divides"
+    FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "relative (0.01 is 1% more)"
     EXAMPLE: ClassVar[Example] = {
         "left": {"kind": "tuned_loss", "arm": "none"},
@@ -53,6 +54,10 @@ class RelativeGap(Observed):
         right = evaluate(self.right, trials, weights)
         return (evaluate(self.left, trials, weights) - right) / right
 
+    @property
+    def figure(self) -> str:
+        return _figure_of_gap(self.left, self.right)
+
 
 class Gap(Observed):
     """left - right, seeds paired."""
@@ -62,6 +67,7 @@ class Gap(Observed):
     right: Observable = Field(description="the observable that is subtracted")
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "of its parts"
     EXAMPLE: ClassVar[Example] = {
         "left": {"kind": "tuned_loss", "arm": "none"},
@@ -70,6 +76,10 @@ class Gap(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         return evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights)
+
+    @property
+    def figure(self) -> str:
+        return _figure_of_gap(self.left, self.right)
 
 
 class FallShare(Observed):
@@ -89,6 +99,7 @@ class FallShare(Observed):
     over: FactorName = "peak_lr"
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "of the fall (0.01 is 1% of it)"
     EXAMPLE: ClassVar[Example] = {
         "left": {"kind": "tuned_loss", "arm": "none"},
@@ -118,6 +129,11 @@ class FallShare(Observed):
             for arm in sorted(arms_of(leaf)):
                 searched[arm] = searched_factor(leaf) or trials.only_factor(arm)
         return searched
+
+
+def _figure_of_gap(left: Observed, right: Observed) -> str:
+    """A gap of losses is shown as such; one of anything else by what shows its parts."""
+    return "forest" if left.of_losses == right.of_losses == "is one" else ""
 
 
 class Slope(Observed):
@@ -191,6 +207,7 @@ class Spread(Observed):
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
     OF_LOSSES: ClassVar[OfLosses] = "divides"
+    FIGURE: ClassVar[str] = "parts"
     UNIT: ClassVar[str] = "none (a ratio)"
     EXAMPLE: ClassVar[Example] = {
         "parts": [

@@ -94,7 +94,7 @@ class StepsToTarget(_ToTarget):
         return np.asarray(np.exp(seed_mean(np.where(censored, np.nan, steps), weights)))
 
 
-class _BatchSweep(_ToTarget):
+class BatchSweep(_ToTarget):
     """`points` are pairs of a batch size and an arm."""
 
     points: Annotated[tuple[tuple[int, str], ...], ARM] = Field(
@@ -110,7 +110,7 @@ class _BatchSweep(_ToTarget):
         return batch, steps, np.tile(weights, len(points)), censored
 
 
-class CriticalBatch(_BatchSweep):
+class CriticalBatch(BatchSweep):
     """B_crit of S = S_min (1 + B_crit / B) fitted to ln S (McCandlish et al. 2018, section 2.3); censored runs as such."""
 
     kind: Literal["critical_batch_size"] = "critical_batch_size"
@@ -131,7 +131,7 @@ class CriticalBatch(_BatchSweep):
         return fits.fit_hyperbola(*self.runs(trials, weights)).critical_batch
 
 
-class HyperbolaError(_BatchSweep):
+class HyperbolaError(BatchSweep):
     """Root mean square error in ln S of the hyperbola at batch sizes it was not fitted to, each left out in turn; without what
     the noise of the seeds contributes."""
 
@@ -162,7 +162,7 @@ class HyperbolaError(_BatchSweep):
         return np.asarray(np.sqrt(np.maximum(0.0, square - variance_of_mean.mean(axis=1) * sizes / (sizes - 2))))
 
 
-class DoublingGain(_BatchSweep):
+class DoublingGain(BatchSweep):
     """S(B) / S(2B), geometric mean over the doublings with B at most `below` times the fitted critical batch size."""
 
     kind: Literal["doubling_gain"] = "doubling_gain"

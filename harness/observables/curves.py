@@ -135,6 +135,7 @@ class ActivationSlope(Observed):
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     BIASED: ClassVar[bool] = True
+    FIGURE: ClassVar[str] = "coordinates"
     UNIT: ClassVar[str] = "none (an exponent)"
     EXAMPLE: ClassVar[Example] = {"points": [[16, "width_16"], [32, "width_32"], [64, "width_64"]], "steps": 5}
 
@@ -233,13 +234,16 @@ def _noise_parts(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers,
     return steps / training.steps, *noise_parts(square, variance, training.batch_size)
 
 
-def noise_curve(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers]:
-    """The noise scale over training at the tuned LR, for a figure: share of the run and examples, nan where not positive."""
-    best = tuned(arm, over, trials, trials.resamples[:1])[0]
-    share, *parts = (part[best].mean(axis=0) for part in _noise_parts(arm, over, trials))
+def noise_curve(arm: str, over: str, trials: Trials, weights: Numbers) -> tuple[Numbers, Numbers]:
+    """The noise scale over training at the tuned LR, for a figure: share of the run [P] and examples [R, P], nan where not
+    positive; neighbouring probes are averaged, each part on its own."""
+    best = tuned(arm, over, trials, weights)[0]
+    share, *parts = (part[best] for part in _noise_parts(arm, over, trials))
     window = np.ones(SMOOTHED_PROBES) / SMOOTHED_PROBES
-    trace, signal = (np.convolve(part, window, mode="valid") for part in parts)
-    return np.convolve(share, window, mode="valid"), np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan)
+    smooth = np.apply_along_axis(np.convolve, 1, np.array([share[0], *parts[0], *parts[1]]), window, mode="valid")
+    split = 1 + len(parts[0])
+    trace, signal = (weights @ part / weights.sum(axis=1, keepdims=True) for part in (smooth[1:split], smooth[split:]))
+    return smooth[0], np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan)
 
 
 def _training(arm: str, over: str, trials: Trials) -> Training:

@@ -21,6 +21,7 @@ class SpeedUp(Observed):
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "none (a ratio)"
     EXAMPLE: ClassVar[Example] = {"arm": "bf16", "reference": "fp32"}
 
@@ -39,6 +40,7 @@ class MemoryRatio(Observed):
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "none (a ratio)"
     EXAMPLE: ClassVar[Example] = {"arm": "bf16", "reference": "fp32"}
 

@@ -121,13 +121,18 @@ class SmallestWithin(Observed):
         L* + within (L0 - L*), L* being the lowest over the grid. Undecidable where only the largest value is good enough."""
         loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
         grid = trials.grid(self.arm, self.over)
-        good = loss <= _bar(self, (self.arm,), loss.min(axis=1), trials, weights)[:, None]
+        good = loss <= self.bar(trials, weights)[:, None]
         if good[0].argmax() == len(grid) - 1:
             raise UndecidableError(
                 "open",
                 f"the only {in_words(self.over)} of {trials.arm_name(self.arm)} that is good enough {at_the_edge(-1)}",
             )
         return np.asarray(np.where(good, grid, np.inf).min(axis=1))
+
+    def bar(self, trials: Trials, weights: Numbers) -> Numbers:
+        """The highest mean test loss that is good enough, nats [R]."""
+        loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
+        return _bar(self, (self.arm,), loss.min(axis=1), trials, weights)
 
     @property
     def of_losses(self) -> OfLosses:
@@ -153,7 +158,7 @@ class MaxTrainable(Observed):
 
     LOG_AXIS: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "shares"
-    FIGURE: ClassVar[str] = "survival"
+    FIGURE: ClassVar[str] = "lr"
     UNIT: ClassVar[str] = "of the factor: of peak_lr none"
     EXAMPLE: ClassVar[Example] = {"arm": "warmup_20%", "within": 0.05, "best_of": ["none", "warmup_20%"]}
 
@@ -162,9 +167,7 @@ class MaxTrainable(Observed):
         and log2 of the factor between the last grid point below the bar and the next. The bar is L* + within L* or, of the
         fall, L* + within (L0 - L*), L* being the lowest of the arms compared. Undecidable where the arm never meets the bar or
         still does at the top of its grid."""
-        arms = self.best_of or (self.arm,)
-        lowest = np.min([mean(trials.losses(a, self.over, "test_loss"), weights).min(axis=1) for a in arms], axis=0)
-        bar = _bar(self, arms, lowest, trials, weights)
+        bar = self.bar(trials, weights)
         loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
         grid = np.log2(trials.grid(self.arm, self.over))
         inside = loss <= bar[:, None]
@@ -185,6 +188,12 @@ class MaxTrainable(Observed):
         step = np.divide(bar - loss[row, last], rise, out=np.zeros_like(rise), where=rise > 0)
         edge = grid[last] + step * (grid[after] - grid[last])
         return np.where(inside.any(axis=1), np.exp2(edge), np.nan)
+
+    def bar(self, trials: Trials, weights: Numbers) -> Numbers:
+        """The highest mean test loss that is good enough, nats [R]."""
+        arms = self.best_of or (self.arm,)
+        lowest = np.min([mean(trials.losses(a, self.over, "test_loss"), weights).min(axis=1) for a in arms], axis=0)
+        return _bar(self, arms, lowest, trials, weights)
 
     @property
     def of_losses(self) -> OfLosses:

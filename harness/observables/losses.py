@@ -185,7 +185,7 @@ class TrajectoryGap(Observed):
     over: FactorName = "peak_lr"
 
     OF_LOSSES: ClassVar[OfLosses] = "shares"
-    FIGURE: ClassVar[str] = "curves"
+    FIGURE: ClassVar[str] = "trajectories"
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     UNIT: ClassVar[str] = "relative"
     EXAMPLE: ClassVar[Example] = {"arm": "width_64", "tuned_for": "width_16", "after": 0.2}
@@ -221,7 +221,7 @@ class MeanGap(Observed):
     over: FactorName = "peak_lr"
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "curves"
+    FIGURE: ClassVar[str] = "trajectories"
     UNIT: ClassVar[str] = "of the fall (0.01 is 1% of it)"
     EXAMPLE: ClassVar[Example] = {"arm": "width_64", "tuned_for": "width_16", "after": 0.2, "absolute": True}
 

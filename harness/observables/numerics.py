@@ -32,6 +32,7 @@ class OperationError(Observed):
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "none (a ratio of errors)"
     EXAMPLE: ClassVar[Example] = {"operation": "softmax", "format": "bf16"}
 

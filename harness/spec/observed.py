@@ -85,7 +85,7 @@ class Observed(Spec):
     BIASED: ClassVar[bool] = False
     # The same number at every seed, without an error.
     EXACT: ClassVar[bool] = False
-    # The figure of a study's page that shows it (reports/study_page.py); none if empty.
+    # The figure that shows it (reports/claim_figures.py); none if empty: then what its parts name.
     FIGURE: ClassVar[str] = ""
     # Of every kind; there is no default.
     OF_LOSSES: ClassVar[OfLosses]
@@ -128,6 +128,11 @@ class Observed(Spec):
         """How it depends on losses as it is declared: of a kind whose fields can make it mean the same whatever constant is
         added, less than OF_LOSSES says."""
         return self.OF_LOSSES
+
+    @property
+    def figure(self) -> str:
+        """The figure that shows it as it is declared; empty: what shows its parts."""
+        return self.FIGURE
 
     @property
     def log_axis(self) -> bool:

@@ -118,7 +118,8 @@ def test_themes_take_turns_and_are_remembered(browser: Browser, folder: Path) ->
 def test_a_figure_can_be_explored(browser: Browser, folder: Path) -> None:
     visit = Visit(browser, folder)
     page = visit.open("toy.html")
-    figure = page.locator("figure").first
+    page.locator("summary", has_text="more figure").click()
+    figure = page.locator("figure[data-chart$='lr.js']")
     explore = figure.locator("button.explore")
     assert not any(url.endswith("plotly.min.js") for url in visit.requests), "loaded before anybody asked"
     explore.focus()
@@ -168,6 +169,7 @@ def test_a_page_that_was_sent_on_alone_says_what_it_lacks(browser: Browser, fold
         (folder / name).unlink()
     visit = Visit(browser, folder)
     page = visit.open("toy.html")
+    page.locator("summary", has_text="more figure").click()
     explore = page.locator("figure[data-chart$='lr.js'] button.explore")
     explore.click()
     expect(explore).to_contain_text("does not lie beside this page")

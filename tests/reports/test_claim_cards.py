@@ -15,7 +15,7 @@ from folklore.harness.judging.verdicts import Finding, Panel, Verdict
 from folklore.harness.observables import RelativeGap, TunedLoss
 from folklore.harness.spec import AtLeast, AtMost, Claim, Criterion, Document, Judgement, Published, Side, Source, Study
 from folklore.reports import site
-from folklore.reports.claim_cards import Card, calibration_in_words, card, figure_of, power_in_words
+from folklore.reports.claim_cards import Card, calibration_in_words, card, power_in_words
 from tests.reports.test_site import REGISTER, of, records
 
 GAP = RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half"))
@@ -170,10 +170,6 @@ def test_calibration_is_that_of_its_kind_and_nearest_number_of_seeds() -> None:
     ]
     told = calibration_in_words([criterion(), criterion()], 12, rows)
     assert told == ["95% intervals of “relative gap” hold the truth in 94% to 96% of simulated worlds with 10 seeds."]
-
-
-def test_a_claim_has_the_most_telling_of_its_figures() -> None:
-    assert figure_of(Judgement(claim="c", criteria=(criterion(),)), "laptop", ["survival", "lr", "curves"]) == ["lr"]
 
 
 @pytest.fixture
