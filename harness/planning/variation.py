@@ -164,6 +164,7 @@ class _Draft:
         self.not_judged = [claim for claim, judgement in judged.items() if judgement is None]
         self.content["judgements"] = [each.model_dump() for each in judged.values() if each is not None]
         self.content["answer"] = [claim for claim in self.study.answer if judged[claim] is not None]
+        self.content["published"] = [each.model_dump() for each in self.study.published if judged.get(each.claim) is not None]
         # Its trials are trained after all of its criteria were written.
         self.content["revised"] = ""
 
