@@ -24,7 +24,7 @@ MOST_SENTENCES = 4
 # A number, its unit, its interval in brackets, and the word that says which way it goes.
 _DIGITS = r"[−]?(?:\d[\d,]*(?:\.\d+)?(?:e[−+]?\d+)?|inf)"
 _INTERVAL = re.compile(
-    rf"{_DIGITS}(?:%|x|(?: [^\W\d]\w*){{0,3}}) \({_DIGITS}(?:–| to ){_DIGITS}\)(?: (?:{'|'.join(COMPARED)})\b)?"
+    rf"{_DIGITS}(?:%|x|(?: [^\W\d]\w*){{0,3}}) \({_DIGITS}(?:–| to ){_DIGITS}(?:, 90%)?\)(?: (?:{'|'.join(COMPARED)})\b)?"
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_])")
 
@@ -80,7 +80,7 @@ def shortened(verdict: Verdict) -> str:
         return verdict.answer
     if len(verdict.panels) > 1:
         return f"{first} {rest[-1]}"
-    return f"{first.rstrip('.')}, which decides nothing yet." if verdict.verdict == OPEN else first
+    return f"{first.rstrip('.')}: too noisy to tell." if verdict.verdict == OPEN else first
 
 
 def _undecided(verdicts: Sequence[Verdict]) -> Markup:

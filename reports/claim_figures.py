@@ -104,7 +104,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "forest",
-        "Bold: what decides, with 95% intervals. Green: claimed; red: refutes; dotted: no difference. Gray text: beside it,"
+        "Bold: what decides, with its interval. Green: claimed; red: refutes; dotted: no difference. Gray text: beside it,"
         " deciding nothing. Pale dots are seeds; an arrow points beyond the axis.",
         forest_figures.forest,
     ),

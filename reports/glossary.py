@@ -21,7 +21,7 @@ class Term:
 VERDICTS = (
     Term(
         "supported",
-        "The interval lies wholly inside the region that the study declared beforehand to support the claim. In counts: holds.",
+        "The interval lies wholly inside the region that the study declares to support the claim. In counts: holds.",
     ),
     Term(
         "partly",
@@ -40,7 +40,7 @@ VERDICTS = (
     ),
     Term(
         "open",
-        "The trials do not decide. Too noisy: the interval is too wide; the sentence says how many more seeds would settle it."
+        "The trials do not decide. Too noisy: the interval is too wide; what decided it says how many more seeds would, if any."
         " Between: the value surely lies between the regions that decide.",
     ),
     Term(
@@ -83,9 +83,16 @@ MEASURES = (
     ),
     Term("seed", "The number that fixes initialization and data order of a trial."),
     Term("paired seeds", "All arms share their seeds, so a seed's luck cancels where arms are compared."),
-    Term("interval", "The range that holds the true value in 95% of cases, from a bootstrap over the seeds.", also=("CI",)),
+    Term(
+        "interval",
+        "The range that holds the true value in 95% of cases (90% if it says so), from a bootstrap over seeds.",
+        also=("CI",),
+    ),
     Term("null", "The value that means no effect: 0 for a difference, 1 for a ratio."),
-    Term("margin", "A distance from the null that is too small to matter, declared before the first trial."),
+    Term(
+        "margin",
+        "A distance from the null that is too small to matter. The page says if it was declared late.",
+    ),
     Term(
         "non-inferiority",
         "The question whether something is no worse than something else by more than the margin. Being better never"

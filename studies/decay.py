@@ -191,7 +191,10 @@ STUDY = Study(
         "The plateau experiment has one peak LR, chosen in a pilot because the loss no longer falls there: a plateau of"
         " gradient noise. No other kind of plateau is studied.",
     ),
-    revised="Nulls, panels by length of run, and non-inferiority of linear and trapezoid decay; no threshold moved.",
+    revised=(
+        "Linear and trapezoid decay are asked whether they are no worse, where equality within 0.3% was asked: by that,"
+        " trapezoid decay would be refuted for it is better, and linear decay open. Nulls, and panels by length of run."
+    ),
     answer=("decay.trapezoid", "decay.cosine_vs_linear", "decay.cosine_vs_step", "decay.plateau_rule"),
     judgements=(
         Judgement(

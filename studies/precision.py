@@ -193,7 +193,10 @@ STUDY = Study(
         " sums are FP32. Its loss is judged, its speed and memory are not.",
         "The FP32 that BF16 is timed against does its products in FP32, not TF32; TF32 stands beside it.",
     ),
-    revised="Nulls, and non-inferiority of the losses of BF16 and scaled FP16; no threshold moved.",
+    revised=(
+        "BF16 and scaled FP16 are asked whether they are no worse, where equality within 0.5% was asked: by that, FP16 with"
+        " dynamic scaling would be open. Nulls."
+    ),
     answer=("prec.bf16_loss", "prec.fp16_underflow", "prec.fp16_scaled", "prec.fp16_overflow"),
     judgements=(
         Judgement(

@@ -985,7 +985,7 @@ CLAIMS = (
         short="Cosine decay beats step decay on most tasks of large scale",
         sources=(Source(document="GL", section="Q18"),),
         quantifier="most",
-        regime=Regime(words="tasks of large scale"),
+        regime=Regime(words="tasks of large scale", least_parameters=100_000_000),
         measure="paired gap CI > 0",
     ),
     Claim(

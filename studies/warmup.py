@@ -151,7 +151,9 @@ STUDY = Study(
         " mends the moment and ramps at once.",
         "At laptop scale 0.5% of the run is two steps, and 20% is sixty: shares of the run are compared, not step counts.",
     ),
-    revised="Nulls, non-inferiority of shorter warmups and expected values; no threshold moved.",
+    revised=(
+        "Shorter warmups are asked whether they are no worse, where equality within 0.5% was asked. Nulls and expected values."
+    ),
     answer=("warmup.widens", "warmup.improves_best", "warmup.duration", "warmup.late_nan"),
     judgements=(
         Judgement(
@@ -346,7 +348,7 @@ STUDY = Study(
                 ),
             ),
             advice={
-                "supported": "Expect large, noisy gradients at the start: warmup and clipping act on those.",
+                "supported": "Expect large, noisy gradients at the start: warmup acts on those.",
                 "refuted": "Expect small gradients at the start.",
             },
         ),

@@ -46,9 +46,10 @@ def list_studies(store: StoreUri = "results", as_json: AsJson = False) -> None:
     rows = listed_studies(Store(store))
     print_studies(rows, as_json)
     if not as_json:
-        claims, studied = catalog.register().claims, {row["study"] for row in rows}
-        unstudied = sum(claim.study not in studied for claim in claims)
-        out.print(f"\n{len(claims)} claims registered; {unstudied} of them belong to studies not written yet", highlight=False)
+        claims = {claim.id for claim in catalog.register().claims}
+        studies = [catalog.load_study(name) for name in catalog.study_names()]
+        judged = {judgement.claim for study in studies for judgement in study.judgements}
+        out.print(f"\n{len(claims)} claims registered; no study judges {len(claims - judged)} of them yet", highlight=False)
 
 
 Settings = Annotated[

@@ -32,10 +32,10 @@ RARE = 0.5
 # Fewer seeds show no shape.
 LEAST_SEEDS_OF_A_SHAPE = 5
 IN_WORDS = {
-    "diverging runs": "single runs diverge near the best value",
-    "optimum near the edge": "the best value lies beside the end of its grid",
-    "skewed": "seeds are skewed",
-    "heavy tails": "single seeds lie far out",
+    "diverging runs": "Single runs diverge near the best value",
+    "optimum near the edge": "The best value lies beside the end of its grid",
+    "skewed": "The seeds' results are skewed",
+    "heavy tails": "Single seeds lie far out",
 }
 
 Rows = Sequence[dict[str, Any]]
@@ -53,7 +53,7 @@ def cautions(observable: Observed, table: TrialArrays, calibration: Rows) -> tup
     if not calibration or observable.EXACT or isinstance(observable, ShareOfRuns):
         return ()
     return tuple(
-        f"{IN_WORDS[trouble]}: in simulated worlds like that such intervals hold the truth {coverage:.0%} of the time, not 95%"
+        f"{IN_WORDS[trouble]}: simulated trials like that have the truth in such intervals {coverage:.0%} of the time, not 95%"
         for trouble in troubles(observable, table)
         if (coverage := _coverage(observable, trouble, table.seeds, calibration)) is not None and coverage < LEAST_COVERAGE
     )

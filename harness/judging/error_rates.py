@@ -59,8 +59,8 @@ def _p(verdict: Verdict) -> float:
 
 
 def standing(verdict: Verdict, robustness: Robustness | None, rates: ErrorRates) -> str:
-    """Firm: it survives the correction for the register, leaving out any one seed, and every other reading. Exact: it has no
-    error. Fragile: else. Empty: it decides nothing, or whether it holds is not known."""
+    """Firm: it survives the correction for the register, leaving out any one seed, and every other reading, and was asked
+    before it was seen. Exact: it has no error. Fragile: else. Empty: it decides nothing, or whether it holds is not known."""
     if verdict.verdict not in DECIDED:
         return ""
     if is_exact(verdict):
@@ -72,7 +72,7 @@ def standing(verdict: Verdict, robustness: Robustness | None, rates: ErrorRates)
 
 def why_fragile(verdict: Verdict, robustness: Robustness, rates: ErrorRates) -> list[str]:
     """What it does not survive, a clause each."""
-    found = []
+    found = ["its criteria were written after its trials had been seen"] if verdict.after_the_fact else []
     q = rates.q.get(place_in_register(verdict), 0.0)
     if q > ALPHA:
         found.append(f"among {rates.tested} claims it may be chance (q = {q:.2g})")

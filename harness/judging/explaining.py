@@ -45,12 +45,13 @@ IN_WORDS = {
 
 def deciding(findings: Sequence[Finding], found: Combined) -> Finding:
     """The finding whose numbers stand for the claim: a precondition that is not met, the weakest support, the clearest
-    refutation, else the first of its kind. Over several workloads that of the middle one: no extreme one speaks for all.
+    refutation, else the first of its kind. Over several workloads that of the middle one of those with the claim's verdict: no
+    extreme one speaks for all, and none that says something else.
     """
     if found.reading == PRECONDITION:
         return next(each for each in findings if each.precondition and each.verdict != SUPPORTED)
     parts = [each for each in findings if not each.precondition]
-    if len(found.panels) > 1 and (middle := _middle(parts)) is not None:
+    if len(found.panels) > 1 and (middle := _middle(parts, found)) is not None:
         return middle
     same = [each for each in parts if each.verdict == found.verdict]
     if found.verdict == SUPPORTED and same:
@@ -60,11 +61,15 @@ def deciding(findings: Sequence[Finding], found: Combined) -> Finding:
     return (same or [each for each in parts if each.estimate is not None] or parts)[0]
 
 
-def _middle(parts: Sequence[Finding]) -> Finding | None:
-    """Of the first part of every workload, the one with the median estimate (the lower of two)."""
-    first = {each.panel: each for each in reversed(parts)}
-    seen = sorted((each for each in first.values() if each.estimate is not None), key=lambda each: each.estimate or 0.0)
-    return seen[(len(seen) - 1) // 2] if seen else None
+def _middle(parts: Sequence[Finding], found: Combined) -> Finding | None:
+    """Of the first part of every workload with the claim's verdict (if none has it, of all) that says the same, or of the first
+    parts, the one with the median estimate (the lower of two)."""
+    alike = {panel.name for panel in found.panels if panel.verdict == found.verdict} or {panel.name for panel in found.panels}
+    seen = [each for each in parts if each.panel in alike and each.estimate is not None]
+    own = [each for each in seen if each.verdict == found.verdict] or seen
+    first = {each.panel: each for each in reversed(own)}
+    ordered = sorted(first.values(), key=lambda each: each.estimate or 0.0)
+    return ordered[(len(ordered) - 1) // 2] if ordered else None
 
 
 def explained(findings: Sequence[Finding], found: Combined, deciding: Finding, alpha: float) -> str:
@@ -105,10 +110,16 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> s
         return f"{deciding.reason[:1].upper()}{deciding.reason[1:]}. What is seen here decides nothing: {said}"
     if len(found.panels) > 1:
         start = "It depends on the workload: the claim" if found.reading == SOME_WORKLOADS else "The claim"
-        return f"{said} {start} {_over_panels(found)}." + " That decides nothing yet." * (found.verdict == OPEN)
-    if len(parts) > 1 and found.verdict != REFUTED:
-        said = " ".join(dict.fromkeys(each.says for each in parts[:3]))
+        return f"{said} {start} {_over_panels(found)}."
     if found.verdict == OPEN:
         settling = deciding.reason.rpartition("; ")[2] if deciding.verdict == OPEN else "one of its parts is too noisy"
-        return f"{said} That decides nothing yet: {settling}."
+        return f"{said} Whether {deciding.claimed} is open: {settling}."
+    if len(parts) > 1 and found.verdict != REFUTED:
+        said = " ".join(dict.fromkeys(each.says for each in parts[:3]))
     return said
+
+
+def in_question(criterion: Criterion) -> str:
+    """What an open criterion leaves open, a clause after "whether"."""
+    at_the_null = criterion.null is not None and any(criterion.null in piece for piece in criterion.claimed.pieces)
+    return "that is more than chance" if at_the_null else f"that is {region(criterion.claimed, criterion)}"

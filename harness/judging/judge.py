@@ -110,6 +110,7 @@ def _finding(criterion: Criterion, regime: Regime | None, table: TrialArrays, al
         cautions=cautions(criterion.observe, table, calibration),
         surprise=surprise(criterion, seen, table.scale),
         exact=criterion.observe.EXACT,
+        claimed=explaining.in_question(criterion),
         **kept,
     )
 

@@ -42,15 +42,17 @@ def region(rule: Rule, criterion: Criterion) -> str:
     return rule.words(lambda value: spell(value, criterion.unit))
 
 
-def in_prose(estimate: float, low: float, high: float, unit: str = "") -> str:
-    """An estimate as it stands in a sentence: 1.8x (1.6–2.0), 1.1% (0.6–1.6). What is known exactly stands alone."""
+def in_prose(estimate: float, low: float, high: float, unit: str = "", level: str = "") -> str:
+    """An estimate as it stands in a sentence: 1.8x (1.6–2.0), 1.1% (0.6–1.6). What is known exactly stands alone. level: of its
+    interval, if it is not the usual one."""
     percent = 100 if unit in ("relative", "share") else 1
     estimate, low, high = (percent * each for each in (estimate, low, high))
     if low == estimate == high:
         return _with_unit(f"{estimate:.3g}".replace("-", "−") if abs(estimate) < 1e3 else f"{estimate:,.0f}", unit)
     decimals = _decimals(estimate, (high - low) / 2)
     told, *ends = (_fixed(each, decimals) for each in (estimate, low, high))
-    return f"{_with_unit(told, unit)} ({(' to ' if low < 0 or 'no bound' in ends else '–').join(ends)})"
+    between = " to " if low < 0 or "no bound" in ends else "–"
+    return f"{_with_unit(told, unit)} ({between.join(ends)}{f', {level}' if level else ''})"
 
 
 def _fixed(value: float, decimals: int) -> str:
@@ -83,7 +85,7 @@ def _with_unit(number: str, unit: str) -> str:
 
 def sentence(criterion: Criterion, estimate: float, low: float, high: float) -> str:
     """What a criterion says with its numbers filled in. Without a sentence of its own: its name and its number."""
-    numbers = in_prose(estimate, low, high, criterion.unit)
+    numbers = in_prose(estimate, low, high, criterion.unit, _level(criterion))
     if not criterion.says:
         return f"{criterion.name[:1].upper()}{criterion.name[1:]}: {numbers}."
     filled: dict[str, Callable[[], str]] = {
@@ -108,7 +110,12 @@ def _compared(blank: str, estimate: float, low: float, high: float, criterion: C
     turned = 0 < estimate < 1 if ratio else estimate < 0
     if turned:
         estimate, low, high = (_turned(each, ratio) for each in (estimate, high, low))
-    return f"{in_prose(estimate, low, high, criterion.unit)} {other if turned else usual}"
+    return f"{in_prose(estimate, low, high, criterion.unit, _level(criterion))} {other if turned else usual}"
+
+
+def _level(criterion: Criterion) -> str:
+    """Tests at 5% a side have 90% intervals."""
+    return "90%" if criterion.one_sided else ""
 
 
 def _turned(value: Any, ratio: bool) -> float:

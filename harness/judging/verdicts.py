@@ -16,7 +16,7 @@ class Finding:
 
     p_supported, p_refuted, p_direction: outcomes.Probabilities. level: of the interval. says: the sentence with its numbers.
     cautions: what calibration says against the estimator in worlds like this one. surprise: see surprises.py. exact: it
-    has no error.
+    has no error. claimed: what is left open if it is open, a clause after "whether".
     """
 
     name: str
@@ -38,6 +38,7 @@ class Finding:
     cautions: tuple[str, ...] = ()
     surprise: float | None = None
     exact: bool = False
+    claimed: str = ""
 
 
 @dataclass(frozen=True)

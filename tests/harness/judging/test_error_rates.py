@@ -51,6 +51,7 @@ def test_firm_and_fragile() -> None:
     assert standing(verdict(0.01), other_reading, alone) == FRAGILE
     among = error_rates([verdict(0.04), *(verdict(0.6, "open", claim=f"c.{index}") for index in range(20))])
     assert standing(verdict(0.04), robust, among) == FRAGILE
+    assert standing(verdict(0.01, after_the_fact=True), robust, alone) == FRAGILE
     assert standing(verdict(0.3, "open"), robust, alone) == ""
     assert standing(verdict(0.0, findings=(replace(FINDING, exact=True),)), None, alone) == EXACT
 
