@@ -35,7 +35,7 @@ class Fault:
 
 
 OBSERVE, BATCHES = "tests/harness/judging/test_observe.py::", "tests/harness/observables/test_batch_sizes.py::"
-JUDGE = "tests/harness/judging/test_judge.py::"
+JUDGING = "tests/harness/judging/"
 FAULTS = (
     Fault(
         "a wrong sign",
@@ -108,11 +108,32 @@ FAULTS = (
         OBSERVE + "test_p_values_agree_with_intervals",
     ),
     Fault(
-        "no correction for several claims",
-        "harness/judging/judge.py",
-        "(len(p_values) - rank) * p_values[index]",
-        "p_values[index]",
-        JUDGE + "test_holm_against_statsmodels",
+        "no correction for several workloads",
+        "harness/judging/combining.py",
+        "len(ordered) / (index + 1) * p for",
+        "p for",
+        JUDGING + "test_combining.py::test_partial_conjunction_of_all_is_the_largest_and_of_one_is_simes",
+    ),
+    Fault(
+        "being better refutes",
+        "harness/spec/criterion.py",
+        "return AtMost(value=high), AtLeast(value=high)",
+        "return Within(low=low, high=high), Outside(low=low, high=high)",
+        JUDGING + "test_outcomes.py::test_being_better_never_refutes",
+    ),
+    Fault(
+        "a toy decides about large models",
+        "harness/judging/regimes.py",
+        "count < regime.least_parameters",
+        "count > regime.least_parameters",
+        JUDGING + "test_judge.py::test_a_toy_refutes_no_claim_about_large_models",
+    ),
+    Fault(
+        "a document is graded by the other side",
+        "harness/judging/grading.py",
+        "SUPPORTED if name == right else REFUTED",
+        "REFUTED if name == right else SUPPORTED",
+        JUDGING + "test_error_rates.py::test_documents_that_disagree_are_graded_by_their_own_side",
     ),
     Fault(
         "every look at the full level",

@@ -119,7 +119,7 @@ def test_a_regime_names_what_there_is() -> None:
         assert {*regime.models} <= {*MODELS}, claim
         assert {*regime.optimizers} <= {*OPTIMIZERS}, claim
     large = {claim for claim, regime in regimes.items() if regime.least_parameters is not None}
-    assert large == {"warmup.transformer_diverges", "gen.adam_transformer", "gen.lm_large_batch"}
+    assert large == {"warmup.transformer_diverges", "decay.cosine_vs_step", "gen.adam_transformer", "gen.lm_large_batch"}
 
 
 def test_every_side_of_a_document_is_found_by_its_key() -> None:
