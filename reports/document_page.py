@@ -67,7 +67,7 @@ def _not_graded(claim: Claim, document: str) -> str:
     if claim.own:
         return "Our own question: no document claims it."
     if document in claim.ungraded:
-        return f"Lost in our copy: {claim.lost}."
+        return f"Our copies of the documents lack {claim.lost}."
     if claim.sides and not claim.side_of(document):
         return "Takes no side."
     return ""

@@ -208,7 +208,7 @@ def caveats(study: Study, section: Section) -> list[str]:
     if declared and declared["trials_before"]:
         found.append(f"Declared when {counted(declared['trials_before'], 'trial')} had been seen.")
     if declared and declared["changes"]:
-        found.append(f"Changed since its first declaration: {counted(len(declared['changes']), 'thing')}, listed below.")
+        found.append(f"Changed since its first declaration: {counted(len(declared['changes']), 'field')}, listed below.")
     if declared and declared["looks"]:
         found.append(f"Judged after {', '.join(map(str, declared['looks']))} seeds at the most; alpha is spent by looks.")
     found += dict.fromkeys(caution for verdict in section.judged.verdicts for caution in verdict.cautions)

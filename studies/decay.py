@@ -209,7 +209,7 @@ STUDY = Study(
             ),
             note="Non-inferiority: a linear decay that is better does not speak against it.",
             advice={
-                "supported": "Choose linear or cosine decay as you like: linear costs no loss.",
+                "supported": "Choose linear or cosine decay as you like: linear costs no measurable loss here.",
                 "refuted": "Prefer cosine decay to linear decay.",
             },
         ),
@@ -327,7 +327,7 @@ STUDY = Study(
             advice={
                 "supported": "In runs of up to 80 tokens a parameter, end the decay at about 10% of the peak, not at zero.",
                 "partly": "Compare a decay to zero with one to 10% of the peak at the length of your own runs.",
-                "refuted": "Decay to zero if you like: it costs no loss.",
+                "refuted": "Decay to zero if you like: it costs no measurable loss here.",
                 "refuted: opposite": "Decay to zero rather than to 10% of the peak.",
             },
         ),
@@ -361,7 +361,9 @@ STUDY = Study(
             ),
             note="Non-inferiority: a trapezoid that is better does not speak against it.",
             advice={
-                "supported": "If the length of the run is not known, keep the peak and decay at the end: it costs no loss.",
+                "supported": (
+                    "If the length of the run is not known, keep the peak and decay at the end: no loss is seen from it."
+                ),
                 "refuted": "If the length of the run is known, prefer cosine decay to warmup-stable-decay.",
             },
         ),

@@ -1,4 +1,4 @@
-"""What do 16-bit and 8-bit numbers do to training, and what mends it?"""
+"""What do 16-bit and 8-bit numbers do to training, and what fixes it?"""
 
 from folklore.harness.observables import (
     CurveDistance,
@@ -72,7 +72,7 @@ STUDY = Study(
     # step of the runs that are timed (LOG.md).
     version=3,
     title="Numerical precision",
-    question="What do 16-bit and 8-bit numbers do to training, and what mends it?",
+    question="What do 16-bit and 8-bit numbers do to training, and what fixes it?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     training=Training(optimizer="adamw", schedule="cosine", warmup_fraction=0.05, batch_size=32, steps=150, beta2=0.95),
     measurement=Measurement(probes=10, evaluations=2, evaluation_examples=128, final_examples=512),
@@ -222,7 +222,7 @@ STUDY = Study(
                     observe=UnderflowShare(arm="fp32_micro", of="activation"),
                     claimed=AtLeast(value=0.01),
                     refuted=AtMost(value=0.01),
-                    says="Over 4096 micro-batches, FP16 flushes {estimate} of the hidden activations' gradients to zero",
+                    says="With its loss over 4096, as over so many micro-batches, FP16 flushes {estimate} of gradients to zero",
                     unit="share",
                 ),
                 Criterion(
@@ -232,7 +232,7 @@ STUDY = Study(
                     claimed=AtLeast(value=0.005),
                     refuted=AtMost(value=-0.005),
                     margin=0.005,
-                    says="Without loss scaling, FP16 over 4096 micro-batches ends {higher} in loss than FP32",
+                    says="Unscaled, that ends {higher} in loss than FP32",
                     unit="relative",
                 ),
             ),
@@ -318,8 +318,8 @@ STUDY = Study(
                 " skips the first updates, whose gradients overflow: a delay that is long for a short run."
             ),
             advice={
-                "supported": "If BF16 is not to be had, train in FP16 with loss scaling.",
-                "partly": "If BF16 is not to be had, compare a fixed with a dynamic loss scale in FP16.",
+                "supported": "If BF16 is unavailable, train in FP16 with loss scaling.",
+                "partly": "If BF16 is unavailable, compare a fixed with a dynamic loss scale in FP16.",
                 "refuted": "Prefer BF16 to FP16, even with loss scaling.",
             },
         ),

@@ -434,7 +434,7 @@ CLAIMS = (
         id="crit.definition",
         kinds=("exact", "doubted", "disagreement"),
         paraphrase="the noise scale is the gradient's variance over its squared mean, not the mean over the variance",
-        short="The noise scale is variance over mean, not mean over variance",
+        short="The noise scale is variance over squared mean, not its inverse",
         sources=(Source(document="GL", section="Q15"), Source(document="GL", section="Q34")),
         quantifier="exact",
         lost="the formula in GL Q34, whose words name the covariance first",

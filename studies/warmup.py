@@ -365,7 +365,7 @@ STUDY = Study(
                     observe=DivergenceTime(arm="sgd_warmup_5%"),
                     claimed=Within(low=0.5, high=2.0),
                     refuted=Outside(low=0.5, high=2.0),
-                    says="Runs that diverge do so at {estimate} the last step of warmup",
+                    says="SGD runs with 5% warmup that diverge do so at {estimate} the last step of warmup",
                     unit="x",
                 ),
                 Criterion(

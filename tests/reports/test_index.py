@@ -77,7 +77,7 @@ def test_a_document_without_a_number_is_graded_by_the_direction() -> None:
 def test_what_grades_nobody_is_named_with_the_reason() -> None:
     own = claim("warmup.size", own=True, sources=[at("TB").model_dump()])
     lost = claim("warmup.size", lost="the formula", ungraded=("TB",), sources=[at("TB").model_dump()])
-    for each, reason in ((own, "Our own question"), (lost, "Lost in our copy: the formula.")):
+    for each, reason in ((own, "Our own question"), (lost, "Our copies of the documents lack the formula.")):
         register = Register((TB,), (each,))
         found = outcome_table([judged(SUPPORTED)], register)
         assert graded(TB, found, each) == {NOT_GRADED: 1}

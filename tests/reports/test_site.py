@@ -138,7 +138,7 @@ def test_what_changed_since_the_first_declaration_is_listed(study: Study, tmp_pa
     page = (tmp_path / "toy.html").read_text()
     assert "before its first trial" in page
     assert "claimed.value: 0.0 before, 0.01 now" in page
-    assert "Changed since its first declaration: 1 thing" in page, "on the first screen"
+    assert "Changed since its first declaration: 1 field" in page, "on the first screen"
     unchanged = TrialSet(study, "laptop", "cpu", HERE, whole.trials, declarations=fixed)
     site.write(tmp_path, [study], REGISTER, of([unchanged]))
     assert "Nothing that decides has changed since" in (tmp_path / "toy.html").read_text()
