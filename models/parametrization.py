@@ -6,8 +6,9 @@ sqrt(2 * depth), so that the stream's variance does not grow with depth (ibid., 
 
 muP (Yang et al. 2022, table 8): with m = width / base_width, hidden matrices learn at LR/m under Adam; vector-like
 parameters (embeddings, biases, gains, readout) learn at LR*m under SGD; the readout keeps the variance it has at the base
-width and its input is divided by m; attention scores are divided by the head's size and not by its root. At the base
-width both parametrizations are the same.
+width and its input is divided by m; attention scores are divided by the head's size and not by its root, so that they
+follow the head's growth: where a wider model has more heads of the same size, they stay. At the base width both
+parametrizations are the same.
 """
 
 import math
@@ -32,10 +33,12 @@ LR_RULES: dict[str, Callable[[float, int], float]] = {"adaptive": _adaptive, "gr
 
 @dataclass(frozen=True)
 class Parametrization:
-    """`multiplier` is width / base_width under muP, and None in standard parametrization."""
+    """`multiplier` is width / base_width under muP, and None in standard parametrization; `head_multiplier` likewise the head's
+    size over that at the base width, and None where it grows as the width does."""
 
     multiplier: float | None = None
     zero_readout: bool = False
+    head_multiplier: float | None = None
 
     def hidden_std(self, fan_in: int) -> float:
         return 1.0 / math.sqrt(fan_in)
@@ -52,8 +55,8 @@ class Parametrization:
         return 1.0 / (self.multiplier or 1.0)
 
     def attention_scale(self, head_width: int) -> float:
-        """1/sqrt(d), or sqrt(d at the base width)/d under muP, for a fixed number of heads."""
-        return 1.0 / math.sqrt(head_width * (self.multiplier or 1.0))
+        """1/sqrt(d), or sqrt(d at the base width)/d under muP, for heads of size d."""
+        return 1.0 / math.sqrt(head_width * (self.head_multiplier or self.multiplier or 1.0))
 
     def lr_multiplier(self, growing_sides: int, rule: str | None) -> float:
         """What the LR of a parameter with so many sides that grow with the width is multiplied by, under muP by a rule of

@@ -50,7 +50,9 @@ def calibrate(
 )
 def lr_find(
     model: Annotated[str, typer.Option("--model", help="gpt, mlp or cnn")] = "gpt",
-    dataset: Annotated[str, typer.Option("--data", help="python-docs, digits, text:PATH or images:PATH")] = "python-docs",
+    dataset: Annotated[
+        str, typer.Option("--data", help="python-docs, python-source, digits, text:PATH or images:PATH")
+    ] = "python-docs",
     width: Annotated[int, typer.Option("--width")] = 32,
     depth: Annotated[int, typer.Option("--depth")] = 2,
     heads: Annotated[int, typer.Option("--heads", help="of a gpt")] = 2,

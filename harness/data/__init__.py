@@ -8,12 +8,12 @@ from folklore.harness.data.examples import digits
 from folklore.harness.data.images import read_images
 from folklore.harness.data.synthetic import LARGEST as SYNTHETIC
 from folklore.harness.data.synthetic import synthetic
-from folklore.harness.data.text import python_documentation, read_text, tokenize
+from folklore.harness.data.text import python_documentation, python_source, read_text, tokenize
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.own.address import KIND as OWN
 from folklore.harness.spec.characters import refused_character
 
-BUILT_IN = ("digits", "python-docs")
+BUILT_IN = ("digits", "python-docs", "python-source")
 # Sets a study may name although no package carries them: the user says where they lie.
 BY_PATH = {"web-text": "any large sample of web text, such as a shard of OpenWebText or FineWeb"}
 
@@ -27,13 +27,15 @@ def describe(name: str) -> DataFacts:
 def load(name: str) -> Dataset:
     """A dataset by its name. Raises UserError.
 
-    `digits`, `python-docs`, a synthetic one (harness/data/synthetic.py), `text:PATH` (a file, also gzipped, or a folder of .txt
-    files) or `images:PATH` (a folder or a .zip with a sub-folder for each class).
+    `digits`, `python-docs`, `python-source`, a synthetic one (harness/data/synthetic.py), `text:PATH` (a file, also gzipped, or
+    a folder of .txt files) or `images:PATH` (a folder or a .zip with a sub-folder for each class).
     """
     if (character := refused_character(name)) is not None:
         raise UserError(f"dataset {name}: holds {character}, which cannot be shown as it is; rename the file or folder")
     if name == "python-docs":
         return tokenize(name, python_documentation())
+    if name == "python-source":
+        return tokenize(name, python_source())
     if name == "digits":
         return digits()
     if name in BY_PATH:

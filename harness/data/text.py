@@ -7,6 +7,7 @@ for validation and one for test, so that all three splits have the same mixture 
 import codecs
 import gzip
 import hashlib
+import sysconfig
 import zlib
 from dataclasses import dataclass
 from importlib import import_module
@@ -35,6 +36,13 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 4096
 VALIDATION_BLOCK, TEST_BLOCK, BLOCK_PERIOD = 4, 9, 10
+# Parts of the standard library that distributions leave out or add to: without them one version has one text.
+OFTEN_MISSING = frozenset(
+    {
+        *("test", "tests", "idlelib", "idle_test", "tkinter", "turtledemo", "lib2to3", "ensurepip", "distutils"),
+        *("pydoc_data", "site-packages", "dist-packages", "__pycache__"),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -115,6 +123,21 @@ def python_documentation() -> bytes:
     """The help topics that come with every Python; the text differs between versions, and so does its hash."""
     topics: dict[str, str] = import_module("pydoc_data.topics").topics
     return "\n".join(topics[topic] for topic in sorted(topics)).encode()
+
+
+def python_source() -> bytes:
+    """The source text of Python's standard library, some 10 MB of code and prose in English, file by file in the order of
+    their paths. It differs between versions, and so does its hash. Raises UserError where Python came without its sources."""
+    library = Path(sysconfig.get_path("stdlib"))
+    texts = []
+    for path in sorted(library.rglob("*.py"), key=lambda path: path.relative_to(library).parts):
+        if OFTEN_MISSING.isdisjoint(path.relative_to(library).parts[:-1]) and not path.name.startswith("_sysconfigdata"):
+            text = path.read_bytes()
+            if _first_not_utf8(text) is None:
+                texts.append(text)
+    if not texts:
+        raise UserError(f"dataset 'python-source': {library} holds no .py file; take a Python with its sources, or a text:PATH")
+    return b"\n".join(texts)
 
 
 def read_text(path: Path) -> bytes:

@@ -67,14 +67,15 @@ def _fixed(value: float, decimals: int) -> str:
 
 def _decimals(estimate: float, half: float) -> int:
     """So many that the estimate has two significant digits, or the half of its interval's width one, but no more than give that
-    two."""
+    two, or the estimate five."""
 
     def places(value: float, digits: int) -> int:
         return digits - 1 - math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
 
     if not math.isfinite(half):
         return max(0, min(9, places(estimate, 2)))
-    return min(9, max(0, min(max(places(estimate, 2), places(half, 1)), places(half, 2))))
+    most = places(estimate, 5) if estimate else 9
+    return min(9, max(0, min(max(places(estimate, 2), places(half, 1)), places(half, 2), most)))
 
 
 def _with_unit(number: str, unit: str) -> str:

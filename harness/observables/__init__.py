@@ -31,6 +31,7 @@ from folklore.harness.observables.curves import (
     CurveDistance,
     CurveMedian,
     CurveRatio,
+    MeanActivationSlope,
     NoiseScale,
     UnderflowShare,
 )
@@ -39,6 +40,7 @@ from folklore.harness.observables.hardware import MemoryRatio, SpeedUp
 from folklore.harness.observables.learning_rates import MaxTrainable, Optimum, SmallestWithin
 from folklore.harness.observables.losses import (
     FinalLoss,
+    LossAfter,
     LossAt,
     LRSensitivity,
     MeanGap,
@@ -73,8 +75,10 @@ __all__ = [
     "HyperbolaError",
     "LRSensitivity",
     "Log2",
+    "LossAfter",
     "LossAt",
     "MaxTrainable",
+    "MeanActivationSlope",
     "MeanGap",
     "MemoryRatio",
     "NoiseScale",

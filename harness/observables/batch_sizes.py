@@ -133,9 +133,13 @@ class CriticalBatch(BatchSweep):
 
 class HyperbolaError(BatchSweep):
     """Root mean square error in ln S of the hyperbola at batch sizes it was not fitted to, each left out in turn; without what
-    the noise of the seeds contributes."""
+    the noise of the seeds contributes. With `raw` that of the one fit to all batch sizes, noise and all, as fits to published
+    tables have it."""
 
     kind: Literal["hyperbola_error"] = "hyperbola_error"
+    raw: Literal[True] | None = Field(
+        default=None, description="the residuals of one fit to all batch sizes, the noise of the seeds with them"
+    )
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     FIGURE: ClassVar[str] = "batch"
@@ -150,8 +154,10 @@ class HyperbolaError(BatchSweep):
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Root mean square of the left-out residuals in ln S, [R]. Without the share that the seeds' noise has in it: a left-
         out residual of a true hyperbola has the variance of its mean over seeds, times n / (n - 2) for a fit of two parameters
-        to n batch sizes (the mean of 1 / (1 - leverage))."""
+        to n batch sizes (the mean of 1 / (1 - leverage)). With `raw`: fits.residual_rms."""
         batch, steps, weight, censored = self.runs(trials, weights)
+        if self.raw:
+            return fits.residual_rms(batch, steps, weight, censored)
         square = fits.leave_one_batch_out_rms(batch, steps, weight, censored) ** 2
         sizes = len(np.unique(batch))
         split = (len(weights), sizes, weights.shape[1])
@@ -163,10 +169,14 @@ class HyperbolaError(BatchSweep):
 
 
 class DoublingGain(BatchSweep):
-    """S(B) / S(2B), geometric mean over the doublings with B at most `below` times the fitted critical batch size."""
+    """S(B) / S(2B), geometric mean over the doublings with B from `above` to `below` times the fitted critical batch size.
+
+    With b = B / B_crit the hyperbola predicts (1 + b) / (1/2 + b): 2 far below the critical size, 4/3 at it, 1 far beyond it.
+    """
 
     kind: Literal["doubling_gain"] = "doubling_gain"
     below: float = Field(default=0.125, gt=0, description="doublings up to this share of the critical batch size count")
+    above: float | None = Field(default=None, gt=0, description="and from this share of it on; none: from the smallest on")
 
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
@@ -185,12 +195,13 @@ class DoublingGain(BatchSweep):
         decided once, by the knee of all seeds. Out of regime where none lies far enough below it."""
         knee = float(fits.fit_hyperbola(*self.runs(trials, weights[:1])).critical_batch[0])
         arms = dict(present(self.points, trials))
-        pairs = [(size, 2 * size) for size in arms if 2 * size in arms and size <= self.below * knee]
+        least = 0.0 if self.above is None else self.above * knee
+        pairs = [(size, 2 * size) for size in arms if 2 * size in arms and least <= size <= self.below * knee]
         if not pairs:
+            place = f"at most {self.below:g}" if self.above is None else f"{self.above:g} to {self.below:g}"
             raise UndecidableError(
                 "out of regime",
-                f"the critical batch size is {knee:.3g}, and no batch size of at most {self.below:g} times that was trained"
-                " and doubled",
+                f"the critical batch size is {knee:.3g}, and no batch size of {place} times that was trained and doubled",
             )
         logs = {}
         for size in {size for pair in pairs for size in pair}:

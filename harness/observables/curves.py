@@ -1,12 +1,14 @@
 """What probes saw while runs were trained."""
 
+import itertools
 import math
+import warnings
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from folklore.harness.observables.estimating.weighted import present, seed_mean, stacked, tuned
+from folklore.harness.observables.estimating.weighted import position, present, seed_mean, stacked, tuned
 from folklore.harness.spec import Training
 from folklore.harness.spec.observed import ARM, END, WINDOW, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
@@ -61,15 +63,21 @@ class CurveMedian(Observed):
 
     kind: Literal["curve_median"] = "curve_median"
     arm: ObservedArm
-    curve: Literal["median_update_ratio", "update_ratio", "gradient_norm"] = Field(
-        description="the curve whose probes are taken"
-    )
+    curve: Literal[
+        "median_update_ratio",
+        "update_ratio",
+        "matrix_update_ratio",
+        "matrix_update_ratio_low",
+        "matrix_update_ratio_high",
+        "gradient_norm",
+    ] = Field(description="the curve whose probes are taken")
     after: Annotated[float, WINDOW] = Field(
         default=0.0, ge=0, lt=1, description="share of the run that is left out at its beginning"
     )
     over: FactorName = "peak_lr"
 
     LOG_AXIS: ClassVar[bool] = True
+    AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     FIGURE: ClassVar[str] = "curves"
     UNIT: ClassVar[str] = "of the curve: ratios have none"
@@ -82,7 +90,9 @@ class CurveMedian(Observed):
         curves = stacked(trials.values(arm, over, f"curve_probe_{self.curve}"))
         steps = stacked(trials.values(arm, over, "curve_probe_step"))
         late = np.where(steps > self.after * _training(arm, over, trials).steps, curves, np.nan)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
+            # A run that diverged early has no probe left; its seed counts nowhere.
+            warnings.filterwarnings("ignore", "All-NaN slice")
             logs = np.log(np.nanmedian(late, axis=2))
         return np.asarray(np.exp(seed_mean(logs[best], weights)))
 
@@ -96,6 +106,7 @@ class CurveDistance(Observed):
     curve: Literal["gradient_norm"] = Field(default="gradient_norm", description="the curve that is compared")
     over: FactorName = "peak_lr"
 
+    AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     FIGURE: ClassVar[str] = "curves"
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, math.inf)
@@ -143,22 +154,65 @@ class ActivationSlope(Observed):
         """max over steps t and taps a of |d ln size / d ln width| by least squares, [R], without unit: sizes are logs
         [W, S, T, A] (widths, seeds, steps, taps), averaged over seeds. A maximum of absolute values is biased upwards by
         noise."""
-        sizes = []
-        points = present(self.points, trials)
-        for _, arm in points:
-            (curves,) = trials.values(arm, trials.only_factor(arm), "curve_probe_layer_activation")
-            if not len(curves[0][0]):
-                raise UndecidableError("out of regime", f"{trials.arm_name(arm)} trains a module that shows no activations")
-            sizes.append([np.stack([np.asarray(step, dtype=np.float64) for step in curve[: self.steps]]) for curve in curves])
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.array(sizes))
+        x, logs = log_sizes(self, trials)
         # A readout that starts at zero has no size yet.
         usable = np.isfinite(logs).all(axis=(0, 1))
-        x = np.log([width for width, _ in points])
-        centred = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
-        by_seed = np.einsum("w,wsta->sta", centred, np.where(usable, logs, 0.0))
+        by_seed = np.einsum("w,wsta->sta", _slope_weights(x), np.where(usable, logs, 0.0))
         slopes = np.einsum("rs,sta->rta", weights, by_seed) / weights.sum(axis=1)[:, None, None]
         return np.asarray(np.abs(slopes).max(axis=(1, 2)))
+
+
+class MeanActivationSlope(Observed):
+    """How one tap's activations depend on width, over several steps: the mean slope of log size on log x, with its sign.
+
+    `points` are pairs of x (the width) and an arm. Sizes are mean absolute values, averaged geometrically over seeds. Unlike
+    the largest slope it is no maximum: noise widens its interval and does not move it.
+    """
+
+    kind: Literal["mean_activation_slope"] = "mean_activation_slope"
+    points: Annotated[tuple[tuple[float, str], ...], ARM] = Field(
+        min_length=3, description="pairs of the width and an arm of that width"
+    )
+    tap: int = Field(default=-1, description="which activations, in the order of the model: 0 the first, -1 the logits")
+    steps: int = Field(default=5, ge=1, description="the probed steps that are looked at")
+    end: bool = Field(default=False, description="the last of the probed steps rather than the first")
+    at: float | None = Field(default=None, gt=0, description="the LR at which arms are read; none: the only one they have")
+
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "coordinates"
+    UNIT: ClassVar[str] = "none (an exponent)"
+    EXAMPLE: ClassVar[Example] = {"points": [[16, "width_16"], [32, "width_32"], [64, "width_64"]], "tap": -1, "steps": 5}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Mean over steps t of d ln size / d ln width by least squares, [R], without unit: sizes are logs [W, S, T, A] (widths,
+        seeds, steps, taps), of which one tap is looked at, averaged over seeds. Steps at which a size is zero are left out."""
+        x, logs = log_sizes(self, trials)
+        logs_WST = logs[..., self.tap]
+        usable = np.isfinite(logs_WST).all(axis=(0, 1))
+        if not usable.any():
+            raise UndecidableError("out of regime", "the activations that this compares are zero at every step looked at")
+        return seed_mean(np.einsum("w,wst->st", _slope_weights(x), logs_WST[..., usable]).mean(axis=1), weights)
+
+
+def log_sizes(each: "ActivationSlope | MeanActivationSlope", trials: Trials) -> tuple[Numbers, Numbers]:
+    """The logs of the widths whose arms are trained at this scale, [W], and of the sizes of their activations at the steps that
+    count, [W, S, T, A]; minus infinity for a size of zero."""
+    points, sizes = present(each.points, trials), []
+    end, at = (each.end, each.at) if isinstance(each, MeanActivationSlope) else (False, None)
+    for _, arm in points:
+        over = "peak_lr" if at is not None else trials.only_factor(arm)
+        curves = trials.values(arm, over, "curve_probe_layer_activation")[0 if at is None else position(trials, arm, over, at)]
+        if not len(curves[0][0]):
+            raise UndecidableError("out of regime", f"{trials.arm_name(arm)} trains a module that shows no activations")
+        part = slice(-each.steps, None) if end else slice(each.steps)
+        sizes.append([np.stack([np.asarray(step, dtype=np.float64) for step in curve[part]]) for curve in curves])
+    with np.errstate(divide="ignore"):
+        return np.log([width for width, _ in points]), np.log(np.array(sizes))
+
+
+def _slope_weights(x: Numbers) -> Numbers:
+    """What values at x are weighted by in the slope of their least-squares line."""
+    return np.asarray((x - x.mean()) / ((x - x.mean()) ** 2).sum())
 
 
 class UnderflowShare(Observed):
@@ -173,6 +227,7 @@ class UnderflowShare(Observed):
     scale_exponent: int = Field(default=0, ge=0, le=16, description="the loss scale is 2 to this")
     over: FactorName = "peak_lr"
 
+    AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     FIGURE: ClassVar[str] = "underflow"
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -196,33 +251,44 @@ class UnderflowShare(Observed):
 class NoiseScale(Observed):
     """tr(Sigma) / |G|^2 in examples, at the tuned LR (McCandlish et al. 2018, appendix A.1).
 
-    Both parts are averaged over the probes from `first` to `last` of the run and over seeds, and then divided.
+    Both parts are averaged over the probes from `first` to `last` of the run and over seeds, and then divided. With `pieces`
+    that is done in each of so many equal pieces of that window, and the pieces are averaged: a mean over steps. If each step
+    on the way costs 1 + noise scale / B, all of them cost S_min (1 + B_crit / B), with B_crit that mean.
     """
 
     kind: Literal["noise_scale"] = "noise_scale"
     arm: ObservedArm
     first: Annotated[float, END] = Field(default=0.0, ge=0, lt=1, description="where the probes begin, as a share of the run")
     last: Annotated[float, END] = Field(default=1.0, gt=0, le=1, description="where the probes end, as a share of the run")
+    pieces: int | None = Field(default=None, ge=2, le=100, description="equal pieces of the window; none: one")
     over: FactorName = "peak_lr"
 
     LOG_AXIS: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    AT_ONE_POINT: ClassVar[bool] = True
     FIGURE: ClassVar[str] = "noise"
     UNIT: ClassVar[str] = "examples"
     EXAMPLE: ClassVar[Example] = {"arm": "batch_32", "first": 0.5, "last": 1.0}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """tr(Sigma) / |G|^2 in examples, [R] (McCandlish et al. 2018, equation 2.9): both parts are means over probes and
-        weighted means over seeds, then divided. Undecidable where the squared mean gradient comes out negative."""
+        weighted means over seeds, then divided, in every piece. Undecidable where the squared mean gradient comes out
+        negative."""
         arm, over = self.arm, self.over
         best = tuned(arm, over, trials, weights)
         share, *parts = _noise_parts(arm, over, trials)
-        inside = (share > self.first) & (share <= self.last)
-        trace, signal = (seed_mean(np.nanmean(np.where(inside, part, np.nan), axis=2)[best], weights) for part in parts)
-        if signal[0] <= 0:
-            lost = f"the mean gradient of {trials.arm_name(arm)} is lost in its noise"
-            raise UndecidableError("open", f"{lost}; more probes or a larger batch would show it")
-        return np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan)
+        ends = np.linspace(self.first, self.last, (self.pieces or 1) + 1)
+        scales = []
+        for begin, end in itertools.pairwise(ends):
+            inside = (share > begin) & (share <= end)
+            if not inside.any():
+                raise UndecidableError("open", f"{trials.arm_name(arm)} has no probe in a piece of its window; add probes")
+            trace, signal = (seed_mean(np.nanmean(np.where(inside, part, np.nan), axis=2)[best], weights) for part in parts)
+            if signal[0] <= 0:
+                lost = f"the mean gradient of {trials.arm_name(arm)} is lost in its noise"
+                raise UndecidableError("open", f"{lost}; more probes or a larger batch would show it")
+            scales.append(np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan))
+        return np.asarray(np.mean(scales, axis=0))
 
 
 def _noise_parts(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers, Numbers]:

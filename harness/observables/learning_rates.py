@@ -166,7 +166,7 @@ class MaxTrainable(Observed):
         """The largest value at which the mean test loss meets the bar, [R], in the factor's unit: interpolated linearly in loss
         and log2 of the factor between the last grid point below the bar and the next. The bar is L* + within L* or, of the
         fall, L* + within (L0 - L*), L* being the lowest of the arms compared. Undecidable where the arm never meets the bar or
-        still does at the top of its grid."""
+        still does at the top of its grid, and where L* lies at the low end of one."""
         bar = self.bar(trials, weights)
         loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
         grid = np.log2(trials.grid(self.arm, self.over))
@@ -192,8 +192,12 @@ class MaxTrainable(Observed):
     def bar(self, trials: Trials, weights: Numbers) -> Numbers:
         """The highest mean test loss that is good enough, nats [R]."""
         arms = self.best_of or (self.arm,)
-        lowest = np.min([mean(trials.losses(a, self.over, "test_loss"), weights).min(axis=1) for a in arms], axis=0)
-        return _bar(self, arms, lowest, trials, weights)
+        losses = [mean(trials.losses(arm, self.over, "test_loss"), weights) for arm in arms]
+        best = int(np.argmin([loss[0].min() for loss in losses]))
+        if losses[best][0].argmin() == 0:
+            subject = f"the {in_words(self.over)} at which {trials.arm_name(arms[best])} ends lowest"
+            raise UndecidableError("open", f"the bar lies above a loss at the end of a grid: {subject} {at_the_edge(0)}")
+        return _bar(self, arms, np.min([loss.min(axis=1) for loss in losses], axis=0), trials, weights)
 
     @property
     def of_losses(self) -> OfLosses:

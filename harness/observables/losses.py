@@ -18,6 +18,7 @@ from folklore.harness.observables.estimating.weighted import (
     tuned,
     tuned_loss,
 )
+from folklore.harness.observables.learning_rates import Optimum
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec.observed import ARM, WINDOW, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOf
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
@@ -75,6 +76,12 @@ class LossAt(Observed):
     times: float = Field(default=1.0, gt=0, description="the value is this many times the one tuned for the other arm")
     value: float | None = Field(default=None, gt=0, description="or the value itself")
     over: FactorName = "peak_lr"
+    window_octaves: float | None = Field(
+        default=None,
+        gt=0,
+        description="the value tuned is the vertex of a parabola within so many octaves of the lowest grid point; none: that"
+        " grid point itself",
+    )
 
     OF_LOSSES: ClassVar[OfLosses] = "is one"
     FIGURE: ClassVar[str] = "lr"
@@ -85,13 +92,21 @@ class LossAt(Observed):
     def _at_one_value(self) -> Self:
         if (self.tuned_for is None) == (self.value is None):
             raise ValueError("a loss is read at the value tuned for an arm or at a declared one: give tuned_for or value")
+        if self.window_octaves is not None and self.tuned_for is None:
+            raise ValueError("window_octaves is of a tuned value: give tuned_for, or leave it out")
         return self
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Weighted mean test loss at x, nats [R], linear in log2 x between grid points; x is times argmin_g of the other arm's
-        mean validation loss, looked for anew under every weighting. Undecidable outside the arm's grid: nothing is
-        extrapolated."""
-        if self.value is not None:
+        mean validation loss, or times the vertex of a parabola about it (Optimum), looked for anew under every weighting.
+        Undecidable outside the arm's grid: nothing is extrapolated."""
+        if self.window_octaves is not None:
+            assert self.tuned_for is not None
+            vertex = Optimum(arm=self.tuned_for, over=self.over, window_octaves=self.window_octaves)
+            # Undecidable where the other arm's best value lies at the edge of its grid.
+            tuned(self.tuned_for, self.over, trials, weights)
+            values, chosen = self.times * vertex.estimate(trials, weights), np.arange(len(weights))
+        elif self.value is not None:
             values, chosen = np.array([self.value]), np.zeros(len(weights), dtype=np.int64)
         else:
             assert self.tuned_for is not None
@@ -105,6 +120,8 @@ class LossAt(Observed):
                 f"{name} was trained at {in_words(self.over)}s from {grid[0]:.3g} to {grid[-1]:.3g}, and its loss at"
                 f" {values[chosen[0]]:.3g} is not known; a grid that goes as far would settle it",
             )
+        if self.window_octaves is not None:
+            return np.asarray(np.einsum("rs,rs->r", weights, losses) / weights.sum(axis=1))  # every row has a value of its own
         return mean(losses, weights)[np.arange(len(weights)), chosen]
 
     def _interpolated(self, values: Numbers, trials: Trials) -> Numbers:
@@ -114,6 +131,42 @@ class LossAt(Observed):
         columns = trials.losses(self.arm, self.over, "test_loss").T
         found = np.stack([np.interp(x, grid, column) for column in columns], axis=1)
         return np.where(outside[:, None], np.nan, found)
+
+
+class LossAfter(Observed):
+    """Validation loss, in nats, after a share of the arm's steps: at its tuned LR, or at its only one. It is
+    interpolated linearly between evaluations.
+
+    A gap, or a share of the fall, of two of them says how much a run still falls in between."""
+
+    kind: Literal["loss_after"] = "loss_after"
+    arm: ObservedArm
+    share: Annotated[float, WINDOW] = Field(gt=0, le=1, description="share of the steps after which the loss is read")
+    over: FactorName = "peak_lr"
+
+    AT_ONE_POINT: ClassVar[bool] = True
+    OF_LOSSES: ClassVar[OfLosses] = "is one"
+    FIGURE: ClassVar[str] = "lr"
+    UNIT: ClassVar[str] = "nats"
+    EXAMPLE: ClassVar[Example] = {"arm": "none", "share": 0.5}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Weighted mean validation loss at the share, nats [R], at argmin_g of the mean validation loss at the end, looked for
+        anew under every weighting; evaluations are evenly spread. Undecidable before the first of them."""
+        curves = evaluation_curves(self.arm, self.over, trials)
+        count = curves.shape[-1]
+        place = self.share * count - 1
+        if place < -SAME_VALUE:
+            raise UndecidableError(
+                "open",
+                f"{trials.arm_name(self.arm)} was evaluated {count} times, first after {1 / count:.3g} of its steps, and this"
+                f" asks for its loss after {self.share:.3g}; more evaluations would settle it",
+            )
+        before = min(max(int(place + SAME_VALUE), 0), count - 1)
+        part = max(place - before, 0.0)
+        losses = (1 - part) * curves[..., before] + part * curves[..., min(before + 1, count - 1)]
+        chosen = tuned(self.arm, self.over, trials, weights)
+        return mean(losses, weights)[np.arange(len(weights)), chosen]
 
 
 class LRSensitivity(Observed):

@@ -15,19 +15,32 @@ ExactCheck = Literal[
     "fp16_largest",
     "fp16_smallest",
     "bf16_exponent_bits",
+    "autocast_forward",
+    "autocast_backward",
 ]
 
 
 class OperationError(Observed):
-    """Error of an operation computed step by step in a 16-bit format, over that computed in FP32 and rounded once.
+    """Error of an operation computed step by step in a 16-bit format, over that computed in FP32 and rounded once; or over the
+    format's unit roundoff.
 
-    Both are root mean square errors against FP64 on random inputs, one draw for each seed; the geometric mean over seeds.
+    Errors are root mean squares against FP64 on the same random 16-bit inputs, relative to the result's own root mean square,
+    one draw for each seed; the geometric mean over seeds.
     """
 
     kind: Literal["operation_error"] = "operation_error"
-    operation: Literal["layer_norm", "softmax", "matmul", "gelu"] = Field(description="what is computed")
+    operation: Literal["layer_norm", "variance", "softmax", "log_sum_exp", "matmul", "gelu"] = Field(
+        description="what is computed"
+    )
     format: Literal["bf16", "fp16"] = Field(description="the 16-bit format")
     sums: Literal["fp32", "same"] = Field(default="fp32", description="what sums are made in: FP32, or the format itself")
+    offset: float | None = Field(default=None, description="mean of the inputs; none: 2")
+    spread: float | None = Field(default=None, gt=0, description="standard deviation of the inputs; none: 4")
+    over: Literal["unit_roundoff"] | None = Field(
+        default=None,
+        description="what the error is divided by: the largest relative error of rounding once to nearest (2^-8 in BF16, 2^-11"
+        " in FP16); none: the error of FP32 rounded once",
+    )
 
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
@@ -37,15 +50,22 @@ class OperationError(Observed):
     EXAMPLE: ClassVar[Example] = {"operation": "softmax", "format": "bf16"}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """exp of the weighted mean of ln(error step by step in 16 bits / error of FP32 rounded once), [R], without unit."""
-        from folklore.harness.observables.estimating.operations import relative_error  # computes with torch
+        """exp of the weighted mean of ln(e / r), [R], without unit: e is the error step by step in 16 bits, r that of FP32
+        rounded once or the unit roundoff u = eps / 2 (Higham 2002, section 2.1). To first order, n rounded steps that amplify
+        nothing have e <= n u."""
+        from folklore.harness.observables.estimating import operations  # computes with torch
 
-        seeds = trials.seed_numbers
-        ratios = [
-            relative_error(self.operation, self.format, seed, True, self.sums)
-            / relative_error(self.operation, self.format, seed, False, self.sums)
-            for seed in seeds
-        ]
+        inputs = (
+            operations.OFFSET if self.offset is None else self.offset,
+            operations.SPREAD if self.spread is None else self.spread,
+        )
+        ratios = []
+        for seed in trials.seed_numbers:
+            error = operations.relative_error(self.operation, self.format, seed, True, self.sums, *inputs)
+            if self.over == "unit_roundoff":
+                ratios.append(error / operations.unit_roundoff(self.format))
+            else:
+                ratios.append(error / operations.relative_error(self.operation, self.format, seed, False, self.sums, *inputs))
         return np.asarray(np.exp(seed_mean(np.log(ratios), weights)))
 
 

@@ -25,14 +25,18 @@ FinderRule = Literal[
     "divergence",
     "tenth_of_divergence",
     "passes_initial",
+    "tenth_of_passing",
+    "rises_halfway",
+    "tenth_of_halfway",
     "tenth_of_minimum",
+    "steepest_centred",
     "steepest_log",
     "steepest_linear",
     "valley",
     "slide",
 ]
 # Rules that mean the same whatever constant is added to every loss.
-WITHOUT_ZERO = ("passes_initial",)
+WITHOUT_ZERO = ("passes_initial", "tenth_of_passing", "rises_halfway", "tenth_of_halfway", "steepest_centred")
 RangeTestName = Annotated[str, RANGE_TEST, Field(description="the arm that is observed")]
 RuleName = Annotated[
     FinderRule,

@@ -10,11 +10,12 @@ from folklore.harness.observables import Unmeasured
 from folklore.harness.options import Options
 from folklore.harness.own.address import own_title
 from folklore.harness.own.finding import Found, find
-from folklore.harness.spec import Criterion, Judgement, Reported, Study, Workload, canonical_json
+from folklore.harness.spec import Alternative, Criterion, Judgement, Reported, Study, Workload, canonical_json
 from folklore.harness.spec.parts import relative_to_losses, with_other_arms
 from folklore.harness.training.own_module import own_module
 from folklore.harness.training.programs import EAGER
 
+Observing = Criterion | Reported | Alternative
 # Of the workload's identity in the variation's name.
 DIGITS = 8
 # The unit that studies declare thresholds of losses in.
@@ -64,8 +65,8 @@ def own_study(study: Study, address: str, options: Options) -> Study:
 def _of_recipes(judgement: Judgement, recipes: Mapping[str, str], found: Found) -> Judgement:
     """Where arms are named after models: a judgement whose criteria say that it is the model's recipe that is meant."""
 
-    def changed(each: Criterion | Reported) -> dict[str, Any]:
-        name = f"{each.name} (its recipe on {found.workload.name})"
+    def changed(each: Observing) -> dict[str, Any]:
+        name = each.name if isinstance(each, Alternative) else f"{each.name} (its recipe on {found.workload.name})"
         return {"name": name, "observe": with_other_arms(each.observe, recipes)}
 
     return _with_observations(judgement, changed)
@@ -109,17 +110,24 @@ def _of_its_loss(judgement: Judgement, found: Found) -> Judgement:
     own = found.workload
     reason = f"the loss of own workload '{own.name}' may be negative, and shares of it mean nothing: judge a difference instead"
 
-    def changed(each: Criterion | Reported) -> dict[str, Any]:
+    def changed(each: Observing) -> dict[str, Any]:
         lost = own.loss_may_be_negative and any(relative_to_losses(each.observe))
-        unit = own.loss_unit if each.unit == NATS else each.unit
-        return {"unit": unit, "observe": Unmeasured(reason=reason) if lost else each.observe}
+        observed = {"observe": Unmeasured(reason=reason) if lost else each.observe}
+        if isinstance(each, Alternative):
+            return observed
+        return {**observed, "unit": own.loss_unit if each.unit == NATS else each.unit}
 
     return _with_observations(judgement, changed)
 
 
-def _with_observations(judgement: Judgement, changed: Callable[[Criterion | Reported], dict[str, Any]]) -> Judgement:
-    """With its criteria, and what it reports, changed."""
-    criteria = tuple(each.model_copy(update=changed(each)) for each in judgement.criteria)
+def _with_observations(judgement: Judgement, changed: Callable[[Observing], dict[str, Any]]) -> Judgement:
+    """With its criteria, their other readings, and what it reports, changed."""
+
+    def of(criterion: Criterion) -> Criterion:
+        others = criterion.alternatives and tuple(each.model_copy(update=changed(each)) for each in criterion.alternatives)
+        return criterion.model_copy(update={**changed(criterion), "alternatives": others})
+
+    criteria = tuple(of(each) for each in judgement.criteria)
     reported = tuple(each.model_copy(update=changed(each)) for each in judgement.reported)
     return judgement.model_copy(update={"criteria": criteria, "reported": reported})
 

@@ -101,7 +101,10 @@ def _optimizer(training: Training) -> str:
 
 
 def _warmup(training: Training) -> str:
-    return f"over the first {percent(training.warmup_fraction)} of the steps" if training.warmup_fraction else "none"
+    if not training.warmup_fraction:
+        return "none"
+    held = "held at zero " * (training.ramp == "held")
+    return f"{held}over the first {percent(training.warmup_fraction)} of the steps"
 
 
 def _seen(workload: Workload, training: Training) -> str:

@@ -5,6 +5,7 @@ from folklore.harness.spec.claims import Claim, Document, Regime, Side, Source
 from folklore.harness.spec.configuration import Configuration, Measurement, Training, Workload
 from folklore.harness.spec.criterion import Alternative, Criterion, Expected, Judgement, Reported
 from folklore.harness.spec.observed import Observable, Observed
+from folklore.harness.spec.on_each import OnEach
 from folklore.harness.spec.parts import arms_of, leaves
 from folklore.harness.spec.rules import LEVEL, AtLeast, AtMost, Outside, Rule, Within
 from folklore.harness.spec.study import Arm, Published, Scale, Search, Study, log2_grid
@@ -24,6 +25,7 @@ __all__ = [
     "Measurement",
     "Observable",
     "Observed",
+    "OnEach",
     "Outside",
     "Published",
     "Regime",

@@ -26,8 +26,8 @@ SamplingName = Literal["replacement", "epochs", "full"]
 
 
 class Workload(Spec):
-    """A model and the data it is trained on. `heads` and `context` matter to a GPT alone, `feature_scale` and `label_noise` to
-    the others.
+    """A model and the data it is trained on. `heads`, `base_heads` and `context` matter to a GPT alone, `feature_scale` and
+    `label_noise` to the others.
     """
 
     model: ModelName = Field(
@@ -46,6 +46,13 @@ class Workload(Spec):
     base_width: int = Field(
         default=32, ge=1, le=1_000_000, strict=True, description="muP: the width at which both parametrizations are the same"
     )
+    base_heads: Annotated[int | None, COSTS_NOTHING, SINCE_PUBLICATION] = Field(
+        default=None,
+        ge=1,
+        le=10_000,
+        strict=True,
+        description="muP: heads at the base width; none: as many as heads, so that a wider model has larger heads and not more",
+    )
     zero_readout: bool = Field(default=False, description="start the readout at zero")
     feature_scale: Annotated[float, COSTS_NOTHING, SINCE_PUBLICATION] = Field(
         default=1.0, gt=0, description="what the features are multiplied by, as if not normalized"
@@ -61,6 +68,8 @@ class Workload(Spec):
     def _heads_divide_width(self) -> Self:
         if self.model == "gpt" and self.width % self.heads:
             raise ValueError(f"heads = {self.heads}: must divide width = {self.width}")
+        if self.model == "gpt" and self.base_heads is not None and self.base_width % self.base_heads:
+            raise ValueError(f"base_heads = {self.base_heads}: must divide base_width = {self.base_width}")
         return self
 
 
@@ -72,6 +81,10 @@ class Training(Spec):
     schedule: Annotated[ScheduleName, PER_LANE] = "cosine"
     warmup_fraction: Annotated[float, PER_LANE] = Field(
         default=0.05, ge=0, lt=1, description="share of the steps in the linear ramp"
+    )
+    ramp: Annotated[Literal["linear", "held"], PER_LANE, SINCE_PUBLICATION] = Field(
+        default="linear",
+        description="'held': the LR is zero during warmup, then at its peak at once; of Adam's moments only the second forms",
     )
     final_fraction: Annotated[float, PER_LANE] = Field(default=0.1, ge=0, le=1, description="last LR as a share of the peak")
     step_drops: Annotated[tuple[float, ...], PER_LANE] = Field(

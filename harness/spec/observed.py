@@ -85,6 +85,9 @@ class Observed(Spec):
     BIASED: ClassVar[bool] = False
     # The same number at every seed, without an error.
     EXACT: ClassVar[bool] = False
+    # It means the same of an arm that is trained at one value of the factor, where nothing is tuned: it looks for no optimum,
+    # it only reads runs at one.
+    AT_ONE_POINT: ClassVar[bool] = False
     # The figure that shows it (reports/claim_figures.py); none if empty: then what its parts name.
     FIGURE: ClassVar[str] = ""
     # Of every kind; there is no default.

@@ -135,6 +135,18 @@ class Published(Spec):
     value: float | None = None
     criterion: str | None = Field(default=None, description="the name of the criterion on whose axis the value lies")
     how: str = Field(pattern="^(read|reported|computed from read data)$")
+    if_different: str = Field(
+        default="",
+        description="the likeliest reason if that criterion's interval misses the value, and what reported beside it tells",
+    )
+
+    @model_validator(mode="after")
+    def _differs_from_a_value(self) -> Self:
+        if self.if_different and (self.value is None or self.criterion is None):
+            raise ValueError(
+                f"published on '{self.claim}': if_different is shown where the value is missed; give value and criterion"
+            )
+        return self
 
 
 class Study(Spec):
@@ -374,14 +386,14 @@ class Study(Spec):
                 " seeds; add seeds or set judged = false"
             )
         searched = {
-            (arm, over)
+            (arm, over, leaf.AT_ONE_POINT)
             for judgement in self.judgements
             for criterion in judgement.criteria_at(scale)
             for leaf in leaves(criterion.observe)
             for arm in arms_of(leaf, ARM)
             if (over := searched_factor(leaf)) and arm in self.arms_at(scale) and not self.arms[arm].searched
         }
-        for arm, over in sorted(searched):
+        for arm, over, one_will_do in sorted(searched):
             values = self.factors_at(scale, arm).get(over, ())
             for value in values:
                 if not _is_number(value):
@@ -389,7 +401,7 @@ class Study(Spec):
                         f"{over} of arm '{arm}' at scale '{scale}' holds {value!r}: must be a number (YAML reads 1e-3 as text:"
                         " write 1.0e-3)"
                     )
-            if len(values) < MINIMUM_GRID:
+            if len(values) < MINIMUM_GRID and not (one_will_do and len(values) == 1):
                 raise ValueError(
                     f"{over} of arm '{arm}' at scale '{scale}' = {values}: an optimum needs at least {MINIMUM_GRID} values;"
                     " widen the grid"

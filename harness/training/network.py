@@ -34,8 +34,11 @@ def build(workload: Workload, facts: DataFacts, device: str = "cpu") -> Model:
 
 
 def _scheme(workload: Workload) -> Parametrization:
-    multiplier = workload.width / workload.base_width if workload.parametrization == "mup" else None
-    return Parametrization(multiplier, workload.zero_readout)
+    if workload.parametrization != "mup":
+        return Parametrization(None, workload.zero_readout)
+    multiplier = workload.width / workload.base_width
+    more_heads = workload.heads / (workload.base_heads or workload.heads)
+    return Parametrization(multiplier, workload.zero_readout, multiplier / more_heads)
 
 
 def _check_fit(workload: Workload, facts: DataFacts) -> None:
@@ -201,3 +204,9 @@ class PackedNetwork:
     def layer_norms(self, values_KP: Tensor) -> Tensor:
         """Euclidean norm of each layer's slice, [K, layers]."""
         return torch.stack([part.norm(dim=1) for part in torch.split(values_KP, self.layer_sizes, dim=1)], dim=1)
+
+    def matrix_norms(self, values_KP: Tensor) -> Tensor:
+        """Euclidean norm of each weight matrix's slice, [K, matrices]: of parameters with two sides or more."""
+        parts = zip(self.model.parameters, torch.split(values_KP, self.sizes, dim=1), strict=True)
+        norms = [part.norm(dim=1) for parameter, part in parts if len(parameter.shape) > 1]
+        return torch.stack(norms, dim=1) if norms else values_KP.new_empty(len(values_KP), 0)

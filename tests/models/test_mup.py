@@ -16,6 +16,7 @@ from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.schedules import learning_rates
 from folklore.models import GPT, MLP, Parametrization
 from folklore.models.parametrization import LR_RULES
+from tests.benchmarks.plain import PlainBlock, PlainGPT
 from tests.harness.training.single_steps import assert_lane_is_torchs
 from tests.models.layout import as_in_torch
 
@@ -131,6 +132,97 @@ def test_attention_is_divided_by_the_head_and_not_its_root() -> None:
     wide = GPT(50, 8, 8 * BASE, 2, 2, Parametrization(8.0))
     head = BASE // 2
     assert wide.blocks[0].scale == pytest.approx(math.sqrt(head) / (8 * head))
+
+
+WIDENED = [(2, None), (2 * WIDTH // BASE, 2), (4, 2)]  # larger heads, more of the same size, and both
+
+
+def widened(heads: int, base_heads: int | None) -> Workload:
+    return Workload(width=WIDTH, heads=heads, parametrization="mup", base_width=BASE, base_heads=base_heads, context=8)
+
+
+@pytest.mark.parametrize(("heads", "base_heads"), WIDENED)
+def test_the_attention_scale_follows_the_head_as_mup_sees_it(heads: int, base_heads: int | None) -> None:
+    """mup reads a head's growth from the shapes: by that 1/sqrt(d at the base width) is divided."""
+
+    def shaped(width: int, heads: int) -> nn.Module:
+        module = nn.Module()
+        module.register_parameter("query", nn.Parameter(torch.zeros(heads, width // heads)))
+        return module
+
+    at_base = base_heads or heads
+    module = shaped(WIDTH, heads)
+    # The delta model differs in both, so that both sides count as growing.
+    mup.set_base_shapes(module, shaped(BASE, at_base), delta=shaped(16 * BASE, 2 * at_base), rescale_params=False)
+    growth = module.get_parameter("query").infshape[1].width_mult()
+    ours = build(widened(heads, base_heads), DataFacts("x", 50))
+    assert isinstance(ours, GPT)
+    assert [block.scale for block in ours.blocks] == pytest.approx([(BASE // at_base) ** -0.5 / growth] * 2)
+
+
+class PlainAttention(PlainBlock):
+    """Its scores are divided as is asked."""
+
+    scale = 0.0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, positions, width = x.shape
+        parts = self.qkv(self.norm1(x)).view(batch, positions, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        mixed = nn.functional.scaled_dot_product_attention(*parts, is_causal=True, scale=self.scale)
+        x = x + self.out(mixed.transpose(1, 2).reshape(batch, positions, width))
+        return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
+
+
+class PlainMuGPT(PlainGPT):
+    """With mup's readout, and its blocks' scores divided by the head's growth."""
+
+    def __init__(self, workload: Workload, facts: DataFacts, at_base: int) -> None:
+        super().__init__(workload, facts)
+        blocks = [PlainAttention(workload.width, workload.heads) for _ in range(workload.depth)]
+        for block in blocks:
+            block.scale = math.sqrt(at_base) / (workload.width // workload.heads)
+        self.blocks = nn.Sequential(*blocks)
+        self.readout = mup.MuReadout(workload.width, facts.classes, bias=False)
+
+
+@pytest.mark.parametrize(("heads", "base_heads"), WIDENED)
+def test_every_step_of_a_gpt_is_theirs(heads: int, base_heads: int | None) -> None:
+    """20 steps on text with their readout and their MuAdam, widened by larger heads, by more of them, and by both."""
+    training = Training(
+        optimizer="adam", peak_lr=2.0**-7, steps=20, batch_size=4, weight_decay=0.0, epsilon=1e-3, schedule="constant"
+    )
+    measurement = Measurement(probes=2, evaluations=1, evaluation_examples=8, final_examples=8)
+    workload, text = widened(heads, base_heads), data.load("python-docs")
+    pack = Pack([Lane(Configuration(workload=workload, training=training, measurement=measurement), 4)], text)
+    head_at_base = BASE // (base_heads or heads)
+
+    def shaped(width: int) -> PlainMuGPT:
+        return PlainMuGPT(workload.model_copy(update={"width": width}), text.facts, head_at_base)
+
+    model = PlainMuGPT(workload, text.facts, head_at_base)
+    mup.set_base_shapes(model, shaped(BASE), delta=shaped(2 * BASE), rescale_params=False)
+    optimizer = mup.MuAdam(model.parameters(), lr=1.0, eps=1e-3)
+    multipliers = [group["lr"] for group in optimizer.param_groups]
+    index, rates = torch.from_numpy(text.batch_index(4, 0, 4, 8)), learning_rates(training)
+    names = [parameter.name for parameter in pack.network.model.parameters]
+
+    def loss_at(step: int) -> torch.Tensor:
+        inputs, targets = text.gather(text.arrays("train"), index[step], 8)
+        return nn.functional.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
+
+    def set_rates(step: int) -> None:
+        for group, multiplier in zip(optimizer.param_groups, multipliers, strict=True):
+            group["lr"] = rates[step] * multiplier
+
+    theirs = dict(zip(names, model.parameters(), strict=True))
+    assert_lane_is_torchs(pack, 0, theirs, optimizer, loss_at, set_rates, layout=as_in_torch)
+    losses = pack.results()[0].curves["train_loss"]
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_heads_at_the_base_width_divide_it() -> None:
+    with pytest.raises(ValueError, match="base_heads = 3: must divide base_width = 16"):
+        Workload(width=WIDTH, parametrization="mup", base_width=BASE, base_heads=3)
 
 
 def test_a_zero_readout_starts_at_uniform() -> None:

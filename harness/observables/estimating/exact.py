@@ -4,9 +4,11 @@ No trial is read and no seed matters; a criterion's regions say which number is 
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Training
@@ -66,10 +68,72 @@ def bf16_exponent_bits() -> float:
     return float(narrow / wide)
 
 
+def autocast_forward() -> float:
+    """Share of a small transformer's matrix products that FP16 autocast computes in 16 bits, forward."""
+    return _share_of_16_bit_products("forward")
+
+
+def autocast_backward() -> float:
+    """Share of the matrix products by which the same network's gradients are computed that are in 16 bits."""
+    return _share_of_16_bit_products("backward")
+
+
+def _share_of_16_bit_products(which: str) -> float:
+    """Of the products that torch ran, on the CPU and on a GPU if there is one: those whose result has a format of 16 bits."""
+    devices = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    formats = [each for device in devices for each in autocast_products(device, torch.float16)[which]]
+    return sum(each.itemsize == 2 for each in formats) / len(formats)
+
+
+class Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Notes the number format of the result of every matrix product that torch runs, also of those that autograd runs."""
+
+    NAMES = ("mm", "addmm", "bmm", "baddbmm")
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.formats: list[torch.dtype] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if func.overloadpacket.__name__ in self.NAMES:
+            self.formats.append(result.dtype)
+        return result
+
+
+def autocast_products(device: str, number_format: torch.dtype) -> dict[str, list[torch.dtype]]:
+    """The formats of the results of all matrix products of one training step, forward and backward.
+
+    An attention head, layer norm and a hidden layer with GELU, FP32 weights, under torch.autocast as its documentation has it:
+    forward pass and loss inside, backward pass outside, the loss scaled by 2^10.
+    """
+    width, tokens, classes = 16, 8, 11
+    torch_rng = torch_generator(0, "exact:autocast")
+    shapes = {"query": (width, width), "key": (width, width), "value": (width, width), "hidden": (width, width)}
+    weights = {
+        name: torch.randn(shape, generator=torch_rng).div(width**0.5).to(device).requires_grad_()
+        for name, shape in {**shapes, "readout": (classes, width)}.items()
+    }
+    x = torch.randn(2, tokens, width, generator=torch_rng).to(device)
+    linear, forward, backward = torch.nn.functional.linear, Products(), Products()
+    with forward, torch.autocast(device, dtype=number_format):
+        normed = torch.nn.functional.layer_norm(x, (width,))
+        scores = linear(normed, weights["query"]) @ linear(normed, weights["key"]).transpose(1, 2)
+        mixed = scores.softmax(dim=2) @ linear(normed, weights["value"])
+        logits = linear(torch.nn.functional.gelu(linear(x + mixed, weights["hidden"])), weights["readout"])
+        targets = torch.zeros(2 * tokens, dtype=torch.int64, device=device)
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets)
+    with backward:
+        torch.autograd.grad(2.0**10 * loss, list(weights.values()))
+    return {"forward": forward.formats, "backward": backward.formats}
+
+
 CHECKS: dict[str, Callable[[], float]] = {
     "cosine_half_way": cosine_half_way,
     "doubled_noise": doubled_noise,
     "fp16_largest": fp16_largest,
     "fp16_smallest": fp16_smallest,
     "bf16_exponent_bits": bf16_exponent_bits,
+    "autocast_forward": autocast_forward,
+    "autocast_backward": autocast_backward,
 }

@@ -70,6 +70,21 @@ def fit_hyperbola(batch: Numbers, log_steps: Numbers, weights: Numbers, censored
     return Hyperbola(smallest_steps=np.exp(level), critical_batch=np.exp(bend))
 
 
+def residual_rms(batch: Numbers, log_steps: Numbers, weights: Numbers, censored: Flags | None = None) -> Numbers:
+    """Residuals in ln S of the hyperbola fitted to all batch sizes, [R]: root of the mean square, over batch sizes, of the
+    weighted mean residual. What the noise of the runs adds is in it. Arguments and censoring as in leave_one_batch_out_rms.
+    """
+    censored = _flags(censored, log_steps)
+    fit = _maximise(batch, log_steps, weights, censored)
+    predicted = _predicted(fit.level, fit.bend, batch)
+    expected, _ = _beyond_cap(log_steps, predicted, fit.log_deviation, censored)
+    sizes = _one_hot(batch)
+    counts = (weights * ~censored) @ sizes > 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        residuals = (weights * (expected - predicted)) @ sizes / (weights @ sizes)
+        return np.asarray(np.sqrt(np.where(counts, residuals**2, 0.0).sum(axis=1) / counts.sum(axis=1)))
+
+
 def leave_one_batch_out_rms(batch: Numbers, log_steps: Numbers, weights: Numbers, censored: Flags | None = None) -> Numbers:
     """Error of prediction in ln S, [R]: every batch size is predicted by the hyperbola through the others; root of the mean
     square, over batch sizes, of the weighted mean residual. Arguments as in fit_hyperbola.

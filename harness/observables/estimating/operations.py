@@ -22,10 +22,15 @@ OFFSET, SPREAD = 2.0, 4.0
 EPSILON = 1e-5
 
 
-def inputs(seed: int) -> Tensor:
+def unit_roundoff(number_format: str) -> float:
+    """The largest relative error of rounding once to nearest: half the distance from one to the next number."""
+    return torch.finfo(FORMATS[number_format]).eps / 2
+
+
+def inputs(seed: int, offset: float = OFFSET, spread: float = SPREAD) -> Tensor:
     """FP64 activations [ROWS, WIDTH]."""
     generator = torch_generator(seed, "operations")
-    return OFFSET + SPREAD * torch.randn(ROWS, WIDTH, generator=generator, dtype=torch.float64)
+    return offset + spread * torch.randn(ROWS, WIDTH, generator=generator, dtype=torch.float64)
 
 
 Sums = Literal["fp32", "same"]
@@ -44,13 +49,27 @@ def _sum(x_RW: Tensor, sums: Sums) -> Tensor:
 
 def _layer_norm(x_RW: Tensor, sums: Sums) -> Tensor:
     centred = x_RW - _sum(x_RW, sums) / x_RW.shape[1]
-    variance = _sum(centred * centred, sums) / x_RW.shape[1]
-    return centred / (variance + EPSILON).sqrt()
+    return centred / (_mean_square(centred, sums) + EPSILON).sqrt()
+
+
+def _mean_square(centred_RW: Tensor, sums: Sums) -> Tensor:
+    return _sum(centred_RW * centred_RW, sums) / centred_RW.shape[1]
+
+
+def _variance(x_RW: Tensor, sums: Sums) -> Tensor:
+    """Of each row, by way of its mean, [R, 1]."""
+    return _mean_square(x_RW - _sum(x_RW, sums) / x_RW.shape[1], sums)
 
 
 def _softmax(x_RW: Tensor, sums: Sums) -> Tensor:
     powers = (x_RW - x_RW.amax(dim=1, keepdim=True)).exp()
     return powers / _sum(powers, sums)
+
+
+def _log_sum_exp(x_RW: Tensor, sums: Sums) -> Tensor:
+    """Of each row, its largest entry taken off before the powers, [R, 1]."""
+    largest = x_RW.amax(dim=1, keepdim=True)
+    return largest + _sum((x_RW - largest).exp(), sums).log()
 
 
 @lru_cache(maxsize=1)
@@ -78,20 +97,30 @@ def _gelu(x_RW: Tensor, sums: Sums) -> Tensor:
 
 OPERATIONS: dict[str, Callable[[Tensor, Sums], Tensor]] = {
     "layer_norm": _layer_norm,
+    "variance": _variance,
     "softmax": _softmax,
+    "log_sum_exp": _log_sum_exp,
     "matmul": _matmul,
     "gelu": _gelu,
 }
 
 
 @lru_cache(maxsize=1024)
-def relative_error(operation: str, number_format: str, seed: int, stepwise: bool, sums: Sums = "fp32") -> float:
+def relative_error(
+    operation: str,
+    number_format: str,
+    seed: int,
+    stepwise: bool,
+    sums: Sums = "fp32",
+    offset: float = OFFSET,
+    spread: float = SPREAD,
+) -> float:
     """Root mean square error against FP64 on the same 16-bit inputs, relative to the result's root mean square.
 
     stepwise: compute in the format; else in FP32, rounding the result once.
     """
     compute, dtype = OPERATIONS[operation], FORMATS[number_format]
-    x_RW = inputs(seed).to(dtype)
+    x_RW = inputs(seed, offset, spread).to(dtype)
     exact = compute(x_RW.double(), "fp32")  # which for FP64 means sums in FP64, at once
     seen = (compute(x_RW, sums) if stepwise else compute(x_RW.float(), sums).to(dtype)).double()
     return float((seen - exact).square().mean().sqrt() / exact.square().mean().sqrt())

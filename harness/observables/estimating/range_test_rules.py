@@ -12,10 +12,14 @@ for the rules that look at the shape of the curve, and `_where_it_passed` for th
 read the part that fastai's lr_find hands to its suggestion functions (`cut`), so that they differ in nothing else; Lightning
 drops the first 10 points and the last one instead.
 
+Two rules do not smooth as the tools do. `rises_halfway` asks when the loss has climbed half-way from its lowest value back to
+its first one, which needs no zero and is far above what single batches do. `steepest_centred` takes slopes over windows that
+reach as far back as ahead, and so have no lag to take off.
+
 Sources: fastai 2, callback/schedule.py (lr_find, minimum, steep, valley, slide) and learner.py (AvgSmoothLoss); Lightning
 2.5.3, tuner/lr_finder.py (_LRFinder.suggestion); for a tenth of the divergence LR, the documents that studies/register.py
-names; `passes_initial` is ours. fastai and Lightning answer in any case; the reasons to say nothing, and their constants, are
-ours.
+names; `passes_initial`, `rises_halfway` and `steepest_centred` are ours. fastai and Lightning answer in any case; the reasons
+to say nothing, and their constants, are ours.
 """
 
 from bisect import bisect_left
@@ -47,6 +51,11 @@ SMALLEST_FALL = 0.01
 VALLEY_IN_NOISE = 2.0
 # Deviations of a batch's first losses by which the smoothed loss must have fallen before it can pass its first value again.
 CLEAR_FALL = 3.0
+# Share of the way back from the lowest loss to the first at which the loss has risen half-way.
+HALFWAY = 0.5
+# Decades of the LR over which `steepest_centred` takes a slope, and the least steps on either side.
+WINDOW_DECADES = 1.0
+LEAST_HALF_WINDOW = 2
 
 
 @dataclass(frozen=True)
@@ -120,6 +129,21 @@ def passes_initial(lr: Curve, loss: Curve, beta: float = SMOOTHING, delag: bool 
 
     Nothing where the smoothed loss has not clearly fallen first: by CLEAR_FALL deviations of a batch's loss at the start.
     """
+    return _climbs_back(lr, loss, 1.0, beta, delag)
+
+
+def rises_halfway(lr: Curve, loss: Curve, beta: float = SMOOTHING, delag: bool = False) -> Pick:
+    """The LR of the first step after its lowest one at which the smoothed loss has risen half-way from there to the first loss,
+    or at which the raw loss is not finite; nothing where `passes_initial` says that nothing falls.
+
+    A network that has diverged may settle on the classes' frequencies, at a loss below the one it started from: then
+    `passes_initial` waits for decades, for a batch that is bad enough, and this does not.
+    """
+    return _climbs_back(lr, loss, HALFWAY, beta, delag)
+
+
+def _climbs_back(lr: Curve, loss: Curve, share: float, beta: float, delag: bool) -> Pick:
+    """The LR of the first step after the lowest at which a share of the fall to it is lost again."""
     _check(lr, loss)
     mean = smoothed(loss, beta)
     finite = np.isfinite(mean)
@@ -128,10 +152,37 @@ def passes_initial(lr: Curve, loss: Curve, beta: float = SMOOTHING, delag: bool 
     lowest = int(np.where(finite, mean, np.inf).argmin())
     if not lowest or mean[0] - mean[lowest] <= CLEAR_FALL * _first_deviation(loss):
         return NoSuggestion("the loss does not clearly fall below its initial value, and cannot pass it again")
-    at = _first((mean > mean[0]) & (np.arange(len(mean)) > lowest) | ~np.isfinite(loss))
+    bar = float(mean[0] if share == 1.0 else mean[lowest] + share * (mean[0] - mean[lowest]))
+    at = _first((mean > bar) & (np.arange(len(mean)) > lowest) | ~np.isfinite(loss))
     if at is None:
-        return NoSuggestion(f"never passed its initial value up to LR {lr[-1]:.3g}: the divergence LR is censored")
-    return Suggestion(_where_it_passed(lr, loss, mean, float(mean[0]), at) if delag else float(lr[at]))
+        passed = "passed its initial value" if share == 1.0 else f"rose by {share:.0%} of its fall"
+        return NoSuggestion(f"never {passed} up to LR {lr[-1]:.3g}: the divergence LR is censored")
+    return Suggestion(_where_it_passed(lr, loss, mean, bar, at) if delag else float(lr[at]))
+
+
+def steepest_centred(lr: Curve, loss: Curve) -> Pick:
+    """The LR in the middle of the window with the steepest fall: the least-squares slope of the raw loss against ln LR over
+    WINDOW_DECADES, half of them to either side, of the windows up to the one with the lowest mean loss.
+
+    A slope of single steps is a largest of hundreds of noisy numbers; a smoothed one lags by an amount that depends on the
+    curve. A window does neither, and reads a straight fall at its middle.
+    """
+    _check(lr, loss)
+    broken = _first(~np.isfinite(loss))
+    seen = loss[:broken]
+    half = max(LEAST_HALF_WINDOW, round(WINDOW_DECADES * np.log(10.0) / 2 / float(np.log(lr[1] / lr[0])))) if len(lr) > 1 else 1
+    width = 2 * half + 1
+    if len(seen) < max(width + 1, FEWEST_POINTS):
+        return NoSuggestion(f"only {len(seen)} steps before the loss breaks down, too few for a window of {width}")
+    windows = np.lib.stride_tricks.sliding_window_view(seen, width)
+    mean = windows.mean(axis=1)
+    lowest = int(mean.argmin())
+    if not lowest or mean[0] - mean[lowest] <= CLEAR_FALL * _first_deviation(loss):
+        return NoSuggestion("the loss does not clearly fall below its initial value, and has no steepest fall")
+    steps = np.arange(-half, half + 1)
+    # By equal factors, so that slopes per step are those against ln LR but for a factor.
+    steepest = int((windows[: lowest + 1] @ steps).argmin())
+    return Suggestion(float(lr[steepest + half]))
 
 
 def _first_deviation(loss: Curve) -> float:
@@ -205,6 +256,25 @@ def _first(flags: NDArray[np.bool_]) -> int | None:
 def _tenth_of_divergence(lr: Curve, loss: Curve, beta: float, delag: bool) -> Pick:
     pick = divergence(lr, loss, beta=beta, delag=delag)
     return Suggestion(pick.lr / 10) if isinstance(pick, Suggestion) else pick
+
+
+def _tenth_of(whole: Callable[[Curve, Curve, float, bool], Pick]) -> Rule:
+    """A tenth of what another rule picks."""
+
+    def pick(lr: Curve, loss: Curve, beta: float, delag: bool) -> Pick:
+        found = whole(lr, loss, beta, delag)
+        return Suggestion(found.lr / 10) if isinstance(found, Suggestion) else found
+
+    return pick
+
+
+def _of_raw_losses(rule: CurveRule) -> Rule:
+    """A rule that smooths in its own way."""
+
+    def pick(lr: Curve, loss: Curve, beta: float, delag: bool) -> Pick:
+        return rule(lr, loss)
+
+    return pick
 
 
 def _of_the_cut(rule: CurveRule) -> Rule:
@@ -297,6 +367,10 @@ def _slide(lr: Curve, loss: Curve) -> Pick:
 RULES: dict[str, Rule] = {
     "tenth_of_divergence": _tenth_of_divergence,
     "passes_initial": passes_initial,
+    "tenth_of_passing": _tenth_of(passes_initial),
+    "rises_halfway": rises_halfway,
+    "tenth_of_halfway": _tenth_of(rises_halfway),
+    "steepest_centred": _of_raw_losses(steepest_centred),
     "tenth_of_minimum": _of_the_cut(_tenth_of_minimum),
     "steepest_log": _of_the_cut(_steepest_log),
     "steepest_linear": _of_the_cut(_steepest_linear),

@@ -21,7 +21,8 @@ class Decoder(Architecture):
         return GPT(facts.classes, workload.context, workload.width, workload.depth, workload.heads, scheme)
 
     def own_words(self, workload: Workload) -> str:
-        return f", {workload.heads} heads, context {workload.context} tokens"
+        grown = workload.parametrization == "mup" and workload.base_heads is not None
+        return f", {workload.heads} heads{f' (muP from {workload.base_heads})' * grown}, context {workload.context} tokens"
 
     def hidden_parameters(self, workload: Workload) -> int:
         """Of the blocks and the last norm."""

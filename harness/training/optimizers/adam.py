@@ -4,6 +4,9 @@ The arithmetic follows torch.optim.Adam, and a test holds it against that. Where
 gradient the bias correction is kept. Dropping it would leave entries whose first gradient happens to be small with steps
 1 / sqrt(1 - beta2) too large (LOG.md); keeping it makes early steps smaller, by up to sqrt(1 - beta2^t), and leaves an entry
 with a first gradient of zero as in plain Adam.
+
+Where the ramp is held the first moment starts at the first step that moves parameters, with its bias correction counted from
+there: it would else point, for about 1 / (1 - beta1) steps, where the gradient did before any step was made.
 """
 
 from __future__ import annotations
@@ -40,6 +43,9 @@ class Adam(PackedOptimizer):
         first_gradient = [lane.second_moment_start == "first_gradient" for lane in lanes]
         self.starts_full = torch.tensor(first_gradient, device=self.device).unsqueeze(1)
         self.any_starts_full = any(first_gradient)
+        held = [lane.warmup_steps if lane.ramp == "held" else 0 for lane in lanes]
+        self.held_K1 = torch.tensor(held, dtype=torch.float64, device=self.device).unsqueeze(1)
+        self.any_held = any(held)
         self.parts = _parts(decays_P)
 
     @staticmethod
@@ -67,7 +73,7 @@ class Adam(PackedOptimizer):
 
         wide = self.device.type == "cpu" and self.gradient_KP.shape[1] >= KERNEL_FROM
         alike = lr_K1.shape[1] == 1 and step.numel() == 1 and not self.any_starts_full
-        return wide and alike and not torch.compiler.is_compiling()
+        return wide and alike and not self.any_held and not torch.compiler.is_compiling()
 
     def update_by_kernel(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         """Lane by lane, for the kernel's hyper-parameters are numbers. It counts steps from 1."""
@@ -114,10 +120,12 @@ class Adam(PackedOptimizer):
         if self.any_starts_full:
             starts_now = self.starts_full & (step == 0)
             self.state["second"].copy_(torch.where(starts_now, square, self.state["second"]))
-        self.state["first"].lerp_(gradient_KP, 1 - self.beta1)
+        moving = (step - self.held_K1).clamp(min=0) if self.any_held else step
+        weight = (1 - self.beta1) * (step >= self.held_K1) if self.any_held else 1 - self.beta1
+        self.state["first"].lerp_(gradient_KP, weight)
         # Not lerp_: once a square has overflowed it would be nan from the next step on, and torch.optim's stays infinite.
         self.state["second"].mul_(self.beta2).addcmul_(square, 1 - self.beta2)
-        return (1 - self.beta1_64.pow(step + 1)).float(), (1 - self.beta2_64.pow(step + 1)).float()
+        return (1 - self.beta1_64.pow(moving + 1)).float(), (1 - self.beta2_64.pow(step + 1)).float()
 
 
 def _parts(decays_P: Tensor) -> dict[bool, list[slice]]:

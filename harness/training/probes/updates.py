@@ -1,6 +1,9 @@
 """How far an update moves the weights.
 
 The update-to-weight ratio is |change| / |weights before|; a layer that is all zero before has no ratio (nan).
+
+Weight matrices are also looked at apart from gains and biases: these start at one and at zero, so that an update of theirs is a
+different share of them. A matrix is a parameter with two sides or more, as an embedding and a convolution's kernels are.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ from folklore.harness.training.probes.base import Probe, ProbedStep
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from folklore.harness.training.network import PackedNetwork
+
 RATIO = Curve(
     "probe_update_ratio", "", "norm of the update over that of the weights", tracked="update/ratio_to_weights", place=8
 )
@@ -31,10 +36,16 @@ LAYER_RATIO = Curve(
     heavy=True,
     place=1,
 )
+MATRIX_RATIO = Curve("probe_matrix_update_ratio", "", "median over the weight matrices of update over weights")
+MATRIX_RATIO_LOW = Curve("probe_matrix_update_ratio_low", "", "lower quartile over the weight matrices of update over weights")
+MATRIX_RATIO_HIGH = Curve(
+    "probe_matrix_update_ratio_high", "", "upper quartile over the weight matrices of update over weights"
+)
+QUARTILES = {MATRIX_RATIO: 0.5, MATRIX_RATIO_LOW: 0.25, MATRIX_RATIO_HIGH: 0.75}
 
 
 class Updates(Probe):
-    curves = (RATIO, WEIGHT_NORM, MEDIAN_RATIO, LAYER_RATIO)
+    curves = (RATIO, WEIGHT_NORM, MEDIAN_RATIO, LAYER_RATIO, MATRIX_RATIO, MATRIX_RATIO_LOW, MATRIX_RATIO_HIGH)
 
     def after_update(self, step: ProbedStep, before_KP: Tensor) -> dict[str, Tensor]:
         network = step.network
@@ -44,10 +55,20 @@ class Updates(Probe):
             RATIO.name: change_KP.norm(dim=1) / before_KP.norm(dim=1),
             WEIGHT_NORM.name: before_KP.norm(dim=1),
             LAYER_RATIO.name: (change / weight).where(weight > 0, float("nan")),
+            **_over_matrices(network, change_KP, before_KP),
         }
 
     def derived(self, records: Mapping[str, NDArray[np.float64]]) -> dict[str, list[float]]:
         return {MEDIAN_RATIO.name: [_median(row) for row in records[LAYER_RATIO.name]]}
+
+
+def _over_matrices(network: PackedNetwork, change_KP: Tensor, before_KP: Tensor) -> dict[str, Tensor]:
+    """Quartiles over the weight matrices of |change| / |weights before|, [K] each; none where a model has no matrix."""
+    changes, weights = network.matrix_norms(change_KP), network.matrix_norms(before_KP)
+    if not weights.shape[1]:
+        return {}
+    ratios = (changes / weights).where(weights > 0, float("nan"))
+    return {curve.name: ratios.nanquantile(share, dim=1) for curve, share in QUARTILES.items()}
 
 
 def _median(values: NDArray[np.float64]) -> float:

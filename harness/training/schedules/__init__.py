@@ -2,8 +2,9 @@
 add a module.
 
 The ramp gives step i (from 0) the peak times (i + 1) / warmup_steps: a warmup of w steps reaches the peak on its w-th
-step. Afterwards progress p = (i - w) / (steps - w) runs from 0 to just below 1, as in torch's schedulers: the final
-fraction is what would follow the last step, so none is wasted on an LR of zero.
+step. A held ramp is zero instead: parameters stay, and the optimizer's moments form. Afterwards progress
+p = (i - w) / (steps - w) runs from 0 to just below 1, as in torch's schedulers: the final fraction is what would follow the
+last step, so none is wasted on an LR of zero.
 """
 
 from collections.abc import Sequence
@@ -27,7 +28,8 @@ def learning_rates(training: Training) -> Curve:
     warmup = training.warmup_steps
     progress = np.clip((step - warmup) / max(1, training.steps - warmup), 0.0, 1.0)
     shape = schedule_named(training.schedule).shape(training, progress)
-    ramp = np.minimum(1.0, (step + 1) / warmup) if warmup else np.ones_like(step)
+    rises = warmup > 0 and training.ramp == "linear"
+    ramp = np.minimum(1.0, (step + 1) / warmup) if rises else np.zeros_like(step)
     return training.peak_lr * np.where(step < warmup, ramp, shape)
 
 

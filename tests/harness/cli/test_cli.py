@@ -157,7 +157,7 @@ def test_plan_as_json(study_file: Path, tmp_path: Path) -> None:
 
 
 def test_a_variation_is_planned_before_it_is_run(tmp_path: Path) -> None:
-    wish = ("--set", "peak_lr=0.01,0.02,0.04", "--seeds", "5", "--only", "none", "--only", "warmup_5%")
+    wish = ("--set", "peak_lr=0.01,0.02,0.04", "--seeds", "5", "--only", "none", "--only", "warmup_20%")
     facts = json.loads(call("plan", "warmup", *wish, "--scale", "laptop", "--json", "--store", str(tmp_path / "s")).stdout)
     assert re.fullmatch(r"warmup_varied_[0-9a-f]{8}", facts["study"])
     assert (facts["trials"], facts["arms"], facts["seeds"]) == (2 * 3 * 5, 2, 5)
@@ -235,7 +235,7 @@ def completed(line: str) -> list[str]:
         ("folklore ve", {"verdicts"}),
         ("folklore run wa", {"warmup"}),
         ("folklore run warmup --scale ", {"smoke", "laptop", "gpu", "cluster"}),
-        ("folklore run warmup --only sgd_", {"sgd_warmup_5%", "sgd_warmup_20%"}),
+        ("folklore run warmup --only sgd_", {"sgd_warmup_20%", "sgd_warmup_60%", "sgd_clipped"}),
         ("folklore run warmup --set peak", {"peak_lr="}),
         ("folklore why warmup.wid", {"warmup.widens"}),
         ("folklore deploy s", {"slurm"}),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from folklore.harness import data
-from folklore.harness.data.text import BLOCK_BYTES, Text
+from folklore.harness.data.text import BLOCK_BYTES, Text, python_source
 from folklore.harness.errors import UserError
 
 
@@ -16,6 +16,29 @@ def test_python_documentation_is_there() -> None:
     assert len(text.splits["train"]) > 300_000
     assert 90 < text.facts.classes <= 256
     assert int(max(split.max() for split in text.splits.values())) == text.facts.classes - 1
+
+
+def test_python_source_is_there_and_large() -> None:
+    text = data.load("python-source")
+    assert sum(len(split) for split in text.splits.values()) > 5_000_000
+    assert "dataclass" in bytes(sorted_symbols()[text.splits["train"]]).decode()
+    assert text.facts.hash != data.load("python-docs").facts.hash
+
+
+def sorted_symbols() -> np.ndarray:
+    """The bytes that occur in Python's sources, in order: what the numbers of its tokens stand for."""
+    return np.unique(np.frombuffer(python_source(), dtype=np.uint8))
+
+
+def test_source_that_distributions_leave_out_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    with pytest.raises(UserError, match=r"holds no \.py file"):
+        python_source()
+    for name in ("b.py", "a/z.py", "a/tests/t.py", "site-packages/own.py", "_sysconfigdata_linux.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    (tmp_path / "latin.py").write_bytes("# é".encode("latin-1"))
+    assert python_source() == b"a/z.py\nb.py"
 
 
 def test_splits_partition_the_text() -> None:

@@ -222,6 +222,13 @@ def test_panels_disagree(study: Study) -> None:
     assert "holds on MLP; fails on GPT" in found.answer
 
 
+def test_many_panels_are_counted_and_those_that_differ_named(study: Study) -> None:
+    holding = [{**criterion(0.0, 0.0), "panel": f"MLP {width}"} for width in (8, 16, 32, 64)]
+    claims = judging(study, [*holding, {**criterion(0.2, 0.1), "panel": "GPT"}])
+    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    assert "holds on 4 of 5 workloads; fails on GPT" in found.answer
+
+
 def test_a_toy_refutes_no_claim_about_large_models(study: Study) -> None:
     modern = Claim(
         id="own.modern",

@@ -20,6 +20,7 @@ from folklore.harness.observables import (
     Log2,
     LRSensitivity,
     MaxTrainable,
+    MeanActivationSlope,
     Optimum,
     Quotient,
     RankCorrelation,
@@ -112,6 +113,8 @@ def test_max_trainable_against_the_best_of_several_arms(wide: Study) -> None:
 def test_max_trainable_that_reaches_the_top_of_the_grid(wide: Study) -> None:
     with pytest.raises(UndecidableError, match=r"the largest peak LR at which .no <warmup>. still trains"):
         observe(MaxTrainable(arm="none"), table_of(wide, lambda trial: result(bowl(trial, -1, 2.0))))
+    with pytest.raises(UndecidableError, match=r"the bar lies above a loss at the end of a grid: .* a grid that goes lower"):
+        observe(MaxTrainable(arm="none"), table_of(wide, lambda trial: result(bowl(trial, -12, 2.0))))
 
 
 def test_max_trainable_of_an_arm_far_from_the_best(wide: Study) -> None:
@@ -157,11 +160,38 @@ def test_failure_rate_has_an_exact_interval(wide: Study) -> None:
     assert always.low == pytest.approx(0.025 ** (1 / 5))
 
 
+def test_failures_that_are_not_finite(wide: Study) -> None:
+    """none diverges from 2^-4 on; in even seeds the loss stops being a number, in odd ones it only rises. half is tuned at
+    2^-5."""
+
+    def failing(trial: Trial) -> LaneResult:
+        if trial.arm == "none" and trial.configuration.training.peak_lr >= 2.0**-4:
+            return result(float("nan") if trial.seed % 2 == 0 else 9.0, divergence_step=1)
+        return bowls(trial)
+
+    table = table_of(wide, failing)
+    even = sum(seed % 2 == 0 for seed in table.seed_numbers)
+    counts = {
+        (of, times): FailureRate(arm="none", tuned_for="half", times=times, of=of).counts(table)
+        for of in (None, "not_finite")
+        for times in (None, 2.0)
+    }
+    seeds = len(table.seed_numbers)
+    assert counts[None, None] == counts["not_finite", None] == (0, seeds)
+    assert counts[None, 2.0] == (seeds, seeds)
+    assert counts["not_finite", 2.0] == (even, seeds)
+    assert 0 < even < seeds
+
+
 def test_cure_rates(wide: Study) -> None:
     table = table_of(wide, diverging)
     assert observe(CureRate(arm="none", by_arm="half"), table).estimate == 1.0
     assert observe(CureRate(arm="none", octaves_down=1.0), table).estimate == 1.0
     assert observe(CureRate(arm="half", by_arm="none"), table).estimate == 0.0
+    # A remedy that saves nothing does no worse than another that saves nothing, and worse than one that saves all.
+    assert observe(CureRate(arm="none", by_arm="none", no_worse_than="none"), table).estimate == 1.0
+    assert observe(CureRate(arm="none", by_arm="none", no_worse_than="half"), table).estimate == 0.0
+    assert observe(CureRate(arm="none", by_arm="half", no_worse_than="half"), table).estimate == 1.0
     with pytest.raises(UndecidableError, match=r"was not trained at the peak LR of"):
         observe(CureRate(arm="none", octaves_down=0.3), table)
     with pytest.raises(UndecidableError, match=r"diverges in most seeds at no peak LR") as caught:
@@ -329,6 +359,41 @@ def test_the_worst_slope_of_activations(study: Study, exponents: tuple[float, fl
 
     seen = observe(ActivationSlope(points=((8, "w8"), (16, "w16"), (32, "w32"))), table_of(scaled, outcome))
     assert seen.estimate == pytest.approx(expected, abs=1e-6)
+
+
+def activations_of(trial: Trial) -> LaneResult:
+    """Early steps: a tap that falls as width^-0.3 and one, zero at first, that grows as width^0.5 or, an octave higher, 0.7;
+    late steps: 0.1 and 0.2. Seeds differ by a factor that is the same at all widths."""
+    width, high = trial.configuration.workload.width, trial.configuration.training.peak_lr > 0.15
+    seed = 1.0 + 0.1 * trial.seed
+    sizes = [[seed * width**-0.3, 0.0]] + [[width**-0.3, seed * 3.0 * width ** (0.7 if high else 0.5)]] * 4
+    late = [[seed * width**0.1, width**0.2]] * 2
+    return replace(result(2.0), layer_curves={**result(2.0).layer_curves, "probe_layer_activation": sizes + late})
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, 0.5),
+        ({"tap": 0}, -0.3),
+        ({"steps": 7}, (4 * 0.5 + 2 * 0.2) / 6),
+        ({"end": True, "steps": 2}, 0.2),
+        ({"end": True, "steps": 4, "tap": 0}, (2 * -0.3 + 2 * 0.1) / 4),
+    ],
+)
+def test_the_mean_slope_of_a_tap(study: Study, settings: dict[str, object], expected: float) -> None:
+    """It keeps its sign, and a step at which a size is zero is left out; of a grid of LRs one is read, if it was tried."""
+    scaled, points = widths(study, 0.0), ((8, "w8"), (16, "w16"), (32, "w32"))
+    for grid, at in (([0.1], None), ([0.1, 0.2, 0.4], 0.1)):
+        arms = {name: {**arm.model_dump(), "factors": {"peak_lr": grid}} for name, arm in scaled.arms.items()}
+        table = table_of(Study.model_validate({**scaled.model_dump(), "arms": arms}), activations_of)
+        seen = observe(MeanActivationSlope(points=points, at=at, **settings), table)
+        assert seen.estimate == pytest.approx(expected, abs=1e-6)
+    assert observe(MeanActivationSlope(points=points, at=0.2), table).estimate == pytest.approx(0.7, abs=1e-6)
+    with pytest.raises(UndecidableError, match=r"was not trained at the peak LR of 0\.3"):
+        observe(MeanActivationSlope(points=points, at=0.3), table)
+    with pytest.raises(UndecidableError, match="are zero at every step looked at"):
+        observe(MeanActivationSlope(points=points, at=0.2, steps=1), table)
 
 
 def test_the_largest_gap_of_two_trajectories(wide: Study) -> None:

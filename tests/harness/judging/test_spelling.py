@@ -29,6 +29,7 @@ def criterion(says: str, unit: str = "relative", ratio: bool = False) -> Criteri
         ((0.0402, 0.0244, 0.0559), "nats", "0.040 nats (0.024–0.056)"),
         ((2.9532, 2.9511, 2.9553), "nats", "2.953 nats (2.951–2.955)"),
         ((0.0002, -0.005, 0.006), "relative", "0.02% (−0.50 to 0.60)"),
+        ((1.000006, 0.999998, 1.000014), "relative", "100.00% (100.00–100.00)"),
     ],
 )
 def test_numbers_in_prose(numbers: tuple[float, float, float], unit: str, text: str) -> None:

@@ -92,6 +92,32 @@ def test_doubling_a_small_batch(table: TrialArrays) -> None:
     assert error.value.verdict == "out of regime"
 
 
+def test_doubling_a_batch_past_the_critical_size(table: TrialArrays) -> None:
+    """B of 128 alone lies from 1.5 to 3 times 64 and is doubled: b = 2 gains (1 + 2) / (1/2 + 2)."""
+    seen = observe(DoublingGain(**SWEEP, above=1.5, below=3.0), table)
+    assert seen.estimate == pytest.approx(1.2, rel=0.01)
+    with pytest.raises(UndecidableError, match="no batch size of 5 to 9 times") as error:
+        observe(DoublingGain(**SWEEP, above=5.0, below=9.0), table)
+    assert error.value.verdict == "out of regime"
+
+
+def test_the_raw_error_is_what_the_planted_bend_leaves(sweep: Study) -> None:
+    """Steps at B = 8 are 20% above a hyperbola: the raw error is that of one least-squares fit to the means, by brute force."""
+
+    def bent(trial: Trial) -> LaneResult:
+        return outcome(trial, factor=1.2 if trial.arm == "b_8" else 1.0)
+
+    table = TrialArrays(sweep, "laptop", frame(sweep, bent))
+    b = np.array(SIZES, dtype=float)
+    steps = [observe(StepsToTarget(arm=f"b_{size}", anchor="b_16", share=0.5), table).estimate for size in SIZES]
+    knees = np.geomspace(10, 300, 20_001)
+    left = np.log(steps) - np.log1p(knees[:, None] / b)
+    expected = left.std(axis=1).min()  # the best level is the mean: what remains is the deviation
+    seen = observe(HyperbolaError(**(SWEEP | {"anchor": "b_16"}), raw=True), table)
+    assert expected > 0.04
+    assert seen.estimate == pytest.approx(expected, rel=1e-3)
+
+
 def test_runs_that_do_not_get_there_are_censored(sweep: Study) -> None:
     """With B = 2 stopped at 800 steps of 1320 the knee is still found, and no number of steps is given for it."""
 
@@ -124,6 +150,28 @@ def test_noise_scales_of_parts_of_a_run(sweep: Study) -> None:
     assert observe(NoiseScale(arm="b_32"), table).estimate == pytest.approx(25.0 * 5.5, rel=1e-4)
     assert observe(NoiseScale(arm="b_32", last=0.2), table).estimate == pytest.approx(25.0 * 1.5, rel=1e-4)
     assert observe(NoiseScale(arm="b_32", first=0.9), table).estimate == pytest.approx(250.0, rel=1e-4)
+
+
+def test_a_noise_scale_as_a_mean_over_steps(sweep: Study) -> None:
+    """tr(Sigma) is 100 throughout, |G|^2 is 10 and then 1: scales of 10 and 100 average 55; the means' ratio is 100 / 5.5."""
+
+    def falling(trial: Trial) -> LaneResult:
+        variance = 100.0 / trial.configuration.training.batch_size
+        probes = np.arange(1.0, 11.0) * trial.configuration.training.steps / 10
+        signal = np.where(np.arange(10) < 5, 10.0, 1.0)
+        return result(
+            final_loss(trial),
+            probe_step=list(probes),
+            probe_gradient_variance=[variance] * 10,
+            probe_gradient_norm=list(np.sqrt(signal + variance)),
+        )
+
+    table = TrialArrays(sweep, "laptop", frame(sweep, falling))
+    assert observe(NoiseScale(arm="b_32", pieces=2), table).estimate == pytest.approx(55.0, rel=1e-4)
+    assert observe(NoiseScale(arm="b_32"), table).estimate == pytest.approx(100 / 5.5, rel=1e-4)
+    assert observe(NoiseScale(arm="b_32", last=0.6, pieces=2), table).estimate == pytest.approx((10 + 100 / 7) / 2, rel=1e-4)
+    with pytest.raises(UndecidableError, match="no probe in a piece"):
+        observe(NoiseScale(arm="b_32", pieces=40), table)
 
 
 def test_a_mean_gradient_lost_in_noise(sweep: Study) -> None:

@@ -117,6 +117,8 @@ def test_exact_checks(table: TrialArrays) -> None:
         "fp16_largest": torch.finfo(torch.float16).max,
         "fp16_smallest": torch.finfo(torch.float16).smallest_normal / 2**10,
         "bf16_exponent_bits": 1.0,
+        "autocast_forward": 1.0,
+        "autocast_backward": 1.0,
     }
     assert right.keys() == exact.CHECKS.keys()
     for name, value in right.items():
@@ -137,14 +139,31 @@ def test_exact_checks_can_fail(table: TrialArrays, monkeypatch: pytest.MonkeyPat
     assert observe(Exact(check="fp16_smallest"), table).estimate < 1e-38
 
 
-@pytest.mark.parametrize("operation", ["layer_norm", "softmax", "matmul", "gelu"])
+def test_every_matrix_product_under_autocast_is_seen() -> None:
+    """Three projections, scores, mix, hidden layer and readout forward; backward two products for each of these seven, but for
+    the inputs of the three projections, which need no gradient."""
+    for number_format in (torch.float16, torch.bfloat16):
+        seen = exact.autocast_products("cpu", number_format)
+        assert seen == {"forward": [number_format] * 7, "backward": [number_format] * 11}
+
+
+def test_products_in_fp32_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.amp.autocast_mode.autocast, "__enter__", lambda self: self)
+    monkeypatch.setattr(torch.amp.autocast_mode.autocast, "__exit__", lambda self, *error: None)
+    assert exact.autocast_products("cpu", torch.float16)["backward"] == [torch.float32] * 11
+    assert exact.autocast_backward() == exact.autocast_forward() == 0.0
+
+
+@pytest.mark.parametrize("operation", ["layer_norm", "variance", "softmax", "log_sum_exp", "matmul", "gelu"])
 def test_operations_are_torchs(operation: str) -> None:
     """In FP64, step by step, each is what torch computes."""
     x = operations.inputs(3)
     weight = operations.OPERATIONS["matmul"](torch.eye(operations.WIDTH, dtype=torch.float64), "fp32")
     expected = {
         "layer_norm": torch.nn.functional.layer_norm(x, (operations.WIDTH,)),
+        "variance": x.var(dim=1, correction=0, keepdim=True),
         "softmax": x.softmax(dim=1),
+        "log_sum_exp": x.logsumexp(dim=1, keepdim=True),
         "matmul": x @ weight,
         "gelu": torch.nn.functional.gelu(x),
     }[operation]
@@ -161,3 +180,21 @@ def test_operation_errors_are_means_of_ratios(table: TrialArrays) -> None:
         for seed in range(5)
     ]
     assert seen.estimate == pytest.approx(np.exp(np.log(by_hand).mean()))
+
+
+def test_operation_errors_in_unit_roundoffs(table: TrialArrays) -> None:
+    """Rounding once is half a unit in the last place, which is 2^-8 of BF16's eight bits; inputs may lie elsewhere."""
+    assert operations.unit_roundoff("bf16") == 2.0**-8
+    assert operations.unit_roundoff("fp16") == 2.0**-11
+    plain = {"operation": "layer_norm", "format": "fp16", "over": "unit_roundoff"}
+    far = OperationError(**plain, offset=100.0, spread=0.1)
+    by_hand = [operations.relative_error("layer_norm", "fp16", seed, True, "fp32", 100.0, 0.1) * 2**11 for seed in range(5)]
+    assert observe(far, table).estimate == pytest.approx(np.exp(np.log(by_hand).mean()))
+    assert observe(OperationError(**plain), table).estimate < 2, "no cancellation, no more than a few roundings"
+
+
+def test_cancellation_costs_layer_norm_what_theory_says() -> None:
+    """The mean is rounded by up to half the distance of numbers near 100 (2^-5 in FP16), uniformly over rows; what it is
+    centred by is off by that, against a spread of one."""
+    seen = operations.relative_error("layer_norm", "fp16", 7, True, "fp32", 100.0, 1.0)
+    assert seen == pytest.approx(2.0**-4 / np.sqrt(12), rel=0.25)

@@ -15,10 +15,12 @@ from folklore.harness.observables import (
     FinalLoss,
     FinderRegret,
     Gap,
+    LossAfter,
     LossAt,
     MaxTrainable,
     MeanGap,
     Optimum,
+    Share,
     SmallestWithin,
     TransferRegret,
     TunedLoss,
@@ -163,6 +165,24 @@ def test_a_loss_at_a_multiple_of_the_tuned_lr() -> None:
     assert own.estimate == pytest.approx(observe(NONE, table).estimate)
 
 
+def test_a_loss_at_a_multiple_of_a_smooth_optimum() -> None:
+    """By a loop: NumPy's own least squares for the vertex, and interpolation of the means there."""
+    table = noisy_bowls()
+    found = LossAt(arm="none", tuned_for="warm", times=1.7, window_octaves=1.0).estimate(table, table.resamples)
+    for row in (0, 1, 57):
+        none, warm = (means(table, arm, table.resamples[row]) for arm in ("none", "warm"))
+        best = int(warm.argmin())
+        window = np.abs(X - X[best]) <= 1.0 + 1e-9
+        curvature, slope, _ = np.polyfit(X[window], warm[window], 2)
+        vertex = np.clip(-slope / (2 * curvature), X[window].min(), X[window].max())
+        assert found[row] == pytest.approx(np.interp(vertex + np.log2(1.7), X, none))
+
+
+def test_a_window_is_of_a_tuned_value() -> None:
+    with pytest.raises(ValidationError, match="window_octaves is of a tuned value"):
+        LossAt(arm="none", value=0.1, window_octaves=1.0)
+
+
 def test_a_loss_at_a_declared_value() -> None:
     table = noisy_bowls()
     none = means(table, "none", np.ones(SEEDS))
@@ -219,6 +239,49 @@ def test_a_mean_gap_by_a_loop() -> None:
         fall = start - warm.min()
         assert found[row] == pytest.approx(np.average(gaps, axis=0, weights=weight).mean() / fall)
         assert size[row] == pytest.approx(by_loop(gaps, weight) / fall)
+
+
+def with_curves(table: PlantedTable, count: int) -> tuple[PlantedTable, dict[str, np.ndarray]]:
+    """The table with noisy validation curves that fall, and the curves, [G, S, count]."""
+    generator = np.random.default_rng(2)
+    falling = 3.0 - 0.2 * np.arange(count)
+    seen = {arm: falling + 0.2 * generator.standard_normal((len(X), SEEDS, count)) for arm in ("none", "warm")}
+    listed = {}
+    for arm, values in seen.items():
+        listed[arm] = np.empty(values.shape[:2], dtype=object)
+        for index in np.ndindex(values.shape[:2]):
+            listed[arm][index] = values[index]
+    table._planted = {**table._planted, "curve_evaluation_loss": listed}
+    return table, seen
+
+
+def test_a_loss_after_a_share_of_the_run_by_a_loop() -> None:
+    """At an evaluation it is that one; between two it lies on the line through them; all of it at the LR that is best at the
+    end, anew for every weighting."""
+    table, seen = with_curves(noisy_bowls(), 8)
+    for share, place, part in ((0.125, 0, 0.0), (0.5, 3, 0.0), (0.55, 3, 0.4), (0.9375, 6, 0.5), (1.0, 7, 0.0)):
+        found = LossAfter(arm="none", share=share).estimate(table, table.resamples)
+        for row in (0, 1, 57):
+            weight = table.resamples[row]
+            curve = seen["none"][means(table, "none", weight, "validation_loss").argmin()]
+            line = np.interp(place + part, np.arange(8), np.average(curve, axis=0, weights=weight))
+            assert found[row] == pytest.approx(line), (share, row)
+
+
+def test_a_loss_is_not_known_before_the_first_evaluation() -> None:
+    table, _ = with_curves(noisy_bowls(), 8)
+    with pytest.raises(UndecidableError, match=r"first after 0\.125 of its steps"):
+        LossAfter(arm="none", share=0.1).estimate(table, table.resamples)
+
+
+def test_a_share_of_a_curves_fall() -> None:
+    table, seen = with_curves(noisy_bowls(), 8)
+    parts = [LossAfter(arm="warm", share=share) for share in (0.125, 0.5, 1.0)]
+    found = observe(
+        Share(part=Gap(left=parts[0], right=parts[1]), whole=Gap(left=parts[0], right=parts[2]), whole_at_least=1e-9), table
+    )
+    curve = seen["warm"][means(table, "warm", np.ones(SEEDS), "validation_loss").argmin()].mean(axis=0)
+    assert found.estimate == pytest.approx((curve[0] - curve[3]) / (curve[0] - curve[7]))
 
 
 def by_loop(gaps: np.ndarray, weight: np.ndarray) -> float:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from folklore.harness import OwnWorkload, columns, data
 from folklore.harness.cli import app
 from folklore.harness.errors import TooLargeError, UserCodeError, UserError
-from folklore.harness.observables import Gap, Unmeasured
+from folklore.harness.observables import CureRate, RelativeGap, TunedLoss, Unmeasured
 from folklore.harness.options import Options
 from folklore.harness.own.address import address_of
 from folklore.harness.own.finding import find, find_again
@@ -165,8 +165,9 @@ def test_a_wrong_workload(more: str, message: str, write: Callable[..., None]) -
     [
         (("--data", "python-docs=digits"), "warmup", "an own workload brings its data along"),
         (("--program", "compiled"), "warmup", "own workloads run eagerly"),
-        ((), "mup_transfer", "cannot take an own workload: arms 'sp_16' and 'sp_32' differ only in the model"),
-        ((), "critical_batch", "cannot take an own workload: arms 'cnn_2' and 'gpt_2' differ only in the model"),
+        ((), "mup_transfer", "cannot take an own workload: arms 'base_32' and 'sp_64' differ only in the model"),
+        ((), "lr_finder", "cannot take an own workload: arms 'cnn_sgd' and 'gpt_sgd' differ only in the model"),
+        ((), "critical_batch", "cannot take an own workload: arms 'mlp_8' and 'noisy_8' differ only in the model"),
         (("--scale", "cluster"), "warmup", "precision bf16: an own workload trains in fp32 or tf32"),
     ],
 )
@@ -184,6 +185,12 @@ def test_it_takes_the_place_of_one_study(write: Callable[..., None]) -> None:
 
 def varied(study: Study) -> Study:
     return own_study(study, "my_module:workload", Options())
+
+
+def with_first_criterion(study: Study, **changed: object) -> Study:
+    first, *rest = study.judgements
+    criteria = (first.criteria[0].model_copy(update=changed), *first.criteria[1:])
+    return study.model_copy(update={"judgements": (first.model_copy(update={"criteria": criteria}), *rest)})
 
 
 def digests(study: Study) -> frozenset[str]:
@@ -214,7 +221,7 @@ def test_it_names_its_loss(write: Callable[..., None]) -> None:
     worded = replace(found.workload, loss_name="energy", loss_unit="bits", loss_may_be_negative=True)
     assert identity(found.address, worded) == found.identity
     write(GAUSSIAN, WITH_EXTRA)
-    bits = varied(catalog.load_study("warmup"))
+    bits = varied(with_first_criterion(catalog.load_study("warmup"), unit="nats"))
     assert bits.loss_label("test") == "test negative log density (bits)"
     assert {"nats", "bits"} & {each.unit for judgement in bits.judgements for each in judgement.criteria} == {"bits"}
     assert "thresholds that the study declares in nats are taken for as many of these" in bits.departures[1]
@@ -224,9 +231,10 @@ def test_it_names_its_loss(write: Callable[..., None]) -> None:
 
 def test_a_loss_that_may_be_negative_is_judged_by_differences(write: Callable[..., None]) -> None:
     write(GAUSSIAN, WITH_EXTRA)
-    whole = catalog.load_study("warmup")
+    gap = RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="warmup_20%"))
+    whole = with_first_criterion(catalog.load_study("warmup"), observe=gap, margin=None, expected=None)
     other = varied(whole)
-    assert "Its loss may be negative, and shares of it mean nothing: out of regime is warmup.widens" in other.departures[2]
+    assert "Its loss may be negative, and shares of it mean nothing: out of regime is warmup.widens." in other.departures
     for judgement, before in zip(other.judgements, whole.judgements, strict=True):
         for criterion, was in zip(
             (*judgement.criteria, *judgement.reported), (*before.criteria, *before.reported), strict=True
@@ -237,7 +245,7 @@ def test_a_loss_that_may_be_negative_is_judged_by_differences(write: Callable[..
             else:
                 assert criterion.observe == was.observe
     kinds = {type(each.observe) for judgement in other.judgements for each in judgement.criteria}
-    assert {Unmeasured, Gap} <= kinds
+    assert {Unmeasured, CureRate} <= kinds
 
 
 @pytest.mark.parametrize(
@@ -256,9 +264,9 @@ def test_a_wrong_word_for_the_loss(extra: str, message: str, write: Callable[...
 
 def test_arms_named_after_models_keep_their_recipes(write: Callable[..., None]) -> None:
     write()
-    whole = catalog.load_study("lr_finder")
+    whole = catalog.load_study("decay")
     other = varied(whole)
-    assert "in place of gpt on python-docs, mlp on digits, cnn on digits: this is" in other.departures[0]
+    assert "in place of mlp on digits: this is" in other.departures[0]
     assert "named after models stand for those models' recipes" in other.departures[0]
     for scale in ("smoke", "laptop"):
         before, after = make_plan(whole, scale, "cpu", "data"), make_plan(other, scale, "cpu", "data")
@@ -269,7 +277,7 @@ def test_arms_named_after_models_keep_their_recipes(write: Callable[..., None]) 
 def test_no_arm_is_called_by_a_model_that_is_not_there(write: Callable[..., None]) -> None:
     """Each is the recipe of that model on one's own."""
     write()
-    whole = catalog.load_study("lr_finder")
+    whole = catalog.load_study("decay")
     other = varied(whole)
     assert [*other.arms] == [f"recipe_of_{name}" for name in whole.arms]
     assert {each.panel for each in other.arms.values()} == {f"a name, recipe of: {each.panel}" for each in whole.arms.values()}
@@ -387,12 +395,12 @@ def test_the_example_of_the_readme(tmp_path: Path) -> None:
     (tmp_path / "my_module.py").write_text(example())
     run = ("run", "warmup", "--workload", "my_module:workload", "--scale", "smoke", "--store", "results")
     done = folklore(*run, folder=tmp_path)
-    assert "54 of 54 trials" in done.stderr
+    assert "78 of 78 trials" in done.stderr
     assert "one trial a pack" not in done.stdout
     (page,) = (tmp_path / "results/pages").glob("warmup_own_*.html")
     name = page.stem
     trials = Ledger(Store(str(tmp_path / "results")), name).trials()
-    assert len(trials) == 54
+    assert len(trials) == 78
     assert (trials["lanes"] > 1).all()
     assert (trials["test_loss"] < trials["initial_loss"]).mean() > 0.5, "most of them learn in their twenty steps"
     assert json.loads(trials["configuration"][0])["workload"]["dataset"].startswith("own:my_module:workload@")

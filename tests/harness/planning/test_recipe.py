@@ -24,19 +24,20 @@ CLI = CliRunner()
 
 def test_of_a_study_whose_arms_differ() -> None:
     found = study_recipe(catalog.load_study("warmup"), "laptop")
-    assert found["model"] == "gpt, width 32, depth 2, 2 heads, context 32 tokens"
+    assert found["model"] == "gpt, width 16, depth 1, 2 heads, context 16 tokens"
     assert found["data"] == "python-docs"
-    assert found["training"] == "300 steps x 8 sequences of 32 tokens = 2,400 sequences, 76,800 tokens"
+    assert "in held: 420 steps x 8 sequences of 16 tokens = 3,360 sequences, 53,760 tokens" in found["training"]
     assert found["schedule"] == "cosine decay to 10% of the peak"
-    assert "in warmup_0.5%: over the first 0.5% of the steps" in found["linear warmup"]
-    assert found["peak LR"].startswith("13 values from 2^-9 to 2^-3, 2 an octave; in sgd: 13 values")
-    assert "in sgd, sgd_warmup_5%, sgd_warmup_20%: sgd, momentum 0.9, weight decay 0" in found["optimizer"]
-    assert found["seeds"].startswith("7, numbered 100 to 106")
+    assert "in long_5%: over the first 5% of the steps" in found["linear warmup"]
+    assert "in held: held at zero over the first 4.76% of the steps" in found["linear warmup"]
+    assert "in sgd_warmup_60%: 2^0, 1.19, 2^0.5" in found["peak LR"]
+    assert "in sgd, sgd_warmup_20%, sgd_warmup_60%: sgd, momentum 0.9, weight decay 0" in found["optimizer"]
+    assert found["seeds"].startswith("22, numbered 2100 to 2121")
 
 
 def test_of_a_search() -> None:
     found = study_recipe(catalog.load_study("decay"), "laptop")
-    assert found["peak LR"].startswith("tuned by Optuna (tpe) from 2^-9 to 2^-2: 12 proposals in 3 rounds; in stay")
+    assert "in cosine_searched: tuned by Optuna (tpe) from 2^-9 to 2^-3: 12 proposals in 3 rounds" in found["peak LR"]
 
 
 @pytest.mark.parametrize("name", catalog.study_names())

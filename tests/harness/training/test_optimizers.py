@@ -110,6 +110,8 @@ def test_the_kernel_is_left_where_it_would_do_something_else(monkeypatch: pytest
 
     assert serves([plain, plain], lr, at(3))
     assert not serves([plain, special], lr, at(3)), "v0 = g0^2 is none of torch's"
+    held = Training(optimizer="adamw", ramp="held", warmup_fraction=0.1)
+    assert not serves([plain, held], lr, at(3)), "a first moment that starts late is none of torch's"
     assert not serves([plain, plain], torch.ones(2, SIZE), at(3)), "a rate a parameter"
     assert not serves([plain, plain], lr, torch.zeros(2, 1)), "lanes that skipped updates count their own"
     monkeypatch.setattr(adam, "KERNEL_FROM", SIZE + 1)
@@ -133,6 +135,26 @@ def test_second_moment_started_at_the_first_gradient() -> None:
         ours.update(packed, gradient.float().expand(2, -1), torch.full((2, 1), 0.01), at(step))
     assert torch.allclose(packed[0].double(), weights, rtol=1e-4, atol=1e-7)
     assert not torch.allclose(packed[1].double(), weights, rtol=1e-2), "the plain lane beside it must not be affected"
+
+
+def test_of_a_held_ramp_only_the_second_moment_forms() -> None:
+    """By hand in float64: the second moment counts every gradient, the first those from the first step at the peak on."""
+    held = Training(optimizer="adamw", steps=10, weight_decay=0.0, warmup_fraction=0.4, ramp="held")
+    plain = Training(optimizer="adamw", steps=10, weight_decay=0.0, warmup_fraction=0.0)
+    gradients = torch.randn(10, SIZE, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    weights, first, second = (torch.zeros(SIZE, dtype=torch.float64) for _ in range(3))
+    packed = torch.zeros(2, SIZE)
+    ours = make_optimizer([held, plain], packed, torch.ones(SIZE))
+    for step, gradient in enumerate(gradients):
+        second = held.beta2 * second + (1 - held.beta2) * gradient**2
+        rate = 0.01 if step >= 4 else 0.0
+        if step >= 4:
+            first = held.beta1 * first + (1 - held.beta1) * gradient
+            corrected = (second / (1 - held.beta2 ** (step + 1))).sqrt() + held.epsilon
+            weights = weights - rate * first / (1 - held.beta1 ** (step - 3)) / corrected
+        ours.update(packed, gradient.float().expand(2, -1), torch.tensor([[rate], [0.01]]), at(step))
+    assert torch.allclose(packed[0].double(), weights, rtol=1e-4, atol=1e-7)
+    assert not torch.allclose(packed[1].double(), weights, rtol=1e-2), "the plain lane beside it counts every gradient"
 
 
 @pytest.mark.usefixtures("by_kernel")

@@ -119,3 +119,24 @@ def test_update_ratio_is_what_the_optimizer_did(text: Text) -> None:
     curves = pack.results()[0].curves
     expected = training.peak_lr * np.array(curves["probe_gradient_norm"]) / np.array(curves["probe_weight_norm"])
     assert np.allclose(curves["probe_update_ratio"], expected, rtol=1e-3)
+
+
+def test_ratios_of_weight_matrices_alone(text: Text) -> None:
+    """Quartiles over the parameters with two sides, worked out one by one; gains, biases and a zero readout do not count."""
+    workload = WORKLOAD.model_copy(update={"zero_readout": True})
+    training = Training(steps=2, batch_size=4, warmup_fraction=0.0)
+    measurement = Measurement(probes=2, evaluations=1, evaluation_examples=4, final_examples=4)
+    lanes = [Lane(Configuration(workload=workload, training=training, measurement=measurement), seed) for seed in (0, 1)]
+    pack = Pack(lanes, text)
+    before = {name: view.detach().clone() for name, view in pack.network.views.items()}
+    pack.advance(seconds=0.0)  # one step
+    for lane in range(2):
+        ratios = []
+        for name, view in pack.network.views.items():
+            weight = float(before[name][lane].norm())
+            if view[lane].ndim > 1 and weight > 0:
+                ratios.append(float((view[lane].detach() - before[name][lane]).norm()) / weight)
+        assert len(ratios) == len([view for view in before.values() if view.ndim > 2]) - 1
+        for curve, share in (("", 50), ("_low", 25), ("_high", 75)):
+            seen = pack.records[f"probe_matrix_update_ratio{curve}"]
+            assert float(seen[0, lane]) == pytest.approx(np.percentile(ratios, share), rel=1e-4)

@@ -53,6 +53,15 @@ def test_warmup_reaches_the_peak_on_its_last_step() -> None:
     assert np.allclose(rates[:11], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0])
 
 
+def test_a_held_ramp_is_zero_and_then_what_the_linear_one_comes_to() -> None:
+    settings = {"peak_lr": 0.5, "steps": 100, "warmup_fraction": 0.1, "schedule": "cosine"}
+    held, linear = (learning_rates(Training(ramp=ramp, **settings)) for ramp in ("held", "linear"))
+    assert not held[:10].any()
+    assert held[10] == 0.5
+    assert np.array_equal(held[10:], linear[10:])
+    assert learning_rates(Training(ramp="held", peak_lr=0.5, steps=4, warmup_fraction=0.0))[0] == 0.5
+
+
 def test_a_positive_warmup_takes_at_least_one_step() -> None:
     assert Training(steps=20, warmup_fraction=0.005).warmup_steps == 1
     assert Training(steps=20, warmup_fraction=0.0).warmup_steps == 0

@@ -37,6 +37,7 @@ def test_every_kind_of_observation_is_calibrated() -> None:
         "optimum_window",
         "fall_share_at",
         "mean_gap_absolute",
+        "loss_after",
         "finder_pick_delagged",
     ],
 )

@@ -21,11 +21,13 @@ from folklore.harness.observables.estimating.range_test_rules import (
     falling_lengths,
     mean_lag,
     passes_initial,
+    rises_halfway,
     smoothed,
+    steepest_centred,
     suggest,
 )
 
-SHAPE_RULES = [rule for rule in RULES if rule not in ("tenth_of_divergence", "passes_initial")]
+SHAPE_RULES = [rule for rule in RULES if rule in ("tenth_of_minimum", "steepest_log", "steepest_linear", "valley", "slide")]
 
 
 def ramp(steps: int, first: float = 1e-5, last: float = 10.0) -> Curve:
@@ -292,7 +294,8 @@ def test_only_the_smoothed_loss_counts() -> None:
     for name, (lr, loss) in CURVES.items():
         if np.isfinite(loss).all():
             for rule in RULES:
-                assert suggest(rule, lr, loss, 0.98) == suggest(rule, lr, smoothed(loss, 0.98), 0.0), name
+                raw = rule == "steepest_centred"  # it smooths in its own way
+                assert raw or suggest(rule, lr, loss, 0.98) == suggest(rule, lr, smoothed(loss, 0.98), 0.0), name
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -459,10 +462,68 @@ def test_what_never_falls_or_never_rises_passes_nothing() -> None:
     assert "never passed its initial value" in reason(passes_initial(lr, 3 - 0.1 * np.log(lr / lr[0])))
 
 
+@pytest.mark.parametrize(("steps", "beta"), [(100, 0.0), (100, 0.9), (300, 0.0), (300, 0.9), (1000, 0.0), (1000, 0.98)])
+def test_half_the_fall_is_lost_where_it_was_planted(steps: int, beta: float) -> None:
+    """It falls from 3 to 1 and rises straight to 2 at an LR of 1, whatever the length of the ramp, as long as the filter is
+    short beside it; that it never reaches the first loss does not matter."""
+    lr = ramp(steps, 1e-6, 100.0)
+    x = np.log10(lr)
+    loss = np.where(x < -2, 2 - np.tanh(3 * (x + 4)), 1 + np.clip((x + 1), 0.0, 1.5))
+    loss[0] = 3.0
+    found = lr_of(rises_halfway(lr, loss, beta, delag=True))
+    assert 0.97 < found < 1.03 * (lr[1] / lr[0]) ** (1 if beta == 0.0 else 3)
+    assert lr_of(suggest("tenth_of_halfway", lr, loss, beta, True)) == pytest.approx(found / 10)
+    assert "never passed" in reason(passes_initial(lr, loss, beta, delag=True))
+    assert lr_of(rises_halfway(lr, loss - 7, beta, delag=True)) == pytest.approx(found)
+
+
+def test_a_tenth_of_passing_is_a_tenth() -> None:
+    lr = ramp(300, 1e-6, 100.0)
+    for rule, whole in (("tenth_of_passing", passes_initial), ("tenth_of_halfway", rises_halfway)):
+        assert lr_of(suggest(rule, lr, breaking(lr, "jump"), 0.9, True)) == pytest.approx(
+            lr_of(whole(lr, breaking(lr, "jump"), 0.9, delag=True)) / 10
+        )
+        assert reason(suggest(rule, lr, 2 + 0.5 * lr**2, 0.9, True)).startswith("the loss does not clearly fall")
+
+
+@pytest.mark.parametrize("steps", [100, 300, 1000])
+def test_the_steepest_point_is_in_the_middle_of_the_steepest_fall(steps: int) -> None:
+    """A fall planted at 1e-3 is found there without lag, whatever follows divergence; noise moves it by a tenth of a decade."""
+    lr = ramp(steps, 1e-6, 100.0)
+    x = np.log10(lr)
+    loss = 2 - np.tanh(2 * (x + 3)) + np.where(x > 0, 50 * np.exp(-3 * x), 0.0)
+    assert lr_of(steepest_centred(lr, loss)) == pytest.approx(1e-3, rel=lr[1] / lr[0] - 1)
+    assert lr_of(steepest_centred(lr, loss - 7)) == lr_of(steepest_centred(lr, loss))
+    assert lr_of(steepest_centred(lr, np.where(x > 0, np.nan, loss))) == pytest.approx(1e-3, rel=lr[1] / lr[0] - 1)
+    noise = np.random.default_rng(steps).normal(0, 0.1, (20, steps))
+    found = np.log10([lr_of(steepest_centred(lr, loss + each)) for each in noise])
+    assert abs(found.mean() + 3) < 0.06
+    assert found.std() < 0.12
+
+
+def test_a_slope_over_a_window_by_brute_force() -> None:
+    lr = ramp(120, 1e-4, 1.0)
+    loss = noisy(lr, 0)
+    half = round(np.log(10) / 2 / np.log(lr[1] / lr[0]))
+    centres = range(half, 120 - half)
+    lowest = min(centres, key=lambda i: loss[i - half : i + half + 1].mean())
+    slopes = {
+        i: np.polyfit(np.log(lr[i - half : i + half + 1]), loss[i - half : i + half + 1], 1)[0] for i in centres if i <= lowest
+    }
+    assert lr_of(steepest_centred(lr, loss)) == pytest.approx(lr[min(slopes, key=lambda i: slopes[i])])
+
+
+def test_nothing_steep_in_what_does_not_fall_or_breaks_down_at_once() -> None:
+    lr = ramp(300)
+    assert "does not clearly fall" in reason(steepest_centred(lr, 2 + 0.5 * lr**2))
+    assert "does not clearly fall" in reason(steepest_centred(lr, np.random.default_rng(0).normal(2, 0.1, 300)))
+    assert "too few for a window" in reason(steepest_centred(lr, np.where(np.arange(300) < 30, 2.0, np.nan)))
+
+
 def test_callers_mistakes_are_caught() -> None:
     lr = ramp(100)
     for mistaken in (lr[:-1], lr[::-1], np.concatenate([lr[:50], lr[:50]]), lr - lr[0]):
-        for look in (divergence, passes_initial, cut):
+        for look in (divergence, passes_initial, rises_halfway, steepest_centred, cut):
             with pytest.raises(AssertionError):
                 look(mistaken, np.ones(100))
 
