@@ -64,6 +64,7 @@ class Card:
     power: tuple[str, ...]
     calibration: tuple[str, ...]
     published: tuple[Published, ...]
+    contradictions: tuple[str, ...]
     reported: tuple[str, ...]
     sides: tuple[str, ...]
     note: str
@@ -101,6 +102,7 @@ def card(
         power=tuple(line for each in resolutions if (line := power_in_words(each, verdict.seeds))),
         calibration=tuple(calibration_in_words(criteria, verdict.seeds, calibrated)),
         published=own,
+        contradictions=tuple(_contradictions(criteria, verdict, own)),
         reported=tuple(reported),
         sides=tuple(_sides(claim, judgement, documents)),
         note=judgement.note,
@@ -120,6 +122,22 @@ def _seen(criteria: Sequence[Criterion], verdict: Verdict, published: Sequence[P
         )
         for criterion, finding in pairs
     ]
+
+
+def _contradictions(criteria: Sequence[Criterion], verdict: Verdict, published: Sequence[Published]) -> list[str]:
+    """Others measured 4.00x (Kalra and Barkeshli 2024), here 1.80x (1.60x to 2.00x). And the likeliest reason."""
+    lines = []
+    for criterion, finding in zip(criteria, verdict.findings, strict=False):
+        if finding.estimate is None or finding.low is None or finding.high is None:
+            continue
+        for each in published:
+            if each.criterion != criterion.name or each.value is None or finding.low <= each.value <= finding.high:
+                continue
+            value, here, low, high = (
+                spell(number, criterion.unit) for number in (each.value, finding.estimate, finding.low, finding.high)
+            )
+            lines.append(f"others measured {value} ({each.source}), here {here} ({low} to {high}). {each.if_different}".strip())
+    return lines
 
 
 def _row_name(criterion: Criterion, finding: Finding, parts: Mapping[str, int]) -> str:

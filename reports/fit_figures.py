@@ -15,8 +15,16 @@ from folklore.harness.judging.observe import observe
 from folklore.harness.judging.spelling import in_prose
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.observables import ActivationSlope, CriticalBatch, Optimum, Slope, UnderflowShare
+from folklore.harness.observables import (
+    ActivationSlope,
+    CriticalBatch,
+    MeanActivationSlope,
+    Optimum,
+    Slope,
+    UnderflowShare,
+)
 from folklore.harness.observables.batch_sizes import BatchSweep
+from folklore.harness.observables.curves import log_sizes
 from folklore.harness.observables.estimating import fits
 from folklore.harness.observables.estimating.evaluation import evaluate
 from folklore.harness.observables.estimating.weighted import present, tuned_index
@@ -231,26 +239,20 @@ def coordinates(records: TrialSet, judgement: Judgement | None = None) -> Figure
         return None
     table = records.table
     for _, part in observed_by(judgement, records.scale):
-        if isinstance(part, ActivationSlope):
+        if isinstance(part, ActivationSlope | MeanActivationSlope):
             with suppress(UndecidableError):
                 observe(part, table)
                 return _coordinates(part, table)
     return None
 
 
-def _coordinates(each: ActivationSlope, table: TrialArrays) -> Figure:
+def _coordinates(each: ActivationSlope | MeanActivationSlope, table: TrialArrays) -> Figure:
     points = present(each.points, table)
-    widths = np.array([x for x, _ in points])
-    logs = []
-    for _, arm in points:
-        (curves,) = table.values(arm, table.only_factor(arm), "curve_probe_layer_activation")
-        sizes = [np.stack([np.asarray(step, dtype=np.float64) for step in curve[: each.steps]]) for curve in curves]
-        with np.errstate(divide="ignore"):
-            logs.append(np.log(np.array(sizes)))
-    sizes_WSTA = np.array(logs)
-    usable_TA = np.isfinite(sizes_WSTA).all(axis=(0, 1))
+    log_widths, sizes_WSTA = log_sizes(each, table)
+    widths = np.exp(log_widths)
+    usable_TA = np.asarray(np.isfinite(sizes_WSTA).all(axis=(0, 1)))
     count = sizes_WSTA.shape[3]
-    centred = (np.log(widths) - np.log(widths).mean()) / ((np.log(widths) - np.log(widths).mean()) ** 2).sum()
+    centred = (log_widths - log_widths.mean()) / ((log_widths - log_widths.mean()) ** 2).sum()
     names = _tap_names(points[0][1], count, table)
     with mpl.rc_context(STYLE):
         figure, axes = panels(2, below=count, height=2.6, titles=1)
@@ -266,9 +268,18 @@ def _coordinates(each: ActivationSlope, table: TrialArrays) -> Figure:
             axis.set_xscale("log")
             log_ticks(axis.xaxis, 2)
             log_ticks(axis.yaxis)
-            axis.set(xlabel="width", ylabel="mean |activation|" if step == 0 else "", title=f"Step {step + 1}: slope in width")
+            axis.set(
+                xlabel="width", ylabel="mean |activation|" if step == 0 else "", title=f"{_when(each, step)}: slope in width"
+            )
             legend_below(axis, WIDTH / 2)
         return figure
+
+
+def _when(each: ActivationSlope | MeanActivationSlope, step: int) -> str:
+    if not (isinstance(each, MeanActivationSlope) and each.end):
+        return f"Step {step + 1}"
+    before = each.steps - 1 - step
+    return f"{before} probes before the last" if before else "Last probe"
 
 
 def _tap_names(arm: str, count: int, table: TrialArrays) -> list[str]:

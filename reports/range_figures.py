@@ -26,7 +26,9 @@ from folklore.reports.figures import STYLE, WIDTH, band, draw_band, few_ticks, i
 # The rules that are shown beside those of a claim.
 RULES = ("divergence", "tenth_of_divergence", "tenth_of_minimum", "steepest_log", "valley", "slide")
 SHORT = {"tenth_of_divergence": "divergence / 10", "tenth_of_minimum": "minimum / 10", "steepest_log": "steepest",
-         "steepest_linear": "steepest, linear", "passes_initial": "back at the start"}  # fmt: skip
+         "steepest_linear": "steepest, linear", "passes_initial": "back at the start", "tenth_of_passing": "back at start / 10",
+         "rises_halfway": "half back", "tenth_of_halfway": "half back / 10",
+         "steepest_centred": "steepest decade"}  # fmt: skip
 
 
 def rule_name(rule: str) -> str:
@@ -39,12 +41,18 @@ NAMES, CURVE, ROW, GAP, FOOT, HEAD = 1.42, 1.15, 0.25, 0.35, 0.62, 0.32
 
 @dataclass(frozen=True)
 class _Pair:
-    """Range tests, the whole runs that they are compared with, and the criterion for each rule that decides."""
+    """Range tests, the whole runs that they are compared with, the criterion for each rule that decides, and how that criterion
+    smooths the losses."""
 
     range_test: str
     optimum: Optimum
     name: str
     criteria: dict[str, Criterion]
+    smoothed: dict[str, dict[str, float | bool | None]]
+
+    def pick(self, rule: str) -> FinderPick:
+        """As the criterion reads it off; a rule that decides nothing, as tools do."""
+        return FinderPick.model_validate({"arm": self.range_test, "rule": rule, **self.smoothed.get(rule, {})})
 
 
 def range_tests(records: TrialSet, judgement: Judgement | None = None) -> Figure | None:
@@ -81,15 +89,18 @@ def _pairs(judgement: Judgement, scale: str, table: TrialArrays) -> list[_Pair]:
     for criterion in judgement.criteria_at(scale):
         for part in all_parts(criterion.observe):
             if isinstance(part, Quotient) and isinstance(part.top, FinderPick) and isinstance(part.bottom, Optimum):
-                arm, rule, optimum, direct = part.top.arm, part.top.rule, part.bottom, True
+                read: FinderPick | FinderRegret = part.top
+                arm, optimum, direct = part.top.arm, part.bottom, True
             elif isinstance(part, FinderRegret):
-                arm, rule, optimum, direct = part.range_test, part.rule, Optimum(arm=part.arm, over=part.over), False
+                read = part
+                arm, optimum, direct = part.range_test, Optimum(arm=part.arm, over=part.over), False
             else:
                 continue
             name = criterion.panel or table.study.arms[optimum.arm].panel
-            pair = found.setdefault(arm, _Pair(arm, optimum, name, {}))
-            if direct or rule not in pair.criteria:
-                pair.criteria[rule] = criterion
+            pair = found.setdefault(arm, _Pair(arm, optimum, name, {}, {}))
+            if direct or read.rule not in pair.criteria:
+                pair.criteria[read.rule] = criterion
+                pair.smoothed[read.rule] = {"smoothing": read.smoothing, "delag": read.delag}
     return list(found.values())
 
 
@@ -103,8 +114,7 @@ def _known(pair: _Pair, table: TrialArrays) -> bool:
 
 
 def _picked(pair: _Pair, rule: str, table: TrialArrays) -> list[float]:
-    reading = FinderPick.model_validate({"arm": pair.range_test, "rule": rule}).reading
-    return [each.lr for each in picks(reading, table) if isinstance(each, Suggestion)]
+    return [each.lr for each in picks(pair.pick(rule).reading, table) if isinstance(each, Suggestion)]
 
 
 def _limits(pairs: Sequence[_Pair], rules: Sequence[str], table: TrialArrays) -> tuple[float, float]:
@@ -133,8 +143,7 @@ def _draw(top: Axes, under: Axes, pair: _Pair, rules: Sequence[str], limits: tup
         under.plot(lrs / best.estimate, np.full(len(lrs), -float(row)), color=colour, marker="o", markersize=4, alpha=0.4,
                    markeredgewidth=0, linestyle="none", label="_")  # fmt: skip
         with suppress(UndecidableError):
-            pick = FinderPick.model_validate({"arm": pair.range_test, "rule": rule})
-            seen = observe(Quotient(top=pick, bottom=pair.optimum), table)
+            seen = observe(Quotient(top=pair.pick(rule), bottom=pair.optimum), table)
             low, high = max(limits[0], seen.low), min(limits[1], seen.high)
             colour, size, width = (INK, 6, 2.0) if decides else (SOFT, 5, 1.2)
             interval(under, low, high, -row, colour, seen.estimate, "D", size=size, width=width)

@@ -61,12 +61,18 @@ TITLES = {
     "gradient_variance": "Variance of the gradient",
     "update_ratio": "Update over weight",
     "median_update_ratio": "Update over weight, median layer",
+    "matrix_update_ratio": "Update over weight, median matrix",
+    "matrix_update_ratio_low": "Update over weight, lower quartile of the matrices",
+    "matrix_update_ratio_high": "Update over weight, upper quartile of the matrices",
 }
 AXES = {
     "gradient_norm": "norm",
     "gradient_variance": "variance",
     "update_ratio": "update / weight",
     "median_update_ratio": "update / weight",
+    "matrix_update_ratio": "update / weight",
+    "matrix_update_ratio_low": "update / weight",
+    "matrix_update_ratio_high": "update / weight",
 }
 # A training curve is drawn with so many points.
 MOST_POINTS = 100
@@ -177,7 +183,9 @@ def _distance(axes: Axes, criterion: Criterion, each: CurveDistance, table: Tria
     seen = observe(each, table)
     curve = seed_band(100 * np.abs(own / reference - 1), table)
     ends = [100 * end for rule in (criterion.claimed, criterion.refuted) for piece in rule.pieces for end in piece]
-    most = max([*(end for end in ends if math.isfinite(end)), float(np.nanmax(curve[0])), 100 * seen.high])
+    # A step that overflowed has no distance.
+    known = curve[0][np.isfinite(curve[0])]
+    most = max([*(end for end in [*ends, 100 * seen.high] if math.isfinite(end)), *known])
     axes.set_ylim(0, 1.15 * most)
     axes.set_xlim(0.85, steps.max() * 1.15)
     log_ticks(axes.xaxis)

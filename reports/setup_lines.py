@@ -36,7 +36,9 @@ def setup_lines(records: TrialSet, machine: Mapping[str, Any]) -> list[tuple[str
     runs = f"{study.seeds_at(scale)} seeds, {counted(len(records.trials), 'run')}"
     lines.append(("runs", f"{runs}, {diverged:,} diverged" if diverged else f"{runs}, none diverged"))
     cores = f", {machine['cores']} cores" if "cores" in machine and records.device == "cpu" else ""
-    lines.append(("machine", f"{machine['device']}{cores}; {minutes(records)} of training"))
+    # The packs' own seconds, of which as many pass at once as there are cores.
+    on_cores = ", all cores together" if cores else ""
+    lines.append(("machine", f"{machine['device']}{cores}; {minutes(records)} of training{on_cores}"))
     return lines
 
 

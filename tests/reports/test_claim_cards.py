@@ -126,6 +126,19 @@ def test_sides_say_which_verdict_shows_them_right() -> None:
     assert found.sides == ("they are large (TB 11).", "small. Right if refuted.")
 
 
+def test_a_published_number_that_is_missed_is_named_with_the_likeliest_reason() -> None:
+    def others(value: float | None, **fields: object) -> Published:
+        values = {"claim": "c", "finding": "8%", "source": "Doe 2020", "value": value, "criterion": "a gap", "how": "read"}
+        return Published(**{**values, **fields})  # type: ignore[arg-type]
+
+    missed = others(0.08, if_different="Their model was larger.")
+    (line,) = made(verdict(), published=(missed, others(0.05))).contradictions
+    assert line == "others measured +8.00% (Doe 2020), here +5.00% (+4.00% to +6.00%). Their model was larger."
+    assert not made(verdict("out of regime"), published=(missed,)).contradictions
+    with pytest.raises(ValueError, match="give value and criterion"):
+        others(None, if_different="Their model was larger.")
+
+
 def test_numbers_of_others_are_drawn_where_they_belong() -> None:
     theirs = Published(claim="c", finding="f", source="Others 2020", how="read", value=0.03, criterion="a gap")
     elsewhere = theirs.model_copy(update={"claim": "d"})
