@@ -13,35 +13,13 @@ FOLDER = Path(__file__).parents[2] / "studies"
 FORBIDDEN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.If, ast.Lambda, ast.With, ast.Try)
 # What published evidence, verdicts and declarations name each version by.
 DECLARED = {
-    "batch_scaling": (4, "969fa552f0aca117"),
-    "critical_batch": (4, "514e0b51c246cf38"),
-    "decay": (1, "cd15d05a939e5311"),
-    "lr_finder": (1, "ae3927e20f2af79b"),
-    "mup_transfer": (2, "c504d7712e4eb2cd"),
-    "precision": (3, "e2f535e8e656886f"),
-    "warmup": (2, "e4687477da1c81e4"),
-}
-# Of these versions the criteria were written anew after their trials had been seen: the studies say so, and every verdict.
-REVISED = {
-    "batch_scaling": "fd59d6cc3e283388",
-    "critical_batch": "e7da027c7186b17a",
-    "decay": "326aa627a2f0a958",
-    "lr_finder": "76a892c0ec453024",
-    "mup_transfer": "fdc80309c3bb6bff",
-    "precision": "7e5cee41a69236d6",
-    "warmup": "6e8310ac4647cbd4",
-}
-# Claims filed under a study that does not judge them yet.
-NOT_JUDGED_YET = {
-    "crit.advice",
-    "crit.ceiling",
-    "warmup.clip_first",
-    "prec.fp16_nan",
-    "prec.mixed_formats",
-    "prec.lr_range",
-    "decay.raise_lr",
-    "decay.first_half",
-    "mup.depth",
+    "batch_scaling": (5, "5440d5b81dc70653"),
+    "critical_batch": (6, "1b1b0cccdd36a3ec"),
+    "decay": (2, "6b867bb856c5390b"),
+    "lr_finder": (2, "c15c2e6535c8505e"),
+    "mup_transfer": (3, "a8895925e5fc350f"),
+    "precision": (5, "b4be4d16f92833f0"),
+    "warmup": (4, "18462807e63e7864"),
 }
 
 
@@ -58,7 +36,7 @@ def test_studies_are_data(path: Path) -> None:
 def test_every_judged_claim_is_registered_under_its_study(name: str) -> None:
     study = load_study(name)
     filed = {claim.id for claim in register().claims if claim.study == name}
-    assert {judgement.claim for judgement in study.judgements} == filed - NOT_JUDGED_YET
+    assert {judgement.claim for judgement in study.judgements} == filed
     assert {published.claim for published in study.published} <= filed
 
 
@@ -66,10 +44,6 @@ def test_every_judged_claim_is_registered_under_its_study(name: str) -> None:
 def test_what_decides_changes_with_a_new_version_only(name: str) -> None:
     study = load_study(name)
     version, declared = DECLARED[name]
-    if study.hash != declared and study.version == version and name in REVISED:
-        assert study.revised, f"{name} does not say what was written after its trials had been seen"
-        assert study.hash == REVISED[name], f"{name} was revised once; raise its version"
-        return
     if study.hash != declared:
         assert study.version > version, f"{name} decides otherwise than its version {version} did: raise its version"
         raise AssertionError(f"{name} has version {study.version}: pin its hash, {study.hash}")
@@ -96,10 +70,13 @@ def test_every_judged_scale_has_five_paired_seeds(name: str) -> None:
     assert all(study.seeds_at(scale) >= 5 for scale in study.scales if study.scales[scale].judged)
 
 
-def test_mup_transfer_reaches_32x_on_a_gpu() -> None:
+def test_mup_transfer_reaches_width_2048_with_heads_of_one_size_on_a_gpu() -> None:
     study = load_study("mup_transfer")
-    widths = {study.configuration("gpu", arm, {}).workload.width for arm in study.arms_at("gpu") if arm.startswith("mup_")}
-    assert max(widths) / min(widths) == 32
+    arms = [arm for arm in study.arms_at("gpu") if arm.startswith(("base_", "mup_", "sp_", "check_"))]
+    workloads = [study.configuration("gpu", arm, {}).workload for arm in arms]
+    assert {each.width for each in workloads} == {128, 256, 512, 1024, 2048}
+    assert {each.width / each.heads for each in workloads} == {64}
+    assert {each.base_width / (each.base_heads or 0) for each in workloads} == {64}
 
 
 @pytest.mark.parametrize("name", study_names())

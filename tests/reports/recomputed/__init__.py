@@ -1,0 +1,1 @@
+"""One number of each claim again, from the published trials by plain pandas and numpy."""
