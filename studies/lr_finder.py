@@ -153,6 +153,9 @@ LONG_RUNS = {
 # Why a pick should not depend on the ramp.
 ANY_RAMP = "the documents' ramps of a few batches to an epoch suppose it; the spread is that of a pilot"
 # Why some steepest points would need more seeds to be shown to be good.
+FEW_SEEDS = (
+    "the sixteen seeds of laptop scale show it; with the five or six that larger scales can afford only what is clear is decided"
+)
 SCATTERED = "seeds differ by an octave or more in their steepest point; only a pick that is clearly good or bad is decided"
 
 STUDY = Study(
@@ -396,6 +399,7 @@ STUDY = Study(
                         source="TB section 2, GL Q9: the pick is usable; the spread is that of a pilot",
                         spread=0.004,
                     ),
+                    underpowered=FEW_SEEDS,
                     alternatives=(
                         Alternative(name="no smoothing", observe=FinderRegret(arm="<arm>", range_test="<arm>_300", **RAW)),
                         Alternative(
@@ -476,6 +480,7 @@ STUDY = Study(
                         source="TD, Learning Rate Finder: the pick is good; the spread is that of a pilot",
                         spread=0.016,
                     ),
+                    underpowered=FEW_SEEDS,
                     alternatives=(
                         Alternative(
                             name="largest slope, smoothed by 0.98, as fastai",
@@ -677,6 +682,7 @@ STUDY = Study(
                             source=ANY_RAMP,
                             spread=0.3,
                         ),
+                        underpowered=FEW_SEEDS,
                         alternatives=(
                             Alternative(
                                 name="<other> steps for the short ramp",
@@ -714,6 +720,7 @@ STUDY = Study(
                             source=ANY_RAMP,
                             spread=0.5,
                         ),
+                        underpowered=FEW_SEEDS,
                         alternatives=(
                             Alternative(
                                 name="<other> steps for the short ramp",
@@ -784,6 +791,7 @@ STUDY = Study(
                     expected=Expected(
                         value=1e-3, source="CP Q5: about a thousandth; the spread is that of a pilot", spread=0.3
                     ),
+                    underpowered=FEW_SEEDS,
                     alternatives=(
                         Alternative(
                             name="the second half of the run",

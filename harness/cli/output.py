@@ -206,7 +206,10 @@ def print_plan(facts: Mapping[str, Any], power: Mapping[str, Any] | None, as_jso
 
 
 def _beside(each: Mapping[str, Any]) -> tuple[str, ...]:
-    lines = (each["criterion"], each["reason"], each["underpowered"] and f"declared all the same: {each['underpowered']}")
+    from folklore.harness.judging.power import POWER
+
+    weak = each["power"] is not None and each["power"] < POWER
+    lines = (each["criterion"], each["reason"], weak and each["underpowered"] and f"declared all the same: {each['underpowered']}")
     return tuple(line for line in lines if line)
 
 

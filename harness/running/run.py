@@ -146,13 +146,18 @@ def _require_power(ready: Prepared) -> None:
     expecting = any(each.expected for judgement in study.judgements for each in judgement.criteria_at(scale))
     # A variation asks what would be; what is expected of the study as it is declared need not hold for it.
     if study.scale(scale).judged and expecting and study.variation_of is None:
-        require_power(study, scale, _pilot(ready))
+        # Nor are its own trials that are published: whoever repeats a study must be able to.
+        require_power(study, scale, pilot_of([each for each in _seen(ready) if each.scale != scale], scale))
 
 
 def _pilot(ready: Prepared) -> TrialSet | None:
+    return pilot_of(_seen(ready), ready.plan.scale)
+
+
+def _seen(ready: Prepared) -> list[TrialSet]:
     from folklore.harness.judging.trial_sets import published_sets
 
-    return pilot_of([*stored_sets(ready.plan.study, ready.ledger), *published_sets(ready.plan.study)], ready.plan.scale)
+    return [*stored_sets(ready.plan.study, ready.ledger), *published_sets(ready.plan.study)]
 
 
 def _looks(ready: Prepared, until_decided: UntilDecided | None) -> tuple[int, ...] | None:

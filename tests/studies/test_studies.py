@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 
 from folklore.harness.errors import UserError
+from folklore.harness.judging.power import pilot_of, require_power
+from folklore.harness.judging.trial_sets import published_sets
 from folklore.harness.planning.catalog import load_study, register, study_names
 from folklore.harness.planning.plan import make_plan, points
 from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
@@ -48,6 +50,16 @@ def test_what_decides_changes_with_a_new_version_only(name: str) -> None:
         assert study.version > version, f"{name} decides otherwise than its version {version} did: raise its version"
         raise AssertionError(f"{name} has version {study.version}: pin its hash, {study.hash}")
     assert study.version == version
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_a_larger_scale_is_not_refused_for_the_spread_of_laptop_scale(name: str) -> None:
+    study = load_study(name)
+    pilots = [each for each in published_sets(study) if each.scale == "laptop"]
+    assert pilots
+    for scale in ("gpu", "cluster"):
+        require_power(study, scale, pilot_of(pilots, scale))
+        require_power(study, scale, None)
 
 
 @pytest.mark.parametrize("name", study_names())

@@ -62,7 +62,7 @@ def test_a_view_tells_machines_what_it_tells_people() -> None:
 def variation(tmp_path_factory: pytest.TempPathFactory, ray_address: str) -> Said:
     """A real run, of two trials."""
     store = str(tmp_path_factory.mktemp("json"))
-    varied = ("--scale", "smoke", "--set", "peak_lr=0.004,0.016", "--seeds", "1", "--only", "none")
+    varied = ("--scale", "smoke", "--set", "peak_lr=0.004,0.016", "--seeds", "1", "--only", "long_none")
     return folklore_here("run", "warmup", *varied, "--store", store, "--json", "--address", ray_address, "--workers", 1)
 
 

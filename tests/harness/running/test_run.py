@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from folklore.harness.errors import UserError
-from folklore.harness.judging.trial_sets import stored_sets
+from folklore.harness.judging.trial_sets import published_sets, stored_sets
 from folklore.harness.machine.description import local_device
 from folklore.harness.options import Options
+from folklore.harness.planning.catalog import load_study, study_names
 from folklore.harness.planning.prepare import Prepared
 from folklore.harness.running import run
 from folklore.harness.running.campaign import Outcome
@@ -66,6 +67,17 @@ def test_it_is_declared_before_the_first_trial(study: Study, tmp_path: Path, mon
     (found,) = declarations(Store(str(tmp_path)), study, "laptop")
     assert trainer.declared_before_training == [1]
     assert (found.hash, found.trials_before, found.looks) == (study.hash, 0, None)
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_a_study_whose_trials_are_published_can_be_repeated(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a fresh clone, where published evidence is what there is of a spread."""
+    declared = load_study(name)
+    assert published_sets(declared)
+    monkeypatch.setattr(run, "_train_or_sync", lambda ready, options, deadline, audience: [Outcome(0, 0, False, 0)])
+    monkeypatch.setattr(run, "_show", lambda *args: (Path(), {}))
+    assert launch([declared], "laptop", Options(str(tmp_path)), None) == 0
+    assert [each.hash for each in declarations(Store(str(tmp_path)), declared, "laptop")] == [declared.hash]
 
 
 def test_seeds_are_added_until_the_claim_is_decided(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
