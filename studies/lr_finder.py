@@ -153,9 +153,7 @@ LONG_RUNS = {
 # Why a pick should not depend on the ramp.
 ANY_RAMP = "the documents' ramps of a few batches to an epoch suppose it; the spread is that of a pilot"
 # Why some steepest points would need more seeds to be shown to be good.
-FEW_SEEDS = (
-    "the sixteen seeds of laptop scale show it; with the five or six that larger scales can afford only what is clear is decided"
-)
+FEW_SEEDS = "sixteen seeds show it at laptop scale; with the five or six of larger scales only what is clear is decided"
 SCATTERED = "seeds differ by an octave or more in their steepest point; only a pick that is clearly good or bad is decided"
 
 STUDY = Study(

@@ -209,7 +209,11 @@ def _beside(each: Mapping[str, Any]) -> tuple[str, ...]:
     from folklore.harness.judging.power import POWER
 
     weak = each["power"] is not None and each["power"] < POWER
-    lines = (each["criterion"], each["reason"], weak and each["underpowered"] and f"declared all the same: {each['underpowered']}")
+    lines = (
+        each["criterion"],
+        each["reason"],
+        weak and each["underpowered"] and f"declared all the same: {each['underpowered']}",
+    )
     return tuple(line for line in lines if line)
 
 
