@@ -6,7 +6,6 @@ Its text is byte-stable for equal data. Bands and intervals are 95% ones, of the
 
 import io
 import math
-import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,6 +31,7 @@ from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import Numbers
 from folklore.reports.colours import CLAIMED, INK, MARKERS, REFUTED, SOFT, Look
+from folklore.reports.svg import compact
 from folklore.reports.words import power
 
 if TYPE_CHECKING:
@@ -328,13 +328,9 @@ def _range_of(means_SN: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def as_svg(figure: Figure) -> str:
-    """The figure's text, and its end. Coordinates keep two decimals of a point: more would only fill pages."""
+    """The figure's text, and its end."""
     buffer = io.StringIO()
     with mpl.rc_context(STYLE):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
     plt.close(figure)
-    text = buffer.getvalue()
-    return _TAG.sub(lambda tag: _DECIMALS.sub(r"\1", tag[0]), text[text.index("<svg") :])
-
-
-_TAG, _DECIMALS = re.compile(r"<[^>]*>"), re.compile(r"(\d\.\d\d)\d+")
+    return compact(buffer.getvalue())

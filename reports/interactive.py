@@ -215,4 +215,6 @@ def _escaped(text: str) -> str:
 
 
 def _rounded(values: Any) -> list[float | None]:
-    return [float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None for value in np.asarray(values, dtype=float)]
+    """Whole numbers, such as steps, without a decimal point."""
+    rounded = [float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None for value in np.asarray(values, dtype=float)]
+    return [int(value) if value is not None and value.is_integer() else value for value in rounded]

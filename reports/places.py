@@ -19,6 +19,11 @@ def beside_page(study: str) -> str:
     return f"{study}-beside.html"
 
 
+def trials_page(study: str) -> str:
+    """The page that lists all trials of a study."""
+    return f"{study}-trials.html"
+
+
 def place_of(verdict: Verdict) -> str:
     """Where a study's page shows a verdict."""
     return f"{page(verdict.study)}#{verdict.claim}-{verdict.scale}-{verdict.device}"

@@ -19,7 +19,7 @@ from folklore.reports import calibration, comparison_page, document_page, glossa
 from folklore.reports.figures import draw_range_test
 from folklore.reports.outcome_table import OutcomeTable, outcome_table
 from folklore.reports.parallel import side_by_side
-from folklore.reports.places import beside_page, page, places
+from folklore.reports.places import beside_page, page, places, trials_page
 from folklore.reports.strip import beside
 from folklore.reports.study_page import Neighbour, Section
 from folklore.reports.verdict_words import WORDS
@@ -93,6 +93,7 @@ def write(
             store_option,
         )
         _save(output / page(study.name), pages.get_template("study.html").render(shown, compared=compared))
+        _save(output / trials_page(study.name), pages.get_template("trials.html").render(shown))
 
     side_by_side(write_page, in_turn)
     _write_index_and_documents(output, pages, declared, register, in_register, found, published, store_option)

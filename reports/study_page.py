@@ -31,6 +31,7 @@ from folklore.reports import claim_figures, curves, figures, interactive, search
 from folklore.reports.answers import answer
 from folklore.reports.arms_table import ArmsTable, arms_table
 from folklore.reports.claim_cards import Card, card
+from folklore.reports.places import trials_page
 from folklore.reports.setup_lines import environment_of, minutes, setup_lines
 from folklore.reports.words import counted, power_of_two, share
 
@@ -133,6 +134,7 @@ def content(
             _section(study, register, each, rates.get((each.scale, each.device), NONE_TESTED), calibrated) for each in sections
         ],
         "command": _command(study, None, store_option),
+        "trials_page": trials_page(study.name),
         "previous": neighbours[0],
         "next": neighbours[1],
         "calibrated": bool(calibrated),
@@ -248,17 +250,23 @@ def _draw(records: TrialSet, name: str, output: Path) -> dict[str, dict[str, str
     caption says that there is nothing to draw."""
     shown = {each.claim: claim_figures.claim_figure(records, each) for each in records.study.judgements}
     whole = {each.kind: each for each in claim_figures.study_figures(records)}
-    return {key: _written(each, f"{name}-{key.replace('.', '-')}", output) for key, each in {**shown, **whole}.items() if each}
+    files: dict[str, str] = {}
+    return {
+        key: _written(each, f"{name}-{key.replace('.', '-')}", output, files) for key, each in {**shown, **whole}.items() if each
+    }
 
 
-def _written(shown: claim_figures.Shown, identifier: str, output: Path) -> dict[str, str]:
+def _written(shown: claim_figures.Shown, identifier: str, output: Path, files: dict[str, str]) -> dict[str, str]:
+    """files: image -> its file without the suffix, of the figures before: claims that one figure shows share its file."""
     if shown.figure is None:
         return {"caption": shown.caption, "image": ""}
-    file = f"figures/{identifier}"
     data = json.dumps(interactive.specification(shown.figure), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    (output / f"{file}.js").write_text(curves.script(f"{identifier}.js", data), "utf-8")
     width, height = (round(PIXELS_AN_INCH * inches) for inches in shown.figure.get_size_inches())
-    (output / f"{file}.svg").write_text(figures.as_svg(shown.figure), "utf-8")
+    image = figures.as_svg(shown.figure)
+    file = files.setdefault(image, f"figures/{identifier}")
+    if file == f"figures/{identifier}":
+        (output / f"{file}.js").write_text(curves.script(f"{identifier}.js", data), "utf-8")
+        (output / f"{file}.svg").write_text(image, "utf-8")
     return {
         "caption": shown.caption,
         "image": f"{file}.svg",

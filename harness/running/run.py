@@ -352,7 +352,8 @@ def _attach(
         try:
             tracker = open_tracker(own.plan.study, options, own.ledger.store)
             tracker.count(outcome.run_id, [verdict.verdict for verdict in verdicts[outcome.study]])
-            tracker.attach(outcome.run_id, pages.resolve(), belonging(pages / f"{outcome.study}.html"))
+            about = [pages / f"{outcome.study}.html", *pages.glob(f"{outcome.study}-*.html")]
+            tracker.attach(outcome.run_id, pages.resolve(), sorted({file for page in about for file in belonging(page)}))
         except Exception as error:  # whatever MLflow's backend raises
             audience.warn(f"MLflow did not take the page ({one_line(error)[:200]})")
 

@@ -159,8 +159,7 @@
 
   // ---- curves of chosen trials
 
-  function setUpTrials(details) {
-    const table = details.querySelector("table");
+  function setUpTrials(table) {
     const files = table.dataset.curves.split("|");
     const chosen = new Map();
     const panel = document.createElement("div");
@@ -286,10 +285,7 @@
     setUpThemes();
     setUpFigures();
     document.querySelectorAll("table[data-csv]").forEach(setUpDownload);
-    document.querySelectorAll("table.sortable:not(details.trials table)").forEach(setUpSorting);
-    // A table of thousands of trials is set up when somebody opens it.
-    document.querySelectorAll("details.trials").forEach((details) => {
-      details.addEventListener("toggle", () => setUpTrials(details), { once: true });
-    });
+    document.querySelectorAll("table.sortable:not(.trials)").forEach(setUpSorting);
+    document.querySelectorAll("table.trials").forEach(setUpTrials);
   });
 })();

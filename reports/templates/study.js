@@ -1,4 +1,4 @@
-// A study's page: a link into a fold opens it, and a printed page has its folds open, all trials left out.
+// A study's page: a link into a fold opens it, and a printed page has its folds open.
 "use strict";
 
 (() => {
@@ -10,7 +10,7 @@
     target.scrollIntoView();
   }
 
-  const printed = () => document.querySelectorAll("details.fold:not(.trials)");
+  const printed = () => document.querySelectorAll("details.fold");
 
   addEventListener("hashchange", reveal);
   addEventListener("DOMContentLoaded", reveal);

@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)"),
 ]
-PAGES = ("index.html", "toy.html", "toy-beside.html", "document-TB.html", "calibration.html", "glossary.html")
+PAGES = ("index.html", "toy.html", "toy-trials.html", "toy-beside.html", "document-TB.html", "calibration.html", "glossary.html")
 # Of its checks those of WCAG 2.1, levels A and AA, and good practice; preloading needs a server.
 AXE = {"preload": False}
 # A machine that is busy with other tests answers late.
@@ -139,7 +139,7 @@ def test_a_figure_can_be_explored(browser: Browser, folder: Path) -> None:
 def test_trials_sort_and_show_their_curves(browser: Browser, folder: Path) -> None:
     visit = Visit(browser, folder)
     page = visit.open("toy.html")
-    page.locator("details.trials summary").click()
+    page.get_by_role("link", name="All 50 trials").click()
     table = page.locator("table.trials")
     losses = table.locator("tbody tr td:nth-child(7)")
 
@@ -174,7 +174,7 @@ def test_a_page_that_was_sent_on_alone_says_what_it_lacks(browser: Browser, fold
     explore.click()
     expect(explore).to_contain_text("does not lie beside this page")
     expect(page.locator("figure[data-chart$='lr.js'] img")).to_be_visible()
-    page.locator("details.trials summary").click()
+    page.get_by_role("link", name="All 50 trials").click()
     page.locator("table.trials tbody input").first.click()
     expect(page.locator("table.trials tbody td").first).to_contain_text("not beside this page")
     visit.complaints = [told for told in visit.complaints if "ERR_FILE_NOT_FOUND" not in told]
@@ -195,7 +195,7 @@ def test_printed_they_have_no_buttons(browser: Browser, folder: Path) -> None:
     visit = Visit(browser, folder)
     page = visit.open("toy.html")
     page.emulate_media(media="print")
-    for hidden in ("header", "button.explore >> nth=0", "details.trials"):
+    for hidden in ("header", "button.explore >> nth=0"):
         expect(page.locator(hidden)).to_be_hidden()
     expect(page.locator("article.claim").first).to_be_visible()
     visit.close()
@@ -240,7 +240,6 @@ def test_printed_its_folds_are_open_and_closed_again(browser: Browser, folder: P
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     expect(page.locator("details.decided").first.get_by_text("supported if")).to_be_visible()
-    expect(page.locator("details.trials")).to_be_hidden()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("details[open]").count() == 0
     visit.close()

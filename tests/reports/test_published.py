@@ -22,8 +22,7 @@ from tests.reports.links import dead_links, pages_of
 # What every page of the site shares, and what is loaded when a reader asks for a trial's curves.
 SHARED = ("style.css", "site.js", "study.css", "study.js", "plotly.min.js")
 CURVES = "curves"
-# Of the largest, critical_batch: figures of four workloads and a list of 6,030 trials.
-MOST_BYTES = 2_500_000
+MOST_BYTES = 1_000_000
 
 
 @pytest.fixture(scope="module")

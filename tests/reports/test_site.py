@@ -95,6 +95,7 @@ def test_equal_data_gives_equal_bytes(study: Study, written: Path, tmp_path_fact
         "glossary.html",
         "index.html",
         "plotly.min.js",
+        "toy-trials.html",
         "toy.html",
     ]
     for file in files:
