@@ -49,6 +49,7 @@ from folklore.reports.figures import (
     ring,
     seed_band,
     tint,
+    wrapped,
 )
 from folklore.reports.run_figures import example_unit
 
@@ -181,9 +182,10 @@ def batch_sweeps(records: TrialSet, judgement: Judgement | None = None) -> Figur
                 drawn.setdefault(sweep, criterion.panel or table.study.arms[part.anchor].panel)
     if not drawn:
         return None
+    names = [wrapped(name, (WIDTH / min(2, len(drawn)) - 0.95) / 1.1) for name in drawn.values()]
     with mpl.rc_context(STYLE):
-        figure, axes = panels(len(drawn), height=2.6, titles=2)
-        for axis, (sweep, name) in zip(axes, drawn.items(), strict=True):
+        figure, axes = panels(len(drawn), height=2.6, titles=2 + max(name.count("\n") for name in names))
+        for axis, sweep, name in zip(axes, drawn, names, strict=True):
             _sweep(axis, sweep, name, table)
         return figure
 

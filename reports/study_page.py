@@ -250,10 +250,9 @@ def _draw(records: TrialSet, name: str, output: Path) -> dict[str, dict[str, str
     caption says that there is nothing to draw."""
     shown = {each.claim: claim_figures.claim_figure(records, each) for each in records.study.judgements}
     whole = {each.kind: each for each in claim_figures.study_figures(records)}
+    drawn = {key: each for key, each in {**shown, **whole}.items() if each}
     files: dict[str, str] = {}
-    return {
-        key: _written(each, f"{name}-{key.replace('.', '-')}", output, files) for key, each in {**shown, **whole}.items() if each
-    }
+    return {key: _written(each, f"{name}-{key.replace('.', '-')}", output, files) for key, each in drawn.items()}
 
 
 def _written(shown: claim_figures.Shown, identifier: str, output: Path, files: dict[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Compacted pictures against those matplotlib wrote: the same points, styles and letters, and nothing that refers to nothing."""
+"""Compacted pictures against those matplotlib wrote: the same points, styles and letters, and every reference to something."""
 
 import io
 import re
