@@ -3,7 +3,8 @@ result is.
 
 Step by step, every intermediate result is held in the format. Sums are made in FP32 and rounded once, as kernels and tensor
 cores make them, or (sums = "same") in the format itself, one term after the other, as a naive kernel would; whichever it
-is, it is the same for all operations, products of matrices among them.
+is, it is the same for all operations, products of matrices among them. The order of every sum is written out: a library's
+depends on the processor, and with it which results are rounded up.
 """
 
 from collections.abc import Callable
@@ -36,11 +37,19 @@ def inputs(seed: int, offset: float = OFFSET, spread: float = SPREAD) -> Tensor:
 Sums = Literal["fp32", "same"]
 
 
+def _rounded(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """A function's value in the format of x, rounded once: 16-bit and FP32 kernels err in their last digit, by processor."""
+    return function(x.double()).to(x.dtype)
+
+
 def _sum(x_RW: Tensor, sums: Sums) -> Tensor:
     """Over the last axis, [R, 1], in the format of x."""
     if sums == "fp32":
-        wide = x_RW if x_RW.dtype == torch.float64 else x_RW.float()
-        return wide.sum(dim=1, keepdim=True).to(x_RW.dtype)
+        halves = x_RW if x_RW.dtype == torch.float64 else x_RW.float()
+        while halves.shape[1] > 1:  # WIDTH is a power of two
+            left, right = halves.chunk(2, dim=1)
+            halves = left + right
+        return halves.to(x_RW.dtype)
     total = torch.zeros_like(x_RW[:, :1])
     for column in range(x_RW.shape[1]):
         total = total + x_RW[:, column : column + 1]
@@ -62,14 +71,14 @@ def _variance(x_RW: Tensor, sums: Sums) -> Tensor:
 
 
 def _softmax(x_RW: Tensor, sums: Sums) -> Tensor:
-    powers = (x_RW - x_RW.amax(dim=1, keepdim=True)).exp()
+    powers = _rounded(torch.exp, x_RW - x_RW.amax(dim=1, keepdim=True))
     return powers / _sum(powers, sums)
 
 
 def _log_sum_exp(x_RW: Tensor, sums: Sums) -> Tensor:
     """Of each row, its largest entry taken off before the powers, [R, 1]."""
     largest = x_RW.amax(dim=1, keepdim=True)
-    return largest + _sum((x_RW - largest).exp(), sums).log()
+    return largest + _rounded(torch.log, _sum(_rounded(torch.exp, x_RW - largest), sums))
 
 
 @lru_cache(maxsize=1)
@@ -80,18 +89,17 @@ def _weight() -> Tensor:
 
 
 def _matmul(x_RW: Tensor, sums: Sums) -> Tensor:
-    weight = _weight().to(x_RW.dtype)
-    if sums == "fp32":
-        wide = x_RW.dtype if x_RW.dtype == torch.float64 else torch.float32
-        return torch.mm(x_RW.to(wide), weight.to(wide)).to(x_RW.dtype)
-    total = torch.zeros(len(x_RW), WIDTH, dtype=x_RW.dtype)
+    weight, added = _weight().to(x_RW.dtype), x_RW
+    if sums == "fp32" and x_RW.dtype != torch.float64:
+        weight, added = weight.float(), x_RW.float()
+    total = torch.zeros(len(x_RW), WIDTH, dtype=added.dtype)
     for column in range(WIDTH):
-        total = total + x_RW[:, column : column + 1] * weight[column]
-    return total
+        total = total + added[:, column : column + 1] * weight[column]
+    return total.to(x_RW.dtype)
 
 
 def _gelu(x_RW: Tensor, sums: Sums) -> Tensor:
-    product: Tensor = x_RW * (1 + torch.erf(x_RW / 2**0.5)) / 2
+    product: Tensor = x_RW * (1 + _rounded(torch.erf, x_RW / 2**0.5)) / 2
     return product
 
 
