@@ -14,7 +14,8 @@ from folklore.harness.training.schedules import schedule_named
 from folklore.reports.arms_table import RANGE_TEST
 from folklore.reports.words import counted
 
-NAMES = {"adamw": "AdamW", "adam": "Adam", "radam": "RAdam", "sgd": "SGD", "lion": "Lion"}
+NAMES = {"adamw": "AdamW", "adam": "Adam", "radam": "RAdam", "sgd": "SGD", "sgdw": "SGDW", "lion": "Lion",
+         "rmsprop": "RMSProp", "lars": "LARS", "lamb": "LAMB", "muon": "Muon"}  # fmt: skip
 # Beyond this many different schedules they are only counted.
 MOST_NAMED = 2
 

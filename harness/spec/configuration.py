@@ -130,8 +130,14 @@ class Training(Spec):
     second_moment_start: Annotated[Literal["zero", "first_gradient"], PER_LANE] = Field(
         default="zero", description="'first_gradient': v starts at the first squared gradient; Adam's bias correction stays"
     )
-    momentum: Annotated[float, PER_LANE] = Field(default=0.9, ge=0, lt=1, description="SGD only")
-    nesterov: Annotated[bool, COSTS_NOTHING] = Field(default=False, description="SGD only")
+    bias_correction: Annotated[bool, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=True, description="whether Adam's moments are divided by 1 - beta^t; adam, adamw and lamb"
+    )
+    momentum: Annotated[float, PER_LANE] = Field(default=0.9, ge=0, lt=1, description="sgd, sgdw, rmsprop, lars and muon")
+    nesterov: Annotated[bool, COSTS_NOTHING] = Field(default=False, description="sgd, sgdw and muon")
+    trust_coefficient: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=0.001, gt=0, description="of LARS: the size of a weight's update over the weight's, at an LR of 1"
+    )
     weight_decay: Annotated[float, PER_LANE] = Field(
         default=0.1, ge=0, description="decoupled or in the gradient (L2), as the optimizer has it"
     )
@@ -157,6 +163,12 @@ class Training(Spec):
             raise ValueError(f"warmup_fraction = {self.warmup_fraction}: leaves no step of {self.steps} after warmup")
         if any(not 0 < drop < 1 for drop in self.step_drops) or list(self.step_drops) != sorted(set(self.step_drops)):
             raise ValueError(f"step_drops = {self.step_drops}: must rise, each inside (0, 1)")
+        return self
+
+    @model_validator(mode="after")
+    def _radam_is_corrected(self) -> Self:
+        if self.optimizer == "radam" and not self.bias_correction:
+            raise ValueError("bias_correction = False: radam's rectification is built on it; choose adam, adamw or lamb")
         return self
 
     @model_validator(mode="after")

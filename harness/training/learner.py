@@ -24,7 +24,7 @@ class Learner:
         trainings, device = [lane.training for lane in lanes], network.flat_KP.device
         self.network = network
         self.clock = torch.zeros(1, dtype=torch.int64, device=device)
-        self.optimizer = make_optimizer(trainings, network.flat_KP, network.decays_P)
+        self.optimizer = make_optimizer(trainings, network.flat_KP, network.decays_P, network.parts)
         self.scaler = LossScaler(trainings, device)
         self.lr_SK = torch.from_numpy(learning_rate_table(trainings)).float().to(device)
         self.clip_limit_K = clip_limits(trainings, device)

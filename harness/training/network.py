@@ -1,5 +1,6 @@
 """A pack's parameters in one flat buffer, and the losses and gradients of all lanes."""
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from folklore.harness.spec.configuration import OPTIMIZERS
 from folklore.harness.training.architectures import architecture_named, those_that
 from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import optimizer_kind
+from folklore.harness.training.optimizers.base import Part
 from folklore.harness.training.own_module import own_module
 from folklore.models import Model, Parameter, Parametrization, Tap, View
 
@@ -111,6 +113,10 @@ class PackedNetwork:
         self.sizes = [math.prod(p.shape) for p in self.model.parameters]
         self.views = {name: view.requires_grad_() for name, view in self.views_of(self.flat_KP).items()}
         self.decays_P = self.spread([float(p.decays) for p in self.model.parameters])
+        starts = [0, *itertools.accumulate(self.sizes)]
+        self.parts = [
+            Part(start, p.shape, p.growing_sides == 2) for start, p in zip(starts, self.model.parameters, strict=False)
+        ]
         # A layer's parameters lie side by side, so that a layer is one slice of the buffer.
         grouped = groupby(zip(self.model.parameters, self.sizes, strict=True), key=lambda pair: pair[0].layer)
         slices = [(layer, sum(size for _, size in pairs)) for layer, pairs in grouped]

@@ -24,6 +24,8 @@ Check = Callable[[Step, Step], Verdict]
 
 # Steps run on a side stream before a capture, so that libraries have made their workspaces: torch's own advice is three.
 STEPS_BEFORE_CAPTURE = 3
+# Of packs that one process compiles steps for.
+MOST_KINDS = 256
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,8 @@ def compiled(step: Step) -> Step:
     """Compiled as one graph. Narrow formats are rounded where the eager step rounds them: left to itself the compiler keeps
     what it fuses in FP32, and a study of precision would measure something else."""
     compile_cache.separate()
+    # All kinds of packs share one step's code, and torch stops compiling a code after eight: a worker sees more in a campaign.
+    torch._dynamo.config.recompile_limit = MOST_KINDS
     found: Step = torch.compile(step, fullgraph=True, dynamic=False, options={"emulate_precision_casts": True})
     return found
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from folklore.harness.spec import Training
-from folklore.harness.training.optimizers.base import PackedOptimizer
+from folklore.harness.training.optimizers.base import PackedOptimizer, Part
 from folklore.harness.training.registry import registered
 
 if TYPE_CHECKING:
@@ -22,5 +22,7 @@ def optimizer_kind(name: str) -> type[PackedOptimizer]:
     return kind
 
 
-def make_optimizer(lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor) -> PackedOptimizer:
-    return optimizer_kind(lanes[0].optimizer)(lanes, parameters_KP, decays_P)
+def make_optimizer(
+    lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()
+) -> PackedOptimizer:
+    return optimizer_kind(lanes[0].optimizer)(lanes, parameters_KP, decays_P, parts)

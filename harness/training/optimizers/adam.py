@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from folklore.harness.spec import Training
-from folklore.harness.training.optimizers.base import PackedOptimizer
+from folklore.harness.training.optimizers.base import PackedOptimizer, Part
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,13 +27,13 @@ KERNEL_FROM = 100_000
 
 class Adam(PackedOptimizer):
     moments = ("first", "second")
-    mup_rule = "adaptive"
+    mup_rule: ClassVar[str | None] = "adaptive"
     kernel = "_fused_adam_"  # torch's own
 
-    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor):
+    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
         import torch
 
-        super().__init__(lanes, parameters_KP, decays_P)
+        super().__init__(lanes, parameters_KP, decays_P, parts)
         self.beta1, self.beta2, self.epsilon = (self.per_lane(name) for name in ("beta1", "beta2", "epsilon"))
         # Powers in float64: 0.999^t in float32 loses the digits that 1 - 0.999^t needs.
         self.beta1_64, self.beta2_64 = (
@@ -46,12 +46,15 @@ class Adam(PackedOptimizer):
         held = [lane.warmup_steps if lane.ramp == "held" else 0 for lane in lanes]
         self.held_K1 = torch.tensor(held, dtype=torch.float64, device=self.device).unsqueeze(1)
         self.any_held = any(held)
-        self.parts = _parts(decays_P)
+        self.corrects = torch.tensor([lane.bias_correction for lane in lanes], device=self.device).unsqueeze(1)
+        self.all_correct = all(lane.bias_correction for lane in lanes)
+        self.runs = _runs(decays_P)
 
     @staticmethod
     def words(training: Training) -> str:
         found = f"betas {training.beta1:.6g} and {training.beta2:.6g}, epsilon {training.epsilon:g}"
-        return found + ", second moment from the first gradient" * (training.second_moment_start == "first_gradient")
+        found += ", second moment from the first gradient" * (training.second_moment_start == "first_gradient")
+        return found + ", no bias correction" * (not training.bias_correction)
 
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         import torch
@@ -67,13 +70,21 @@ class Adam(PackedOptimizer):
         direction = torch.div(self.state["first"], denominator, out=self.scratch_KP)
         parameters_KP.addcmul_(direction, lr_K1 * (root2 / correction1), value=-1.0)
 
+    def direction(self, correction1: Tensor, correction2: Tensor) -> Tensor:
+        """m / c1 / (sqrt(v / c2) + epsilon), what the LR multiplies, [K, P]: in the scratch tensor."""
+        import torch
+
+        root2 = correction2.sqrt()
+        denominator = torch.sqrt(self.state["second"], out=self.scratch_KP).add_(self.epsilon * root2)
+        return torch.div(self.state["first"], denominator, out=self.scratch_KP).mul_(root2 / correction1)
+
     def kernel_serves(self, lr_K1: Tensor, step: Tensor) -> bool:
         """Whether torch's own kernel does the same, faster: wide lanes on a CPU, in a step that is not compiled."""
         import torch
 
         wide = self.device.type == "cpu" and self.gradient_KP.shape[1] >= KERNEL_FROM
         alike = lr_K1.shape[1] == 1 and step.numel() == 1 and not self.any_starts_full
-        return wide and alike and not self.any_held and not torch.compiler.is_compiling()
+        return wide and alike and self.all_correct and not self.any_held and not torch.compiler.is_compiling()
 
     def update_by_kernel(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         """Lane by lane, for the kernel's hyper-parameters are numbers. It counts steps from 1."""
@@ -83,15 +94,15 @@ class Adam(PackedOptimizer):
         taken, rates = (step + 1).view(()).float(), lr_K1.view(-1).tolist()
         tensors = (parameters_KP, gradient_KP, self.state["first"], self.state["second"])
         for lane, rate, *rows in zip(self.lanes, rates, *tensors, strict=True):
-            for decays, parts in self.parts.items():
-                parameters, gradients, first, second = ([row[part] for part in parts] for row in rows)
+            for decays, runs in self.runs.items():
+                parameters, gradients, first, second = ([row[run] for run in runs] for row in rows)
                 kernel(
                     parameters,
                     gradients,
                     first,
                     second,
                     [],
-                    [taken] * len(parts),
+                    [taken] * len(runs),
                     lr=rate,
                     beta1=lane.beta1,
                     beta2=lane.beta2,
@@ -102,18 +113,17 @@ class Adam(PackedOptimizer):
                 )
 
     def regularize(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor) -> Tensor:
-        return gradient_KP.addcmul(self.decay_KP, parameters_KP) if self.decays_any else gradient_KP
+        return self.with_l2(parameters_KP, gradient_KP)
 
     def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
         gradient_KP = (after_KP - before_KP).div_((1 - self.beta1).to(after_KP.device)).add_(before_KP)
         return self.without_decay(parameters_KP, gradient_KP)
 
     def without_decay(self, parameters_KP: Tensor, regularized_KP: Tensor) -> Tensor:
-        decay_KP = self.decay_KP.to(parameters_KP.device)
-        return regularized_KP.addcmul_(decay_KP, parameters_KP, value=-1.0) if self.decays_any else regularized_KP
+        return self.without_l2(parameters_KP, regularized_KP)
 
     def accumulate(self, gradient_KP: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
-        """Move both averages on; returns the bias corrections 1 - beta^t, [K, 1] each."""
+        """Move both averages on; returns the bias corrections 1 - beta^t, [K, 1] each, or ones where there are none."""
         import torch
 
         square = torch.square(gradient_KP, out=self.scratch_KP)
@@ -125,10 +135,13 @@ class Adam(PackedOptimizer):
         self.state["first"].lerp_(gradient_KP, weight)
         # Not lerp_: once a square has overflowed it would be nan from the next step on, and torch.optim's stays infinite.
         self.state["second"].mul_(self.beta2).addcmul_(square, 1 - self.beta2)
-        return (1 - self.beta1_64.pow(moving + 1)).float(), (1 - self.beta2_64.pow(step + 1)).float()
+        corrections = [(1 - self.beta1_64.pow(moving + 1)).float(), (1 - self.beta2_64.pow(step + 1)).float()]
+        if not self.all_correct:
+            corrections = [torch.where(self.corrects, each, 1.0) for each in corrections]
+        return corrections[0], corrections[1]
 
 
-def _parts(decays_P: Tensor) -> dict[bool, list[slice]]:
+def _runs(decays_P: Tensor) -> dict[bool, list[slice]]:
     """Whether weight decay acts -> the runs of parameters where it does, or does not."""
     edges = (decays_P[1:] != decays_P[:-1]).nonzero().view(-1).add(1).tolist()
     found: dict[bool, list[slice]] = {}

@@ -15,11 +15,7 @@ class AdamW(Adam):
     kernel = "_fused_adamw_"
 
     def regularize(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor) -> Tensor:
-        import torch
-
-        if self.decays_any:
-            parameters_KP.addcmul_(parameters_KP, torch.mul(self.decay_KP, lr_K1, out=self.scratch_KP), value=-1.0)
-        return gradient_KP
+        return self.shrink(parameters_KP, gradient_KP, lr_K1)
 
     def without_decay(self, parameters_KP: Tensor, regularized_KP: Tensor) -> Tensor:
         return regularized_KP

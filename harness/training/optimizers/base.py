@@ -1,17 +1,39 @@
 """What every optimizer over a pack has: parameters and gradients are [K, P], hyper-parameters [K, 1], one update for all
-lanes. `decays` [P] marks the parameters that weight decay acts on. An update changes the parameters in place.
+lanes. `decays` [P] marks the parameters that weight decay acts on, and `parts` says which entries are one weight of the model,
+for optimizers that look at whole weights. An update changes the parameters in place.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from folklore.harness.spec import Training
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Part:
+    """One weight of the model in the flat buffer: what slice it is, as what shape. hidden: a matrix both of whose sides grow
+    with the model's width, so no embedding and no readout."""
+
+    start: int
+    shape: tuple[int, ...]
+    hidden: bool = False
+
+    @property
+    def slice(self) -> slice:
+        return slice(self.start, self.start + math.prod(self.shape))
+
+    @property
+    def is_matrix(self) -> bool:
+        """Gains and biases are none; weight decay leaves these alone, and so does what looks at whole weights."""
+        return len(self.shape) >= 2
 
 
 class PackedOptimizer(ABC):
@@ -22,10 +44,10 @@ class PackedOptimizer(ABC):
     # The rule of models/parametrization.py by which muP scales its LR; None: none is published.
     mup_rule: ClassVar[str | None]
 
-    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor):
+    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
         import torch
 
-        self.lanes = lanes
+        self.lanes, self.parts = lanes, parts
         self.device = parameters_KP.device
         self.decay_KP = self.per_lane("weight_decay") * decays_P
         self.state = {name: torch.zeros_like(parameters_KP) for name in self.moments}
@@ -46,6 +68,23 @@ class PackedOptimizer(ABC):
     @property
     def decays_any(self) -> bool:
         return any(lane.weight_decay for lane in self.lanes)
+
+    def shrink(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor) -> Tensor:
+        """Decoupled decay: the parameters shrink by LR times decay, and the gradient is as it was."""
+        import torch
+
+        if self.decays_any:
+            parameters_KP.addcmul_(parameters_KP, torch.mul(self.decay_KP, lr_K1, out=self.scratch_KP), value=-1.0)
+        return gradient_KP
+
+    def with_l2(self, parameters_KP: Tensor, gradient_KP: Tensor) -> Tensor:
+        """The gradient of the loss and of half the decay times the parameters' squares."""
+        return gradient_KP.addcmul(self.decay_KP, parameters_KP) if self.decays_any else gradient_KP
+
+    def without_l2(self, parameters_KP: Tensor, gradient_KP: Tensor) -> Tensor:
+        """In place; where the parameters lie."""
+        decay_KP = self.decay_KP.to(parameters_KP.device)
+        return gradient_KP.addcmul_(decay_KP, parameters_KP, value=-1.0) if self.decays_any else gradient_KP
 
     @abstractmethod
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:

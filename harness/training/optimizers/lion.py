@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from folklore.harness.spec import Training
-from folklore.harness.training.optimizers.base import PackedOptimizer
+from folklore.harness.training.optimizers.base import PackedOptimizer, Part
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,8 +24,8 @@ class Lion(PackedOptimizer):
     moments = ("momentum",)
     mup_rule = None
 
-    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor):
-        super().__init__(lanes, parameters_KP, decays_P)
+    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
+        super().__init__(lanes, parameters_KP, decays_P, parts)
         self.beta1, self.beta2 = self.per_lane("beta1"), self.per_lane("beta2")
 
     @staticmethod
@@ -36,8 +36,7 @@ class Lion(PackedOptimizer):
         import torch
 
         momentum = self.state["momentum"]
-        if self.decays_any:
-            parameters_KP.addcmul_(parameters_KP, torch.mul(self.decay_KP, lr_K1, out=self.scratch_KP), value=-1.0)
+        gradient_KP = self.shrink(parameters_KP, gradient_KP, lr_K1)
         direction = torch.lerp(momentum, gradient_KP, 1 - self.beta1, out=self.scratch_KP).sign_()
         parameters_KP.addcmul_(direction, lr_K1, value=-1.0)
         momentum.lerp_(gradient_KP, 1 - self.beta2)

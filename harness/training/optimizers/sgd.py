@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from folklore.harness.spec import Training
-from folklore.harness.training.optimizers.base import PackedOptimizer
+from folklore.harness.training.optimizers.base import PackedOptimizer, Part
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,8 +19,8 @@ class SGD(PackedOptimizer):
     moments = ("momentum",)
     mup_rule = "gradient_descent"
 
-    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor):
-        super().__init__(lanes, parameters_KP, decays_P)
+    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
+        super().__init__(lanes, parameters_KP, decays_P, parts)
         self.momentum = self.per_lane("momentum")
         self.nesterov = lanes[0].nesterov
 
@@ -29,15 +29,19 @@ class SGD(PackedOptimizer):
         return f"momentum {training.momentum:g}" + ", Nesterov" * training.nesterov
 
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
-        direction = gradient_KP.addcmul(self.decay_KP, parameters_KP) if self.decays_any else gradient_KP
+        direction = self.regularize(parameters_KP, gradient_KP, lr_K1)
         buffer = self.state["momentum"].mul_(self.momentum).add_(direction)
         moved = direction.addcmul(self.momentum, buffer) if self.nesterov else buffer
         parameters_KP.addcmul_(moved, lr_K1, value=-1.0)
 
     def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
-        momentum, decay_KP = (each.to(after_KP.device) for each in (self.momentum, self.decay_KP))
-        direction_KP = after_KP.addcmul(momentum, before_KP, value=-1.0)
-        return direction_KP.addcmul_(decay_KP, parameters_KP, value=-1.0) if self.decays_any else direction_KP
+        return self.without_decay(parameters_KP, after_KP.addcmul(self.momentum.to(after_KP.device), before_KP, value=-1.0))
+
+    def regularize(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor) -> Tensor:
+        return self.with_l2(parameters_KP, gradient_KP)
+
+    def without_decay(self, parameters_KP: Tensor, regularized_KP: Tensor) -> Tensor:
+        return self.without_l2(parameters_KP, regularized_KP)
 
 
 OPTIMIZER = SGD
