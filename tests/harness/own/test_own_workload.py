@@ -397,7 +397,8 @@ def test_the_example_of_the_readme(tmp_path: Path) -> None:
     done = folklore(*run, folder=tmp_path)
     assert "78 of 78 trials" in done.stderr
     assert "one trial a pack" not in done.stdout
-    (page,) = (tmp_path / "results/pages").glob("warmup_own_*.html")
+    trials_page, page = sorted((tmp_path / "results/pages").glob("warmup_own_*.html"))
+    assert trials_page.name == f"{page.stem}-trials.html"
     name = page.stem
     trials = Ledger(Store(str(tmp_path / "results")), name).trials()
     assert len(trials) == 78
@@ -420,7 +421,7 @@ def test_a_module_that_cannot_be_packed_trains_and_says_why(study: Study, write:
     done = folklore(*run, folder=tmp_path)
     reason = "it changes 0.running_mean, 0.running_var, 0.num_batches_tracked as it trains"
     assert f"one trial a pack: {reason}" in " ".join(done.stdout.split())
-    (page,) = (tmp_path / "s/pages").glob("toy_own_*.html")
+    _, page = sorted((tmp_path / "s/pages").glob("toy_own_*.html"))
     trials = Ledger(Store(str(tmp_path / "s")), page.stem).trials()
     assert set(trials["width_source"]) == {f"alone: {reason}"}
     assert set(trials["lanes"]) == {1}
