@@ -12,6 +12,8 @@ from folklore.models.layers import Linear, Parameter, Tap, View, show
 class LinearModel:
     """y = x A, without a bias: [K, B, ...] to [K, B, outputs]. A starts at zero."""
 
+    blocks = ()
+
     def __init__(self, features: int, outputs: int):
         self.map = Linear("map", features, outputs, 0.0, bias=False, growing=(False, False))
         self.parameters: tuple[Parameter, ...] = self.map.parameters
@@ -27,6 +29,8 @@ class LinearModel:
 class Quadratic:
     """sqrt(h) * (theta - z) for examples z [K, B, ...]: half its square is a bowl around z with curvatures h_i = i / D, i = 1
     to D. theta starts at one in every entry."""
+
+    blocks = ()
 
     def __init__(self, features: int):
         self.theta = Parameter("bowl.theta", (features,), initial_mean=1.0, growing_sides=0)

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from folklore.models.layers import Convolution, GroupNorm, Linear, Parameter, Tap, View, show
+from folklore.models.layers import Convolution, GroupNorm, Linear, Parameter, Tap, View, show, through
 from folklore.models.parametrization import Parametrization
 
 # An image with a shorter side is not halved.
@@ -87,9 +88,13 @@ class CNN:
     def __call__(self, view: View, x_KBF: Tensor, tap: Tap | None = None) -> Tensor:
         x_KBCHW = self.stem(view, x_KBF.reshape(*x_KBF.shape[:2], *self.image))
         show(tap, "stem", x_KBCHW)
-        for index, block in enumerate(self.blocks):
-            x_KBCHW = block(view, x_KBCHW)
+
+        def step(index: int, x_KBCHW: Tensor) -> Tensor:
+            x_KBCHW = self.blocks[index](view, x_KBCHW)
             show(tap, f"blocks.{index}", x_KBCHW)
+            return x_KBCHW
+
+        x_KBCHW = through([partial(step, index) for index in range(len(self.blocks))], x_KBCHW, view.segments)
         x_KBC = torch.relu(self.norm(view, x_KBCHW)).mean(dim=(3, 4))
         if self.readout_multiplier != 1.0:
             x_KBC = x_KBC * self.readout_multiplier

@@ -1,12 +1,13 @@
 """A decoder-only transformer: pre-norm blocks, causal attention, learned positions, separate readout."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from folklore.models.layers import Embedding, LayerNorm, Linear, Parameter, Tap, View, causal_attention, show
+from folklore.models.layers import Embedding, LayerNorm, Linear, Parameter, Tap, View, causal_attention, show, through
 from folklore.models.parametrization import EMBEDDING_STD, Parametrization
 
 
@@ -78,9 +79,13 @@ class GPT:
         x_KBTW = self.token(view, tokens_KBT) + self.position(view, position_KT).unsqueeze(1)
         x_KNW = x_KBTW.reshape(lanes, batch * positions, -1)
         show(tap, "embedding", x_KNW)
-        for index, block in enumerate(self.blocks):
-            x_KNW = block(view, x_KNW, positions)
+
+        def step(index: int, x_KNW: Tensor) -> Tensor:
+            x_KNW = self.blocks[index](view, x_KNW, positions)
             show(tap, f"blocks.{index}", x_KNW)
+            return x_KNW
+
+        x_KNW = through([partial(step, index) for index in range(len(self.blocks))], x_KNW, view.segments)
         x_KNW = self.norm(view, x_KNW)
         if self.readout_multiplier != 1.0:
             x_KNW = x_KNW * self.readout_multiplier

@@ -5,23 +5,42 @@ A layer declares its parameters; their values live in one flat buffer [K, P] per
 views into it. So an optimizer works on one tensor however many layers a model has, and lanes never mix.
 """
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 Product = Callable[[Tensor, Tensor], Tensor]  # [K, N, I], [K, I, O] -> [K, N, O]
 Tap = Callable[[str, Tensor], None]  # is shown an activation [K, ...] under its name
 
 
 class View(dict[str, Tensor]):
-    """Parameter name -> [K, *shape], and how layers multiply by their matrices: another `product` emulates a number format."""
+    """Parameter name -> [K, *shape], and how layers multiply by their matrices: another `product` emulates a number format.
 
-    def __init__(self, values: Mapping[str, Tensor], product: Product = torch.bmm):
+    segments: into how many stretches the blocks of a model are split of which only the input is kept for the backward pass,
+    and the rest computed again; 0: everything is kept.
+    """
+
+    def __init__(self, values: Mapping[str, Tensor], product: Product = torch.bmm, segments: int = 0):
         super().__init__(values)
-        self.product = product
+        self.product, self.segments = product, segments
+
+
+def through(blocks: Sequence[Callable[[Tensor], Tensor]], x: Tensor, segments: int) -> Tensor:
+    """One block after the other, in so many segments of about equal length (Chen et al. 2016, arXiv:1604.06174)."""
+    if not segments:
+        for block in blocks:
+            x = block(x)
+        return x
+    edges = [round(index * len(blocks) / segments) for index in range(segments + 1)]
+    for start, end in itertools.pairwise(edges):
+        # No block draws at random: there is no state of a generator to go back to.
+        x = checkpoint(through, blocks[start:end], x, 0, use_reentrant=False, preserve_rng_state=False)
+    return x
 
 
 def show(tap: Tap | None, name: str, x_K: Tensor) -> None:

@@ -1,11 +1,12 @@
 """A multi-layer perceptron with ReLU: `depth` hidden layers of one width."""
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from folklore.models.layers import Linear, Parameter, Tap, View, show
+from folklore.models.layers import Linear, Parameter, Tap, View, show, through
 from folklore.models.parametrization import Parametrization
 
 
@@ -15,7 +16,7 @@ class MLP:
     def __init__(self, features: int, classes: int, width: int, depth: int, scheme: Parametrization | None = None):
         scheme = scheme or Parametrization()
         gain = math.sqrt(2.0)
-        self.hidden = tuple(
+        self.blocks = tuple(
             Linear(
                 f"hidden.{index}",
                 width if index else features,
@@ -27,15 +28,19 @@ class MLP:
         )
         self.readout = Linear("readout", width, classes, scheme.readout_std(width), growing=(True, False))
         self.readout_multiplier = scheme.readout_multiplier
-        self.parameters: tuple[Parameter, ...] = tuple(p for layer in (*self.hidden, self.readout) for p in layer.parameters)
+        self.parameters: tuple[Parameter, ...] = tuple(p for layer in (*self.blocks, self.readout) for p in layer.parameters)
         self.flops_per_example = 2.0 * sum(math.prod(p.shape) for p in self.parameters if p.decays)
         self.activations_per_example = features + 3 * depth * width + 3 * classes
 
     def __call__(self, view: View, x_KBF: Tensor, tap: Tap | None = None) -> Tensor:
         x_KBF = x_KBF.flatten(2)
-        for index, layer in enumerate(self.hidden):
-            x_KBF = torch.relu(layer(view, x_KBF))
+
+        def step(index: int, x_KBF: Tensor) -> Tensor:
+            x_KBF = torch.relu(self.blocks[index](view, x_KBF))
             show(tap, f"hidden.{index}", x_KBF)
+            return x_KBF
+
+        x_KBF = through([partial(step, index) for index in range(len(self.blocks))], x_KBF, view.segments)
         if self.readout_multiplier != 1.0:
             x_KBF = x_KBF * self.readout_multiplier
         logits_KBC = self.readout(view, x_KBF)

@@ -39,6 +39,9 @@ class OwnModule:
     as for all models here. Raises ValueError for a module that cannot be trained at all.
     """
 
+    # Which of its parts follow each other is not known.
+    blocks = ()
+
     def __init__(self, make: Make, loss: Loss, inputs: Tensor, targets: Tensor, device: str = "cpu"):
         """inputs, targets: a few examples, [B, ...], by which the module is tried on the device it is to train on."""
         self.make, self.loss, self.device = make, loss, device

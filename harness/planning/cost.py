@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from folklore.harness.machine.description import Device
 from folklore.harness.planning.plan import PlannedPack
-from folklore.harness.spec import Configuration, Workload
+from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.training.number_formats import format_named
 
 if TYPE_CHECKING:
@@ -54,17 +54,23 @@ class Estimate:
 
 
 def trial_flops(configuration: Configuration, model: "Model") -> float:
-    """Floating-point operations of a whole trial: a backward pass costs two forward passes."""
+    """Floating-point operations of a whole trial: a backward pass costs two forward passes, and what is recomputed another."""
     training, measurement = configuration.training, configuration.measurement
-    trained = 3.0 * training.batch_size * (training.steps + 0.5 * measurement.probes)
+    trained = _passes(training) * training.batch_size * (training.steps + 0.5 * measurement.probes)
     evaluated = (measurement.evaluations + 1) * measurement.evaluation_examples + 2 * measurement.final_examples
     return (trained + evaluated) * model.flops_per_example
+
+
+def _passes(training: Training) -> float:
+    """What a step costs, in forward passes."""
+    return 4.0 if training.recompute_segments else 3.0
 
 
 def lane_bytes(configuration: Configuration, model: "Model") -> int:
     """Peak memory of one lane: weights, two gradients, two moments, three temporaries, and the activations held at once.
 
-    With micro-batches a third gradient is summed into; the probe of underflow looks at a whole batch all the same.
+    With micro-batches a third gradient is summed into; the probe of underflow looks at a whole batch all the same. What
+    recomputation saves is not counted: probed steps keep everything.
     """
     training = configuration.training
     activation_bytes = format_named(training.precision).activation_bytes
@@ -93,7 +99,7 @@ def estimate(
             seconds += per_trial * len(pack.trials)
             sources["measured on this store"] += len(pack.trials)
         elif step is not None:
-            of_a_step = 3.0 * configuration.training.batch_size * model.flops_per_example
+            of_a_step = _passes(configuration.training) * configuration.training.batch_size * model.flops_per_example
             seconds += step * trial_flops(configuration, model) / of_a_step * len(pack.trials)
             sources["one step timed"] += len(pack.trials)
         else:
@@ -128,6 +134,6 @@ def lanes_that_fit(configuration: Configuration, model: "Model", free_bytes: int
 def lane_step_seconds(configuration: Configuration, model: "Model", device: str, lanes: int) -> float:
     """Nominal time of a trial's step in packs of so many lanes."""
     rate, training = RATES[device], configuration.training
-    flops = 3.0 * training.batch_size * model.flops_per_example
+    flops = _passes(training) * training.batch_size * model.flops_per_example
     overhead_seconds = training.micro_batches * rate.step_overhead_seconds
     return flops / _flops_per_second(training.precision, device) + overhead_seconds / lanes

@@ -117,7 +117,9 @@ def _seen(workload: Workload, training: Training) -> str:
 
 def _batches(training: Training) -> str:
     """How batches are chosen and differentiated, if not as usual."""
-    return SAMPLINGS[training.sampling] + f", {training.micro_batches} micro-batches a step" * (training.micro_batches > 1)
+    parts = f", {training.micro_batches} micro-batches a step" * (training.micro_batches > 1)
+    recomputed = f", activations recomputed in {training.recompute_segments} segments" * (training.recompute_segments > 0)
+    return SAMPLINGS[training.sampling] + parts + recomputed
 
 
 # The default goes without saying.

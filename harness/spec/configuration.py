@@ -117,6 +117,14 @@ class Training(Spec):
         description="equal parts of a batch whose gradients are summed one after another, so that a step holds the activations"
         " of one; divides batch_size",
     )
+    recompute_segments: Annotated[int, SINCE_PUBLICATION] = Field(
+        default=0,
+        ge=0,
+        le=10_000,
+        strict=True,
+        description="stretches of the model's blocks whose activations are computed again in the backward pass, so that a step"
+        " holds their inputs and those of one stretch; 0: all are kept",
+    )
     sampling: Annotated[SamplingName, COSTS_NOTHING, SINCE_PUBLICATION] = Field(
         default="replacement",
         description="'replacement': every batch is drawn from all training examples (of a text: from all its windows);"

@@ -74,6 +74,17 @@ def lr_multipliers(workload: Workload, training: Training, model: Model) -> list
     return [scheme.lr_multiplier(p.growing_sides, rule) for p in model.parameters]
 
 
+def require_blocks(training: Training, workload: Workload, model: Model) -> None:
+    """Raises UserError where a model has fewer blocks than are to be recomputed apart, or none."""
+    segments, blocks = training.recompute_segments, len(model.blocks)
+    if segments > blocks:
+        way_out = f"choose at most {blocks}" if blocks else "leave it at 0"
+        raise UserError(
+            f"recompute_segments = {segments}: model '{workload.model}' has {blocks} blocks whose activations could be computed"
+            f" again; {way_out}"
+        )
+
+
 @lru_cache(maxsize=1)
 def initial_values(parameters: tuple[Parameter, ...], seed: int) -> Tensor:
     """One lane's starting point, [P]; it depends on the seed and the shapes alone.
@@ -99,6 +110,8 @@ class PackedNetwork:
     """
 
     shows = True
+    # Stretches of blocks that are recomputed in the backward pass; who makes a network for training sets it.
+    segments = 0
 
     def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
         self.model = build(workload, facts, device.type)
@@ -151,11 +164,13 @@ class PackedNetwork:
         """Mean loss of each lane, [K]; inputs and targets are [K, B, ...]. Cross-entropy in nats, or half the squared error
         where targets are numbers, summed over those of an example. views: in place of its own.
         """
-        view = View(self.views if views is None else views, self.product)
+        # What a tap is shown must not be shown twice, and without a backward pass nothing is kept.
+        segments = self.segments if tap is None and torch.is_grad_enabled() else 0
+        view = View(self.views if views is None else views, self.product, segments)
         if self.feature_scale != 1.0:
             inputs = inputs * self.feature_scale
         if self.dtype != torch.float32:
-            view = View({name: each.to(self.dtype) for name, each in view.items()}, self.product)
+            view = View({name: each.to(self.dtype) for name, each in view.items()}, self.product, segments)
             inputs = inputs.to(self.dtype) if inputs.is_floating_point() else inputs
         logits = self.model(view, inputs, tap)
         if not self.classifies:

@@ -20,6 +20,7 @@ from folklore.harness.spec import Configuration
 from folklore.harness.training.agreement import StepCheck
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.measured_steps import probe_steps
+from folklore.harness.training.network import require_blocks
 from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.own_network import make_network
 from folklore.harness.training.probes import PROBES
@@ -60,6 +61,8 @@ class Pack:
         torch.backends.cudnn.allow_tf32 = tensor_cores  # an own module's convolutions
         require_data(first, dataset)
         self.network = make_network(first.workload, dataset.facts, self.seeds, self.device, self.training.precision)
+        require_blocks(self.training, first.workload, self.network.model)
+        self.network.segments = self.training.recompute_segments
         self.learner = Learner(configurations, self.network)
         self.optimizer, self.scaler = self.learner.optimizer, self.learner.scaler
         self.lr_SK, self.clock = self.learner.lr_SK, self.learner.clock

@@ -269,3 +269,36 @@ def test_a_run_says_at_once_what_it_does(tmp_path: Path) -> None:
     found = call("run", "warmpu", "--store", str(tmp_path / "s"))
     assert_refused(found, "did you mean 'warmup'?")
     assert found.stdout == "planning warmpu\n"
+
+
+def test_a_memory_budget() -> None:
+    small = ["gpt", "--width", "16", "--depth", "4", "--heads", "2", "--context", "8", "--vocabulary", "20"]
+    printed = CLI.invoke(app, ["budget", *small, "--memory", "1"]).stdout
+    assert "adamw keeps 2 numbers a weight" in printed
+    assert re.search(r"a batch of [\d,]+ fits in 1 GiB", printed)
+    assert "in 2 segments of its 4 blocks" in printed
+    facts = json.loads(CLI.invoke(app, ["budget", *small, "--memory", "1", "--optimizer", "sgd", "--json"]).stdout)
+    assert facts["weights_bytes"] == facts["gradients_bytes"] == facts["optimizer_state_bytes"] == 4 * facts["parameters"]
+    assert facts["recomputed"]["activations_bytes"] < facts["activations_bytes"]
+    assert facts["largest_batch"] > 1000
+    none = CLI.invoke(app, ["budget", *small, "--memory", "0.00001"]).stdout
+    assert "1e-05 GiB do not hold a batch of 1" in none
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["gtp"], "no model named 'gtp': did you mean 'gpt'?"),
+        (["gpt", "--memory", "much"], "--memory much: give a number of GiB, such as 24 or 79.6"),
+        (["gpt", "--heads", "3"], "heads = 3: must divide width = 256"),
+        (["gpt", "--precision", "fp31"], "no number format named 'fp31': did you mean 'fp32'?"),
+        (["gpt", "--optimizer", "adma"], "no optimizer named 'adma'"),
+        (["gpt", "--batch-size", "0"], "--batch-size 0: must be at least 1"),
+        (["gpt", "--vocabulary", "-1"], "--vocabulary -1: must be at least 1"),
+        (["nothing_there:x"], "there is no module 'nothing_there'"),
+    ],
+)
+def test_a_wrong_budget_is_refused(given: list[str], message: str) -> None:
+    found = CLI.invoke(app, ["budget", *given])
+    assert found.exit_code == 2
+    assert message in found.output

@@ -181,6 +181,7 @@ PINNED = {
         "patience": 4,
         "batch_size": 8,
         "micro_batches": 1,
+        "recompute_segments": 0,
         "sampling": "replacement",
         "steps": 300,
         "beta1": 0.9,

@@ -1,0 +1,143 @@
+"""The command that counts the memory of a model's training."""
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from folklore.harness.cli import choices
+from folklore.harness.cli.base import AsJson, command
+from folklore.harness.cli.output import out, print_facts, print_json, print_wrapped
+from folklore.harness.errors import UserError, invalid, unknown
+
+if TYPE_CHECKING:
+    from folklore.harness.planning.budget import Budget, Subject
+
+GIB = 2**30
+MODELS = ("gpt", "mlp", "cnn")
+
+
+@command(
+    "budget",
+    "folklore budget gpt --width 4096 --depth 32 --heads 32 --context 2048 --vocabulary 32000 --memory 80",
+    "folklore budget my_module:workload --batch-size 256 --precision bf16 --memory 24   # your own model",
+)
+def budget(
+    model: Annotated[str, typer.Argument(help="gpt, mlp or cnn, or MODULE:ATTRIBUTE of your own workload")],
+    batch_size: Annotated[int, typer.Option("--batch-size", help="sequences or examples of a step")] = 8,
+    precision: Annotated[str, typer.Option("--precision", help="of products: fp32 or bf16; weights are FP32")] = "fp32",
+    optimizer: Annotated[str, typer.Option("--optimizer", help="adamw, sgd or another that a study may name")] = "adamw",
+    memory: Annotated[str | None, typer.Option("--memory", metavar="GIB", help="of a GPU: the largest batch it holds")] = None,
+    width: Annotated[int, typer.Option("--width")] = 256,
+    depth: Annotated[int, typer.Option("--depth")] = 4,
+    heads: Annotated[int, typer.Option("--heads", help="of a gpt")] = 4,
+    context: Annotated[int, typer.Option("--context", help="tokens a sequence, of a gpt")] = 256,
+    vocabulary: Annotated[int, typer.Option("--vocabulary", help="of a gpt")] = 50_257,
+    dataset: Annotated[str, typer.Option("--data", help="of an mlp or cnn: digits or images:PATH")] = "digits",
+    as_json: AsJson = False,
+) -> None:
+    """Count what training a model takes in memory: weights, gradients, optimizer state, activations, with and without
+    recomputing them. Nothing is trained, and no size is too large."""
+    from folklore.harness.planning import budget as counted
+    from folklore.harness.spec.configuration import OPTIMIZERS
+
+    if precision not in counted.PRECISIONS:
+        raise unknown("number format", precision, counted.PRECISIONS)
+    if optimizer not in OPTIMIZERS:
+        raise unknown("optimizer", optimizer, OPTIMIZERS)
+    batch, limit = choices.count("--batch-size", batch_size) or 1, _bytes_of(memory)
+    if ":" in model:
+        from folklore.harness.own.finding import find
+
+        subject = counted.own(find(model).workload, precision)
+    else:
+        fields = {"model": model, "width": width, "depth": depth, "heads": heads, "context": context, "dataset": dataset}
+        subject = _built_in(fields, vocabulary, precision)
+    plain = counted.budget(subject, batch, optimizer, limit)
+    again = counted.budget(subject, batch, optimizer, limit, recompute=True) if subject.recomputed else None
+    facts = {
+        "parameters": plain.step.parameters,
+        "weights_bytes": plain.step.weights,
+        "gradients_bytes": plain.step.gradients,
+        "optimizer_state_bytes": plain.state,
+        "activations_bytes": plain.step.kept,
+        "peak_bytes": plain.total,
+        "largest_batch": plain.largest,
+        "recomputed": None
+        if again is None
+        else {"activations_bytes": again.step.kept, "peak_bytes": again.total, "largest_batch": again.largest},
+    }
+    if as_json:
+        print_json({"model": model, "batch_size": batch, "products": precision, "optimizer": optimizer, **facts})
+        return
+    print_facts(_lines(plain, again, subject.recomputed, optimizer, limit))
+    out.print()
+    print_wrapped(
+        Text(
+            "Counted as an allocator would that neither rounds nor keeps what is free: leave a tenth for that, and for"
+            " libraries' workspaces. Of plain training in PyTorch; kernels that write attention's matrix out hold more."
+        )
+    )
+
+
+def _built_in(fields: dict[str, Any], vocabulary: int, precision: str) -> "Subject":
+    from pydantic import ValidationError
+
+    from folklore.harness import data
+    from folklore.harness.planning.budget import built_in
+    from folklore.harness.spec import Workload
+
+    if fields["model"] not in MODELS:
+        raise unknown("model", fields["model"], MODELS)
+    try:
+        workload = Workload.model_validate(fields)
+    except ValidationError as error:
+        raise invalid("budget", error) from None
+    if workload.model == "gpt":
+        facts = data.DataFacts(hash="", classes=choices.count("--vocabulary", vocabulary) or 1)
+    else:
+        facts = data.describe(workload.dataset)
+    return built_in(workload, facts, precision)
+
+
+def _bytes_of(memory: str | None) -> int | None:
+    """'80', '80GiB' or '23.5' in bytes."""
+    if memory is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:GiB|GB|G)?", memory.strip())
+    if found is None or not float(found[1]):
+        raise UserError(f"--memory {memory}: give a number of GiB, such as 24 or 79.6")
+    return int(float(found[1]) * GIB)
+
+
+def _lines(plain: "Budget", again: "Budget | None", recomputed: str, optimizer: str, limit: int | None) -> dict[str, str]:
+    """What is printed, a line each."""
+    step = plain.step
+    numbers = plain.state // step.gradients if step.gradients else 0
+    found = {
+        "weights": f"{_spelled(step.weights)}: {step.parameters:,} parameters in FP32",
+        "gradients": _spelled(step.gradients),
+        "optimizer state": f"{_spelled(plain.state)}: {optimizer} keeps {numbers} number{'s' * (numbers != 1)} a weight",
+        "activations": f"{_spelled(step.kept)} kept for the backward pass, of a batch of {plain.batch}",
+        "worst moment of a step": _spelled(plain.total),
+    }
+    if plain.largest is not None:
+        found["largest batch"] = _largest(plain, limit)
+    if again is None:
+        found["recomputed"] = "its blocks are not known: no ModuleList or Sequential of two modules or more"
+        return found
+    found["recomputed"] = f"{_spelled(again.step.kept)} kept, {recomputed}; worst moment {_spelled(again.total)}"
+    if again.largest is not None:
+        found["recomputed"] += f"; {_largest(again, limit)}"
+    return found
+
+
+def _largest(found: "Budget", limit: int | None) -> str:
+    memory = f"{(limit or 0) / GIB:.4g}"
+    return f"a batch of {found.largest:,} fits in {memory} GiB" if found.largest else f"{memory} GiB do not hold a batch of 1"
+
+
+def _spelled(size: int) -> str:
+    """Three digits of GiB, or of MiB where that is less than a hundredth."""
+    return f"{size / GIB:.3g} GiB" if size >= GIB / 100 else f"{size / 2**20:.3g} MiB"

@@ -1,0 +1,56 @@
+"""Memory as counted bytes: what tensors hold at once, operation by operation, on any machine and for any size.
+
+Counted are storages from their first sight to their end, as an allocator would that neither rounds nor keeps what is free. In
+`pretended()` tensors have shapes and no numbers, so that a model of any size is counted in seconds; kernels are chosen, and say
+what they keep for the backward pass, as on a CPU.
+"""
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+class Allocations(TorchDispatchMode):
+    """live, peak: bytes of the storages that operations inside have made, and of those `hold` was told of; now, and at most."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.live = self.peak = 0
+        self._known: weakref.WeakSet[torch.UntypedStorage] = weakref.WeakSet()
+
+    def hold(self, *tensors: Tensor) -> None:
+        """Count these, which were there before."""
+        for tensor in tensors:
+            storage = tensor.untyped_storage()
+            if storage not in self._known:
+                self._known.add(storage)
+                size = storage.nbytes()
+                self.live += size
+                self.peak = max(self.peak, self.live)
+                weakref.finalize(storage, self._end, size)
+
+    def _end(self, size: int) -> None:
+        self.live -= size
+
+    def restart(self) -> None:
+        """Count the peak from here on."""
+        self.peak = self.live
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self.hold(*(each for each in tree_leaves(result) if isinstance(each, Tensor)))
+        return result
+
+
+@contextmanager
+def pretended() -> Iterator[None]:
+    """Tensors that are made inside have no numbers, and take no memory."""
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        yield

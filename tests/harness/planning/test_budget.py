@@ -1,0 +1,169 @@
+"""A memory budget against arithmetic, against a step that was really taken, and against every smaller batch."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from folklore.harness.data import DataFacts
+from folklore.harness.errors import UserError
+from folklore.harness.own.workload import OwnWorkload
+from folklore.harness.planning import budget as counted
+from folklore.harness.planning.budget import Subject, budget, built_in, count_step, own
+from folklore.harness.spec import Training, Workload
+from folklore.harness.training.optimizers import make_optimizer
+
+TEXT = DataFacts(hash="", classes=50)
+GPT = Workload(model="gpt", width=32, depth=9, heads=2, context=32)
+
+
+def workload(module, inputs: torch.Tensor | None = None, loss=None) -> OwnWorkload:
+    x = torch.randn(12, 8) if inputs is None else inputs
+    data = (x, torch.zeros(len(x), dtype=torch.int64))
+    judge = loss or (lambda outputs, targets: nn.functional.cross_entropy(outputs, targets, reduction="none"))
+    return OwnWorkload(name="a", module=module, loss=judge, training=data, validation=data, test=data)
+
+
+def test_seven_billion_parameters_take_four_bytes_each() -> None:
+    """The example of SG: 28 GB of weights in FP32, where it says 7; and with Adam 112 GB before any activation."""
+    large = Workload(model="gpt", width=4096, depth=32, heads=32, context=16)
+    found = budget(built_in(large, DataFacts(hash="", classes=32_000), "fp32"), 1, "adamw")
+    width = 4096
+    by_hand = 32 * (12 * width**2 + 13 * width) + 2 * width + 2 * 32_000 * width + 16 * width
+    assert found.step.parameters == by_hand
+    assert (found.step.weights, found.step.gradients, found.state) == (4 * by_hand, 4 * by_hand, 8 * by_hand)
+    assert 100e9 < found.step.weights + found.step.gradients + found.state < 112e9
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("recompute", [False, True])
+def test_without_numbers_as_with_them(precision: str, recompute: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    from contextlib import nullcontext
+
+    subject = built_in(GPT, TEXT, precision)
+    found = count_step(subject, 4, recompute)
+    monkeypatch.setattr(counted, "pretended", nullcontext)
+    assert count_step(subject, 4, recompute) == found
+
+
+def test_activations_grow_with_the_batch_and_nothing_else_does() -> None:
+    subject = built_in(GPT, TEXT, "fp32")
+    steps = {batch: count_step(subject, batch) for batch in (1, 2, 4, 8)}
+    assert len({(each.weights, each.gradients) for each in steps.values()}) == 1
+    a_sequence = steps[2].kept - steps[1].kept
+    assert steps[8].kept - steps[4].kept == 4 * a_sequence
+    # Korthikanti et al. 2023, table 2, counts 34 values of 2 bytes a token and width in a block with dropout.
+    assert a_sequence / (4 * GPT.context * GPT.width * GPT.depth) == pytest.approx(17, abs=6)
+
+
+def test_recomputation_keeps_the_inputs_of_segments() -> None:
+    """Three segments of nine blocks: of the blocks three streams [B, T, W] remain."""
+    subject, batch = built_in(GPT, TEXT, "fp32"), 16
+    plain, again = (count_step(subject, batch, recompute) for recompute in (False, True))
+    assert subject.recomputed == "in 3 segments of its 9 blocks"
+    stream = 4 * batch * GPT.context * GPT.width
+    without = count_step(built_in(GPT.model_copy(update={"depth": 1}), TEXT, "fp32"), batch)
+    two = count_step(built_in(GPT.model_copy(update={"depth": 2}), TEXT, "fp32"), batch)
+    a_block = two.kept - without.kept
+    # A residual stream belongs to the block that made it, whose inner tensors are gone.
+    assert plain.kept - again.kept == pytest.approx(9 * a_block - 3 * stream, rel=0.03)
+    assert again.peak < plain.peak
+
+
+@pytest.mark.parametrize(("optimizer", "numbers"), [("adamw", 2), ("sgd", 1), ("lion", 1), ("rmsprop", 2), ("lars", 1)])
+def test_the_state_is_what_an_optimizer_holds(optimizer: str, numbers: int) -> None:
+    assert counted.state_numbers(optimizer) == numbers
+    state = make_optimizer([Training(optimizer=optimizer)], torch.zeros(1, 40), torch.ones(40)).state
+    kept_for_a_check = sum(name == "gradient" for name in state)
+    assert sum(each.numel() for each in state.values()) == 40 * (numbers + kept_for_a_check)
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+def test_the_largest_batch_fits_and_the_next_does_not(recompute: bool) -> None:
+    subject = built_in(GPT, TEXT, "fp32")
+    limit = 40 * 2**20
+    found = budget(subject, 2, "adamw", limit, recompute)
+    assert found.largest is not None
+    totals = {batch: budget(subject, batch, "adamw", None, recompute).total for batch in (found.largest, found.largest + 1)}
+    assert totals[found.largest] <= limit < totals[found.largest + 1]
+    assert budget(subject, 2, "adamw", found.step.weights).largest == 0
+
+
+def test_a_peak_of_two_lines() -> None:
+    """Small batches are bound by gradients, large ones by activations: the chord must not stop at the bend."""
+
+    class Bent:
+        def __call__(self, batch: int) -> int:
+            return max(1000 + batch, 7 * batch - 500, 20 * batch - 9000)
+
+    bent = Bent()
+    for limit in (1001, 1100, 1300, 5000, 100_000):
+        best = max((batch for batch in range(1, 6000) if bent(batch) <= limit), default=0)
+        steps = pytest.MonkeyPatch()
+        steps.setattr(counted, "count_step", lambda subject, batch, recompute: counted.Step(0, 0, 0, 0, bent(batch)))
+        try:
+            assert counted._largest(Subject(lambda batch, again: None, 0, ""), False, 0, limit) == best  # type: ignore[arg-type, return-value]
+        finally:
+            steps.undo()
+
+
+def test_a_users_module_with_buffers_and_a_tied_weight() -> None:
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.norm, self.second = nn.Linear(8, 8, bias=False), nn.BatchNorm1d(8), nn.Linear(8, 8, bias=False)
+            self.second.weight = self.first.weight
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.second(torch.relu(self.norm(self.first(x))))
+
+    found = budget(own(workload(Tied), "fp32"), 6, "adamw")
+    assert found.step.parameters == 64 + 16
+    assert found.step.weights == 4 * (64 + 16 + 16) + 8, "running mean and variance, and a count of 8 bytes"
+    assert found.state == 8 * (64 + 16)
+    assert own(workload(Tied), "fp32").recomputed == ""
+
+
+def test_blocks_of_a_users_module_are_recomputed() -> None:
+    def deep() -> nn.Module:
+        return nn.Sequential(
+            nn.Linear(8, 32), *(nn.Sequential(nn.Linear(32, 32), nn.GELU()) for _ in range(6)), nn.Linear(32, 8)
+        )
+
+    subject = own(workload(deep), "fp32")
+    plain, again = (count_step(subject, 64, recompute) for recompute in (False, True))
+    assert subject.recomputed == "block by block, 8 of them"
+    # Of each of the six what GELU needs is gone: 32 numbers an example.
+    assert plain.kept - again.kept >= 6 * 4 * 64 * 32
+    assert (plain.parameters, plain.weights) == (again.parameters, again.weights)
+
+
+def test_a_module_that_looks_at_its_numbers_is_counted_on_real_ones() -> None:
+    class Looks(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.map = nn.Linear(8, 8)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.map(x) if float(x.sum()) >= 0 else x
+
+    assert count_step(own(workload(Looks), "fp32"), 6).parameters == 72
+
+
+def test_a_module_that_fails_says_so() -> None:
+    def broken(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        raise RuntimeError("no loss\ntoday")
+
+    with pytest.raises(
+        UserError, match=r"a step of 6 examples cannot be counted, for it fails on inputs of zeros: no loss today"
+    ):
+        count_step(own(workload(lambda: nn.Linear(8, 8), loss=broken), "fp32"), 6)
+
+
+def test_bf16_halves_what_products_keep() -> None:
+    fp32, bf16 = (count_step(built_in(GPT, TEXT, precision), 64) for precision in ("fp32", "bf16"))
+    copies = 2 * fp32.parameters
+    assert fp32.weights == bf16.weights
+    assert 0.45 < (bf16.kept - copies) / fp32.kept < 0.75
+    assert math.isfinite(bf16.peak)
