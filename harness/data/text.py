@@ -7,6 +7,7 @@ for validation and one for test, so that all three splits have the same mixture 
 import codecs
 import gzip
 import hashlib
+import os
 import sysconfig
 import zlib
 from dataclasses import dataclass
@@ -129,12 +130,14 @@ def python_source() -> bytes:
     """The source text of Python's standard library, some 10 MB of code and prose in English, file by file in the order of
     their paths. It differs between versions, and so does its hash. Raises UserError where Python came without its sources."""
     library = Path(sysconfig.get_path("stdlib"))
-    texts = []
-    for path in sorted(library.rglob("*.py"), key=lambda path: path.relative_to(library).parts):
-        if OFTEN_MISSING.isdisjoint(path.relative_to(library).parts[:-1]) and not path.name.startswith("_sysconfigdata"):
-            text = path.read_bytes()
-            if _first_not_utf8(text) is None:
-                texts.append(text)
+    found, texts = [], []
+    for folder, folders, files in os.walk(library):
+        folders[:] = [name for name in folders if name not in OFTEN_MISSING]  # installed packages are many more files
+        found += [Path(folder, name) for name in files if name.endswith(".py") and not name.startswith("_sysconfigdata")]
+    for path in sorted(found, key=lambda path: path.relative_to(library).parts):
+        text = path.read_bytes()
+        if _first_not_utf8(text) is None:
+            texts.append(text)
     if not texts:
         raise UserError(f"dataset 'python-source': {library} holds no .py file; take a Python with its sources, or a text:PATH")
     return b"\n".join(texts)
