@@ -12,7 +12,7 @@ from folklore.harness.judging.explaining import WHERE, enumerated
 from folklore.harness.judging.outcomes import OUT_OF_REGIME
 from folklore.harness.judging.power import Resolution
 from folklore.harness.judging.robustness import Robustness
-from folklore.harness.judging.spelling import region, spell
+from folklore.harness.judging.spelling import in_prose, region, spell
 from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.spec import Claim, Criterion, Document, Judgement, Published
 from folklore.reports.answers import with_bold_numbers
@@ -125,7 +125,7 @@ def _seen(criteria: Sequence[Criterion], verdict: Verdict, published: Sequence[P
 
 
 def _contradictions(criteria: Sequence[Criterion], verdict: Verdict, published: Sequence[Published]) -> list[str]:
-    """Others measured 4.00x (Kalra and Barkeshli 2024), here 1.80x (1.60x to 2.00x). And the likeliest reason."""
+    """Others measured 4x (Kalra and Barkeshli 2024), here 1.8x (1.6–2.0). And the likeliest reason."""
     lines = []
     for criterion, finding in zip(criteria, verdict.findings, strict=False):
         if finding.estimate is None or finding.low is None or finding.high is None:
@@ -133,10 +133,9 @@ def _contradictions(criteria: Sequence[Criterion], verdict: Verdict, published: 
         for each in published:
             if each.criterion != criterion.name or each.value is None or finding.low <= each.value <= finding.high:
                 continue
-            value, here, low, high = (
-                spell(number, criterion.unit) for number in (each.value, finding.estimate, finding.low, finding.high)
-            )
-            lines.append(f"others measured {value} ({each.source}), here {here} ({low} to {high}). {each.if_different}".strip())
+            theirs = in_prose(each.value, each.value, each.value, criterion.unit)
+            ours = in_prose(finding.estimate, finding.low, finding.high, criterion.unit)
+            lines.append(f"others measured {theirs} ({each.source}), here {ours}. {each.if_different}".strip())
     return lines
 
 

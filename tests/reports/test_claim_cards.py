@@ -133,7 +133,7 @@ def test_a_published_number_that_is_missed_is_named_with_the_likeliest_reason() 
 
     missed = others(0.08, if_different="Their model was larger.")
     (line,) = made(verdict(), published=(missed, others(0.05))).contradictions
-    assert line == "others measured +8.00% (Doe 2020), here +5.00% (+4.00% to +6.00%). Their model was larger."
+    assert line == "others measured 8% (Doe 2020), here 5.0% (4.0–6.0). Their model was larger."
     assert not made(verdict("out of regime"), published=(missed,)).contradictions
     with pytest.raises(ValueError, match="give value and criterion"):
         others(None, if_different="Their model was larger.")
