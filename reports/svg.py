@@ -55,12 +55,17 @@ def _shorten(each: Element, names: dict[str, str]) -> None:
         elif name == "d":
             each.set(name, _path(value))
         elif name == "style":
-            each.set(name, _FONTS.sub(f"font-family:{FONTS}", value.replace("; ", ";").replace(": ", ":")))
+            style = _FONTS.sub(f"font-family:{FONTS}", value.replace("; ", ";").replace(": ", ":"))
+            each.set(name, _referring(style, names))
         elif name == "transform" and value.startswith("rotate(-0 "):
             del each.attrib[name]
         else:
-            referred = _REFERENCE.sub(lambda found: f"#{names.get(found[1], found[1])}", value)
-            each.set(name, _NUMBER.sub(lambda found: _number(found[0]), referred))
+            each.set(name, _NUMBER.sub(lambda found: _number(found[0]), _referring(value, names)))
+
+
+def _referring(value: str, names: dict[str, str]) -> str:
+    """With the ids it refers to by their new names; colours begin alike and are none."""
+    return _REFERENCE.sub(lambda found: f"#{names.get(found[1], found[1])}", value)
 
 
 def _number(text: str, digits: int = 2) -> str:

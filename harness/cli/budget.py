@@ -62,6 +62,7 @@ def budget(
         "gradients_bytes": plain.step.gradients,
         "optimizer_state_bytes": plain.state,
         "activations_bytes": plain.step.kept,
+        "of_these_constant_bytes": plain.constant,
         "peak_bytes": plain.total,
         "largest_batch": plain.largest,
         "recomputed": None
@@ -113,29 +114,43 @@ def _bytes_of(memory: str | None) -> int | None:
 
 def _lines(plain: "Budget", again: "Budget | None", recomputed: str, optimizer: str, limit: int | None) -> dict[str, str]:
     """What is printed, a line each."""
-    step = plain.step
-    numbers = plain.state // step.gradients if step.gradients else 0
+    from folklore.harness.planning.budget import state_numbers
+
+    step, numbers = plain.step, state_numbers(optimizer)
+    rest = step.weights - step.gradients
     found = {
-        "weights": f"{_spelled(step.weights)}: {step.parameters:,} parameters in FP32",
+        "weights": f"{_spelled(step.weights)}: {step.parameters:,} parameters in FP32"
+        + f", and {_spelled(rest)} that are not trained" * (rest > 0),
         "gradients": _spelled(step.gradients),
-        "optimizer state": f"{_spelled(plain.state)}: {optimizer} keeps {numbers} number{'s' * (numbers != 1)} a weight",
-        "activations": f"{_spelled(step.kept)} kept for the backward pass, of a batch of {plain.batch}",
+        "optimizer state": f"{_spelled(plain.state)}: {optimizer} keeps {numbers} number{'s' * (numbers != 1)} a weight here",
+        "activations": f"{_kept(plain)} for the backward pass, of a batch of {plain.batch}",
         "worst moment of a step": _spelled(plain.total),
     }
-    if plain.largest is not None:
+    if limit is not None:
         found["largest batch"] = _largest(plain, limit)
     if again is None:
         found["recomputed"] = "its blocks are not known: no ModuleList or Sequential of two modules or more"
         return found
-    found["recomputed"] = f"{_spelled(again.step.kept)} kept, {recomputed}; worst moment {_spelled(again.total)}"
-    if again.largest is not None:
+    found["recomputed"] = f"{_kept(again)}, {recomputed}; worst moment {_spelled(again.total)}"
+    if limit is not None:
         found["recomputed"] += f"; {_largest(again, limit)}"
     return found
 
 
-def _largest(found: "Budget", limit: int | None) -> str:
-    memory = f"{(limit or 0) / GIB:.4g}"
-    return f"a batch of {found.largest:,} fits in {memory} GiB" if found.largest else f"{memory} GiB do not hold a batch of 1"
+def _kept(found: "Budget") -> str:
+    """What does not grow with the batch, such as weights in BF16, stands apart where it is more than a hundredth."""
+    told = f"{_spelled(found.step.kept - found.constant)} kept"
+    return told + f" and {_spelled(found.constant)} whatever the batch" * (100 * found.constant > found.step.kept)
+
+
+def _largest(found: "Budget", limit: int) -> str:
+    from folklore.harness.planning.budget import LARGEST_BATCH
+
+    memory, largest = f"{limit / GIB:.4g} GiB", found.largest or 0
+    if not largest:
+        return f"{memory} do not hold a batch of 1"
+    told = f"a batch of {'at least ' * (largest >= LARGEST_BATCH)}{largest:,} fits in {memory}"
+    return told if found.step.pretended else f"{told}, by a line through two batches: its forward pass looks at numbers"
 
 
 def _spelled(size: int) -> str:

@@ -19,6 +19,7 @@ from torch.utils.checkpoint import checkpoint
 
 from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError, one_line
+from folklore.harness.machine.device_memory import is_memory_end
 from folklore.harness.own.workload import OwnWorkload
 from folklore.harness.spec import Workload
 from folklore.harness.training.allocations import Allocations, pretended
@@ -43,37 +44,43 @@ class Prepared:
 
 # Makes a model and a batch of so many examples; whether its blocks are computed again in the backward pass.
 Make = Callable[[int, bool], Prepared]
+# Of a user's module, where what follows each other is looked for: longer lists first.
+MOST_LISTS = 8
+# Examples by which lists are compared: so many that activations outweigh gradients, where they take no memory.
+FEW, MANY = 8, 4096
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A model to be counted. blocks: how many of its parts can be recomputed apart; recomputed: in words, '' if none can."""
+    """A model to be counted. recomputed: which of its parts can be computed again, in words; '' if none are known."""
 
     make: Make
-    blocks: int
     recomputed: str
 
 
 @dataclass(frozen=True)
 class Step:
-    """Bytes of a step. weights: with buffers. gradients: of all that is trained. kept: for the backward pass, at the end of the
-    forward pass, the batch left out. peak: the most of batch, activations and gradients at any moment."""
+    """Bytes of a step. parameters: how many are trained. weights: with buffers and what is frozen. kept: for the backward pass,
+    at the end of the forward pass, the batch left out. peak: the most of batch, activations and gradients at any moment.
+    pretended: whether it was counted without numbers."""
 
     parameters: int
     weights: int
     gradients: int
     kept: int
     peak: int
+    pretended: bool = True
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Bytes. state: of the optimizer. total: at the worst moment of a step. largest: the largest batch that fits, None where
-    no size is given."""
+    """Bytes. state: of the optimizer. constant: what of the kept does not grow with the batch, as copies of the weights in
+    another format. total: at the worst moment of a step. largest: the largest batch that fits, None where no size is given."""
 
     batch: int
     step: Step
     state: int
+    constant: int = 0
     largest: int | None = None
 
     @property
@@ -101,17 +108,38 @@ def built_in(workload: Workload, facts: DataFacts, precision: str) -> Subject:
 
         return Prepared(list(weights.values()), list(weights.values()), loss)
 
-    return Subject(make, len(model.blocks), f"in {segments} segments of its {len(model.blocks)} blocks" if segments else "")
+    words = f"in {segments} segment{'s' * (segments > 1)} of its {len(model.blocks)} blocks" if segments else ""
+    return Subject(make, words)
 
 
 def own(workload: OwnWorkload, precision: str) -> Subject:
-    """A user's module with a batch of its training data's shape."""
-    blocks = len(_blocks(workload.made(0)))
+    """A user's module with a batch of its training data's shape. Raises UserError for one whose parameters are not FP32."""
+    module = workload.made(0)
+    for name, each in module.named_parameters():
+        if each.dtype != torch.float32:
+            raise UserError(f"workload '{workload.name}': parameter {name} is {each.dtype}: must be float32; call .float()")
+    # Which list's modules follow each other is not written anywhere: it is the one that saves most.
+    lists = _lists(module)
+
+    def peak(path: str) -> int:
+        return count_step(Subject(_own_make(workload, precision, path), ""), batch, recompute=True).peak
+
+    best = next(iter(lists), "")
+    if len(lists) > 1:
+        real = not count_step(Subject(_own_make(workload, precision, ""), ""), FEW).pretended
+        batch = FEW if real else MANY
+        best = min(lists, key=peak)
+    words = f"module by module of {best}, {lists[best]} of them" if best else ""
+    return Subject(_own_make(workload, precision, best), words)
+
+
+def _own_make(workload: OwnWorkload, precision: str, path: str) -> Make:
+    """path: of the list whose modules are recomputed."""
 
     def make(batch: int, recompute: bool) -> Prepared:
         module = workload.module()
-        if recompute:
-            for block in _blocks(module):
+        if recompute and path:
+            for block in _at(module, path).children():
                 block.forward = _again(block.forward)
         inputs, targets = (torch.zeros(batch, *each.shape[1:], dtype=each.dtype) for each in workload.training)
 
@@ -123,13 +151,24 @@ def own(workload: OwnWorkload, precision: str) -> Subject:
         trained = [each for each in module.parameters() if each.requires_grad]
         return Prepared([*module.parameters(), *module.buffers()], trained, loss)
 
-    return Subject(make, blocks, f"block by block, {blocks} of them" if blocks else "")
+    return make
 
 
-def _blocks(module: nn.Module) -> list[nn.Module]:
-    """The longest list or sequence of modules in it, as that of a transformer's layers is; none where it has none of two."""
-    lists = [list(each) for each in module.modules() if isinstance(each, nn.ModuleList | nn.Sequential) and len(each) > 1]
-    return max(lists, key=len, default=[])
+WHOLE = "the module itself"
+
+
+def _at(module: nn.Module, path: str) -> nn.Module:
+    return module if path == WHOLE else module.get_submodule(path)
+
+
+def _lists(module: nn.Module) -> dict[str, int]:
+    """Where lists and sequences of modules lie in it, and how long they are: those of two or more, the longest first."""
+    found = {
+        path or WHOLE: len(each)
+        for path, each in module.named_modules()
+        if isinstance(each, nn.ModuleList | nn.Sequential) and len(each) > 1
+    }
+    return dict(sorted(found.items(), key=lambda pair: -pair[1])[:MOST_LISTS])
 
 
 def _again(forward: Callable[..., Any]) -> Callable[..., Any]:
@@ -142,8 +181,13 @@ def count_step(subject: Subject, batch: int, recompute: bool = False) -> Step:
         return _counted(subject.make, batch, recompute, pretended())
     except Exception:  # what looks at its numbers has to be given some
         try:
-            return _counted(subject.make, batch, recompute, nullcontext())
+            return replace(_counted(subject.make, batch, recompute, nullcontext()), pretended=False)
         except Exception as error:  # whatever a user's code raises
+            if is_memory_end(error):
+                raise UserError(
+                    f"a step of {batch} examples looks at its numbers, and this machine's memory does not hold it; count a"
+                    " smaller --batch-size"
+                ) from error
             raise UserError(
                 f"a step of {batch} examples cannot be counted, for it fails on inputs of zeros: {one_line(error)[:200]}"
             ) from error
@@ -171,30 +215,35 @@ def _bytes(tensors: Sequence[Tensor]) -> int:
 def budget(subject: Subject, batch: int, optimizer: str, limit: int | None = None, recompute: bool = False) -> Budget:
     """Of a batch, with the largest batch that fits into `limit` bytes. Raises UserError for an optimizer that is none."""
     step = count_step(subject, batch, recompute)
-    state = state_numbers(optimizer) * FLOAT_BYTES * step.parameters
-    found = Budget(batch, step, state)
-    return found if limit is None else replace(found, largest=_largest(subject, recompute, step.weights + state, limit))
+    found = Budget(batch, step, state_numbers(optimizer) * FLOAT_BYTES * step.parameters)
+    if step.pretended:  # what is kept is a straight line in the batch
+        found = replace(found, constant=max(0, 2 * step.kept - count_step(subject, 2 * batch, recompute).kept))
+    if limit is None:
+        return found
+    fixed = step.weights + found.state
+
+    def excess(size: int) -> int:
+        return fixed + (step if size == batch else count_step(subject, size, recompute)).peak - limit
+
+    return replace(found, largest=largest_that_fits(excess, batch) if step.pretended else _on_the_line(excess, batch))
 
 
 def state_numbers(optimizer: str) -> int:
-    """Numbers of state that an optimizer keeps of each weight; the gradient that some keep here for a check is none."""
+    """Numbers of state that an optimizer here keeps of each weight, without the gradient that some keep for a check."""
     return sum(name != "gradient" for name in optimizer_kind(optimizer).moments)
 
 
-def _largest(subject: Subject, recompute: bool, fixed: int, limit: int) -> int:
-    """The largest batch whose step fits beside what is fixed, up to LARGEST_BATCH; 0 where none does.
+def largest_that_fits(excess: Callable[[int], int], start: int) -> int:
+    """The largest batch, up to LARGEST_BATCH, whose excess over a limit is not positive; 0 where none is found. A batch for
+    which it raises UserError does not count: batch normalization has no batch of 1.
 
     The peak is the largest of what is held at each moment, a straight line in the batch each: convex. So a chord meets the
     limit at a batch that fits, and at the right one as soon as both its ends lie on the last of the lines.
     """
-
-    def excess(batch: int) -> int:
-        return fixed + count_step(subject, batch, recompute).peak - limit
-
-    fits, least = 1, excess(1)
-    if least > 0:
-        return 0
-    too_large = 8
+    over = excess(start)
+    if over > 0:
+        return _below(excess, start)
+    fits, least, too_large = start, over, 8 * start
     while (most := excess(too_large)) <= 0:
         if too_large >= LARGEST_BATCH:
             return too_large
@@ -208,3 +257,28 @@ def _largest(subject: Subject, recompute: bool, fixed: int, limit: int) -> int:
         else:
             too_large, most = guess, over
     return fits
+
+
+def _below(excess: Callable[[int], int], too_large: int) -> int:
+    """By halves, below a batch that does not fit."""
+    tried, fits = 0, 0
+    while too_large - tried > 1:
+        middle = (tried + too_large) // 2
+        try:
+            over = excess(middle)
+        except UserError:  # too small to be run
+            tried = middle
+            continue
+        if over <= 0:
+            tried = fits = middle
+        else:
+            too_large = middle
+    return fits
+
+
+def _on_the_line(excess: Callable[[int], int], batch: int) -> int:
+    """Of a model that has to be run on real numbers, which take the memory that is asked about: where the straight line through
+    this batch and one twice as large meets the limit."""
+    here, there = excess(batch), excess(2 * batch)
+    slope = (there - here) / batch
+    return max(0, math.floor(batch - here / slope)) if slope > 0 else 0

@@ -14,6 +14,7 @@ from folklore.harness.machine.description import Device
 from folklore.harness.planning.plan import PlannedPack
 from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.training.number_formats import format_named
+from folklore.harness.training.optimizers import optimizer_kind
 
 if TYPE_CHECKING:
     from folklore.models import Model
@@ -67,7 +68,8 @@ def _passes(training: Training) -> float:
 
 
 def lane_bytes(configuration: Configuration, model: "Model") -> int:
-    """Peak memory of one lane: weights, two gradients, two moments, three temporaries, and the activations held at once.
+    """Peak memory of one lane: weights, two gradients, the optimizer's state (two tensors of it at least, as Adam's), three
+    temporaries, and the activations held at once.
 
     With micro-batches a third gradient is summed into; the probe of underflow looks at a whole batch all the same. What
     recomputation saves is not counted: probed steps keep everything.
@@ -76,7 +78,8 @@ def lane_bytes(configuration: Configuration, model: "Model") -> int:
     activation_bytes = format_named(training.precision).activation_bytes
     parameters = sum(math.prod(p.shape) for p in model.parameters)
     held = training.batch_size if configuration.measurement.underflow else training.micro_batch_size
-    copies = 8 + (training.micro_batches > 1)
+    state = max(2, len(optimizer_kind(training.optimizer).moments))
+    copies = 6 + state + (training.micro_batches > 1)
     return copies * FLOAT_BYTES * parameters + activation_bytes * held * model.activations_per_example
 
 

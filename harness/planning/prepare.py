@@ -139,7 +139,7 @@ def _require_trainable(
     """Raises UserError for a model that cannot be built, and for what this device cannot do or hold."""
     import torch
 
-    from folklore.harness.training.network import lr_multipliers, require_blocks
+    from folklore.harness.training.network import lr_multipliers, require_suited
     from folklore.harness.training.own_module import require_trainable
     from folklore.harness.training.programs import program_named
 
@@ -147,7 +147,7 @@ def _require_trainable(
         require_trainable(configuration)
         model = model_of(configuration.workload)
         lr_multipliers(configuration.workload, configuration.training, model)
-        require_blocks(configuration.training, configuration.workload, model)
+        require_suited(configuration.training, configuration.workload, model)
     _require_precisions(study, scale, device, {each.training.precision for each in configurations})
     if options.program is not None:
         program_named(options.program, torch.device(device.kind))

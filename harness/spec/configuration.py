@@ -139,7 +139,7 @@ class Training(Spec):
         default="zero", description="'first_gradient': v starts at the first squared gradient; Adam's bias correction stays"
     )
     bias_correction: Annotated[bool, PER_LANE, SINCE_PUBLICATION] = Field(
-        default=True, description="whether Adam's moments are divided by 1 - beta^t; adam, adamw and lamb"
+        default=True, description="whether Adam's moments are divided by 1 - beta^t; adam, adamw, lamb and muon"
     )
     momentum: Annotated[float, PER_LANE] = Field(default=0.9, ge=0, lt=1, description="sgd, sgdw, rmsprop, lars and muon")
     nesterov: Annotated[bool, COSTS_NOTHING] = Field(default=False, description="sgd, sgdw and muon")
@@ -176,7 +176,7 @@ class Training(Spec):
     @model_validator(mode="after")
     def _radam_is_corrected(self) -> Self:
         if self.optimizer == "radam" and not self.bias_correction:
-            raise ValueError("bias_correction = False: radam's rectification is built on it; choose adam, adamw or lamb")
+            raise ValueError("bias_correction = False: radam's rectification is built on it; choose adam, adamw, lamb or muon")
         return self
 
     @model_validator(mode="after")

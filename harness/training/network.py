@@ -74,8 +74,23 @@ def lr_multipliers(workload: Workload, training: Training, model: Model) -> list
     return [scheme.lr_multiplier(p.growing_sides, rule) for p in model.parameters]
 
 
-def require_blocks(training: Training, workload: Workload, model: Model) -> None:
-    """Raises UserError where a model has fewer blocks than are to be recomputed apart, or none."""
+def require_suited(training: Training, workload: Workload, model: Model) -> None:
+    """Raises UserError where a model has not what a training asks of it: blocks to recompute, hidden matrices for an optimizer
+    that is of them alone."""
+    _require_blocks(training, workload, model)
+    if optimizer_kind(training.optimizer).of_hidden_matrices and not any(p.growing_sides == 2 for p in model.parameters):
+        raise UserError(
+            f"optimizer '{training.optimizer}': {_why_none_hidden(workload)}, and without one it is adamw; choose that"
+        )
+
+
+def _why_none_hidden(workload: Workload) -> str:
+    if workload.model == "own":
+        return "which matrices of an own workload are hidden is not known"
+    return f"model '{workload.model}' of depth {workload.depth} has no hidden matrix"
+
+
+def _require_blocks(training: Training, workload: Workload, model: Model) -> None:
     segments, blocks = training.recompute_segments, len(model.blocks)
     if segments > blocks:
         way_out = f"choose at most {blocks}" if blocks else "leave it at 0"

@@ -20,7 +20,7 @@ from folklore.harness.spec import Configuration
 from folklore.harness.training.agreement import StepCheck
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.measured_steps import probe_steps
-from folklore.harness.training.network import require_blocks
+from folklore.harness.training.network import require_suited
 from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.own_network import make_network
 from folklore.harness.training.probes import PROBES
@@ -61,7 +61,7 @@ class Pack:
         torch.backends.cudnn.allow_tf32 = tensor_cores  # an own module's convolutions
         require_data(first, dataset)
         self.network = make_network(first.workload, dataset.facts, self.seeds, self.device, self.training.precision)
-        require_blocks(self.training, first.workload, self.network.model)
+        require_suited(self.training, first.workload, self.network.model)
         self.network.segments = self.training.recompute_segments
         self.learner = Learner(configurations, self.network)
         self.optimizer, self.scaler = self.learner.optimizer, self.learner.scaler
@@ -77,8 +77,9 @@ class Pack:
         self.usage = Usage(self.device)
         self.step = 0
         self._draws, self._drawn = torch.from_numpy(self.procedure.draw(0)).to(self.device), 0
-        # What an own module does in a step is not known to be safe to compile or capture.
-        program = program if self.network.shows else EAGER
+        # What an own module does in a step is not known to be safe to compile or capture, and compilers do not follow what is
+        # recomputed: a trace that fails leaves torch.func's state behind, and nothing trains in that process any more.
+        program = program if self.network.shows and not self.network.segments else EAGER
         self.runner = StepRunner(self._plain_step, program, self.device, None if program == EAGER else self._step_check())
 
     @property

@@ -23,6 +23,7 @@ def _figure() -> Figure:
         left.plot(x, np.where(np.abs(x - 3.5) < 0.4, np.nan, np.sin(x)), marker="o", markevery=0.1)
         left.set(title="Broken & banded", xlabel="step", ylim=(-1.0, 1.0))
         right.plot(x[::20], np.cos(x[::20]), marker="D", linestyle="--")
+        right.bar([2.0], [0.5], hatch="//")
         right.plot(x[::20], np.cos(x[::20]) / 2, marker="D", linestyle="none", color="#123456")
         left.legend()
         return figure
@@ -102,6 +103,7 @@ def test_nothing_refers_to_what_is_not_there(written: str) -> None:
     text = compact(written)
     names = re.findall(r' id="([^"]*)"', text)
     referred = set(re.findall(r'(?:url\(|href=")#(\w+)', text))
+    assert "fill:url(#" in text, "a hatched bar"
     assert len(names) == len(set(names))
     assert referred == set(names)
 

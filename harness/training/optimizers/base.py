@@ -43,6 +43,8 @@ class PackedOptimizer(ABC):
     moments: ClassVar[tuple[str, ...]]
     # The rule of models/parametrization.py by which muP scales its LR; None: none is published.
     mup_rule: ClassVar[str | None]
+    # Whether it differs from another optimizer in hidden matrices alone.
+    of_hidden_matrices: ClassVar[bool] = False
 
     def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
         import torch

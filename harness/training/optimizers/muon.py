@@ -27,6 +27,7 @@ ADAMW_RMS = 0.2
 
 class Muon(AdamW):
     mup_rule = None
+    of_hidden_matrices = True
 
     def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
         import torch

@@ -1,7 +1,5 @@
 """A memory budget against arithmetic, against a step that was really taken, and against every smaller batch."""
 
-import math
-
 import pytest
 import torch
 from torch import nn
@@ -10,7 +8,7 @@ from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError
 from folklore.harness.own.workload import OwnWorkload
 from folklore.harness.planning import budget as counted
-from folklore.harness.planning.budget import Subject, budget, built_in, count_step, own
+from folklore.harness.planning.budget import budget, built_in, count_step, largest_that_fits, own
 from folklore.harness.spec import Training, Workload
 from folklore.harness.training.optimizers import make_optimizer
 
@@ -90,22 +88,24 @@ def test_the_largest_batch_fits_and_the_next_does_not(recompute: bool) -> None:
     assert budget(subject, 2, "adamw", found.step.weights).largest == 0
 
 
-def test_a_peak_of_two_lines() -> None:
-    """Small batches are bound by gradients, large ones by activations: the chord must not stop at the bend."""
+def test_a_peak_of_several_lines() -> None:
+    """Small batches are bound by gradients, large ones by activations: the chord must not stop at the bend. And batches too
+    small to be run, as batch normalization has one."""
 
-    class Bent:
-        def __call__(self, batch: int) -> int:
-            return max(1000 + batch, 7 * batch - 500, 20 * batch - 9000)
+    def peak(batch: int) -> int:
+        return max(1000 + batch, 7 * batch - 500, 20 * batch - 9000)
 
-    bent = Bent()
-    for limit in (1001, 1100, 1300, 5000, 100_000):
-        best = max((batch for batch in range(1, 6000) if bent(batch) <= limit), default=0)
-        steps = pytest.MonkeyPatch()
-        steps.setattr(counted, "count_step", lambda subject, batch, recompute: counted.Step(0, 0, 0, 0, bent(batch)))
-        try:
-            assert counted._largest(Subject(lambda batch, again: None, 0, ""), False, 0, limit) == best  # type: ignore[arg-type, return-value]
-        finally:
-            steps.undo()
+    for least in (1, 2, 3):
+        for limit in (900, 1001, 1100, 1300, 5000, 100_000):
+            for start in (4, 8, 64):
+
+                def excess(batch: int, least: int = least, limit: int = limit) -> int:
+                    if batch < least:
+                        raise UserError("too small")
+                    return peak(batch) - limit
+
+                best = max((batch for batch in range(least, 6000) if peak(batch) <= limit), default=0)
+                assert largest_that_fits(excess, start) == best, (least, limit, start)
 
 
 def test_a_users_module_with_buffers_and_a_tied_weight() -> None:
@@ -123,6 +123,7 @@ def test_a_users_module_with_buffers_and_a_tied_weight() -> None:
     assert found.step.weights == 4 * (64 + 16 + 16) + 8, "running mean and variance, and a count of 8 bytes"
     assert found.state == 8 * (64 + 16)
     assert own(workload(Tied), "fp32").recomputed == ""
+    assert budget(own(workload(Tied), "fp32"), 6, "adamw", 2**20).largest is not None, "its norm has no batch of one"
 
 
 def test_blocks_of_a_users_module_are_recomputed() -> None:
@@ -133,7 +134,7 @@ def test_blocks_of_a_users_module_are_recomputed() -> None:
 
     subject = own(workload(deep), "fp32")
     plain, again = (count_step(subject, 64, recompute) for recompute in (False, True))
-    assert subject.recomputed == "block by block, 8 of them"
+    assert subject.recomputed == "module by module of the module itself, 8 of them"
     # Of each of the six what GELU needs is gone: 32 numbers an example.
     assert plain.kept - again.kept >= 6 * 4 * 64 * 32
     assert (plain.parameters, plain.weights) == (again.parameters, again.weights)
@@ -148,7 +149,14 @@ def test_a_module_that_looks_at_its_numbers_is_counted_on_real_ones() -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return self.map(x) if float(x.sum()) >= 0 else x
 
-    assert count_step(own(workload(Looks), "fp32"), 6).parameters == 72
+    subject = own(workload(Looks), "fp32")
+    step = count_step(subject, 6)
+    assert (step.parameters, step.pretended) == (72, False)
+    # By a line, for a gigabyte of real numbers would be a gigabyte.
+    largest = budget(subject, 6, "adamw", 2**30).largest
+    assert largest is not None
+    a_batch = (count_step(subject, 600).peak - count_step(subject, 300).peak) / 300
+    assert largest == pytest.approx(2**30 / a_batch, rel=0.01)
 
 
 def test_a_module_that_fails_says_so() -> None:
@@ -162,8 +170,34 @@ def test_a_module_that_fails_says_so() -> None:
 
 
 def test_bf16_halves_what_products_keep() -> None:
-    fp32, bf16 = (count_step(built_in(GPT, TEXT, precision), 64) for precision in ("fp32", "bf16"))
-    copies = 2 * fp32.parameters
-    assert fp32.weights == bf16.weights
-    assert 0.45 < (bf16.kept - copies) / fp32.kept < 0.75
-    assert math.isfinite(bf16.peak)
+    fp32, bf16 = (budget(built_in(GPT, TEXT, precision), 64, "adamw") for precision in ("fp32", "bf16"))
+    assert fp32.step.weights == bf16.step.weights
+    kept = [each.step.kept - each.constant for each in (fp32, bf16)]
+    assert 0.45 < kept[1] / kept[0] < 0.75
+    # Two bytes a weight, but for embeddings, whose copies the backward pass does not need, and vectors that are added.
+    matrices = 9 * 12 * GPT.width**2 + GPT.width * 50
+    assert fp32.constant < 0.01 * kept[0]
+    assert bf16.constant == pytest.approx(2 * matrices, rel=0.1)
+
+
+def test_the_list_that_saves_most_is_recomputed() -> None:
+    """Not the longest one, and not the one around it."""
+
+    class Trunk(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.trunk = nn.ModuleList([nn.Sequential(nn.Linear(8, 64), nn.GELU(), nn.Linear(64, 8)) for _ in range(4)])
+            self.heads = nn.ModuleList([nn.Linear(8, 8) for _ in range(6)])
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            for block in self.trunk:
+                x = x + block(x)
+            return torch.stack([head(x) for head in self.heads]).sum(dim=0)
+
+    assert own(workload(Trunk), "fp32").recomputed == "module by module of trunk, 4 of them"
+    assert own(workload(lambda: nn.Sequential(Trunk(), nn.ReLU())), "fp32").recomputed.startswith("module by module of 0.trunk")
+
+
+def test_only_fp32_parameters_are_counted() -> None:
+    with pytest.raises(UserError, match=r"parameter weight is torch.bfloat16: must be float32; call .float\(\)"):
+        own(workload(lambda: nn.Linear(8, 8).bfloat16()), "fp32")

@@ -80,6 +80,18 @@ def test_a_study_whose_trials_are_published_can_be_repeated(name: str, tmp_path:
     assert [each.hash for each in declarations(Store(str(tmp_path)), declared, "laptop")] == [declared.hash]
 
 
+def test_a_study_with_too_little_power_does_not_begin(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the spread that it declares; nothing is trained and nothing written down."""
+    trainer = Trainer(monkeypatch, _gap(0.1, 0.0001))
+    dump = study.model_dump()
+    dump["judgements"][0]["criteria"][0]["expected"] = {"value": 0.011, "source": "a theory", "spread": 0.5}
+    weak = Study.model_validate(dump)
+    with pytest.raises(UserError, match=r"show the expected .* power, and 80% is needed"):
+        launch([weak], "laptop", Options(str(tmp_path)), None)
+    assert trainer.seeds == []
+    assert declarations(Store(str(tmp_path)), weak, "laptop") == []
+
+
 def test_seeds_are_added_until_the_claim_is_decided(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(monkeypatch, _gap(0.02, 0.005))
     assert launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(40)) == 0

@@ -10,7 +10,9 @@ from folklore.harness.data import load
 from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training.allocations import Allocations
 from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.programs import Program
 
 GPT = {"model": "gpt", "width": 16, "depth": 5, "heads": 2, "context": 16}
 MODELS = {
@@ -53,6 +55,32 @@ def test_it_goes_with_micro_batches(text: Text) -> None:
     fields = {"micro_batches": 4}
     kept, recomputed = (trained(lanes(GPT, recompute_segments=count, **fields), text) for count in (0, 5))
     assert torch.equal(kept.network.flat_KP, recomputed.network.flat_KP)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_less_is_kept(model: str, text: Text) -> None:
+    """What a plain step's forward pass leaves alive for the backward pass, of the very networks that packs train."""
+    kept = []
+    for segments in (0, 1):
+        workload = lanes(MODELS[model])[0].configuration.workload
+        pack = Pack(lanes(MODELS[model], recompute_segments=segments), text if model == "gpt" else load(workload.dataset))
+        pack._draw()
+        batch = pack._batch()
+        with Allocations() as memory:
+            memory.hold(pack.network.flat_KP, *batch)
+            before = memory.live
+            losses_K = pack.network.losses(*batch)
+            kept.append(memory.live - before)
+            del losses_K
+    assert kept[1] < 0.5 * kept[0]
+
+
+def test_a_step_that_recomputes_is_not_compiled(text: Text) -> None:
+    """A compiler's trace of it fails, and leaves torch.func's state behind, so that nothing in the process trains any more."""
+    for program in (Program(compiled=True), Program()):
+        pack = Pack(lanes(GPT, recompute_segments=2), text, program=program)
+        pack.advance()
+        assert {result.program for result in pack.results()} == {"eager"}
 
 
 def test_what_a_model_has_no_blocks_for_is_refused(text: Text) -> None:

@@ -14,9 +14,12 @@ import pytest
 import pytorch_optimizer
 import torch
 
-from folklore.harness.spec import Training
+from folklore.harness.data import load
+from folklore.harness.errors import UserError
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.optimizers import make_optimizer, muon
 from folklore.harness.training.optimizers.base import Part
+from folklore.harness.training.pack import Lane, Pack
 
 STEPS, TOLERANCE = 120, 2e-5
 SHAPES = ((6, 5), (5,), (5, 7), (7, 4))
@@ -161,7 +164,9 @@ def test_adam_without_its_corrections(optimizer: str) -> None:
     assert torch.allclose(found[1], plain[0], rtol=1e-5, atol=1e-6)
     ours = make_optimizer(trainings, start.clone(), DECAYS, PARTS)
     assert not ours.all_correct
-    with pytest.raises(ValueError, match=r"bias_correction = False: radam's rectification is built on it; choose adam"):
+    with pytest.raises(
+        ValueError, match=r"bias_correction = False: radam's rectification is built on it; choose adam, adamw, lamb or muon"
+    ):
         Training(optimizer="radam", bias_correction=False)
 
 
@@ -242,3 +247,18 @@ def test_what_a_step_saw_can_be_read_off_its_state() -> None:
             ours.update(packed, gradient.clone(), lr, torch.full((1, 1), float(step), dtype=torch.float64))
             read = ours.gradient_between(old, before, ours.state[ours.moments[0]].clone())
             assert torch.allclose(read, gradient, rtol=1e-4, atol=1e-4 * float(gradient.abs().max())), optimizer
+
+
+def test_muon_is_refused_where_it_would_be_adamw() -> None:
+    def pack(workload: dict) -> Pack:
+        configuration = Configuration(
+            workload=Workload.model_validate(workload),
+            training=Training(optimizer="muon", steps=4),
+            measurement=Measurement(evaluation_examples=8, final_examples=8),
+        )
+        return Pack([Lane(configuration, 0)], load("digits"))
+
+    digits = {"model": "mlp", "dataset": "digits", "width": 8}
+    with pytest.raises(UserError, match=r"'muon': model 'mlp' of depth 1 has no hidden matrix, .* adamw; choose that"):
+        pack({**digits, "depth": 1})
+    assert isinstance(pack({**digits, "depth": 2}).optimizer, muon.Muon)
