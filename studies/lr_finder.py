@@ -302,7 +302,10 @@ STUDY = Study(
             seeds=1,
             judged=False,
         ),
-        "laptop": Scale(description="two CPU cores, at most five minutes of training"),
+        "laptop": Scale(
+            description="two CPU cores, five minutes of training, seven on slow ones: what a range test finds depends on the"
+            " workload, and there are six"
+        ),
         "gpu": Scale(
             description="one GPU, at most four minutes: GPTs of half a million parameters and wider CNNs",
             device="cuda",

@@ -334,7 +334,9 @@ STUDY = Study(
             seeds=1,
             judged=False,
         ),
-        "laptop": Scale(description="two CPU cores, at most five minutes of training; numbers only, no times"),
+        "laptop": Scale(
+            description="two CPU cores, three to six minutes of training, by whether they multiply BF16; numbers, no times"
+        ),
         "gpu": Scale(
             description="one GPU, minutes: larger models, and times and memory of single runs",
             device="cuda",
