@@ -71,8 +71,10 @@ class Adam(PackedOptimizer):
         parameters_KP.addcmul_(direction, lr_K1 * (root2 / correction1), value=-1.0)
 
     def direction(self, correction1: Tensor, correction2: Tensor) -> Tensor:
-        """m / c1 / (sqrt(v / c2) + epsilon), what the LR multiplies, [K, P]: in the scratch tensor. `update` has the last factor
-        in the LR instead, which is a pass over memory less."""
+        """m / c1 / (sqrt(v / c2) + epsilon), what the LR multiplies, [K, P]: in the scratch tensor.
+
+        `update` has the last factor in the LR instead, which is a pass over memory less.
+        """
         import torch
 
         root2 = correction2.sqrt()
