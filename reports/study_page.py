@@ -256,13 +256,13 @@ def _draw(records: TrialSet, name: str, output: Path) -> dict[str, dict[str, str
 
 
 def _written(shown: claim_figures.Shown, identifier: str, output: Path, files: dict[str, str]) -> dict[str, str]:
-    """files: image -> its file without the suffix, of the figures before: claims that one figure shows share its file."""
+    """files: image and data -> their file without the suffix, of the figures before: claims that one figure shows share it."""
     if shown.figure is None:
         return {"caption": shown.caption, "image": ""}
     data = json.dumps(interactive.specification(shown.figure), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     width, height = (round(PIXELS_AN_INCH * inches) for inches in shown.figure.get_size_inches())
     image = figures.as_svg(shown.figure)
-    file = files.setdefault(image, f"figures/{identifier}")
+    file = files.setdefault(image + data, f"figures/{identifier}")
     if file == f"figures/{identifier}":
         (output / f"{file}.js").write_text(curves.script(f"{identifier}.js", data), "utf-8")
         (output / f"{file}.svg").write_text(image, "utf-8")
