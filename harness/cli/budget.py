@@ -12,7 +12,7 @@ from folklore.harness.cli.output import out, print_facts, print_json, print_wrap
 from folklore.harness.errors import UserError, invalid, unknown
 
 if TYPE_CHECKING:
-    from folklore.harness.planning.budget import Budget, Subject
+    from folklore.harness.training.budget import Budget, Subject
 
 GIB = 2**30
 MODELS = ("gpt", "mlp", "cnn")
@@ -39,8 +39,8 @@ def budget(
 ) -> None:
     """Count what training a model takes in memory: weights, gradients, optimizer state, activations, with and without
     recomputing them. Nothing is trained, and no size is too large."""
-    from folklore.harness.planning import budget as counted
     from folklore.harness.spec.configuration import OPTIMIZERS
+    from folklore.harness.training import budget as counted
 
     if precision not in counted.PRECISIONS:
         raise unknown("number format", precision, counted.PRECISIONS)
@@ -49,8 +49,9 @@ def budget(
     batch, limit = choices.count("--batch-size", batch_size) or 1, _bytes_of(memory)
     if ":" in model:
         from folklore.harness.own.finding import find
+        from folklore.harness.planning.own_budget import own
 
-        subject = counted.own(find(model).workload, precision)
+        subject = own(find(model).workload, precision)
     else:
         fields = {"model": model, "width": width, "depth": depth, "heads": heads, "context": context, "dataset": dataset}
         subject = _built_in(fields, vocabulary, precision)
@@ -86,8 +87,8 @@ def _built_in(fields: dict[str, Any], vocabulary: int, precision: str) -> "Subje
     from pydantic import ValidationError
 
     from folklore.harness import data
-    from folklore.harness.planning.budget import built_in
     from folklore.harness.spec import Workload
+    from folklore.harness.training.budget import built_in
 
     if fields["model"] not in MODELS:
         raise unknown("model", fields["model"], MODELS)
@@ -114,7 +115,7 @@ def _bytes_of(memory: str | None) -> int | None:
 
 def _lines(plain: "Budget", again: "Budget | None", recomputed: str, optimizer: str, limit: int | None) -> dict[str, str]:
     """What is printed, a line each."""
-    from folklore.harness.planning.budget import state_numbers
+    from folklore.harness.training.budget import state_numbers
 
     step, numbers = plain.step, state_numbers(optimizer)
     rest = step.weights - step.gradients
@@ -144,7 +145,7 @@ def _kept(found: "Budget") -> str:
 
 
 def _largest(found: "Budget", limit: int) -> str:
-    from folklore.harness.planning.budget import LARGEST_BATCH
+    from folklore.harness.training.budget import LARGEST_BATCH
 
     memory, largest = f"{limit / GIB:.4g} GiB", found.largest or 0
     if not largest:

@@ -7,9 +7,10 @@ from torch import nn
 from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError
 from folklore.harness.own.workload import OwnWorkload
-from folklore.harness.planning import budget as counted
-from folklore.harness.planning.budget import budget, built_in, count_step, largest_that_fits, own
+from folklore.harness.planning.own_budget import own
 from folklore.harness.spec import Training, Workload
+from folklore.harness.training import budget as counted
+from folklore.harness.training.budget import budget, built_in, count_step, largest_that_fits
 from folklore.harness.training.optimizers import make_optimizer
 
 TEXT = DataFacts(hash="", classes=50)

@@ -10,17 +10,14 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
+from torch import Tensor
 
 from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError, one_line
 from folklore.harness.machine.device_memory import is_memory_end
-from folklore.harness.own.workload import OwnWorkload
 from folklore.harness.spec import Workload
 from folklore.harness.training.allocations import Allocations, pretended
 from folklore.harness.training.network import build
@@ -44,10 +41,6 @@ class Prepared:
 
 # Makes a model and a batch of so many examples; whether its blocks are computed again in the backward pass.
 Make = Callable[[int, bool], Prepared]
-# Of a user's module, where what follows each other is looked for: longer lists first.
-MOST_LISTS = 8
-# Examples by which lists are compared: so many that activations outweigh gradients, where they take no memory.
-FEW, MANY = 8, 4096
 
 
 @dataclass(frozen=True)
@@ -110,69 +103,6 @@ def built_in(workload: Workload, facts: DataFacts, precision: str) -> Subject:
 
     words = f"in {segments} segment{'s' * (segments > 1)} of its {len(model.blocks)} blocks" if segments else ""
     return Subject(make, words)
-
-
-def own(workload: OwnWorkload, precision: str) -> Subject:
-    """A user's module with a batch of its training data's shape. Raises UserError for one whose parameters are not FP32."""
-    module = workload.made(0)
-    for name, each in module.named_parameters():
-        if each.dtype != torch.float32:
-            raise UserError(f"workload '{workload.name}': parameter {name} is {each.dtype}: must be float32; call .float()")
-    # Which list's modules follow each other is not written anywhere: it is the one that saves most.
-    lists = _lists(module)
-
-    def peak(path: str) -> int:
-        return count_step(Subject(_own_make(workload, precision, path), ""), batch, recompute=True).peak
-
-    best = next(iter(lists), "")
-    if len(lists) > 1:
-        real = not count_step(Subject(_own_make(workload, precision, ""), ""), FEW).pretended
-        batch = FEW if real else MANY
-        best = min(lists, key=peak)
-    words = f"module by module of {best}, {lists[best]} of them" if best else ""
-    return Subject(_own_make(workload, precision, best), words)
-
-
-def _own_make(workload: OwnWorkload, precision: str, path: str) -> Make:
-    """path: of the list whose modules are recomputed."""
-
-    def make(batch: int, recompute: bool) -> Prepared:
-        module = workload.module()
-        if recompute and path:
-            for block in _at(module, path).children():
-                block.forward = _again(block.forward)
-        inputs, targets = (torch.zeros(batch, *each.shape[1:], dtype=each.dtype) for each in workload.training)
-
-        def loss() -> Tensor:
-            with torch.autocast("cpu", torch.bfloat16) if precision == "bf16" else nullcontext():
-                outputs = module(inputs)
-            return workload.loss(outputs.float(), targets).mean()
-
-        trained = [each for each in module.parameters() if each.requires_grad]
-        return Prepared([*module.parameters(), *module.buffers()], trained, loss)
-
-    return make
-
-
-WHOLE = "the module itself"
-
-
-def _at(module: nn.Module, path: str) -> nn.Module:
-    return module if path == WHOLE else module.get_submodule(path)
-
-
-def _lists(module: nn.Module) -> dict[str, int]:
-    """Where lists and sequences of modules lie in it, and how long they are: those of two or more, the longest first."""
-    found = {
-        path or WHOLE: len(each)
-        for path, each in module.named_modules()
-        if isinstance(each, nn.ModuleList | nn.Sequential) and len(each) > 1
-    }
-    return dict(sorted(found.items(), key=lambda pair: -pair[1])[:MOST_LISTS])
-
-
-def _again(forward: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *args, **kwargs: checkpoint(forward, *args, use_reentrant=False, **kwargs)
 
 
 def count_step(subject: Subject, batch: int, recompute: bool = False) -> Step:
