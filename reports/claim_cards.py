@@ -46,7 +46,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Card:
-    """All of it; `rules` to `measure` are folded."""
+    """All of it; `rules` and what follows are folded, but for `tables`: where exact numbers come from."""
 
     id: str
     claim: Claim
@@ -66,6 +66,7 @@ class Card:
     published: tuple[Published, ...]
     contradictions: tuple[str, ...]
     reported: tuple[str, ...]
+    tables: tuple[Mapping[str, Any], ...]
     sides: tuple[str, ...]
     note: str
 
@@ -80,6 +81,7 @@ def card(
     resolutions: Sequence[Resolution] = (),
     published: Sequence[Published] = (),
     reported: Sequence[str] = (),
+    tables: Sequence[Mapping[str, Any]] = (),
     calibrated: Sequence[Mapping[str, Any]] = (),
 ) -> Card:
     criteria = judgement.criteria_at(verdict.scale)
@@ -104,6 +106,7 @@ def card(
         published=own,
         contradictions=tuple(_contradictions(criteria, verdict, own)),
         reported=tuple(reported),
+        tables=tuple(tables),
         sides=tuple(_sides(claim, judgement, documents)),
         note=judgement.note,
     )

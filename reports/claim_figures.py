@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
+from folklore.harness.judging.arithmetic import Arithmetic
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.spec import Judgement
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import parts
-from folklore.reports import fit_figures, forest_figures, lr_figures, range_figures, run_figures, search_figures
+from folklore.reports import arithmetic_figures, fit_figures, forest_figures, lr_figures, range_figures, run_figures, search_figures
 
+NONE: Arithmetic = {}
 Draw = Callable[[TrialSet, Judgement | None], Figure | None]
 
 
@@ -144,8 +146,23 @@ def _named(observable: Observed) -> list[str]:
     return sorted({name for part in parts(observable) for name in _named(part)}, key=ORDER.index)
 
 
-def claim_figure(records: TrialSet, judgement: Judgement) -> Shown | None:
-    """The figure of a claim, or a line that says why there is none; None: nothing shows such a claim."""
+def claim_figure(records: TrialSet, judgement: Judgement, worked_out: Arithmetic = NONE) -> Shown | None:
+    """The figure of a claim, or a line that says why there is none; None: nothing shows such a claim. worked_out: where its
+    exact numbers come from, which shows it if its first criterion is of these, or nothing else does."""
+    exact = _arithmetic(worked_out)
+    if exact is not None and judgement.criteria_at(records.scale)[0].observe.EXACT:
+        return exact
+    trained = _of_trials(records, judgement)
+    return trained if exact is None or (trained is not None and trained.figure is not None) else exact
+
+
+def _arithmetic(worked_out: Arithmetic) -> Shown | None:
+    if not worked_out.get("plots"):
+        return None
+    return Shown("arithmetic", arithmetic_figures.CAPTION, arithmetic_figures.arithmetic_figure(worked_out["plots"]))
+
+
+def _of_trials(records: TrialSet, judgement: Judgement) -> Shown | None:
     missing = None
     for name in figures_of(judgement, records.scale):
         kind = BY_NAME[name]

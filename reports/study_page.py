@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from folklore.harness.judging.arithmetic import Arithmetic
 from folklore.harness.judging.error_rates import ErrorRates, standing
 from folklore.harness.judging.outcomes import INVALID, VERDICTS
 from folklore.harness.judging.power import Resolution, resolution, whole_seeds
@@ -81,7 +82,7 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
     machine = {key: environment[key] for key in MACHINE if key in environment}
     name = f"{study.name}-{records.scale}-{records.device}"
     able = judged.meant_to_be and not any(verdict.verdict == INVALID for verdict in judged.verdicts)
-    drawn = _draw(records, name, output) if able else {}
+    drawn = _draw(records, judged.arithmetic, name, output) if able else {}
     factors = sorted({factor for point in set(trials["point"]) for factor in json.loads(point)})
     files = _write_curves(name, trials, output, study)
     return Section(
@@ -188,6 +189,7 @@ def _cards(
             section.resolutions.get(verdict.claim, ()),
             study.published,
             section.judged.reported.get(verdict.claim, ()),
+            section.judged.arithmetic.get(verdict.claim, {}).get("tables", ()),
             calibrated,
         )
         for verdict in section.judged.verdicts
@@ -245,10 +247,13 @@ def _command(study: Study, scale: str | None, store_option: str) -> str:
     return f"make study-{study.name}" + (f" SCALE={scale}" if scale else "")
 
 
-def _draw(records: TrialSet, name: str, output: Path) -> dict[str, dict[str, str]]:
+def _draw(records: TrialSet, worked_out: Mapping[str, Arithmetic], name: str, output: Path) -> dict[str, dict[str, str]]:
     """Claim, or name of a figure of the whole study -> its caption, image and data, which are written; without an image if the
     caption says that there is nothing to draw."""
-    shown = {each.claim: claim_figures.claim_figure(records, each) for each in records.study.judgements}
+    shown = {
+        each.claim: claim_figures.claim_figure(records, each, worked_out.get(each.claim, {}))
+        for each in records.study.judgements
+    }
     whole = {each.kind: each for each in claim_figures.study_figures(records)}
     drawn = {key: each for key, each in {**shown, **whole}.items() if each}
     files: dict[str, str] = {}

@@ -17,6 +17,44 @@ ExactCheck = Literal[
     "bf16_exponent_bits",
     "autocast_forward",
     "autocast_backward",
+    "adam_uncorrected_first_step",
+    "adam_uncorrected_largest_step",
+    "adam_uncorrected_largest_at",
+    "adam_uncorrected_wrong_until",
+    "adam_first_moment_steps",
+    "adam_second_moment_steps",
+    "adam_epsilon_error",
+    "adam_epsilon_cap",
+    "adam_tiny_step",
+    "second_moment_half_life",
+    "outlier_recovery",
+    "outlier_kick",
+    "outlier_kick_095",
+    "adam_rmsprop_distance",
+    "quadratic_threshold",
+    "quadratic_best_lr",
+    "quadratic_best_rate",
+    "newton_order",
+    "descent_order",
+    "descent_rate",
+    "accumulated_gradient_error",
+    "unequal_micro_batches_error",
+    "accumulation_peak_exponent",
+    "parted_batch_peak_exponent",
+    "kept_memory_exponent",
+    "recomputed_memory_exponent",
+    "recomputed_operations",
+    "fp32_weights_gb",
+    "adam_state_over_weights",
+    "adam_state_over_bf16_weights",
+    "document_parts_over_stated",
+    "batch_lever",
+    "sequence_lever",
+    "precision_lever",
+    "checkpoint_lever",
+    "checkpoint_larger_batch",
+    "checkpoint_deeper_model",
+    "checkpoint_deeper_model_of_weights",
 ]
 
 
@@ -70,7 +108,7 @@ class OperationError(Observed):
 
 
 class Exact(Observed):
-    """The number an exact check works out, the same at every seed (harness/observables/estimating/exact.py has the checks)."""
+    """The number an exact check works out, the same at every seed (harness/observables/estimating/exact has the checks)."""
 
     kind: Literal["exact"] = "exact"
     check: ExactCheck = Field(description="the number that is worked out")
@@ -84,4 +122,4 @@ class Exact(Observed):
         """The check's number under every weighting: it has no error."""
         from folklore.harness.observables.estimating.exact import CHECKS  # computes with torch, which takes seconds to import
 
-        return np.full(len(weights), CHECKS[self.check]())
+        return np.full(len(weights), CHECKS[self.check].number())

@@ -1,15 +1,12 @@
-"""Exact claims as checks: a number worked out from what the project itself computes with, or from torch's number formats.
+"""Numbers of schedules, of the noise scale and of number formats."""
 
-No trial is read and no seed matters; a criterion's regions say which number is right.
-"""
-
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from folklore.harness.observables.estimating.exact.base import Check
 from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Training
 from folklore.harness.training.noise import half_batch_variance, noise_parts
@@ -128,12 +125,12 @@ def autocast_products(device: str, number_format: torch.dtype) -> dict[str, list
     return {"forward": forward.formats, "backward": backward.formats}
 
 
-CHECKS: dict[str, Callable[[], float]] = {
-    "cosine_half_way": cosine_half_way,
-    "doubled_noise": doubled_noise,
-    "fp16_largest": fp16_largest,
-    "fp16_smallest": fp16_smallest,
-    "bf16_exponent_bits": bf16_exponent_bits,
-    "autocast_forward": autocast_forward,
-    "autocast_backward": autocast_backward,
+CHECKS = {
+    "cosine_half_way": Check(cosine_half_way),
+    "doubled_noise": Check(doubled_noise),
+    "fp16_largest": Check(fp16_largest),
+    "fp16_smallest": Check(fp16_smallest),
+    "bf16_exponent_bits": Check(bf16_exponent_bits),
+    "autocast_forward": Check(autocast_forward),
+    "autocast_backward": Check(autocast_backward),
 }

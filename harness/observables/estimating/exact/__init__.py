@@ -1,0 +1,11 @@
+"""Exact claims as checks: a number worked out from what the project itself computes with, or from torch's number formats.
+
+No trial is read and no seed matters; a criterion's regions say which number is right. One file for a subject.
+"""
+
+from folklore.harness.observables.estimating.exact import adam, constants, descent, memory
+from folklore.harness.observables.estimating.exact.base import Check, Curve, Plot, Table
+
+CHECKS: dict[str, Check] = {**constants.CHECKS, **adam.CHECKS, **descent.CHECKS, **memory.CHECKS}
+
+__all__ = ["CHECKS", "Check", "Curve", "Plot", "Table"]

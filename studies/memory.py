@@ -1,0 +1,352 @@
+"""What does training hold in memory, and what do accumulation and recomputation change about it?"""
+
+from folklore.harness.observables import Exact, SpeedUp
+from folklore.harness.observables.numerics import ExactCheck
+from folklore.harness.spec import (
+    Arm,
+    AtLeast,
+    AtMost,
+    Criterion,
+    Judgement,
+    Measurement,
+    OnEach,
+    Outside,
+    Published,
+    Reported,
+    Scale,
+    Study,
+    Training,
+    Within,
+    Workload,
+)
+
+# Trained for its step time alone: what is learned does not matter, and one LR serves.
+LR = {"peak_lr": (2.0**-9,)}
+# As many segments as the root of the blocks. An MLP's matrices are so large that compute and not Python takes a step's time.
+MLP = {"model": "mlp", "dataset": "digits", "width": 1024, "depth": 9, "batch_size": 256}
+RECOMPUTED = {"recompute_segments": 3}
+PARTS = 4
+# A lever's factor is the document's if it agrees to a tenth.
+TENTH = {
+    times: {"claimed": Within(low=0.9 * times, high=1.1 * times), "refuted": Outside(low=0.9 * times, high=1.1 * times)}
+    for times in (1.0, 2.0, 4.0)
+}
+
+# Panel, check, and what of a sentence.
+LARGER: tuple[tuple[str, ExactCheck, str], ...] = (
+    ("batch", "checkpoint_larger_batch", "the largest batch of a GPT-2 medium"),
+    ("depth, activations", "checkpoint_deeper_model", "the deepest model, if activations fill the GPU,"),
+    ("depth, weights", "checkpoint_deeper_model_of_weights", "the deepest model, if weights and state fill it,"),
+)
+
+STUDY = Study(
+    name="memory",
+    version=1,
+    title="Memory of training",
+    question="What does training hold in memory, and what do accumulation and recomputation change about it?",
+    workload=Workload(model="gpt", dataset="markov:26", width=128, depth=9, heads=4, context=64),
+    training=Training(optimizer="adamw", batch_size=8, steps=12, schedule="constant", warmup_fraction=0.0),
+    measurement=Measurement(probes=2, evaluations=1, evaluation_examples=8, final_examples=8, solo=True),
+    arms={
+        "plain": Arm(panel="GPT", label="whole batch, all kept", factors=LR, reference=True),
+        "recomputed": Arm(panel="GPT", label="recomputed in 3 segments", settings=RECOMPUTED, factors=LR),
+        "accumulated": Arm(
+            panel="GPT", label=f"{PARTS} micro-batches of a quarter", settings={"micro_batches": PARTS}, factors=LR
+        ),
+        "micro": Arm(panel="GPT", label="one micro-batch, a quarter", settings={"batch_size": 2}, factors=LR),
+        "mlp_plain": Arm(panel="MLP", label="all kept", settings=MLP, factors=LR, reference=True),
+        "mlp_recomputed": Arm(panel="MLP", label="recomputed in 3 segments", settings={**MLP, **RECOMPUTED}, factors=LR),
+    },
+    factors=LR,
+    seeds=16,
+    first_seed=21_100,
+    scales={
+        "smoke": Scale(
+            description="plumbing in seconds, never judged",
+            workload={"width": 16, "heads": 2, "context": 16},
+            training={"steps": 8},
+            arm_settings={name: {"width": 32, "batch_size": 64} for name in ("mlp_plain", "mlp_recomputed")},
+            seeds=2,
+            judged=False,
+        ),
+        "laptop": Scale(
+            description="two CPU cores, about two minutes of timed steps",
+            departures=("Times are of a CPU, of GPTs of width 128 and MLPs of width 1024.",),
+        ),
+        "gpu": Scale(
+            description="one GPU, at most four minutes",
+            device="cuda",
+            workload={"width": 1024, "depth": 16, "heads": 16, "context": 512},
+            training={"precision": "bf16", "steps": 40},
+            arm_settings={
+                "recomputed": {"recompute_segments": 4},
+                "mlp_plain": {"width": 4096, "batch_size": 8192},
+                "mlp_recomputed": {"width": 4096, "batch_size": 8192},
+            },
+            seeds=6,
+        ),
+    },
+    departures=(
+        "Memory is counted as torch asks for it: an allocator's rounding and libraries' workspaces come on top.",
+        "Attention is torch's fused kernel, which writes no matrix of tokens by tokens.",
+        "With checkpoints every block is recomputed, in as many segments as the root of their number; the readout is not.",
+    ),
+    answer=("mem.budget", "mem.levers", "mem.checkpoint_memory", "mem.checkpoint_size"),
+    judgements=(
+        Judgement(
+            claim="mem.accumulation",
+            right={"supported": "same gradient"},
+            criteria=(
+                Criterion(
+                    name="distance of the gradient of equal micro-batches from the whole batch's",
+                    observe=Exact(check="accumulated_gradient_error"),
+                    claimed=AtMost(value=1e-5),
+                    refuted=AtLeast(value=1e-3),
+                    says="Up to 16 equal micro-batches give the large batch's gradient to within {estimate} of its size",
+                ),
+            ),
+            reported=(
+                Reported(
+                    name="the same of unequal micro-batches whose mean losses count alike",
+                    observe=Exact(check="unequal_micro_batches_error"),
+                    unit="share",
+                ),
+                Reported(
+                    name=f"time of a step of {PARTS} micro-batches over that of one micro-batch",
+                    observe=SpeedUp(arm="micro", reference="accumulated"),
+                    unit="x",
+                ),
+                Reported(
+                    name="time of a step of micro-batches over that of the whole batch",
+                    observe=SpeedUp(arm="plain", reference="accumulated"),
+                    unit="x",
+                ),
+            ),
+            note=(
+                "Micro-batches of unequal size are wrong if each counts alike; the loss has to be summed over tokens and divided by"
+                " their number. What takes k times as long is a step of k micro-batches against one of one: against"
+                " the whole batch it is the same compute, in smaller pieces."
+            ),
+            advice={
+                "supported": "Accumulate for a batch that does not fit; weight unequal micro-batches by their tokens.",
+                "refuted": "Do not accumulate before you have compared gradients on your own model.",
+            },
+        ),
+        Judgement(
+            claim="mem.accumulation_peak",
+            criteria=(
+                Criterion(
+                    name="exponent of the peak on the number of micro-batches of one size",
+                    observe=Exact(check="accumulation_peak_exponent"),
+                    claimed=Within(low=-0.05, high=0.05),
+                    refuted=AtLeast(value=0.5),
+                    says="The peak of activations grows as the power {estimate} of the number of accumulated micro-batches",
+                ),
+                Criterion(
+                    name="exponent of the peak on the number of parts of one batch",
+                    observe=Exact(check="parted_batch_peak_exponent"),
+                    claimed=AtMost(value=-0.9),
+                    refuted=AtLeast(value=-0.5),
+                    says="Parting one batch further makes it fall as the power {estimate} of the parts",
+                ),
+            ),
+            note="Activations alone: a second buffer of the gradients' size comes on top once there are two micro-batches.",
+            advice={
+                "supported": "Choose the micro-batch by what fits, and the number of them by the batch that you want.",
+                "refuted": "Measure the peak at every number of micro-batches.",
+            },
+        ),
+        Judgement(
+            claim="mem.checkpoint_memory",
+            right={"supported": "square root"},
+            criteria=(
+                Criterion(
+                    name="exponent of the peak on depth, as many checkpoints as its root",
+                    observe=Exact(check="recomputed_memory_exponent"),
+                    claimed=Within(low=0.4, high=0.6),
+                    refuted=AtLeast(value=0.8),
+                    says="With √depth checkpoints the peak of activations grows as depth to the {estimate}",
+                ),
+                Criterion(
+                    name="exponent of the peak on depth, all kept",
+                    observe=Exact(check="kept_memory_exponent"),
+                    claimed=Within(low=0.9, high=1.1),
+                    refuted=AtMost(value=0.75),
+                    says="If all is kept it grows as depth to the {estimate}",
+                ),
+            ),
+            note="From 4 to 36 blocks. Logits and the first layer do not grow with depth, so that both lie below 1/2 and 1.",
+            advice={
+                "supported": "Place about √depth checkpoints if activations are what does not fit.",
+                "refuted": "Count the peak of your own model with and without checkpoints: folklore budget.",
+            },
+        ),
+        Judgement(
+            claim="mem.checkpoint_cost",
+            criteria=(
+                Criterion(
+                    name="operations that recomputing every block adds to a step",
+                    observe=Exact(check="recomputed_operations"),
+                    claimed=Within(low=0.28, high=0.38),
+                    refuted=Outside(low=0.2, high=0.5),
+                    says="Recomputing every block of a 7B GPT adds {estimate} operations to a step",
+                    unit="relative",
+                ),
+            ),
+            note="A third of a step is its forward pass; the readout and attention's own recomputation make the difference.",
+            advice={
+                "supported": "Count on a third more compute if every block is recomputed; recompute fewer to pay less.",
+                "refuted": "Count the operations of your own model before you recompute.",
+            },
+        ),
+        Judgement(
+            claim="mem.checkpoint_time",
+            criteria=OnEach(
+                panels={
+                    "GPT": {"plain": "plain", "again": "recomputed"},
+                    "MLP": {"plain": "mlp_plain", "again": "mlp_recomputed"},
+                },
+                of=Criterion(
+                    name="step time, recomputed over kept, <panel>",
+                    panel="<panel>",
+                    observe=SpeedUp(arm="<plain>", reference="<again>"),
+                    null=1.0,
+                    claimed=Within(low=1.2, high=1.3),
+                    refuted=Outside(low=1.1, high=1.4),
+                    says="Recomputing makes a step of the <panel> take {estimate} as long",
+                    unit="x",
+                ),
+            ).specs,
+            advice={
+                "supported": "Count on 20 to 30% more time if every block is recomputed.",
+                "partly": "Time a few steps before you recompute: what it costs depends on what else a step spends time on.",
+                "refuted": "Time a few steps before you recompute: it costs another share of a step.",
+            },
+        ),
+        Judgement(
+            claim="mem.budget",
+            right={"supported": "7 GB", "refuted": "28 GB"},
+            criteria=(
+                Criterion(
+                    name="GB of 7 billion FP32 numbers",
+                    observe=Exact(check="fp32_weights_gb"),
+                    claimed=Within(low=6.3, high=7.7),
+                    refuted=AtLeast(value=14.0),
+                    says="The FP32 weights of 7 billion parameters take {estimate}",
+                    unit="GB",
+                ),
+            ),
+            note="The table is a right budget: of a GPT with 32 blocks of width 4096, 8 sequences of 2048 tokens a step.",
+            advice={
+                "supported": "Count one byte a parameter.",
+                "refuted": "Count 4 bytes a parameter for weights, 4 for gradients and 8 for Adam, before any activation.",
+            },
+        ),
+        Judgement(
+            claim="mem.adam_states",
+            criteria=(
+                Criterion(
+                    name="bytes of Adam's state over those of FP32 weights",
+                    observe=Exact(check="adam_state_over_weights"),
+                    claimed=Within(low=1.9, high=2.1),
+                    refuted=Outside(low=1.5, high=2.5),
+                    says="Adam's state takes {estimate} the memory of FP32 weights",
+                    unit="x",
+                ),
+            ),
+            reported=(
+                Reported(
+                    name="over weights in BF16, the state in FP32",
+                    observe=Exact(check="adam_state_over_bf16_weights"),
+                    unit="x",
+                ),
+            ),
+            advice={
+                "supported": "Budget twice the weights for Adam's state, four times if the weights alone are in BF16.",
+                "refuted": "Count the state of your own optimizer.",
+            },
+        ),
+        Judgement(
+            claim="mem.levers",
+            right={"supported": "as listed", "refuted": "31 GB"},
+            criteria=(
+                Criterion(
+                    name="sum of the document's parts over its GPU",
+                    observe=Exact(check="document_parts_over_stated"),
+                    says="The document's parts sum to {estimate} the memory of its GPU",
+                    unit="x",
+                    **TENTH[1.0],
+                ),
+                Criterion(
+                    name="memory at batch 32 over 8",
+                    observe=Exact(check="batch_lever"),
+                    says="Batch 32 to 8 makes all memory {estimate} less",
+                    unit="x",
+                    **TENTH[4.0],
+                ),
+                Criterion(
+                    name="memory at 2048 tokens over 1024",
+                    observe=Exact(check="sequence_lever"),
+                    says="Half the sequence makes it {estimate} less",
+                    unit="x",
+                    **TENTH[2.0],
+                ),
+                Criterion(
+                    name="memory in FP32 over mixed precision",
+                    observe=Exact(check="precision_lever"),
+                    says="Mixed precision makes it {estimate} less",
+                    unit="x",
+                    **TENTH[2.0],
+                ),
+                Criterion(
+                    name="share of the activations that checkpoints save",
+                    observe=Exact(check="checkpoint_lever"),
+                    claimed=AtLeast(value=0.9),
+                    refuted=AtMost(value=0.9),
+                    says="Checkpoints save {estimate} of the activations",
+                    unit="share",
+                ),
+            ),
+            note=(
+                "Factors of all memory of a GPT of 6.7 billion parameters with AdamW, 8 sequences of 2048 tokens but for what"
+                " is changed: weights, gradients and state do not shrink with batch or sequence, and stay FP32 in mixed precision."
+            ),
+            advice={
+                "supported": "Use the list as it stands.",
+                "partly": "Divide only the activations by a lever's factor: weights, gradients and state stay.",
+                "refuted": "Divide only the activations by a lever's factor: weights, gradients and state stay.",
+            },
+        ),
+        Judgement(
+            claim="mem.checkpoint_size",
+            criteria=tuple(
+                Criterion(
+                    name=f"{panel}, with checkpoints over without",
+                    panel=panel,
+                    observe=Exact(check=check),
+                    null=1.0,
+                    claimed=Within(low=2.0, high=3.0),
+                    refuted=AtMost(value=1.5),
+                    says=f"With checkpoints {what} is {{larger}}",
+                    unit="x",
+                )
+                for panel, check, what in LARGER
+            ),
+            note="On a GPU of 24 GB, FP32, AdamW. What checkpoints allow depends on the share of activations in the memory.",
+            advice={
+                "supported": "Expect checkpoints to fit a model or a batch two to three times as large.",
+                "partly": "Count first: checkpoints multiply the batch by more than 3, and a model full of weights by nothing.",
+                "refuted": "Count first: checkpoints shrink activations, and nothing else.",
+            },
+        ),
+    ),
+    published=(
+        Published(
+            claim="mem.checkpoint_memory",
+            finding="Memory of √n for n layers, for one more forward pass; a 1000-layer residual network from 48 GB to 7 GB.",
+            source="Chen et al. 2016",
+            link="https://arxiv.org/abs/1604.06174",
+            how="reported",
+        ),
+    ),
+)
