@@ -56,8 +56,5 @@ def _draw(axes: Axes, plot: Mapping[str, Any]) -> None:
 
 def _name(axes: Axes, at: float, words: str, upright: bool) -> None:
     """Words beside a line, inside the panel."""
-    style: dict[str, Any] = {"color": INK, "xytext": (3, 3), "textcoords": "offset points"}
-    if upright:
-        axes.annotate(words, (0, at), xycoords=("axes fraction", "data"), va="bottom", **style)
-    else:
-        axes.annotate(words, (at, 0), xycoords=("data", "axes fraction"), va="bottom", **style)
+    place = (axes.get_xlim()[0], at) if upright else (at, axes.get_ylim()[0])
+    axes.annotate(words, place, color=INK, xytext=(3, 3), textcoords="offset points", va="bottom")

@@ -14,7 +14,15 @@ from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.spec import Judgement
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import parts
-from folklore.reports import arithmetic_figures, fit_figures, forest_figures, lr_figures, range_figures, run_figures, search_figures
+from folklore.reports import (
+    arithmetic_figures,
+    fit_figures,
+    forest_figures,
+    lr_figures,
+    range_figures,
+    run_figures,
+    search_figures,
+)
 
 NONE: Arithmetic = {}
 Draw = Callable[[TrialSet, Judgement | None], Figure | None]

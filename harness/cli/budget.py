@@ -54,7 +54,7 @@ def budget(
         subject = own(find(model).workload, precision)
     else:
         fields = {"model": model, "width": width, "depth": depth, "heads": heads, "context": context, "dataset": dataset}
-        subject = _built_in(fields, vocabulary, precision)
+        subject = _built_in(fields, vocabulary, precision, batch)
     plain = counted.budget(subject, batch, optimizer, limit)
     again = counted.budget(subject, batch, optimizer, limit, recompute=True) if subject.recomputed else None
     facts = {
@@ -78,17 +78,18 @@ def budget(
     print_wrapped(
         Text(
             "Counted as an allocator would that neither rounds nor keeps what is free: leave a tenth for that, and for"
-            " libraries' workspaces. Of plain training in PyTorch; kernels that write attention's matrix out hold more."
+            " libraries' workspaces. Of plain training in PyTorch, whose optimizers hold as much as the weights for a moment;"
+            " kernels that write attention's matrix out hold more."
         )
     )
 
 
-def _built_in(fields: dict[str, Any], vocabulary: int, precision: str) -> "Subject":
+def _built_in(fields: dict[str, Any], vocabulary: int, precision: str, batch: int) -> "Subject":
     from pydantic import ValidationError
 
     from folklore.harness import data
     from folklore.harness.spec import Workload
-    from folklore.harness.training.budget import built_in
+    from folklore.harness.training.budget import best_segments, built_in
 
     if fields["model"] not in MODELS:
         raise unknown("model", fields["model"], MODELS)
@@ -100,7 +101,7 @@ def _built_in(fields: dict[str, Any], vocabulary: int, precision: str) -> "Subje
         facts = data.DataFacts(hash="", classes=choices.count("--vocabulary", vocabulary) or 1)
     else:
         facts = data.describe(workload.dataset)
-    return built_in(workload, facts, precision)
+    return built_in(workload, facts, precision, best_segments(workload, facts, precision, batch))
 
 
 def _bytes_of(memory: str | None) -> int | None:

@@ -3,6 +3,7 @@
 Working them out takes seconds to a minute, and pages are written more often than numbers change.
 """
 
+import json
 from dataclasses import asdict
 from typing import Any
 
@@ -32,7 +33,9 @@ def arithmetic(judgement: Judgement, scale: str) -> Arithmetic:
     drawn = [asdict(each()) for each in plots]
     for plot in drawn:
         plot["curves"] = [_thinned(curve, plot["log_x"]) for curve in plot["curves"]]
-    return {"plots": drawn, "tables": [asdict(each()) for each in tables]} if drawn or tables else {}
+    found = {"plots": drawn, "tables": [asdict(each()) for each in tables]}
+    # Lists, as they are read back, and no tuples.
+    return dict(json.loads(json.dumps(found))) if drawn or tables else {}
 
 
 def _thinned(curve: dict[str, Any], log_x: bool) -> dict[str, Any]:

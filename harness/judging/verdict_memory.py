@@ -181,7 +181,9 @@ def _written(key: str, judged: list[Judged]) -> dict[str, Any]:
 
 
 def _read(kept: Mapping[str, Any], key: str) -> list[Judged] | None:
-    current = kept["of"] == key and all({"robustness", "reported", "ran_under", "arithmetic"} <= each.keys() for each in kept["judged"])
+    current = kept["of"] == key and all(
+        {"robustness", "reported", "ran_under", "arithmetic"} <= each.keys() for each in kept["judged"]
+    )
     return [Judged.from_dict(each) for each in kept["judged"]] if current else None
 
 

@@ -50,6 +50,7 @@ from folklore.harness.observables.losses import (
 )
 from folklore.harness.observables.numerics import Exact, OperationError
 from folklore.harness.observables.range_tests import FinderPick, FinderRegret, SuggestionRate
+from folklore.harness.observables.runs import CurveMean, CurveSlope, FallingShare
 from folklore.harness.observables.unmeasured import Unmeasured
 from folklore.harness.spec.criterion import Alternative, Criterion, Judgement, Reported
 from folklore.harness.spec.observed import make_known
@@ -60,13 +61,16 @@ __all__ = [
     "CriticalBatch",
     "CureRate",
     "CurveDistance",
+    "CurveMean",
     "CurveMedian",
     "CurveRatio",
+    "CurveSlope",
     "DivergenceTime",
     "DoublingGain",
     "Exact",
     "FailureRate",
     "FallShare",
+    "FallingShare",
     "FinalLoss",
     "FinderPick",
     "FinderRegret",

@@ -4,7 +4,6 @@ from functools import lru_cache
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from folklore.harness.observables.estimating.weighted import (
@@ -12,9 +11,9 @@ from folklore.harness.observables.estimating.weighted import (
     evaluation_curves,
     initial_loss,
     mean,
-    position,
     seed_mean,
     share_of_fall,
+    transferred,
     tuned,
     tuned_loss,
 )
@@ -209,7 +208,7 @@ class TransferRegret(Observed):
         value) - L(own tuned value)) / (L0 - L(own tuned value)). Undecidable where the arm's grid has no such value, or either
         optimum lies at an edge."""
         own = tuned(self.arm, self.over, trials, weights)
-        _, target, there = _transferred(self, trials, weights)
+        _, target, there = transferred(self.arm, self.tuned_for, self.times, self.over, trials, weights)
         loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
         row = np.arange(len(weights))
         if self.of == "fall":
@@ -247,7 +246,7 @@ class TrajectoryGap(Observed):
         """max over the evaluations e after the first share of |mean_s A_e / mean_s B_e - 1|, [R], without unit; A is the arm, B
         what it is compared with, losses in nats. A largest deviation is biased upwards by noise: it cannot come out
         negative."""
-        chosen, target, there = _transferred(self, trials, weights)
+        chosen, target, there = transferred(self.arm, self.tuned_for, self.times, self.over, trials, weights)
         theirs, own = (evaluation_curves(arm, self.over, trials) for arm in (self.arm, self.tuned_for))
         count = own.shape[-1]
         late = (np.arange(count) + 1) / count > self.after + 1e-9
@@ -282,7 +281,7 @@ class MeanGap(Observed):
         """Mean over the evaluations e after the first share of mean_s (A_es - B_es) / (L0 - L*), [R]: A is the arm, B what it
         is compared with, L0 their loss at initialization, L* the test loss of `tuned_for` at its tuned LR. Absolute: of
         `_absolute_mean`, where the mean over e stands."""
-        chosen, target, there = _transferred(self, trials, weights)
+        chosen, target, there = transferred(self.arm, self.tuned_for, self.times, self.over, trials, weights)
         theirs, own = (evaluation_curves(arm, self.over, trials) for arm in (self.arm, self.tuned_for))
         count = own.shape[-1]
         late = (np.arange(count) + 1) / count > self.after + 1e-9
@@ -323,16 +322,3 @@ def _halves(seeds: int) -> Numbers:
     """Which seeds are in the first half, by split: [SPLITS, S] of zeros and ones. The same for all that have so many seeds."""
     generator = numpy_generator(0, "halves of the seeds", seeds)
     return np.array([generator.permutation(seeds) < seeds // 2 for _ in range(SPLITS)], dtype=np.float64)
-
-
-def _transferred(
-    observable: TransferRegret | TrajectoryGap | MeanGap, trials: Trials, weights: Numbers
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """For every weighting, [R]: the index tuned for `tuned_for`, that of `times` its value on the arm's grid, and whether
-    the arm's grid has such a value. Raises UndecidableError where it has none for the estimate."""
-    over, grid = observable.over, trials.grid(observable.arm, observable.over)
-    source = trials.grid(observable.tuned_for, over) * observable.times
-    chosen = tuned(observable.tuned_for, over, trials, weights)
-    position(trials, observable.arm, over, float(source[chosen[0]]))
-    near = np.abs(np.log(grid[None, :] / source[:, None])).argmin(axis=1)
-    return chosen, near[chosen], np.isclose(grid[near], source, rtol=1e-6)[chosen]

@@ -43,7 +43,9 @@ ExactCheck = Literal[
     "parted_batch_peak_exponent",
     "kept_memory_exponent",
     "recomputed_memory_exponent",
+    "every_block_memory_exponent",
     "recomputed_operations",
+    "recomputed_operations_in_torch",
     "fp32_weights_gb",
     "adam_state_over_weights",
     "adam_state_over_bf16_weights",
@@ -53,8 +55,9 @@ ExactCheck = Literal[
     "precision_lever",
     "checkpoint_lever",
     "checkpoint_larger_batch",
-    "checkpoint_deeper_model",
-    "checkpoint_deeper_model_of_weights",
+    "checkpoint_deeper_batch_2",
+    "checkpoint_deeper_batch_8",
+    "checkpoint_deeper_batch_16",
 ]
 
 

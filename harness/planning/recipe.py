@@ -119,7 +119,15 @@ def _batches(training: Training) -> str:
     """How batches are chosen and differentiated, if not as usual."""
     parts = f", {training.micro_batches} micro-batches a step" * (training.micro_batches > 1)
     recomputed = f", activations recomputed in {training.recompute_segments} segments" * (training.recompute_segments > 0)
-    return SAMPLINGS[training.sampling] + parts + recomputed
+    return SAMPLINGS[training.sampling] + parts + recomputed + _outlier(training)
+
+
+def _outlier(training: Training) -> str:
+    if training.outlier == "none":
+        return ""
+    found = f", a gradient {training.outlier_size:g} times too large at step {training.outlier_step + 1}"
+    left_out = {"whole": "", "memory": ", in Adam's second moment alone", "kick": ", forgotten once it has moved the weights"}
+    return found + left_out[training.outlier]
 
 
 # The default goes without saying.

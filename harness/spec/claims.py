@@ -74,7 +74,7 @@ class Claim(Spec):
     def study(self) -> str:
         """The study a claim is filed under, whether or not it is written yet."""
         prefix = self.id.partition(".")[0]
-        return STUDY_OF_PREFIX.get(prefix, prefix)
+        return STUDY_OF_CLAIM.get(self.id) or STUDY_OF_PREFIX.get(prefix, prefix)
 
     @property
     def in_short(self) -> str:
@@ -115,3 +115,5 @@ STUDY_OF_PREFIX = {
     "ramp": "batch_ramp",
     "emb": "embedding_lr",
 }
+# Of those that another study's trials judge.
+STUDY_OF_CLAIM = {"adam.lr_tolerance": "lr_regimes"}

@@ -161,6 +161,32 @@ class Training(Spec):
         default=2000, ge=1, le=10_000_000, strict=True, description="finite steps before a dynamic scale doubles"
     )
 
+    outlier: Annotated[Literal["none", "whole", "memory", "kick"], PER_LANE, SINCE_PUBLICATION] = Field(
+        default="none",
+        description="one step's gradient counts outlier_size times, in Adam's two moments: 'whole'; 'memory': in the second"
+        " alone, so that the weights are not moved by it; 'kick': in both, and once it has moved the weights the second"
+        " forgets it",
+    )
+    outlier_fraction: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=0.5, gt=0, lt=1, description="share of the run after which the outlier comes"
+    )
+    outlier_size: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=1000.0, gt=1, description="what the outlier's gradient is multiplied by; it is not clipped"
+    )
+
+    @model_validator(mode="after")
+    def _outliers_are_adams(self) -> Self:
+        if self.outlier != "none" and self.optimizer not in ("adam", "adamw"):
+            raise ValueError(
+                f"outlier = {self.outlier}: is put into Adam's moments, and optimizer = {self.optimizer}; choose adam or adamw"
+            )
+        return self
+
+    @property
+    def outlier_step(self) -> int:
+        """The step, from 0, whose gradient is the outlier: never the first."""
+        return max(1, round(self.outlier_fraction * self.steps))
+
     @model_validator(mode="after")
     def _fractions_fit(self) -> Self:
         if self.schedule == "warmup_stable_decay" and self.warmup_fraction + self.decay_fraction > 1:

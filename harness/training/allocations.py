@@ -19,11 +19,12 @@ from torch.utils._pytree import tree_leaves
 
 
 class Allocations(TorchDispatchMode):
-    """live, peak: bytes of the storages that operations inside have made, and of those `hold` was told of; now, and at most."""
+    """live, peak: bytes of the storages that operations inside have made, and of those `hold` was told of; now, and at most.
+    aside, peak_beside: bytes that were put aside, and the most of all others at once."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.live = self.peak = 0
+        self.live = self.peak = self.aside = self.peak_beside = 0
         self._known: weakref.WeakSet[torch.UntypedStorage] = weakref.WeakSet()
 
     def hold(self, *tensors: Tensor) -> None:
@@ -35,14 +36,20 @@ class Allocations(TorchDispatchMode):
                 size = storage.nbytes()
                 self.live += size
                 self.peak = max(self.peak, self.live)
+                self.peak_beside = max(self.peak_beside, self.live - self.aside)
                 weakref.finalize(storage, self._end, size)
 
     def _end(self, size: int) -> None:
         self.live -= size
 
+    def put_aside(self, tensor: Tensor) -> None:
+        """From here on it counts as put aside; it has to stay."""
+        self.aside += tensor.untyped_storage().nbytes()
+
     def restart(self) -> None:
-        """Count the peak from here on."""
+        """Count the peaks from here on."""
         self.peak = self.live
+        self.peak_beside = self.live - self.aside
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))

@@ -54,21 +54,27 @@ class Subject:
 @dataclass(frozen=True)
 class Step:
     """Bytes of a step. parameters: how many are trained. weights: with buffers and what is frozen. kept: for the backward pass,
-    at the end of the forward pass, the batch left out. peak: the most of batch, activations and gradients at any moment.
-    pretended: whether it was counted without numbers."""
+    at the end of the forward pass, the batch left out. peak: the most of batch, activations and gradients at any moment;
+    activations: the most of batch and activations alone, which may be another moment. pretended: whether it was counted
+    without numbers."""
 
     parameters: int
     weights: int
     gradients: int
     kept: int
     peak: int
+    activations: int
     pretended: bool = True
 
 
 @dataclass(frozen=True)
 class Budget:
     """Bytes. state: of the optimizer. constant: what of the kept does not grow with the batch, as copies of the weights in
-    another format. total: at the worst moment of a step. largest: the largest batch that fits, None where no size is given."""
+    another format. total: at the worst moment of a step. largest: the largest batch that fits, None where no size is given.
+
+    That moment is in the backward pass or in the optimizer's update, for which torch's own optimizers (foreach, their default
+    on a GPU) hold temporaries as large as the weights beside weights, gradients and state.
+    """
 
     batch: int
     step: Step
@@ -78,13 +84,18 @@ class Budget:
 
     @property
     def total(self) -> int:
-        return self.step.weights + self.state + self.step.peak
+        return total(self.step, self.state)
 
 
-def built_in(workload: Workload, facts: DataFacts, precision: str) -> Subject:
-    """A model that a study may name, for data of these facts. Raises UserError where the two do not fit."""
+def total(step: Step, state: int) -> int:
+    return step.weights + state + max(step.peak, step.gradients + FLOAT_BYTES * step.parameters)
+
+
+def built_in(workload: Workload, facts: DataFacts, precision: str, segments: int | None = None) -> Subject:
+    """A model that a study may name, for data of these facts. Raises UserError where the two do not fit. segments: into how
+    many its blocks are parted if they are recomputed; none: every block is one."""
     model = build(workload, facts)
-    segments = round(math.sqrt(len(model.blocks)))
+    segments = len(model.blocks) if segments is None else segments
     narrow = torch.bfloat16 if precision == "bf16" else torch.float32
 
     def make(batch: int, recompute: bool) -> Prepared:
@@ -103,6 +114,17 @@ def built_in(workload: Workload, facts: DataFacts, precision: str) -> Subject:
 
     words = f"in {segments} segment{'s' * (segments > 1)} of its {len(model.blocks)} blocks" if segments else ""
     return Subject(make, words)
+
+
+def best_segments(workload: Workload, facts: DataFacts, precision: str, batch: int) -> int:
+    """Into how many segments the blocks are best parted for a batch: every block, which keeps least at once of a large block,
+    or as many as the root of their number, which keeps least at the end of the forward pass."""
+    count = len(build(workload, facts).blocks)
+
+    def peak(segments: int) -> int:
+        return count_step(built_in(workload, facts, precision, segments), batch, recompute=True).peak
+
+    return min(sorted({count, round(math.sqrt(count))}), key=peak) if count else 0
 
 
 def count_step(subject: Subject, batch: int, recompute: bool = False) -> Step:
@@ -129,12 +151,15 @@ def _counted(make: Make, batch: int, recompute: bool, mode: AbstractContextManag
         weights = _bytes(prepared.held)
         memory.restart()
         before = memory.live
+        for each in prepared.trained:
+            each.register_hook(memory.put_aside)  # type: ignore[no-untyped-call]
         loss = prepared.loss()
         kept = memory.live - before
         gradients = torch.autograd.grad(loss, list(prepared.trained), allow_unused=True)
         del loss, gradients
         parameters = sum(each.numel() for each in prepared.trained)
-        return Step(parameters, weights, _bytes(prepared.trained), kept, memory.peak - weights)
+        peaks = memory.peak - weights, memory.peak_beside - weights
+        return Step(parameters, weights, _bytes(prepared.trained), kept, *peaks)
 
 
 def _bytes(tensors: Sequence[Tensor]) -> int:
@@ -150,10 +175,9 @@ def budget(subject: Subject, batch: int, optimizer: str, limit: int | None = Non
         found = replace(found, constant=max(0, 2 * step.kept - count_step(subject, 2 * batch, recompute).kept))
     if limit is None:
         return found
-    fixed = step.weights + found.state
 
     def excess(size: int) -> int:
-        return fixed + (step if size == batch else count_step(subject, size, recompute)).peak - limit
+        return total(step if size == batch else count_step(subject, size, recompute), found.state) - limit
 
     return replace(found, largest=largest_that_fits(excess, batch) if step.pretended else _on_the_line(excess, batch))
 

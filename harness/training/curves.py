@@ -14,6 +14,14 @@ OF_EVERY_RUN = (
     Curve(EVALUATION_STEP, "steps", "the steps after which the validation sample was passed over", None, place=3),
     Curve("evaluation_loss", "nats", "loss on the validation sample", EVALUATION_STEP, tracked="validation/loss", place=4),
     Curve(PROBE_STEP, "steps", "the steps that were looked at closely", None, place=5),
+    Curve(
+        "train_loss_swing",
+        "nats",
+        "root mean square change of the training loss from a step to the next, in each bin",
+        STEP,
+        derived=True,
+    ),
+    Curve("train_loss_spikes", "", "share of each bin's steps whose training loss is a spike", STEP, derived=True),
 )
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from folklore.harness.training.curve import EVALUATION_STEP, PROBE_STEP, STEP
 from folklore.harness.training.probes.base import Probe
+from folklore.harness.training.roughness import spikes, squared_changes
 
 Numbers = NDArray[np.float64]
 
@@ -68,7 +69,9 @@ def lane_result(
     tail = train_loss[-max(1, round(FINAL_SHARE * len(train_loss))) :]
     diverged = not np.isfinite(train_loss).all() or not final < initial
     recorded = [curve for probe in probes for curve in probe.curves if not curve.derived]
-    step, kept_loss, kept_lr = binned(curve_points, train_loss, lr)
+    step, kept_loss, kept_lr, kept_spikes, squares = binned(
+        curve_points, train_loss, lr, spikes(train_loss), squared_changes(train_loss)
+    )
     return LaneResult(
         outcome="diverged" if diverged else "finished",
         divergence_step=divergence_step(train_loss, initial) if diverged else None,
@@ -89,6 +92,8 @@ def lane_result(
             STEP: step,
             "train_loss": kept_loss,
             "lr": kept_lr,
+            "train_loss_spikes": kept_spikes,
+            "train_loss_swing": np.sqrt(squares).tolist(),
             EVALUATION_STEP: [index + 1.0 for index in evaluation_steps],
             "evaluation_loss": records["evaluation_loss"].tolist(),
             PROBE_STEP: [index + 1.0 for index in probe_steps],

@@ -119,3 +119,15 @@ def evaluation_curves(arm: str, over: str, trials: Trials) -> Numbers:
     losses = stacked(trials.values(arm, over, "curve_evaluation_loss"))
     initial = _initial(arm, over, trials)[..., None]
     return np.where(losses < initial, losses, initial)
+
+
+def transferred(
+    arm: str, tuned_for: str, times: float, over: str, trials: Trials, weights: Numbers
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """For every weighting, [R]: the index tuned for `tuned_for`, that of `times` its value on the arm's grid, and whether
+    the arm's grid has such a value. Raises UndecidableError where it has none for the estimate."""
+    grid, source = trials.grid(arm, over), trials.grid(tuned_for, over) * times
+    chosen = tuned(tuned_for, over, trials, weights)
+    position(trials, arm, over, float(source[chosen[0]]))
+    near = np.abs(np.log(grid[None, :] / source[:, None])).argmin(axis=1)
+    return chosen, near[chosen], np.isclose(grid[near], source, rtol=1e-6)[chosen]

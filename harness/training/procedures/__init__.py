@@ -9,6 +9,7 @@ from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
 from folklore.harness.training.procedures.epochs import Epochs
 from folklore.harness.training.procedures.full_batch import FullBatch
+from folklore.harness.training.procedures.outlier import Outlier, is_asked_for
 from folklore.harness.training.procedures.plain import Plain
 from folklore.harness.training.procedures.plateau import PlateauDrops
 from folklore.harness.training.schedules import schedule_named
@@ -29,6 +30,8 @@ def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset
         procedure = Accumulation(procedure, network, training.micro_batch_size)
     if any(schedule_named(lane.training.schedule).waits for lane in lanes):
         procedure = PlateauDrops(procedure, [lane.training for lane in lanes], learner)
+    if any(is_asked_for(lane.training) for lane in lanes):
+        procedure = Outlier(procedure, [lane.training for lane in lanes], learner)
     return procedure
 
 

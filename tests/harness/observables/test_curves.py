@@ -1,4 +1,4 @@
-"""Observables of probes, of single operations and of exact checks."""
+"""Observables of probes and of single operations."""
 
 from dataclasses import replace
 
@@ -11,7 +11,6 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import (
     CurveDistance,
     CurveMedian,
-    Exact,
     FinalLoss,
     MemoryRatio,
     OperationError,
@@ -20,13 +19,11 @@ from folklore.harness.observables import (
     UnderflowShare,
     Unmeasured,
 )
-from folklore.harness.observables.estimating import exact, operations
-from folklore.harness.spec import Arm, Study, Within
+from folklore.harness.observables.estimating import operations
+from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from folklore.harness.training.schedules import cosine
-from folklore.harness.training.schedules.base import Schedule
 from tests.harness.helpers import bowl, frame, result
 
 
@@ -108,50 +105,6 @@ def test_the_loss_of_an_arm_with_one_point(table: TrialArrays) -> None:
     assert seen.estimate == pytest.approx(2.0 + 0.05 * (np.log2(0.01) + 7) ** 2)
     same = RelativeGap(left=FinalLoss(arm="alone"), right=FinalLoss(arm="other"))
     assert observe(same, table).estimate == pytest.approx(0.0)
-
-
-def test_exact_checks(table: TrialArrays) -> None:
-    right = {
-        "cosine_half_way": 0.5,
-        "doubled_noise": 4.0,
-        "fp16_largest": torch.finfo(torch.float16).max,
-        "fp16_smallest": torch.finfo(torch.float16).smallest_normal / 2**10,
-        "bf16_exponent_bits": 1.0,
-        "autocast_forward": 1.0,
-        "autocast_backward": 1.0,
-    }
-    assert right.keys() == exact.CHECKS.keys()
-    for name, value in right.items():
-        seen = observe(Exact(check=name), table)
-        assert seen.estimate == seen.low == seen.high == pytest.approx(value, rel=1e-2)
-        assert seen.p_in_rule(Within(low=value * 0.98, high=value * 1.02)) == 0.0
-        assert seen.p_in_rule(Within(low=value * 1.5, high=value * 2)) == 1.0
-
-
-def test_exact_checks_can_fail(table: TrialArrays, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken formula in what the project trains with, or in its noise scale, is seen."""
-    monkeypatch.setattr(cosine, "SCHEDULE", Schedule(lambda training, progress: 1.0 - progress**2, str))
-    assert observe(Exact(check="cosine_half_way"), table).estimate == 0.75
-    monkeypatch.setattr(exact, "noise_parts", lambda square, variance, batch: (square - variance, variance * batch))
-    assert observe(Exact(check="doubled_noise"), table).estimate == pytest.approx(0.25, rel=0.01)
-    monkeypatch.setattr(torch.Tensor, "half", lambda self: self.bfloat16())
-    assert observe(Exact(check="fp16_largest"), table).estimate > 1e38
-    assert observe(Exact(check="fp16_smallest"), table).estimate < 1e-38
-
-
-def test_every_matrix_product_under_autocast_is_seen() -> None:
-    """Three projections, scores, mix, hidden layer and readout forward; backward two products for each of these seven, but for
-    the inputs of the three projections, which need no gradient."""
-    for number_format in (torch.float16, torch.bfloat16):
-        seen = exact.autocast_products("cpu", number_format)
-        assert seen == {"forward": [number_format] * 7, "backward": [number_format] * 11}
-
-
-def test_products_in_fp32_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.amp.autocast_mode.autocast, "__enter__", lambda self: self)
-    monkeypatch.setattr(torch.amp.autocast_mode.autocast, "__exit__", lambda self, *error: None)
-    assert exact.autocast_products("cpu", torch.float16)["backward"] == [torch.float32] * 11
-    assert exact.autocast_backward() == exact.autocast_forward() == 0.0
 
 
 @pytest.mark.parametrize("operation", ["layer_norm", "variance", "softmax", "log_sum_exp", "matmul", "gelu"])

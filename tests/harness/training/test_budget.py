@@ -58,7 +58,7 @@ def test_activations_grow_with_the_batch_and_nothing_else_does() -> None:
 
 def test_recomputation_keeps_the_inputs_of_segments() -> None:
     """Three segments of nine blocks: of the blocks three streams [B, T, W] remain."""
-    subject, batch = built_in(GPT, TEXT, "fp32"), 16
+    subject, batch = built_in(GPT, TEXT, "fp32", segments=3), 16
     plain, again = (count_step(subject, batch, recompute) for recompute in (False, True))
     assert subject.recomputed == "in 3 segments of its 9 blocks"
     stream = 4 * batch * GPT.context * GPT.width

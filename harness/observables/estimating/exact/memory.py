@@ -4,13 +4,16 @@ Memory is counted as torch asks for it (training/allocations.py), and operations
 gradients is asked of the engine's own procedures.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.checkpoint import set_checkpoint_early_stop
+from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
 from folklore.harness.data import DataFacts
 from folklore.harness.data.text import Text, tokenize
@@ -18,7 +21,16 @@ from folklore.harness.observables.estimating.exact.base import Check, Curve, Plo
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.allocations import Allocations, pretended
-from folklore.harness.training.budget import Budget, Step, budget, built_in, count_step, largest_that_fits, state_numbers
+from folklore.harness.training.budget import (
+    Step,
+    best_segments,
+    budget,
+    built_in,
+    count_step,
+    largest_that_fits,
+    state_numbers,
+    total,
+)
 from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.pack import Lane, Pack
 
@@ -39,11 +51,27 @@ LARGE_TOKENS = DataFacts(hash="", classes=32_000)
 DOCUMENT = {"weights": 7, "gradients": 7, "Adam's state": 14, "activations": 2, "overhead": 1}
 DOCUMENT_GPU = 24
 # For the question how much larger a model or a batch may be, on a GPU of the document's size: GPT-2 medium, and blocks of a
-# model of a billion parameters, with which activations fill it at a batch of 8, weights, gradients and Adam's state at 1.
-GPU_BYTES = int(DOCUMENT_GPU * GB)
+# model of a billion parameters at batches at which activations take little, half or most of it. Where to begin to look.
+GPU_BYTES = DOCUMENT_GPU * 2**30
 MEDIUM = {"model": "gpt", "width": 1024, "depth": 24, "heads": 16, "context": 1024}
-WIDE = {"model": "gpt", "width": 2048, "depth": 12, "heads": 16}
-MEDIUM_BATCH, WIDE_BATCH, WIDE_CONTEXT, SHORT_CONTEXT = 8, 8, 1024, 256
+WIDE = {"model": "gpt", "width": 2048, "heads": 16, "context": 1024}
+WIDE_DEPTHS = {2: 22, 8: 12, 16: 6}
+MEDIUM_BATCH = 32
+
+
+def _attention_forward(query: Any, key: Any, value: Any, *rest: Any, **settings: Any) -> int:
+    return int(sdpa_flop_count(query, key, value))
+
+
+def _attention_backward(gradient: Any, query: Any, key: Any, value: Any, *rest: Any, **settings: Any) -> int:
+    return int(sdpa_backward_flop_count(gradient, query, key, value))
+
+
+# torch's counter knows the fused attention of GPUs, and takes that of a CPU for nothing.
+FUSED_ATTENTION = {
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention_forward,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward,
+}
 
 
 @lru_cache(maxsize=1)
@@ -143,48 +171,85 @@ def accumulation_plot() -> Plot:
 
 
 @lru_cache(maxsize=64)
-def _step(depth: int, recompute: bool) -> Step:
-    return count_step(built_in(GPT.model_copy(update={"depth": depth}), TOKENS, "fp32"), COUNTED_BATCH, recompute)
+def _activations(depth: int, segments: int) -> int:
+    """The peak of batch and activations, bytes; segments: 0 keeps all."""
+    subject = built_in(GPT.model_copy(update={"depth": depth}), TOKENS, "fp32", segments or None)
+    return count_step(subject, COUNTED_BATCH, recompute=segments > 0).activations
 
 
-def _by_depth(recompute: bool) -> list[float]:
-    """The peak without the gradients, bytes."""
-    return [float(step.peak - step.gradients) for step in (_step(depth, recompute) for depth in DEPTHS)]
+def _by_depth(segments: Callable[[int], int]) -> list[float]:
+    return [float(_activations(depth, segments(depth))) for depth in DEPTHS]
+
+
+def _none(depth: int) -> int:
+    return 0
+
+
+def _root(depth: int) -> int:
+    return round(math.sqrt(depth))
+
+
+def _every(depth: int) -> int:
+    return depth
 
 
 def kept_exponent() -> float:
     """Exponent of the peak of activations on the depth if all are kept."""
-    return _slope(DEPTHS, _by_depth(recompute=False))
+    return _slope(DEPTHS, _by_depth(_none))
 
 
 def recomputed_exponent() -> float:
     """The same with as many checkpoints as the root of the depth."""
-    return _slope(DEPTHS, _by_depth(recompute=True))
+    return _slope(DEPTHS, _by_depth(_root))
+
+
+def every_block_exponent() -> float:
+    """The same with one at every block."""
+    return _slope(DEPTHS, _by_depth(_every))
 
 
 def depth_plot() -> Plot:
     depths = np.array(DEPTHS, dtype=float)
-    curves = tuple(
-        Curve(name, depths, np.array(_by_depth(recompute)) / GB, dots=True)
-        for name, recompute in (("all kept", False), ("√depth checkpoints", True))
-    )
+    shown = (("all kept", _none), ("√depth checkpoints", _root), ("one at every block", _every))
+    curves = tuple(Curve(name, depths, np.array(_by_depth(segments)) / GB, dots=True) for name, segments in shown)
     return Plot("blocks", "peak of activations (GB)", curves)
 
 
 @lru_cache(maxsize=16)
-def _operations(workload: Workload, facts: DataFacts, batch: int, recompute: bool) -> int:
-    """Floating point operations of a forward and a backward pass: of matrix products, as torch counts them."""
-    with pretended(), FlopCounterMode(display=False) as counter:
-        prepared = built_in(workload, facts, "fp32").make(batch, recompute)
+def _operations(segments: int, early_stop: bool) -> int:
+    """Floating point operations of a step of the large model: of matrix products, as torch counts them. segments: 0 keeps all.
+    early_stop: whether what is computed again ends as soon as all that was kept is there, as torch has it."""
+    subject = built_in(Workload.model_validate(LARGE), LARGE_TOKENS, "fp32", segments or None)
+    with (
+        pretended(),
+        set_checkpoint_early_stop(early_stop),
+        FlopCounterMode(display=False, custom_mapping=FUSED_ATTENTION) as counter,
+    ):
+        prepared = subject.make(1, segments > 0)
         torch.autograd.grad(prepared.loss(), list(prepared.trained))
     return int(counter.get_total_flops())
 
 
+def _extra(segments: int, early_stop: bool = True) -> float:
+    return _operations(segments, early_stop) / _operations(0, early_stop=True) - 1
+
+
 def recomputed_operations() -> float:
-    """What recomputing every block adds to a step's operations, as a share of them: a GPT of the document's size."""
-    large = Workload.model_validate(LARGE)
-    plain, again = (_operations(large, LARGE_TOKENS, 1, recompute) for recompute in (False, True))
-    return again / plain - 1
+    """What computing every block again adds to a step's operations, as a share of them: a GPT of the document's size."""
+    return _extra(int(str(LARGE["depth"])), early_stop=False)
+
+
+def recomputed_operations_here() -> float:
+    """The same as torch does it, a checkpoint at every block: the last product of a block is not needed again."""
+    return _extra(int(str(LARGE["depth"])))
+
+
+def operations_table() -> Table:
+    rows = [
+        ("every block, all of it", f"+{recomputed_operations():.1%}"),
+        *((f"as torch does it, {count} segments of 32 blocks", f"+{_extra(count):.1%}") for count in (6, 16, 32)),
+    ]
+    return Table(("computed again", "operations a step"), tuple(rows))
 
 
 def weights_gb() -> float:
@@ -205,79 +270,91 @@ def state_over_narrow_weights() -> float:
 
 
 @lru_cache(maxsize=16)
-def _large(batch: int = 8, context: int = 2048, precision: str = "fp32", recompute: bool = False) -> Budget:
+def _large(batch: int = 8, context: int = 2048, precision: str = "fp32", recompute: bool = False) -> tuple[Step, int]:
+    """A step of the large model, and all its memory at the worst moment; recomputed: block by block."""
     workload = Workload.model_validate({**LARGE, "context": context})
-    return budget(built_in(workload, LARGE_TOKENS, precision), batch, "adam", recompute=recompute)
+    step = count_step(built_in(workload, LARGE_TOKENS, precision), batch, recompute)
+    return step, total(step, state_numbers("adam") * FLOAT_BYTES * step.parameters)
 
 
 def parts_over_stated() -> float:
-    """The document's parts over the GPU that they are said to fill."""
+    """The document's parts over the GPU beside which they stand."""
     return sum(DOCUMENT.values()) / DOCUMENT_GPU
 
 
 def batch_lever() -> float:
     """Memory of the large model at a batch of 32 over that at 8."""
-    return _large(batch=32).total / _large().total
+    return _large(batch=32)[1] / _large()[1]
 
 
 def sequence_lever() -> float:
     """At a context of 2048 over that at 1024."""
-    return _large().total / _large(context=1024).total
+    return _large()[1] / _large(context=1024)[1]
 
 
 def precision_lever() -> float:
     """With products in FP32 over that with products in 16 bits and weights, gradients and state in FP32."""
-    return _large().total / _large(precision="bf16").total
+    return _large()[1] / _large(precision="bf16")[1]
 
 
 def checkpoint_lever() -> float:
-    """Share of the peak of activations that checkpointing saves."""
-    plain, again = (step.peak - step.gradients for step in (_large().step, _large(recompute=True).step))
-    return 1 - again / plain
+    """Share of the peak of activations that a checkpoint at every block saves."""
+    return 1 - _large(recompute=True)[0].activations / _large()[0].activations
 
 
 def budget_table() -> Table:
     """The document's parts beside those of a model of its size, at a batch of 8 sequences of 2048 tokens."""
     bytes_each = {"weights": FLOAT_BYTES, "gradients": FLOAT_BYTES, "Adam's state": state_numbers("adam") * FLOAT_BYTES}
     right = {name: f"{SEVEN_BILLION * size / GB:.0f} GB" for name, size in bytes_each.items()}
-    plain, again = (_large(recompute=recompute).step for recompute in (False, True))
-    kept, recomputed = ((step.peak - step.gradients) / GB for step in (plain, again))
+    kept, recomputed = (_large(recompute=recompute)[0].activations / GB for recompute in (False, True))
     right |= {"activations": f"{kept:.0f} GB, or {recomputed:.0f} GB recomputed", "overhead": "not counted"}
     rows = tuple((name, f"{said} GB", right[name]) for name, said in DOCUMENT.items())
-    total = sum(bytes_each.values()) * SEVEN_BILLION / GB
-    whole = ("together", f"{sum(DOCUMENT.values())} GB of {DOCUMENT_GPU}", f"{total + recomputed:.0f} to {total + kept:.0f} GB")
+    before = sum(bytes_each.values()) * SEVEN_BILLION / GB
+    whole = ("together", f"{sum(DOCUMENT.values())} GB of {DOCUMENT_GPU}", f"{before:.0f} GB before any activation")
     return Table(("of 7 billion parameters in FP32", "the document says", "counted"), (*rows, whole))
 
 
 def levers_table() -> Table:
+    def row(lever: str, said: str, own: float, before: tuple[Step, int], after: tuple[Step, int]) -> tuple[str, ...]:
+        whole = f"{before[1] / after[1]:.2f}x, {before[1] / GB:.0f} to {after[1] / GB:.0f} GB"
+        return lever, said, f"{own:.2f}x", whole, f"{before[0].activations / after[0].activations:.2f}x"
+
+    parts = sum(DOCUMENT.values())
     rows = (
-        ("batch 32 to 8", "4x less, or 6 GB", f"{batch_lever():.2f}x less"),
-        ("sequence 2048 to 1024", "2x less, or 1 GB", f"{sequence_lever():.2f}x less"),
-        ("FP32 to 16 bits", "2x less, or 7 GB", f"{precision_lever():.2f}x less"),
-        ("checkpointing", "2 GB, all of its activations", f"{checkpoint_lever():.0%} of the activations"),
+        row("batch 32 to 8", "4x less, or 6 GB", (parts + 6) / parts, _large(batch=32), _large()),
+        row("sequence 2048 to 1024", "2x less, or 1 GB", parts / (parts - 1), _large(), _large(context=1024)),
+        row("FP32 to mixed precision", "2x less, or 7 GB", parts / (parts - 7), _large(), _large(precision="bf16")),
+        row("checkpoints", "2 GB", parts / (parts - 2), _large(), _large(recompute=True)),
     )
-    return Table(("lever", "the document says", "counted, of all memory"), rows)
+    columns = ("lever", "the document says", "by its own GB, of its 31", "counted, all memory", "counted, activations")
+    return Table(columns, rows)
 
 
 @lru_cache(maxsize=4)
 def _largest_batch(recompute: bool) -> int:
-    """The largest batch of GPT-2 medium that fits the GPU."""
-    found = budget(built_in(Workload.model_validate(MEDIUM), LARGE_TOKENS, "fp32"), 8, "adam", GPU_BYTES, recompute).largest
+    """The largest batch of GPT-2 medium that fits the GPU; its blocks are parted as is best at a large batch."""
+    workload = Workload.model_validate(MEDIUM)
+    segments = best_segments(workload, LARGE_TOKENS, "fp32", MEDIUM_BATCH) if recompute else None
+    subject = built_in(workload, LARGE_TOKENS, "fp32", segments)
+    found = budget(subject, MEDIUM_BATCH, "adam", GPU_BYTES, recompute).largest
     assert found is not None, "a limit was given"
     return found
 
 
-@lru_cache(maxsize=4)
-def _largest_depth(batch: int, context: int, recompute: bool) -> int:
-    """How many wide blocks fit the GPU."""
+@lru_cache(maxsize=16)
+def _deepest(batch: int, recompute: bool) -> tuple[int, float]:
+    """How many wide blocks fit the GPU, and the activations' share of its memory then."""
 
     @lru_cache(maxsize=64)
-    def excess(depth: int) -> int:
-        workload = Workload.model_validate({**WIDE, "context": context, "depth": depth})
-        step = count_step(built_in(workload, LARGE_TOKENS, "fp32"), batch, recompute)
-        return step.weights + step.peak + state_numbers("adam") * FLOAT_BYTES * step.parameters - GPU_BYTES
+    def step(depth: int) -> Step:
+        workload = Workload.model_validate({**WIDE, "depth": depth})
+        return count_step(built_in(workload, LARGE_TOKENS, "fp32"), batch, recompute)
 
-    return largest_that_fits(excess, int(str(WIDE["depth"])))
+    def excess(depth: int) -> int:
+        return total(step(depth), state_numbers("adam") * FLOAT_BYTES * step(depth).parameters) - GPU_BYTES
+
+    found = largest_that_fits(excess, WIDE_DEPTHS[batch])
+    return found, step(found).activations / GPU_BYTES
 
 
 def larger_batch() -> float:
@@ -285,27 +362,21 @@ def larger_batch() -> float:
     return _largest_batch(True) / _largest_batch(False)
 
 
-def deeper_model() -> float:
-    """The largest depth with checkpoints over that without, where activations fill the GPU."""
-    return _largest_depth(WIDE_BATCH, WIDE_CONTEXT, True) / _largest_depth(WIDE_BATCH, WIDE_CONTEXT, False)
-
-
-def deeper_model_of_weights() -> float:
-    """The same where weights, gradients and state fill it."""
-    return _largest_depth(1, SHORT_CONTEXT, True) / _largest_depth(1, SHORT_CONTEXT, False)
+def deeper(batch: int) -> float:
+    """The largest depth with checkpoints over that without."""
+    return _deepest(batch, True)[0] / _deepest(batch, False)[0]
 
 
 def size_table() -> Table:
-    def row(name: str, unit: str, kept: int, recomputed: int) -> tuple[str, str, str]:
-        return name, f"{kept} {unit}", f"{recomputed} {unit}"
-
-    rows = [
-        row(f"batch of {MEDIUM['depth']} blocks of width {MEDIUM['width']}", "sequences", *map(_largest_batch, (False, True)))
-    ]
-    for batch, context in ((WIDE_BATCH, WIDE_CONTEXT), (1, SHORT_CONTEXT)):
-        name = f"blocks of width {WIDE['width']}, a batch of {batch} x {context} tokens"
-        rows.append(row(name, "blocks", *(_largest_depth(batch, context, again) for again in (False, True))))
-    return Table((f"the largest that fits {DOCUMENT_GPU} GB", "all kept", "with checkpoints"), tuple(rows))
+    medium = f"batch of GPT-2 medium, {MEDIUM['depth']} blocks of width {MEDIUM['width']}"
+    kept, again = map(_largest_batch, (False, True))
+    rows = [(medium, f"{kept} sequences", f"{again} sequences", f"{again / kept:.2f}x")]
+    for batch in WIDE_DEPTHS:
+        (kept, share), (again, _) = (_deepest(batch, recompute) for recompute in (False, True))
+        name = f"depth at a batch of {batch}, width {WIDE['width']}"
+        rows.append((name, f"{kept} blocks, activations {share:.0%}", f"{again} blocks", f"{again / kept:.2f}x"))
+    columns = (f"the largest that fits {DOCUMENT_GPU} GiB, 1024 tokens", "all kept", "with checkpoints", "ratio")
+    return Table(columns, tuple(rows))
 
 
 CHECKS = {
@@ -315,7 +386,9 @@ CHECKS = {
     "parted_batch_peak_exponent": Check(parted_peak_slope, accumulation_plot),
     "kept_memory_exponent": Check(kept_exponent, depth_plot),
     "recomputed_memory_exponent": Check(recomputed_exponent, depth_plot),
-    "recomputed_operations": Check(recomputed_operations),
+    "every_block_memory_exponent": Check(every_block_exponent, depth_plot),
+    "recomputed_operations": Check(recomputed_operations, None, operations_table),
+    "recomputed_operations_in_torch": Check(recomputed_operations_here, None, operations_table),
     "fp32_weights_gb": Check(weights_gb, None, budget_table),
     "adam_state_over_weights": Check(state_over_weights),
     "adam_state_over_bf16_weights": Check(state_over_narrow_weights),
@@ -325,6 +398,7 @@ CHECKS = {
     "precision_lever": Check(precision_lever, None, levers_table),
     "checkpoint_lever": Check(checkpoint_lever, None, levers_table),
     "checkpoint_larger_batch": Check(larger_batch, None, size_table),
-    "checkpoint_deeper_model": Check(deeper_model, None, size_table),
-    "checkpoint_deeper_model_of_weights": Check(deeper_model_of_weights, None, size_table),
+    "checkpoint_deeper_batch_2": Check(lambda: deeper(2), None, size_table),
+    "checkpoint_deeper_batch_8": Check(lambda: deeper(8), None, size_table),
+    "checkpoint_deeper_batch_16": Check(lambda: deeper(16), None, size_table),
 }

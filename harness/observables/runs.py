@@ -1,0 +1,141 @@
+"""What one run's curves say, at an LR: over a window of it, and how they change on the way."""
+
+import itertools
+import warnings
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from folklore.harness.observables.estimating.weighted import seed_mean, stacked, transferred
+from folklore.harness.spec.observed import ARM, WINDOW, Example, FactorName, Observed, ObservedArm, OfLosses
+from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.training.curve import PROBE_STEP, STEP
+
+RunCurve = Literal[
+    "train_loss",
+    "train_loss_swing",
+    "train_loss_spikes",
+    "probe_gradient_norm",
+    "probe_weight_norm",
+    "probe_update_ratio",
+    "probe_matrix_update_ratio",
+]
+
+
+class _OfRuns(Observed):
+    """A number of every run of an arm at an LR: at `times` the one tuned for `tuned_for`."""
+
+    arm: ObservedArm
+    tuned_for: Annotated[str | None, ARM] = Field(
+        default=None, description="the arm whose tuned value is taken over; none: its own"
+    )
+    times: float = Field(default=1.0, gt=0, description="the value is this many times the one tuned for the other arm")
+    first: Annotated[float, WINDOW] = Field(
+        default=0.0, ge=0, lt=1, description="where the window begins, as a share of the run"
+    )
+    last: Annotated[float, WINDOW] = Field(default=1.0, gt=0, le=1, description="where it ends")
+    over: FactorName = "peak_lr"
+
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    AT_ONE_POINT: ClassVar[bool] = True
+
+    @model_validator(mode="after")
+    def _is_a_window(self) -> Self:
+        if self.first >= self.last:
+            raise ValueError(f"first = {self.first:g}: must be below last = {self.last:g}")
+        return self
+
+    def windowed(self, curve: str, trials: Trials) -> tuple[Numbers, Numbers]:
+        """Share of the run, and the curve, [G, S, points] each; nan outside the window. Raises UndecidableError if the trials
+        have no such curve, or nothing of it in the window."""
+        of = STEP if curve.startswith("train_loss") else PROBE_STEP
+        columns = [trials.values(self.arm, self.over, f"curve_{name}") for name in (of, curve)]
+        name = trials.arm_name(self.arm)
+        if any(each is None for each in columns[1].ravel()):
+            raise UndecidableError("invalid", f"{name} was trained before its {in_words(curve)} was kept; train it anew")
+        steps, values = (stacked(each) for each in columns)
+        grid = trials.grid(self.arm, self.over)
+        total = trials.study.configuration(trials.scale, self.arm, {self.over: float(grid[0])}).training.steps
+        share = steps / total
+        inside = (share > self.first + 1e-9) & (share <= self.last + 1e-9)
+        if not inside.any():
+            raise UndecidableError("open", f"{name} has no point of its {in_words(curve)} in the window; a longer one would")
+        return share, np.where(inside, values, np.nan)
+
+    def at_the_lr(self, values_GS: Numbers, trials: Trials, weights: Numbers) -> Numbers:
+        """Weighted means over seeds at the value of the factor, looked for anew under every weighting, [R]; runs that have no
+        value, for they diverged, count nowhere."""
+        tuned_for = self.tuned_for or self.arm
+        _, place, there = transferred(self.arm, tuned_for, self.times, self.over, trials, weights)
+        return np.where(there, seed_mean(values_GS[place], weights), np.nan)
+
+
+class CurveMean(_OfRuns):
+    """The mean of a curve over a window of the run; mean over seeds. Of the training loss it is a loss."""
+
+    kind: Literal["curve_mean"] = "curve_mean"
+    curve: RunCurve = Field(description="the curve that is averaged")
+
+    FIGURE: ClassVar[str] = "losses of arms"
+    UNIT: ClassVar[str] = "of the curve: losses and swings in nats, spikes a share of the steps, ratios and norms none"
+    EXAMPLE: ClassVar[Example] = {"arm": "none", "curve": "train_loss", "first": 0.5}
+
+    @property
+    def of_losses(self) -> OfLosses:
+        return "is one" if self.curve == "train_loss" else "no zero"
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Weighted mean over seeds of the mean over the window, [R], in the curve's unit."""
+        _, values = self.windowed(self.curve, trials)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Mean of empty slice")  # of a run that diverged before the window
+            return self.at_the_lr(np.nanmean(values, axis=2), trials, weights)
+
+
+class CurveSlope(_OfRuns):
+    """How a curve goes with the number of steps: the least-squares slope of its logarithm on that of the step, in a window of
+    the run; mean over seeds."""
+
+    kind: Literal["curve_slope"] = "curve_slope"
+    curve: RunCurve = Field(description="the curve whose logarithm is fitted")
+
+    FIGURE: ClassVar[str] = "curves"
+    UNIT: ClassVar[str] = "none (an exponent)"
+    EXAMPLE: ClassVar[Example] = {"arm": "none", "curve": "probe_gradient_norm", "first": 0.1}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Weighted mean over seeds of d ln curve / d ln step, [R]."""
+        share, values = self.windowed(self.curve, trials)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x, y = np.log(share), np.log(values)
+        usable = np.isfinite(y)
+        count = usable.sum(axis=2, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            x, y = (np.where(usable, each - np.where(usable, each, 0).sum(2, keepdims=True) / count, 0) for each in (x, y))
+            slopes = (x * y).sum(axis=2) / np.square(x).sum(axis=2)
+        return self.at_the_lr(np.where(count[..., 0] > 2, slopes, np.nan), trials, weights)
+
+
+class FallingShare(_OfRuns):
+    """Share of equal parts of a window of the run whose mean training loss lies below that of the part before; mean over
+    seeds."""
+
+    kind: Literal["falling_share"] = "falling_share"
+    parts: int = Field(default=10, ge=2, le=1000, description="equal parts of the window")
+
+    BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    FIGURE: ClassVar[str] = "losses of arms"
+    UNIT: ClassVar[str] = "share of the parts, 0 to 1"
+    EXAMPLE: ClassVar[Example] = {"arm": "none", "parts": 10}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Weighted mean over seeds of the share of falls from part to part, [R]. Undecidable if the curve has fewer points."""
+        share, values = self.windowed("train_loss", trials)
+        edges = np.linspace(self.first, self.last, self.parts + 1)
+        inside = [(share > low + 1e-9) & (share <= high + 1e-9) for low, high in itertools.pairwise(edges)]
+        if not all(each.any(axis=2).all() for each in inside):
+            raise UndecidableError("open", f"{trials.arm_name(self.arm)} keeps fewer points of its loss than {self.parts}")
+        means = np.stack([np.where(each, values, 0.0).sum(axis=2) / each.sum(axis=2) for each in inside], axis=2)
+        falls = np.where(np.isfinite(means).all(axis=2, keepdims=True), means[..., 1:] < means[..., :-1], np.nan)
+        return self.at_the_lr(falls.mean(axis=2), trials, weights)

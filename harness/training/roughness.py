@@ -1,0 +1,26 @@
+"""How smooth a training loss is, step by step: what its means over many steps do not show."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+# A step is a spike if its loss lies above the median of so many before it by so many of their deviations, robustly estimated:
+# 1.4826 times the median distance from the median (Huber 1981). Of Gaussian noise one step in 10^9 would.
+SPIKE_WINDOW, SPIKE_DEVIATIONS, GAUSSIAN = 50, 6.0, 1.4826
+
+
+def spikes(train_loss: Numbers) -> Numbers:
+    """1 at every step that is a spike, else 0, [steps]; nan once a loss is not finite. Of the first SPIKE_WINDOW none is."""
+    found = np.zeros(len(train_loss))
+    if len(train_loss) > SPIKE_WINDOW:
+        before = np.lib.stride_tricks.sliding_window_view(train_loss, SPIKE_WINDOW)[:-1]
+        median = np.median(before, axis=1)
+        deviation = GAUSSIAN * np.median(np.abs(before - median[:, None]), axis=1)
+        found[SPIKE_WINDOW:] = train_loss[SPIKE_WINDOW:] - median > SPIKE_DEVIATIONS * deviation
+    return np.where(np.isfinite(np.cumsum(train_loss)), found, np.nan)
+
+
+def squared_changes(train_loss: Numbers) -> Numbers:
+    """The square of what each step's loss differs by from the one before, [steps], nats squared; 0 at the first."""
+    return np.asarray(np.square(np.diff(train_loss, prepend=train_loss[:1])))

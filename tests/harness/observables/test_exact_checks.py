@@ -1,0 +1,440 @@
+"""Every exact number against arithmetic, torch or a loop of its own; and that broken training is seen in it."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.observables import Exact
+from folklore.harness.observables.estimating import exact
+from folklore.harness.observables.estimating.exact import CHECKS, adam, constants, descent, memory
+from folklore.harness.spec import Study, Within, Workload
+from folklore.harness.training.optimizers.adam import Adam
+from folklore.harness.training.optimizers.sgd import SGD
+from folklore.harness.training.procedures.accumulation import Accumulation
+from folklore.harness.training.schedules import cosine
+from folklore.harness.training.schedules.base import Schedule
+from folklore.models import layers
+from tests.harness.helpers import frame, result
+
+STEPS = np.arange(1, 3001)
+# Of a constant gradient: the moments are 1 - beta^t of what they come to, and a step is one over the root of the other.
+RATIO = (1 - 0.9**STEPS) / np.sqrt(1 - 0.999**STEPS)
+# The document's model and its batch.
+WIDTH, DEPTH, HEADS, CONTEXT, CLASSES, BATCH = 4096, 32, 32, 2048, 32_000, 8
+
+
+def parameters(context: int = CONTEXT) -> int:
+    """Blocks of four attention and eight MLP matrices of width by width with their biases and norms; final norm; embeddings
+    and readout; positions."""
+    return DEPTH * (12 * WIDTH**2 + 13 * WIDTH) + 2 * WIDTH + 2 * CLASSES * WIDTH + context * WIDTH
+
+
+def kept_in_a_block(width: int) -> int:
+    """Numbers a token: streams before attention and before the MLP, what norms make of them, query, key, value, what attention
+    mixes, the hidden layer before and after GELU."""
+    return (2 + 2 + 3 + 1 + 4 + 4) * width
+
+
+def memory_by_hand(batch: int = BATCH, context: int = CONTEXT, size: int = 4, copies: int = 0) -> float:
+    """Bytes: weights and Adam's state; of a token all blocks, the final norm's input and output; log-probabilities, their
+    gradient and that of the logits, in FP32. copies: bytes of a copy of each weight of a product."""
+    tokens = batch * context
+    kept = tokens * (size * (DEPTH * kept_in_a_block(WIDTH) + 2 * WIDTH) + 3 * 4 * CLASSES)
+    return 12 * parameters(context) + kept + copies * (DEPTH * 12 * WIDTH**2 + CLASSES * WIDTH)
+
+
+def saved_by_hand() -> float:
+    """The worst moment is the readout's, by its three numbers a class: a stream for each of 32 blocks in place of all of it."""
+    rest = 2 * WIDTH + 3 * CLASSES
+    return 1 - (DEPTH * WIDTH + rest) / (DEPTH * kept_in_a_block(WIDTH) + rest)
+
+
+def operations_by_hand(products: int = 12) -> float:
+    """A product of n weights is 2n operations a token forward and 4n backward. products: of a block's twelve of width by width,
+    those that are made again; the last four are not, where what comes out of them is not needed."""
+    block, readout = 2 * WIDTH**2, 2 * WIDTH * CLASSES
+    return DEPTH * products * block / (3 * (DEPTH * 12 * block + readout))
+
+
+def slope(x: Any, y: Any) -> float:
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def kept_slope() -> float:
+    """Of 16 wide blocks with 32 classes: what blocks keep, and three times the logits and the final norm's two."""
+    depths = np.array([4.0, 9.0, 16.0, 25.0, 36.0])
+    return slope(depths, depths * kept_in_a_block(16) + 3 * 32 + 2 * 16)
+
+
+def every_block_slope() -> float:
+    """One block is held whole, with a gradient of its hidden layer before and after GELU."""
+    depths = np.array([4.0, 9.0, 16.0, 25.0, 36.0])
+    return slope(depths, depths + kept_in_a_block(1) + 8)
+
+
+def kick(beta2: float) -> float:
+    """Steps that an outlier's part of the first moment makes: 99.9, and 10% less every step, over the root of the second."""
+    after = np.arange(2000)
+    second = 1 + (1 - beta2) * (1e6 - 1) * beta2**after
+    return float((0.1 * 999 * 0.9**after / np.sqrt(second)).sum())
+
+
+def state_of_torch() -> float:
+    """Numbers of state that torch.optim.AdamW keeps of a weight."""
+    weight = torch.ones(1000, requires_grad=True)
+    optimizer = torch.optim.AdamW([weight])
+    weight.sum().backward()
+    optimizer.step()
+    return sum(each.numel() for each in optimizer.state[weight].values() if each.numel() > 1) / 1000
+
+
+def unequal_by_hand() -> float:
+    """A quarter's gradient a and the rest's b: (a + b) / 2 is off from (a + 3b) / 4 by (a - b) / 4."""
+    pack, inputs, targets = memory._engine(batch_size=32)
+    a, b = (pack.network.gradient(inputs[:, part], targets[:, part])[1].clone() for part in (slice(0, 8), slice(8, 32)))
+    return float((a - b).norm() / (a + 3 * b).norm())
+
+
+Right = tuple[Callable[[], float], dict[str, float]]
+# What is right, and how near a check has to come to it.
+RIGHT: dict[str, Right] = {
+    "cosine_half_way": (lambda: 0.5, {"rel": 1e-6}),
+    "doubled_noise": (lambda: 4.0, {"rel": 1e-2}),
+    "fp16_largest": (lambda: torch.finfo(torch.float16).max, {"rel": 0.0}),
+    "fp16_smallest": (lambda: torch.finfo(torch.float16).smallest_normal / 2**10, {"rel": 0.0}),
+    "bf16_exponent_bits": (lambda: 1.0, {"rel": 0.0}),
+    "autocast_forward": (lambda: 1.0, {"rel": 0.0}),
+    "autocast_backward": (lambda: 1.0, {"rel": 0.0}),
+    "adam_uncorrected_first_step": (lambda: 0.1 / math.sqrt(0.001), {"rel": 1e-5}),
+    "adam_uncorrected_largest_step": (lambda: float(RATIO.max()), {"rel": 1e-4}),
+    "adam_uncorrected_largest_at": (lambda: float(STEPS[RATIO.argmax()]), {"abs": 0.0}),
+    # Late, the first moment is there: 1 / sqrt(1 - 0.999^t) = 1.1.
+    "adam_uncorrected_wrong_until": (lambda: math.floor(math.log(1 - 1 / 1.1**2) / math.log(0.999)), {"abs": 0.0}),
+    "adam_first_moment_steps": (lambda: math.ceil(-1 / math.log(0.9)), {"abs": 0.0}),
+    "adam_second_moment_steps": (lambda: math.ceil(-1 / math.log(0.999)), {"abs": 1.0}),
+    # g / (g + epsilon) against g / epsilon, at worst at g = epsilon / 100.
+    "adam_epsilon_error": (lambda: 1 - 1 / 1.01, {"rel": 1e-2}),
+    "adam_epsilon_cap": (lambda: 1.0, {"rel": 1e-4}),
+    "adam_tiny_step": (lambda: 1e-12 / (1e-12 + 1e-8), {"rel": 1e-5}),
+    "second_moment_half_life": (lambda: -math.log(2) / math.log(0.999), {"rel": 1e-3}),
+    # 1 / sqrt(1 + 1000 * 0.999^k) = 0.9.
+    "outlier_recovery": (lambda: math.ceil(math.log((1 / 0.81 - 1) / (0.001 * (1e6 - 1))) / math.log(0.999)), {"abs": 2.0}),
+    "outlier_kick": (lambda: kick(0.999), {"rel": 3e-3}),
+    "outlier_kick_095": (lambda: kick(0.95), {"rel": 3e-3}),
+    "adam_rmsprop_distance": (lambda: 0.0, {"abs": 1e-5}),
+    "quadratic_threshold": (lambda: 1.0, {"rel": 0.0}),
+    "quadratic_best_lr": (lambda: 1.0, {"rel": 1e-3}),
+    "quadratic_best_rate": (lambda: 1.0, {"rel": 1e-3}),
+    "newton_order": (lambda: 2.0, {"rel": 0.05}),
+    "descent_order": (lambda: 1.0, {"rel": 0.01}),
+    "descent_rate": (lambda: 1.0, {"rel": 0.01}),
+    # Sums of FP32 numbers in another order.
+    "accumulated_gradient_error": (lambda: 0.0, {"abs": 1e-6}),
+    "unequal_micro_batches_error": (unequal_by_hand, {"rel": 1e-4}),
+    "accumulation_peak_exponent": (lambda: 0.0, {"abs": 0.05}),
+    "parted_batch_peak_exponent": (lambda: -1.0, {"abs": 0.05}),
+    "kept_memory_exponent": (kept_slope, {"rel": 0.01}),
+    # Less than half by what the block that is gone through holds beside, at every depth.
+    "recomputed_memory_exponent": (lambda: 0.5, {"abs": 0.07}),
+    # A stream a block, and one block: between those of 4 and of 36 blocks, less than a straight line.
+    "every_block_memory_exponent": (every_block_slope, {"abs": 0.1}),
+    # Attention's own products, 8% of a block's, may be counted or not.
+    "recomputed_operations": (operations_by_hand, {"rel": 0.02}),
+    "recomputed_operations_in_torch": (lambda: operations_by_hand(8), {"rel": 0.08}),
+    "fp32_weights_gb": (lambda: 4 * 7e9 / 1e9, {"rel": 0.0}),
+    "adam_state_over_weights": (state_of_torch, {"rel": 0.0}),
+    "adam_state_over_bf16_weights": (lambda: 2 * state_of_torch(), {"rel": 0.0}),
+    "document_parts_over_stated": (lambda: (7 + 7 + 14 + 2 + 1) / 24, {"rel": 1e-9}),
+    "batch_lever": (lambda: memory_by_hand(batch=32) / memory_by_hand(), {"rel": 0.01}),
+    "sequence_lever": (lambda: memory_by_hand() / memory_by_hand(context=1024), {"rel": 0.01}),
+    # Halved but for log-probabilities; and each matrix a second time, in 16 bits.
+    "precision_lever": (lambda: memory_by_hand() / memory_by_hand(size=2, copies=2), {"rel": 0.01}),
+    "checkpoint_lever": (saved_by_hand, {"rel": 0.01}),
+}
+# Asked of small models, where every candidate can be tried.
+DEEPER = {2: "checkpoint_deeper_batch_2", 8: "checkpoint_deeper_batch_8", 16: "checkpoint_deeper_batch_16"}
+TRIED = {"checkpoint_larger_batch", *DEEPER.values()}
+
+
+def forget() -> None:
+    for module in (adam, descent, memory):
+        for value in vars(module).values():
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
+
+
+@pytest.fixture
+def forgetful() -> Iterator[None]:
+    """What a broken piece made is not remembered for other tests, nor what an unbroken one made for this."""
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def table(study: Study) -> TrialArrays:
+    return TrialArrays(study, "laptop", frame(study, lambda trial: result(2.0)))
+
+
+def test_every_check_has_a_number_that_it_should_be() -> None:
+    assert RIGHT.keys() | TRIED == CHECKS.keys()
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_exact_checks(name: str, table: TrialArrays) -> None:
+    value, how_near = RIGHT[name][0](), RIGHT[name][1]
+    seen = observe(Exact(check=name), table)  # type: ignore[arg-type]
+    assert seen.estimate == seen.low == seen.high == CHECKS[name].number()
+    assert seen.estimate == pytest.approx(value, **{"abs": 0.0, **how_near})
+    near = max(abs(seen.estimate) * 0.02, 1e-9)
+    assert seen.p_in_rule(Within(low=seen.estimate - near, high=seen.estimate + near)) == 0.0
+    assert seen.p_in_rule(Within(low=seen.estimate + near, high=seen.estimate + 2 * near)) == 1.0
+
+
+def test_what_shows_a_check_can_be_made() -> None:
+    """Of all but the largest models: curves of as many x as y, and rows as long as their heads."""
+    slow = {memory.budget_table, memory.levers_table, memory.size_table}
+    plots = dict.fromkeys(each.plot for each in CHECKS.values() if each.plot is not None)
+    tables = dict.fromkeys(each.table for each in CHECKS.values() if each.table is not None and each.table not in slow)
+    for plot in plots:
+        made = plot()
+        assert len({each.name for each in made.curves}) == len(made.curves) > 0
+        for curve in made.curves:
+            assert len(curve.x) == len(curve.y) > 1
+            assert np.isfinite(curve.y).all()
+            assert (np.diff(curve.x) > 0).all()
+            assert not made.log_x or (curve.x > 0).all()
+            assert not made.log_y or (curve.y > 0).all()
+    for table in tables:
+        shown = table()
+        assert shown.rows
+        assert {len(row) for row in shown.rows} == {len(shown.columns)}
+
+
+def test_a_dense_formula_gives_the_fastest_lr_and_rate() -> None:
+    """|1 - LR h| of the two ends of the spectrum, by hand."""
+    for condition, (rates, left) in descent.by_lr().items():
+        assert left == pytest.approx(np.maximum(abs(1 - rates), abs(1 - rates / condition)), abs=1e-9)
+
+
+def test_a_loop_of_adam_in_float64_is_thrown_as_far_by_an_outlier() -> None:
+    """Moved with the outlier less moved without, while its first moment lasts, and what smaller steps lose put back."""
+    first, second, moved = 0.0, 1.0, 0.0
+    for step in range(adam.BEFORE + 200):
+        gradient = adam.OUTLIER if step == adam.BEFORE else 1.0
+        first, second = 0.9 * first + 0.1 * gradient, 0.95 * second + 0.05 * gradient**2
+        if step >= adam.BEFORE:
+            moved += (first - 1) / math.sqrt(second)
+    assert CHECKS["outlier_kick_095"].number() == pytest.approx(moved, rel=1e-3)
+
+
+def test_torchs_rmsprop_is_torchs_adam_without_momentum_and_correction() -> None:
+    """torch cannot turn the correction off, but LR and epsilon can take it back. With it they part, by about what the check
+    says."""
+    steps, size = 200, 64
+    torch_rng = torch.Generator().manual_seed(3)
+    start, noise = torch.randn(size, generator=torch_rng), torch.randn(steps, size, generator=torch_rng)
+    curvature = torch.logspace(-2, 0, size)
+
+    def moved(kind: str, corrected: bool = False) -> torch.Tensor:
+        weight = start.clone().requires_grad_()
+        optimizer: torch.optim.Optimizer = (
+            torch.optim.RMSprop([weight], lr=0.01, alpha=0.99, eps=1e-6)
+            if kind == "rmsprop"
+            else torch.optim.Adam([weight], lr=0.01, betas=(0.0, 0.99), eps=1e-6)
+        )
+        for step in range(steps):
+            if kind == "adam" and not corrected:
+                root = math.sqrt(1 - 0.99 ** (step + 1))
+                optimizer.param_groups[0].update(lr=0.01 / root, eps=1e-6 / root)
+            weight.grad = curvature * weight.detach() + 0.1 * noise[step]
+            optimizer.step()
+        return weight.detach() - start
+
+    theirs = moved("rmsprop")
+    assert float((moved("adam") - theirs).norm() / theirs.norm()) < 1e-4
+    apart = float((moved("adam", corrected=True) - theirs).norm() / theirs.norm())
+    assert adam.rmsprop_distances()["with bias correction"] == pytest.approx(apart, rel=0.3)
+    assert adam.rmsprop_distances()["with momentum"] > 0.01
+
+
+def bytes_of(workload: dict[str, Any], batch: int, segments: int) -> int:
+    """At the worst moment: of a step, or of the update, with gradients and temporaries as large as the weights."""
+    subject = memory.built_in(Workload.model_validate(workload), memory.LARGE_TOKENS, "fp32", segments or None)
+    step = memory.count_step(subject, batch, segments > 0)
+    return 12 * step.parameters + max(step.peak, 8 * step.parameters)
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_the_largest_that_fits_does_and_the_next_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a small GPU with small models, whose counting takes no time."""
+    medium = {"model": "gpt", "width": 96, "depth": 4, "heads": 2, "context": 32}
+    wide = {"model": "gpt", "width": 96, "heads": 2, "context": 32}
+    limit = 14 * 10**6
+    small = {"MEDIUM": medium, "MEDIUM_BATCH": 8, "WIDE": wide, "WIDE_DEPTHS": dict.fromkeys(DEEPER, 16), "GPU_BYTES": limit}
+    for name, value in {**small, "LARGE_TOKENS": memory.TOKENS}.items():
+        monkeypatch.setattr(memory, name, value)
+    batches = memory._largest_batch(False), memory._largest_batch(True)
+    best = min((2, 4), key=lambda segments: bytes_of(medium, 8, segments))
+    for found, segments in zip(batches, (0, best), strict=True):
+        assert bytes_of(medium, found, segments) <= limit < bytes_of(medium, found + 1, segments)
+    assert CHECKS["checkpoint_larger_batch"].number() == batches[1] / batches[0] > 2
+    ratios = []
+    for batch, name in DEEPER.items():
+        depths = memory._deepest(batch, False)[0], memory._deepest(batch, True)[0]
+        for found, again in zip(depths, (False, True), strict=True):
+            totals = [bytes_of({**wide, "depth": depth}, batch, again * depth) for depth in (found, found + 1)]
+            assert totals[0] <= limit < totals[1]
+        ratios.append(CHECKS[name].number())
+        assert ratios[-1] == depths[1] / depths[0]
+    assert 1 <= ratios[0] < ratios[1] < ratios[2], "the more of the memory activations take, the more is won"
+
+
+def test_every_matrix_product_under_autocast_is_seen() -> None:
+    """Three projections, scores, mix, hidden layer and readout forward; backward two products for each of these seven, but for
+    the inputs of the three projections, which need no gradient."""
+    for number_format in (torch.float16, torch.bfloat16):
+        seen = constants.autocast_products("cpu", number_format)
+        assert seen == {"forward": [number_format] * 7, "backward": [number_format] * 11}
+
+
+# ---- broken pieces are seen
+
+
+def test_exact_checks_can_fail(table: TrialArrays, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken formula in what the project trains with, or in its noise scale, is seen."""
+    monkeypatch.setattr(cosine, "SCHEDULE", Schedule(lambda training, progress: 1.0 - progress**2, str))
+    assert observe(Exact(check="cosine_half_way"), table).estimate == 0.75
+    monkeypatch.setattr(constants, "noise_parts", lambda square, variance, batch: (square - variance, variance * batch))
+    assert observe(Exact(check="doubled_noise"), table).estimate == pytest.approx(0.25, rel=0.01)
+    monkeypatch.setattr(torch.Tensor, "half", lambda self: self.bfloat16())
+    assert observe(Exact(check="fp16_largest"), table).estimate > 1e38
+    assert observe(Exact(check="fp16_smallest"), table).estimate < 1e-38
+
+
+def test_products_in_fp32_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.amp.autocast_mode.autocast, "__enter__", lambda self: self)
+    monkeypatch.setattr(torch.amp.autocast_mode.autocast, "__exit__", lambda self, *error: None)
+    assert constants.autocast_products("cpu", torch.float16)["backward"] == [torch.float32] * 11
+    assert constants.autocast_backward() == constants.autocast_forward() == 0.0
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_an_adam_that_never_corrects_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Adam.accumulate
+
+    def uncorrected(self: Adam, gradient_KP: torch.Tensor, step: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return tuple(torch.ones_like(each) for each in right(self, gradient_KP, step))  # type: ignore[return-value]
+
+    monkeypatch.setattr(Adam, "accumulate", uncorrected)
+    assert CHECKS["adam_uncorrected_first_step"].number() == 1.0
+    assert CHECKS["adam_uncorrected_largest_step"].number() == 1.0
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_an_epsilon_under_the_root_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def update(
+        self: Adam, parameters_KP: torch.Tensor, gradient_KP: torch.Tensor, lr_K1: torch.Tensor, step: torch.Tensor
+    ) -> None:
+        correction1, correction2 = self.accumulate(gradient_KP, step)
+        denominator = (self.state["second"] / correction2 + self.epsilon).sqrt()
+        parameters_KP.sub_(lr_K1 * self.state["first"] / correction1 / denominator)
+
+    monkeypatch.setattr(Adam, "update", update)
+    assert CHECKS["adam_epsilon_error"].number() > 0.5
+    assert CHECKS["adam_epsilon_cap"].number() < 0.01
+    assert CHECKS["adam_tiny_step"].number() < 1e-7
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_another_adam_than_rmsprop_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose second moment is of the step before."""
+    right = Adam.update
+
+    def late(
+        self: Adam, parameters_KP: torch.Tensor, gradient_KP: torch.Tensor, lr_K1: torch.Tensor, step: torch.Tensor
+    ) -> None:
+        second = self.state["second"].clone()
+        right(self, parameters_KP, gradient_KP, lr_K1, step)
+        if step > 0:
+            self.state["second"].copy_(second)
+
+    monkeypatch.setattr(Adam, "update", late)
+    assert CHECKS["adam_rmsprop_distance"].number() > 0.01
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_an_sgd_with_another_lr_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = SGD.update
+    monkeypatch.setattr(SGD, "update", lambda self, weights, gradient, lr, step: right(self, weights, gradient, 0.7 * lr, step))
+    assert CHECKS["quadratic_threshold"].number() == 0.5
+    assert CHECKS["quadratic_best_lr"].number() > 1.1
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_a_newton_of_shorter_steps_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the error is left by every step: of order one."""
+    right = np.linalg.solve
+    monkeypatch.setattr(np.linalg, "solve", lambda hessian, gradient: 0.9 * right(hessian, gradient))
+    assert CHECKS["newton_order"].number() == pytest.approx(1.0, rel=0.1)
+
+
+@pytest.mark.usefixtures("forgetful")
+@pytest.mark.parametrize("broken", ["last", "sum", "alike"])
+def test_accumulation_that_does_not_weight_would_be_seen(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the last micro-batch alone; summed and not averaged; all that came before counted like the next one."""
+
+    def gradient(
+        self: Accumulation, inputs: torch.Tensor, targets: torch.Tensor, *rest: Any, **named: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        pairs = list(zip(torch.split(inputs, self.size, dim=1), torch.split(targets, self.size, dim=1), strict=True))
+        found = [tuple(each.clone() for each in self.inner.gradient(*pair)) for pair in pairs]
+        total = found[0]
+        for pair in found[1:]:
+            if broken == "last":
+                total = pair
+            else:
+                scale = 0.5 if broken == "alike" else 1.0
+                total = tuple(scale * (before + now) for before, now in zip(total, pair, strict=True))
+        return total[0], total[1]
+
+    monkeypatch.setattr(Accumulation, "gradient", gradient)
+    assert CHECKS["accumulated_gradient_error"].number() > 1e-2
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_accumulation_that_holds_all_parts_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole batch at once, whatever was asked for."""
+    monkeypatch.setattr(memory, "MICRO_BATCHES", (1, 2, 4))
+    monkeypatch.setattr(Accumulation, "gradient", lambda self, *batch, **named: self.inner.gradient(*batch, **named))
+    assert CHECKS["accumulation_peak_exponent"].number() > 0.9
+    assert abs(CHECKS["parted_batch_peak_exponent"].number()) < 0.1
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_checkpoints_that_keep_everything_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layers, "checkpoint", lambda through, blocks, x, segments, **named: through(blocks, x, segments))
+    small = {"model": "gpt", "width": 32, "depth": 4, "heads": 2, "context": 32}
+    for name, value in {"DEPTHS": (4, 9, 16), "LARGE": small, "MEDIUM": small, "LARGE_TOKENS": memory.TOKENS}.items():
+        monkeypatch.setattr(memory, name, value)
+    monkeypatch.setattr(memory, "GPU_BYTES", 10**8)
+    assert CHECKS["recomputed_memory_exponent"].number() > 0.9
+    assert CHECKS["recomputed_operations"].number() == 0.0
+    assert CHECKS["checkpoint_lever"].number() == pytest.approx(0.0, abs=1e-3)
+    assert CHECKS["checkpoint_larger_batch"].number() == 1.0
+
+
+def test_an_adam_with_more_state_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Adam, "moments", ("first", "second", "largest"))
+    assert CHECKS["adam_state_over_weights"].number() == 3.0
+    assert CHECKS["adam_state_over_bf16_weights"].number() == 6.0
+
+
+def test_the_package_gives_what_a_check_is_made_of() -> None:
+    assert {type(each) for each in exact.CHECKS.values()} == {exact.Check}

@@ -1,0 +1,161 @@
+"""How exact numbers are shown: the figure of their plots, which figure a claim has, and tables on its card."""
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+
+from folklore.harness.judging.arithmetic import arithmetic
+from folklore.harness.judging.trial_sets import HERE, TrialSet, trial_sets
+from folklore.harness.judging.verdict_memory import Judged
+from folklore.harness.observables import Exact, NoiseScale
+from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study
+from folklore.harness.spec.observed import Observed
+from folklore.reports import interactive, site
+from folklore.reports.arithmetic_figures import CAPTION, arithmetic_figure
+from folklore.reports.claim_figures import claim_figure
+from folklore.reports.figures import TEXT, WIDTH, as_svg
+from tests.harness.helpers import bowl, frame, result
+from tests.reports.test_site import REGISTER, of, records
+
+CLAIM = "warmup.improves_best"
+EXACT = Exact(check="adam_uncorrected_first_step")
+
+
+@pytest.fixture(autouse=True)
+def warnings_are_errors() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def curve(name: str, dots: bool = False) -> dict[str, Any]:
+    return {"name": name, "x": [1.0, 10.0, 100.0], "y": [2.0, 3.0, 5.0], "dots": dots}
+
+
+def plot(**fields: object) -> dict[str, Any]:
+    made = {
+        "x_label": "steps",
+        "y_label": "ratio",
+        "curves": [curve("first"), curve("second", dots=True)],
+        "log_x": True,
+        "log_y": False,
+        "levels": [[2.5, "a level"], [4.0, ""]],
+        "places": [[20.0, "a place"]],
+    }
+    return {**made, **fields}
+
+
+def recorded(study: Study, *observables: Observed, optimum: float = -7) -> tuple[TrialSet, Judgement]:
+    criteria = tuple(
+        Criterion(name=str(index), observe=each, claimed=AtLeast(value=0.5), refuted=AtMost(value=0.1))
+        for index, each in enumerate(observables)
+    )
+    judgement = Judgement(claim=CLAIM, criteria=criteria)
+    asked = study.model_copy(update={"judgements": (judgement,)})
+    (found,) = trial_sets(asked, frame(asked, lambda trial: result(bowl(trial, optimum, 2.0))), HERE)
+    return found, judgement
+
+
+def lines(axes: Axes) -> dict[str, Any]:
+    return {str(line.get_label()): line for line in axes.lines if not str(line.get_label()).startswith("_")}
+
+
+def test_a_plot_has_a_line_for_every_curve() -> None:
+    (axes,) = arithmetic_figure([plot()]).axes
+    assert list(lines(axes)) == ["first", "second"]
+    for line in lines(axes).values():
+        assert (list(line.get_xdata()), list(line.get_ydata())) == ([1.0, 10.0, 100.0], [2.0, 3.0, 5.0])
+    looks = [(line.get_color(), line.get_linestyle()) for line in lines(axes).values()]
+    assert len(set(looks)) == 2
+    assert [line.get_marker() == "None" for line in lines(axes).values()] == [True, False]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("steps", "ratio")
+
+
+@pytest.mark.parametrize(("log_x", "log_y"), [(False, False), (True, False), (False, True), (True, True)])
+def test_axes_are_logarithmic_where_asked(log_x: bool, log_y: bool) -> None:
+    (axes,) = arithmetic_figure([plot(log_x=log_x, log_y=log_y)]).axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log" if log_x else "linear", "log" if log_y else "linear")
+
+
+def test_levels_lie_across_and_places_stand_and_both_have_names() -> None:
+    (axes,) = arithmetic_figure([plot()]).axes
+    marks = [line for line in axes.lines if str(line.get_label()).startswith("_")]
+    across = {float(np.unique(line.get_ydata())[0]) for line in marks if len(np.unique(line.get_ydata())) == 1}
+    upright = {float(np.unique(line.get_xdata())[0]) for line in marks if len(np.unique(line.get_xdata())) == 1}
+    assert (across, upright) == ({2.5, 4.0}, {20.0})
+    assert {text.get_text(): text.xy for text in axes.texts} == {"a level": (0, 2.5), "a place": (20.0, 0)}  # type: ignore[attr-defined]
+
+
+def test_several_plots_stand_below_each_other_and_can_be_read_and_asked() -> None:
+    figure = arithmetic_figure([plot(), plot(curves=[curve("third")], levels=[], places=[])])
+    first, second = figure.axes
+    assert first.get_position().y0 > second.get_position().y1
+    assert list(lines(second)) == ["third"]
+    assert figure.get_figwidth() == WIDTH
+    assert min(float(text.get_fontsize()) for axes in figure.axes for text in (*axes.texts, axes.xaxis.label)) >= TEXT
+    assert interactive.specification(figure)["data"]
+    assert as_svg(figure).rstrip().endswith("</svg>")
+    assert as_svg(arithmetic_figure([plot()])) == as_svg(arithmetic_figure([plot()]))
+
+
+def test_a_claim_whose_first_criterion_is_exact_has_its_arithmetic(study: Study) -> None:
+    trained = study.judgements[0].criteria[0].observe
+    found, judgement = recorded(study, EXACT, trained)
+    shown = claim_figure(found, judgement, arithmetic(judgement, "laptop"))
+    assert shown is not None
+    assert (shown.kind, shown.caption) == ("arithmetic", CAPTION)
+    assert shown.figure is not None
+    assert len(lines(shown.figure.axes[0])) == 3
+
+
+def test_a_claim_whose_first_criterion_is_trained_has_the_figure_of_that(study: Study) -> None:
+    trained = study.judgements[0].criteria[0].observe
+    found, judgement = recorded(study, trained, EXACT)
+    shown = claim_figure(found, judgement, arithmetic(judgement, "laptop"))
+    assert shown is not None
+    assert (shown.kind, shown.figure is None) == ("forest", False)
+
+
+def test_where_nothing_trained_can_be_drawn_the_arithmetic_is(study: Study) -> None:
+    """An optimum on the edge of the grid leaves no tuned run."""
+    found, judgement = recorded(study, NoiseScale(arm="none"), EXACT, optimum=-20)
+    assert claim_figure(found, judgement) is None
+    shown = claim_figure(found, judgement, arithmetic(judgement, "laptop"))
+    assert shown is not None
+    assert shown.kind == "arithmetic"
+
+
+def test_exact_numbers_without_a_plot_have_no_figure(study: Study) -> None:
+    found, judgement = recorded(study, Exact(check="fp16_largest"))
+    assert claim_figure(found, judgement, arithmetic(judgement, "laptop")) is None
+    tables = {"plots": [], "tables": [{"columns": ["a"], "rows": [["b"]]}]}
+    assert claim_figure(found, judgement, tables) is None
+
+
+def test_tables_and_the_figure_stand_on_the_card_escaped(study: Study, tmp_path: Path) -> None:
+    """The figure only where the claim's first criterion is exact: here it is trained, and has one."""
+    table = {"columns": ["what <is>", "said & done"], "rows": [["<b>first</b>", "1 < 2"], ["second", "3"]]}
+    trials = records(study)
+    judged = Judged(
+        True, "laptop", "cpu", trials.verdicts(), [], {}, arithmetic={CLAIM: {"plots": [plot()], "tables": [table]}}
+    )
+    site.write(tmp_path, [study], REGISTER, of([trials]), known=lambda _: [judged], published=lambda _: None)
+    page = " ".join((tmp_path / "toy.html").read_text().split())
+    assert '<th scope="col">what &lt;is&gt;</th><th scope="col">said &amp; done</th>' in page
+    assert '<th scope="row">&lt;b&gt;first&lt;/b&gt;</th><td>1 &lt; 2</td>' in page
+    assert page.count('class="arithmetic"') == 1
+    assert "<b>first</b>" not in page
+    assert CAPTION not in page
+
+
+def test_the_page_of_an_exact_claim_has_its_figure(study: Study, tmp_path: Path) -> None:
+    found, _ = recorded(study, EXACT)
+    site.write(tmp_path, [found.study], REGISTER, of([found]))
+    page = (tmp_path / "toy.html").read_text()
+    assert CAPTION in page
+    assert (tmp_path / "figures" / f"toy-laptop-cpu-{CLAIM.replace('.', '-')}.svg").exists()
