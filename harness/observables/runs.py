@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from folklore.harness.observables.estimating.weighted import seed_mean, stacked, transferred
+from folklore.harness.observables.estimating.weighted import position, seed_mean, stacked, transferred
 from folklore.harness.spec.observed import ARM, WINDOW, Example, FactorName, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
 from folklore.harness.training.curve import PROBE_STEP, STEP
@@ -24,13 +24,14 @@ RunCurve = Literal[
 
 
 class _OfRuns(Observed):
-    """A number of every run of an arm at an LR: at `times` the one tuned for `tuned_for`."""
+    """A number of every run of an arm at an LR: at `times` the one tuned for `tuned_for`, or at a declared one."""
 
     arm: ObservedArm
     tuned_for: Annotated[str | None, ARM] = Field(
         default=None, description="the arm whose tuned value is taken over; none: its own"
     )
     times: float = Field(default=1.0, gt=0, description="the value is this many times the one tuned for the other arm")
+    value: float | None = Field(default=None, gt=0, description="or the value itself, which has to be on the arm's grid")
     first: Annotated[float, WINDOW] = Field(
         default=0.0, ge=0, lt=1, description="where the window begins, as a share of the run"
     )
@@ -42,6 +43,8 @@ class _OfRuns(Observed):
 
     @model_validator(mode="after")
     def _is_a_window(self) -> Self:
+        if self.value is not None and self.tuned_for is not None:
+            raise ValueError("a run is read at the value tuned for an arm or at a declared one: give tuned_for or value")
         if self.first >= self.last:
             raise ValueError(f"first = {self.first:g}: must be below last = {self.last:g}")
         return self
@@ -55,6 +58,9 @@ class _OfRuns(Observed):
         if any(each is None for each in columns[1].ravel()):
             raise UndecidableError("invalid", f"{name} was trained before its {in_words(curve)} was kept; train it anew")
         steps, values = (stacked(each) for each in columns)
+        if curve == "train_loss":  # a run that is lost counts, as everywhere, with the loss it began with
+            initial = np.asarray(trials.values(self.arm, self.over, "initial_loss"), dtype=np.float64)
+            values = np.where(np.isfinite(values), values, initial[..., None])
         grid = trials.grid(self.arm, self.over)
         total = trials.study.configuration(trials.scale, self.arm, {self.over: float(grid[0])}).training.steps
         share = steps / total
@@ -66,6 +72,8 @@ class _OfRuns(Observed):
     def at_the_lr(self, values_GS: Numbers, trials: Trials, weights: Numbers) -> Numbers:
         """Weighted means over seeds at the value of the factor, looked for anew under every weighting, [R]; runs that have no
         value, for they diverged, count nowhere."""
+        if self.value is not None:
+            return seed_mean(values_GS[position(trials, self.arm, self.over, self.value)], weights)
         tuned_for = self.tuned_for or self.arm
         _, place, there = transferred(self.arm, tuned_for, self.times, self.over, trials, weights)
         return np.where(there, seed_mean(values_GS[place], weights), np.nan)

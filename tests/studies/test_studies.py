@@ -13,6 +13,8 @@ from folklore.harness.training.programs import STEPS_BEFORE_CAPTURE
 
 FOLDER = Path(__file__).parents[2] / "studies"
 FORBIDDEN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.If, ast.Lambda, ast.With, ast.Try)
+# Filed under a study that does not judge them yet: they need Hessians of deep networks.
+TO_COME = {"eos.sharpness", "eos.nonmonotone"}
 # What published evidence, verdicts and declarations name each version by.
 DECLARED = {
     "batch_scaling": (5, "5440d5b81dc70653"),
@@ -37,7 +39,7 @@ def test_studies_are_data(path: Path) -> None:
 @pytest.mark.parametrize("name", study_names())
 def test_every_judged_claim_is_registered_under_its_study(name: str) -> None:
     study = load_study(name)
-    filed = {claim.id for claim in register().claims if claim.study == name}
+    filed = {claim.id for claim in register().claims if claim.study == name} - TO_COME
     assert {judgement.claim for judgement in study.judgements} == filed
     assert {published.claim for published in study.published} <= filed
 

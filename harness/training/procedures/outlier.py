@@ -14,7 +14,7 @@ from folklore.harness.spec import Training
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.procedures.base import Procedure, Wrapper
 
-# Time constants of the first moment after which an outlier has moved the weights: 0.7% of the way is left.
+# Time constants of the first moment after which an outlier has moved the weights: 0.5% of the way is left.
 TIME_CONSTANTS = 5
 
 
@@ -23,12 +23,13 @@ def is_asked_for(training: Training) -> bool:
 
 
 class Outlier(Wrapper):
-    """Adds to the moments of the lanes that have one; square: of their gradients at that step, [K, P]."""
+    """Adds to the moments of the lanes that have one. gradient, second: their gradients at that step, and their second moments
+    before it, [K, P]."""
 
     def __init__(self, inner: Procedure, lanes: Sequence[Training], learner: Learner):
         super().__init__(inner)
         self.lanes, self.moments = lanes, learner.optimizer.state
-        self.square_KP = torch.zeros_like(learner.network.flat_KP)
+        self.gradient_KP, self.second_KP = (torch.zeros_like(learner.network.flat_KP) for _ in range(2))
 
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         super().after(step, losses)
@@ -39,30 +40,46 @@ class Outlier(Wrapper):
                 self._put(index, gradient_KP[index])
         for index, lane in enumerate(self.lanes):
             if lane.outlier == "kick" and step == lane.outlier_step + _steps_of_kick(lane):
-                self._forget(index, lane)
+                self._forget(index)
 
     def _index(self, step: int) -> Tensor:
         """The examples of a step, from 0, [K, B]."""
         block = self.inner.draw(step // self.steps_per_draw)
         drawn = torch.from_numpy(block[step % self.steps_per_draw % len(block)])
-        return drawn.to(self.square_KP.device)
+        return drawn.to(self.gradient_KP.device)
 
     def _put(self, index: int, gradient_P: Tensor) -> None:
-        lane = self.lanes[index]
-        self.square_KP[index] = gradient_P.square()
-        extra = (lane.outlier_size**2 - 1) * (1 - lane.beta2) / lane.beta2
-        self.moments["second"][index].add_(self.square_KP[index], alpha=extra)
+        lane, first_P, second_P = self._lane(index)
+        self.gradient_KP[index], self.second_KP[index] = gradient_P, second_P
+        second_P.add_(gradient_P.square(), alpha=_of_second(lane) / lane.beta2)
         if lane.outlier != "memory" and lane.beta1 > 0:
-            self.moments["first"][index].add_(gradient_P, alpha=(lane.outlier_size - 1) * (1 - lane.beta1) / lane.beta1)
+            first_P.add_(gradient_P, alpha=_of_first(lane) / lane.beta1)
 
-    def _forget(self, index: int, lane: Training) -> None:
-        left = (lane.outlier_size**2 - 1) * (1 - lane.beta2) * lane.beta2 ** (_steps_of_kick(lane) - 1)
-        second_P = self.moments["second"][index]
-        # What rounding leaves must not be below zero, or its root is none.
-        second_P.sub_(self.square_KP[index], alpha=left).clamp_(min=0.0)
+    def _forget(self, index: int) -> None:
+        """Takes off what is left of it in both moments."""
+        lane, first_P, second_P = self._lane(index)
+        steps, gradient_P = _steps_of_kick(lane), self.gradient_KP[index]
+        second_P.sub_(gradient_P.square(), alpha=_of_second(lane) * lane.beta2 ** (steps - 1))
+        # What there was before is left for certain, whatever a difference of large numbers comes to.
+        second_P.copy_(torch.maximum(second_P, self.second_KP[index] * lane.beta2**steps))
+        if lane.beta1 > 0:
+            first_P.sub_(gradient_P, alpha=_of_first(lane) * lane.beta1 ** (steps - 1))
+
+    def _lane(self, index: int) -> tuple[Training, Tensor, Tensor]:
+        return self.lanes[index], self.moments["first"][index], self.moments["second"][index]
 
     def state(self) -> dict[str, Tensor]:
-        return self.inner.state() | {"outlier.square": self.square_KP}
+        return self.inner.state() | {"outlier.gradient": self.gradient_KP, "outlier.second": self.second_KP}
+
+
+def _of_first(lane: Training) -> float:
+    """What an outlier adds to the first moment, in gradients, when its step is made."""
+    return (lane.outlier_size - 1) * (1 - lane.beta1)
+
+
+def _of_second(lane: Training) -> float:
+    """What it adds to the second, in squared gradients."""
+    return (lane.outlier_size**2 - 1) * (1 - lane.beta2)
 
 
 def _steps_of_kick(lane: Training) -> int:

@@ -17,8 +17,9 @@ from folklore.harness.training.optimizers import make_optimizer
 EPSILON = 1e-8
 # Until the steps that no correction makes too large are right to a few percent.
 STEPS = 3000
-# Far more than the others, as the document's outlier, and after so many ordinary gradients.
+# An outlier and smaller ones, and so many ordinary gradients before it.
 OUTLIER, BEFORE = 1000.0, 60
+OUTLIERS = (10.0, 100.0, OUTLIER)
 SETTINGS: dict[str, Any] = {"weight_decay": 0.0, "warmup_fraction": 0.0, "epsilon": EPSILON}
 
 
@@ -134,27 +135,30 @@ def epsilon_plot() -> Plot:
 
 
 @lru_cache(maxsize=1)
-def after_an_outlier() -> dict[float, tuple[Numbers, Numbers]]:
-    """β2 -> steps over the LR and second moments from the outlier on: gradients of 1, but for one of OUTLIER."""
+def after_an_outlier() -> dict[tuple[float, float], tuple[Numbers, Numbers]]:
+    """β2 and size of the outlier -> steps over the LR and second moments from it on: gradients of 1, but for that one."""
     found = {}
     for beta2, after in ((0.95, 400), (0.99, 2000), (0.999, 10_000)):
-        gradients = torch.ones(BEFORE + after, 1)
-        gradients[BEFORE] = OUTLIER
         full = Training(optimizer="adam", beta2=beta2, second_moment_start="first_gradient", bias_correction=False, **SETTINGS)
-        updates, moments = trained([full], gradients)
-        found[beta2] = (updates[BEFORE:, 0], moments[BEFORE:, 0])
+        gradients = torch.ones(BEFORE + after, len(OUTLIERS))
+        gradients[BEFORE] = torch.tensor(OUTLIERS)
+        updates, moments = trained([full] * len(OUTLIERS), gradients)
+        for lane, size in enumerate(OUTLIERS):
+            found[beta2, size] = (updates[BEFORE:, lane], moments[BEFORE:, lane])
     return found
 
 
 def half_life(beta2: float) -> float:
     """Steps in which what an outlier added to the second moment halves, by the first hundred after it."""
-    excess = after_an_outlier()[beta2][1] - 1
+    excess = after_an_outlier()[beta2, OUTLIER][1] - 1
     return float(100 * np.log(2) / np.log(excess[0] / excess[100]))
 
 
-def recovery(beta2: float) -> float:
-    """Steps after an outlier until Adam's step is within 10% of what it was."""
-    return float(np.flatnonzero(np.abs(after_an_outlier()[beta2][0] - 1) > 0.1)[-1] + 1)
+def recovery(beta2: float, size: float = OUTLIER) -> float:
+    """Steps after an outlier's own, which go on for fifty, until Adam's step is within 10% of what it was; 0 if it then is."""
+    steps = after_an_outlier()[beta2, size][0]
+    small = np.flatnonzero(steps < 0.9)
+    return float(small[-1] + 1) if len(small) else 0.0
 
 
 def kick(beta2: float) -> float:
@@ -162,24 +166,30 @@ def kick(beta2: float) -> float:
 
     Summed until nothing of it is left; the steps that ordinary gradients make meanwhile are taken off.
     """
-    moved = after_an_outlier()[beta2][0][:200]
-    second = after_an_outlier()[beta2][1][:200]
+    moved, second = (each[:200] for each in after_an_outlier()[beta2, OUTLIER])
     return float((moved - 1 / np.sqrt(second)).sum())
 
 
 def outlier_plot() -> Plot:
     curves = tuple(
-        Curve(f"β2 = {beta2:g}", np.arange(1.0, len(steps) + 1), steps) for beta2, (steps, _) in after_an_outlier().items()
+        Curve(f"β2 = {beta2:g}", np.arange(1.0, len(steps) + 1), steps)
+        for (beta2, size), (steps, _) in after_an_outlier().items()
+        if size == OUTLIER
     )
-    return Plot("steps since the outlier", "step / LR", curves, levels=((1.0, "before the outlier"),))
+    words = f"steps since a gradient {OUTLIER:g} times the others"
+    return Plot(words, "step / LR", curves, levels=((1.0, "before the outlier"),))
 
 
 def outlier_table() -> Table:
     rows = tuple(
-        (f"{beta2:g}", f"{half_life(beta2):.1f}", f"{recovery(beta2):,.0f}", f"{kick(beta2):.1f}")
-        for beta2 in after_an_outlier()
+        (f"{beta2:g}", f"{half_life(beta2):.1f}", *(f"{recovery(beta2, size):,.0f}" for size in OUTLIERS), f"{kick(beta2):.1f}")
+        for beta2 in dict.fromkeys(beta2 for beta2, _ in after_an_outlier())
     )
-    columns = ("β2", "half-life in the second moment, steps", "steps until steps are within 10%", "moves its weight by, LRs")
+    columns = (
+        *("β2", "half-life in the second moment, steps"),
+        *(f"steps until steps are within 10%, outlier of {size:g}x" for size in OUTLIERS),
+        "moves its weight by, LRs",
+    )
     return Table(columns, rows)
 
 
