@@ -43,7 +43,9 @@ STUDY = Study(
     scales={
         "smoke": Scale(description="plumbing in seconds, never judged", training={"steps": 60}, seeds=2, judged=False),
         "laptop": Scale(description="two CPU cores, seconds of training"),
-        "gpu": Scale(description="one GPU, seconds of training", device="cuda"),
+        "gpu": Scale(
+            description="one GPU, seconds of training: 256 dimensions", device="cuda", workload={"dataset": "quadratic:256"}
+        ),
         "cluster": Scale(
             description="a GPU of a cluster, a minute: 1,024 dimensions",
             device="cuda",

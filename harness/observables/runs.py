@@ -85,7 +85,7 @@ class CurveMean(_OfRuns):
     kind: Literal["curve_mean"] = "curve_mean"
     curve: RunCurve = Field(description="the curve that is averaged")
 
-    FIGURE: ClassVar[str] = "losses of arms"
+    FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "of the curve: losses and swings in nats, spikes a share of the steps, ratios and norms none"
     EXAMPLE: ClassVar[Example] = {"arm": "none", "curve": "train_loss", "first": 0.5}
 
@@ -108,7 +108,7 @@ class CurveSlope(_OfRuns):
     kind: Literal["curve_slope"] = "curve_slope"
     curve: RunCurve = Field(description="the curve whose logarithm is fitted")
 
-    FIGURE: ClassVar[str] = "curves"
+    FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "none (an exponent)"
     EXAMPLE: ClassVar[Example] = {"arm": "none", "curve": "probe_gradient_norm", "first": 0.1}
 
@@ -125,25 +125,24 @@ class CurveSlope(_OfRuns):
         return self.at_the_lr(np.where(count[..., 0] > 2, slopes, np.nan), trials, weights)
 
 
-class FallingShare(_OfRuns):
-    """Share of equal parts of a window of the run whose mean training loss lies below that of the part before; mean over
+class RisingShare(_OfRuns):
+    """Share of equal parts of a window of the run whose mean training loss lies above that of the part before; mean over
     seeds."""
 
-    kind: Literal["falling_share"] = "falling_share"
+    kind: Literal["rising_share"] = "rising_share"
     parts: int = Field(default=10, ge=2, le=1000, description="equal parts of the window")
 
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    FIGURE: ClassVar[str] = "losses of arms"
+    FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "share of the parts, 0 to 1"
     EXAMPLE: ClassVar[Example] = {"arm": "none", "parts": 10}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """Weighted mean over seeds of the share of falls from part to part, [R]. Undecidable if the curve has fewer points."""
+        """Weighted mean over seeds of the share of rises from part to part, [R]. Undecidable if the curve has fewer points."""
         share, values = self.windowed("train_loss", trials)
         edges = np.linspace(self.first, self.last, self.parts + 1)
         inside = [(share > low + 1e-9) & (share <= high + 1e-9) for low, high in itertools.pairwise(edges)]
         if not all(each.any(axis=2).all() for each in inside):
             raise UndecidableError("open", f"{trials.arm_name(self.arm)} keeps fewer points of its loss than {self.parts}")
         means = np.stack([np.where(each, values, 0.0).sum(axis=2) / each.sum(axis=2) for each in inside], axis=2)
-        falls = np.where(np.isfinite(means).all(axis=2, keepdims=True), means[..., 1:] < means[..., :-1], np.nan)
-        return self.at_the_lr(falls.mean(axis=2), trials, weights)
+        return self.at_the_lr((means[..., 1:] > means[..., :-1]).mean(axis=2), trials, weights)

@@ -17,10 +17,13 @@ FORBIDDEN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.W
 TO_COME = {"eos.sharpness", "eos.nonmonotone"}
 # What published evidence, verdicts and declarations name each version by.
 DECLARED = {
+    "adam_internals": (1, "bd73f43e094ae784"),
     "batch_scaling": (5, "5440d5b81dc70653"),
     "critical_batch": (6, "1b1b0cccdd36a3ec"),
     "decay": (2, "6b867bb856c5390b"),
+    "edge_of_stability": (1, "6ee68b809f20c0d6"),
     "lr_finder": (2, "c15c2e6535c8505e"),
+    "memory": (1, "1de02bb7e6a6092c"),
     "mup_transfer": (3, "a8895925e5fc350f"),
     "precision": (5, "b4be4d16f92833f0"),
     "warmup": (4, "18462807e63e7864"),

@@ -32,7 +32,7 @@ def trained(chosen: list[Lane], text: Text) -> Pack:
 
 
 def by_torch(text: Text, change: Callable[[int, torch.Tensor, dict], None], **fields: object) -> torch.Tensor:
-    """Weights after training with torch.optim.AdamW on the same batches; change: called with step, gradient and Adam's state."""
+    """Weights that torch.optim.AdamW trains on the same batches; change: called with step, gradient and Adam's state."""
     (lane,) = lanes("none", **fields)
     pack = Pack([lane], text)
     training = lane.configuration.training
@@ -108,7 +108,9 @@ def test_an_interrupted_run_goes_on_to_the_same_end(text: Text) -> None:
 
 
 def test_outliers_are_put_into_adams_moments_alone() -> None:
-    with pytest.raises(ValueError, match="outlier = whole: is put into Adam's moments, and optimizer = sgd; choose adam or adamw"):
+    with pytest.raises(
+        ValueError, match="outlier = whole: is put into Adam's moments, and optimizer = sgd; choose adam or adamw"
+    ):
         Training(optimizer="sgd", outlier="whole")
 
 

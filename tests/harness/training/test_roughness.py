@@ -28,7 +28,9 @@ def test_a_run_has_none_before_there_is_anything_to_compare_with_and_nan_once_it
     loss[3] = 100.0
     loss[100] = np.nan
     found = spikes(loss)
-    assert not found[:SPIKE_WINDOW].any() and np.isnan(found[100:]).all() and np.isfinite(found[:100]).all()
+    assert not found[:SPIKE_WINDOW].any()
+    assert np.isnan(found[100:]).all()
+    assert np.isfinite(found[:100]).all()
 
 
 def test_changes_are_from_step_to_step() -> None:

@@ -1,0 +1,100 @@
+"""Observables of one run's curves: windows, slopes and rises of curves that are known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.observables import CurveMean, CurveSlope, RisingShare
+from folklore.harness.spec import Study
+from folklore.harness.spec.trial import Trial
+from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.training.result import LaneResult
+from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
+
+STEPS = [float(step) for step in range(1, 11)]
+BEST = 2.0**-7
+
+
+def losses(trial: Trial) -> list[float]:
+    """At the best LR 10, 9, … 1 and one more for each seed; elsewhere a loss that rises at every other step."""
+    if trial.configuration.training.peak_lr == BEST:
+        return [11.0 - step + trial.seed for step in STEPS]
+    return [5.0 + step % 2 for step in STEPS]
+
+
+def outcome(trial: Trial) -> LaneResult:
+    found = result(
+        bowl(trial, -7, 2.0),
+        step=STEPS,
+        train_loss=losses(trial),
+        train_loss_swing=[0.5] * 10,
+        train_loss_spikes=[0.0] * 9 + [0.1],
+        probe_step=STEPS,
+        probe_gradient_norm=[3.0 * step**-0.5 for step in STEPS],
+    )
+    if trial.arm == "half" and trial.seed == 0 and trial.configuration.training.peak_lr == 2.0**-5:
+        return replace(
+            found, outcome="diverged", divergence_step=6, curves={**found.curves, "train_loss": [5.0] * 5 + [np.nan] * 5}
+        )
+    return found
+
+
+@pytest.fixture
+def table(study: Study) -> TrialArrays:
+    return TrialArrays(study, "laptop", frame(study, outcome))
+
+
+def test_a_window_begins_after_its_first_share_and_ends_with_its_last(table: TrialArrays) -> None:
+    seen = observe(CurveMean(arm="none", curve="train_loss", first=0.2, last=0.5), table)
+    assert seen.estimate == pytest.approx(np.mean([8.0, 7.0, 6.0]) + np.mean(range(5)))
+    assert observe(CurveMean(arm="none", curve="train_loss_spikes", first=0.5), table).estimate == pytest.approx(0.02)
+
+
+def test_it_is_read_at_the_value_tuned_at_a_multiple_of_it_or_at_a_declared_one(table: TrialArrays) -> None:
+    whole = {"arm": "none", "curve": "train_loss"}
+    tuned, twice, declared = (
+        observe(CurveMean(**whole, **place), table).estimate for place in ({}, {"times": 2.0}, {"value": 2.0**-6})
+    )
+    assert tuned == pytest.approx(5.5 + 2.0)
+    assert twice == declared == pytest.approx(5.5)
+    with pytest.raises(UndecidableError, match="was not trained at the peak LR"):
+        observe(CurveMean(**whole, value=0.3), table)
+    with pytest.raises(ValidationError, match="give tuned_for or value"):
+        CurveMean(**whole, value=0.3, tuned_for="half")
+    with pytest.raises(ValidationError, match=r"first = 0.5: must be below last = 0.5"):
+        CurveMean(**whole, first=0.5, last=0.5)
+
+
+def test_a_training_loss_is_a_loss_and_a_lost_one_counts_as_at_the_start(table: TrialArrays) -> None:
+    assert CurveMean(arm="none", curve="train_loss").of_losses == "is one"
+    assert CurveMean(arm="none", curve="train_loss_swing").of_losses == "no zero"
+    seen = observe(CurveMean(arm="half", curve="train_loss", value=2.0**-5, first=0.5), table)
+    assert seen.estimate == pytest.approx((INITIAL_LOSS + 4 * np.mean([5.0, 6.0, 5.0, 6.0, 5.0])) / 5, rel=0.02)
+
+
+def test_the_slope_of_a_power_is_its_exponent(table: TrialArrays) -> None:
+    for first in (0.0, 0.3):
+        seen = observe(CurveSlope(arm="none", curve="probe_gradient_norm", first=first), table)
+        assert seen.estimate == pytest.approx(-0.5, abs=1e-6)
+
+
+def test_the_share_of_parts_that_rise(table: TrialArrays) -> None:
+    assert observe(RisingShare(arm="none", parts=10), table).estimate == 0.0
+    # Odd steps at 6 and even ones at 5: four of nine changes are upwards; of parts of two steps none.
+    assert observe(RisingShare(arm="none", parts=10, value=2.0**-6), table).estimate == pytest.approx(4 / 9)
+    assert observe(RisingShare(arm="none", parts=5, value=2.0**-6), table).estimate == 0.0
+    with pytest.raises(UndecidableError, match="keeps fewer points of its loss than 20"):
+        observe(RisingShare(arm="none", parts=20), table)
+
+
+def test_a_window_without_points_and_trials_from_before_have_no_number(study: Study, table: TrialArrays) -> None:
+    with pytest.raises(UndecidableError, match="no point of its"):
+        observe(CurveMean(arm="none", curve="train_loss", first=0.91, last=0.95), table)
+    old = frame(study, outcome)
+    old["curve_train_loss_swing"] = None
+    with pytest.raises(UndecidableError, match="train it anew"):
+        observe(CurveMean(arm="none", curve="train_loss_swing"), TrialArrays(study, "laptop", old))
