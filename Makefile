@@ -52,7 +52,7 @@ $(VENV)/.ready-%: $(VENV)/.ready
 study-%: $(READY) ## run a study, judge it and write its page, e.g. make study-warmup
 	@$(BIN)/folklore run $* $(if $(SCALE),--scale $(SCALE)) $(ARGS)
 
-studies: $(READY) ## run all seven studies, e.g. make studies SCALE=gpu ARGS='--budget 9m'
+studies: $(READY) ## run all studies, e.g. make studies SCALE=gpu ARGS='--budget 9m'
 	@$(BIN)/folklore run --all $(if $(SCALE),--scale $(SCALE)) $(ARGS)
 
 chaos: $(READY_DEV) ## strike runs 100 times at random moments, and see that nothing is lost (about an hour)

@@ -43,6 +43,7 @@ MEMORY_AFTER_KICK = FallShare(left=CurveMean(arm="whole", **LAST), right=CurveMe
 # (At multiples of each arm's own best LR the interval was that of choosing between neighbours of an octave.)
 LATE, EARLY = {"curve": "train_loss", "first": 0.5}, {"curve": "train_loss", "first": 0.1, "last": 0.2}
 HIGH = {"2^-4": 2.0**-4, "2^-3": 2.0**-3}
+WRITTEN = {"2^-4": "1/16", "2^-3": "1/8"}
 OF_LONG = {"best_of": ("beta2_0.95",)}
 BETA2_ADDED = {
     lr: FallShare(
@@ -291,7 +292,7 @@ STUDY = Study(
                         margin=0.02,
                         claimed=AtLeast(value=0.02),
                         refuted=AtMost(value=0.0),
-                        says=f"At an LR of {lr} a β2 of 0.999 leaves the late loss {{higher}} than 0.95 does, of the fall",
+                        says=f"At an LR of {WRITTEN[lr]} a β2 of 0.999 leaves the late loss {{higher}} than 0.95, of the fall",
                         unit="relative",
                     )
                     for lr in HIGH

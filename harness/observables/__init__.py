@@ -50,7 +50,7 @@ from folklore.harness.observables.losses import (
 )
 from folklore.harness.observables.numerics import Exact, OperationError
 from folklore.harness.observables.range_tests import FinderPick, FinderRegret, SuggestionRate
-from folklore.harness.observables.runs import CurveMean, CurveSlope, RisingShare
+from folklore.harness.observables.runs import CurveMean, CurveSlope
 from folklore.harness.observables.unmeasured import Unmeasured
 from folklore.harness.spec.criterion import Alternative, Criterion, Judgement, Reported
 from folklore.harness.spec.observed import make_known
@@ -90,7 +90,6 @@ __all__ = [
     "Quotient",
     "RankCorrelation",
     "RelativeGap",
-    "RisingShare",
     "Scaled",
     "Share",
     "Slope",

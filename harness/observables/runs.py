@@ -1,6 +1,5 @@
 """What one run's curves say, at an LR: over a window of it, and how they change on the way."""
 
-import itertools
 import warnings
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -123,26 +122,3 @@ class CurveSlope(_OfRuns):
             x, y = (np.where(usable, each - np.where(usable, each, 0).sum(2, keepdims=True) / count, 0) for each in (x, y))
             slopes = (x * y).sum(axis=2) / np.square(x).sum(axis=2)
         return self.at_the_lr(np.where(count[..., 0] > 2, slopes, np.nan), trials, weights)
-
-
-class RisingShare(_OfRuns):
-    """Share of equal parts of a window of the run whose mean training loss lies above that of the part before; mean over
-    seeds."""
-
-    kind: Literal["rising_share"] = "rising_share"
-    parts: int = Field(default=10, ge=2, le=1000, description="equal parts of the window")
-
-    BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    FIGURE: ClassVar[str] = "forest"
-    UNIT: ClassVar[str] = "share of the parts, 0 to 1"
-    EXAMPLE: ClassVar[Example] = {"arm": "none", "parts": 10}
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """Weighted mean over seeds of the share of rises from part to part, [R]. Undecidable if the curve has fewer points."""
-        share, values = self.windowed("train_loss", trials)
-        edges = np.linspace(self.first, self.last, self.parts + 1)
-        inside = [(share > low + 1e-9) & (share <= high + 1e-9) for low, high in itertools.pairwise(edges)]
-        if not all(each.any(axis=2).all() for each in inside):
-            raise UndecidableError("open", f"{trials.arm_name(self.arm)} keeps fewer points of its loss than {self.parts}")
-        means = np.stack([np.where(each, values, 0.0).sum(axis=2) / each.sum(axis=2) for each in inside], axis=2)
-        return self.at_the_lr((means[..., 1:] > means[..., :-1]).mean(axis=2), trials, weights)

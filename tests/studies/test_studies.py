@@ -27,6 +27,7 @@ DECLARED = {
     "mup_transfer": (3, "a8895925e5fc350f"),
     "precision": (5, "b4be4d16f92833f0"),
     "warmup": (4, "18462807e63e7864"),
+    "weight_decay": (1, "050af5264453c8dc"),
 }
 
 

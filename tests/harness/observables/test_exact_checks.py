@@ -12,10 +12,13 @@ from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import Exact
 from folklore.harness.observables.estimating import exact
-from folklore.harness.observables.estimating.exact import CHECKS, adam, constants, descent, memory
+from folklore.harness.observables.estimating.exact import CHECKS, adam, constants, decay, descent, memory
+from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Study, Within, Workload
 from folklore.harness.training.optimizers.adam import Adam
+from folklore.harness.training.optimizers.adamw import AdamW
 from folklore.harness.training.optimizers.sgd import SGD
+from folklore.harness.training.optimizers.sgdw import SGDW
 from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.schedules import cosine
 from folklore.harness.training.schedules.base import Schedule
@@ -96,14 +99,37 @@ def state_of_torch() -> float:
 
 def unequal_by_hand() -> float:
     """A quarter's gradient a and the rest's b: (a + b) / 2 is off from (a + 3b) / 4 by (a - b) / 4."""
-    pack, inputs, targets = memory._engine(batch_size=32)
+    pack, inputs, targets = memory.engine(batch_size=32)
     a, b = (pack.network.gradient(inputs[:, part], targets[:, part])[1].clone() for part in (slice(0, 8), slice(8, 32)))
     return float((a - b).norm() / (a + 3 * b).norm())
 
 
 Right = tuple[Callable[[], float], dict[str, float]]
+
+
 # What is right, and how near a check has to come to it.
+def sgd_apart() -> float:
+    """Heavy ball on the same noisy bowl with decay inside and outside of the momentum, over the way."""
+    rng = torch_generator(0, "exact:decay")
+    start, noise = (torch.randn(*shape, generator=rng).double().numpy() for shape in ((64,), (200, 64)))
+    curvature, ends = np.logspace(-2, 0, 64), []
+    for inside in (True, False):
+        x, buffer = start.copy(), np.zeros(64)
+        for each in noise:
+            gradient = curvature * x + 0.1 * each
+            buffer = 0.9 * buffer + gradient + 1e-3 * x * inside
+            x = x * (1 - 0.01 * 1e-3 * (not inside)) - 0.01 * buffer
+        ends.append(x)
+    return float(np.linalg.norm(ends[0] - ends[1]) / np.linalg.norm(ends[0] - start))
+
+
 RIGHT: dict[str, Right] = {
+    "sgd_l2_distance": (lambda: 0.0, {"abs": 1e-12}),
+    "sgd_momentum_l2_distance": (sgd_apart, {"rel": 1e-4}),
+    "decoupled_decay_spread": (lambda: 0.0, {"abs": 1e-3}),
+    # One step's L2 is decay x weight / root of the second moment, but for what it adds to that moment itself.
+    "l2_rank_correlation": (lambda: -1.0, {"abs": 1e-2}),
+    "l2_weaker_share": (lambda: 0.0, {"abs": 0.0}),
     "cosine_half_way": (lambda: 0.5, {"rel": 1e-6}),
     "doubled_noise": (lambda: 4.0, {"rel": 1e-2}),
     "fp16_largest": (lambda: torch.finfo(torch.float16).max, {"rel": 0.0}),
@@ -163,7 +189,7 @@ TRIED = {"checkpoint_larger_batch", *DEEPER.values()}
 
 
 def forget() -> None:
-    for module in (adam, descent, memory):
+    for module in (adam, decay, descent, memory):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()
@@ -375,6 +401,14 @@ def test_an_sgd_with_another_lr_would_be_seen(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(SGD, "update", lambda self, weights, gradient, lr, step: right(self, weights, gradient, 0.7 * lr, step))
     assert CHECKS["quadratic_threshold"].number() == 0.5
     assert CHECKS["quadratic_best_lr"].number() > 1.1
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_decay_that_is_l2_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AdamW, "regularize", Adam.regularize)
+    assert CHECKS["decoupled_decay_spread"].number() > 0.1
+    monkeypatch.setattr(SGDW, "regularize", SGD.regularize)
+    assert CHECKS["sgd_momentum_l2_distance"].number() < 1e-12
 
 
 @pytest.mark.usefixtures("forgetful")

@@ -1,4 +1,4 @@
-"""Observables of one run's curves: windows, slopes and rises of curves that are known."""
+"""Observables of one run's curves: windows and slopes of curves that are known."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.observables import CurveMean, CurveSlope, RisingShare
+from folklore.harness.observables import CurveMean, CurveSlope
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
@@ -80,15 +80,6 @@ def test_the_slope_of_a_power_is_its_exponent(table: TrialArrays) -> None:
     for first in (0.0, 0.3):
         seen = observe(CurveSlope(arm="none", curve="probe_gradient_norm", first=first), table)
         assert seen.estimate == pytest.approx(-0.5, abs=1e-6)
-
-
-def test_the_share_of_parts_that_rise(table: TrialArrays) -> None:
-    assert observe(RisingShare(arm="none", parts=10), table).estimate == 0.0
-    # Odd steps at 6 and even ones at 5: four of nine changes are upwards; of parts of two steps none.
-    assert observe(RisingShare(arm="none", parts=10, value=2.0**-6), table).estimate == pytest.approx(4 / 9)
-    assert observe(RisingShare(arm="none", parts=5, value=2.0**-6), table).estimate == 0.0
-    with pytest.raises(UndecidableError, match="keeps fewer points of its loss than 20"):
-        observe(RisingShare(arm="none", parts=20), table)
 
 
 def test_a_window_without_points_and_trials_from_before_have_no_number(study: Study, table: TrialArrays) -> None:

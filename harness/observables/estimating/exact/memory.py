@@ -81,7 +81,7 @@ def _text() -> Text:
     return tokenize("exact", letters.astype(np.uint8).tobytes())
 
 
-def _engine(**training: int) -> tuple[Pack, Tensor, Tensor]:
+def engine(**training: Any) -> tuple[Pack, Tensor, Tensor]:
     """A pack of one lane that is to train GPT so, and its first batch."""
     configuration = Configuration(
         workload=GPT,
@@ -97,7 +97,7 @@ def _engine(**training: int) -> tuple[Pack, Tensor, Tensor]:
 def accumulated_errors() -> dict[str, float]:
     """Number of micro-batches, or how they are unequal -> how far their gradient is from the whole batch's, over its size."""
     batch = 32
-    pack, inputs, targets = _engine(batch_size=batch)
+    pack, inputs, targets = engine(batch_size=batch)
     whole = pack.procedure.gradient(inputs, targets)[1].clone()
 
     def error(gradient: Tensor) -> float:
@@ -105,7 +105,7 @@ def accumulated_errors() -> dict[str, float]:
 
     found = {}
     for count in (2, 4, 8, 16):
-        parted = _engine(batch_size=batch, micro_batches=count)[0]
+        parted = engine(batch_size=batch, micro_batches=count)[0]
         found[f"{count} equal micro-batches"] = error(parted.procedure.gradient(inputs, targets)[1])
     for first in (batch // 4, 1):
         edges = ((0, first), (first, batch))
@@ -134,7 +134,7 @@ def accumulation_table() -> Table:
 @lru_cache(maxsize=16)
 def _activation_peak(batch: int, micro_batches: int) -> int:
     """Bytes that computing a gradient holds at the worst moment, without the gradients themselves."""
-    pack, inputs, targets = _engine(batch_size=batch, micro_batches=micro_batches)
+    pack, inputs, targets = engine(batch_size=batch, micro_batches=micro_batches)
     with Allocations() as memory:
         pack.procedure.gradient(inputs, targets, out_KP=pack.optimizer.gradient_KP)
     # The sum of the gradients, and a part's own beside it.
