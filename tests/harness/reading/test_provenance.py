@@ -98,7 +98,7 @@ def test_why_and_show_for_people(store: Store, file: str) -> None:
     ("arguments", "message"),
     [
         (("why", "warmup.improves_bst"), "no claim named 'warmup.improves_bst': did you mean 'warmup.improves_best'?"),
-        (("why", "wd.growth"), "is registered, and no study judges it yet"),
+        (("why", "opt.sophia"), "is registered, and no study judges it yet"),
         (("show", "abc"), "at least 4 of a digest's hexadecimal digits"),
         (("show", "not-a-digest"), "hexadecimal digits"),
         (("show", "0000000000000000"), "has a digest that begins with"),
