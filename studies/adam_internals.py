@@ -153,6 +153,7 @@ STUDY = Study(
         ),
     },
     departures=(
+        "Exact numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
         "The exact claims are worked out with the optimizers that studies train with, at gradients that are given.",
         "The outlier is put into Adam's moments before its step: past any clipping, which is there to keep it out.",
         "'Its own step alone': 50 steps after it, when it has moved the weights, the second moment forgets it.",

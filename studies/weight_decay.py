@@ -55,7 +55,8 @@ CLUSTER_GPT = {"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "con
 
 STUDY = Study(
     name="weight_decay",
-    version=1,
+    # Version 1 had a margin that had come down to 0.005 after its first run was seen (LOG.md).
+    version=2,
     title="Weight decay",
     question="What does weight decay do to the weights, and how does it differ from L2 in the loss?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
@@ -78,7 +79,7 @@ STUDY = Study(
     },
     factors={"peak_lr": (2.0**-7,)},
     seeds=10,
-    first_seed=25_100,
+    first_seed=25_200,
     scales={
         "smoke": Scale(
             description="plumbing in seconds, never judged",
@@ -107,6 +108,7 @@ STUDY = Study(
         ),
     },
     departures=(
+        "Exact numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
         "The norm is that of all weights together, gains and biases among them, of which norms' gains begin at one.",
         "At gpu and cluster scale the LRs are those of the laptop's models, not tuned anew.",
         "'Without bound' is read as: still growing with the step late in a run, at an LR that does not decay.",
@@ -135,6 +137,10 @@ STUDY = Study(
                 ),
             ),
             reported=(
+                Reported(
+                    name="the same rank correlation at a coefficient of 0.1 in place of 0.001",
+                    observe=Exact(check="l2_rank_correlation_at_0.1"),
+                ),
                 Reported(
                     name="share of weights that L2 inside Adam shrinks less than decoupled decay does",
                     observe=Exact(check="l2_weaker_share"),
@@ -206,8 +212,8 @@ STUDY = Study(
                             panel=NAMES[arm],
                             observe=SLOPE[f"{arm}_free", 1.0],
                             null=0.0,
-                            margin=0.005,
-                            claimed=AtLeast(value=0.005),
+                            margin=0.02,
+                            claimed=AtLeast(value=0.02),
                             refuted=AtMost(value=0.0),
                             says="Without decay they still grow late as the power {estimate} of the step",
                             alternatives=(

@@ -32,7 +32,8 @@ class Quotient(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """top / bottom, [R], under equal weights: seeds are paired."""
-        return evaluate(self.top, trials, weights) / evaluate(self.bottom, trials, weights)
+        with np.errstate(divide="ignore", invalid="ignore"):  # what is no number is none
+            return np.asarray(evaluate(self.top, trials, weights) / evaluate(self.bottom, trials, weights))
 
 
 class RelativeGap(Observed):

@@ -61,9 +61,7 @@ class _ToTarget(Observed):
         steps_GS, censored_GS = self._log_steps(arm, trials)
         best = int(mean(steps_GS, weights[:1])[0].argmin())
         grid = trials.grid(arm, self.over)
-        if (
-            len(grid) > 1 and best in (0, len(grid) - 1) and not censored_GS.all()
-        ):  # where no run gets there, no LR is better than another
+        if best in (0, len(grid) - 1) and not censored_GS.all():  # where no run gets there, no LR is better than another
             raise UndecidableError(
                 "open",
                 f"the {in_words(self.over)} at which {trials.arm_name(arm)} reaches the target soonest, {grid[best]:.3g},"

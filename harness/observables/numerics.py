@@ -35,6 +35,7 @@ ExactCheck = Literal[
     "sgd_momentum_l2_distance",
     "decoupled_decay_spread",
     "l2_rank_correlation",
+    "l2_rank_correlation_at_0.1",
     "l2_weaker_share",
     "quadratic_threshold",
     "quadratic_best_lr",

@@ -164,8 +164,7 @@ class Training(Spec):
     outlier: Annotated[Literal["none", "whole", "memory", "kick"], PER_LANE, SINCE_PUBLICATION] = Field(
         default="none",
         description="one step's gradient counts outlier_size times, in Adam's two moments: 'whole'; 'memory': in the second"
-        " alone, so that the weights are not moved by it; 'kick': in both, and once it has moved the weights the second"
-        " forgets it",
+        " alone, so that the weights are not moved by it; 'kick': in both, which forget it once it has moved the weights",
     )
     outlier_fraction: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
         default=0.5, gt=0, lt=1, description="share of the run after which the outlier comes"

@@ -91,6 +91,11 @@ def total(step: Step, state: int) -> int:
     return step.weights + state + max(step.peak, step.gradients + FLOAT_BYTES * step.parameters)
 
 
+def state_bytes(step: Step, optimizer: str) -> int:
+    """Of an optimizer's state in FP32."""
+    return state_numbers(optimizer) * FLOAT_BYTES * step.parameters
+
+
 def built_in(workload: Workload, facts: DataFacts, precision: str, segments: int | None = None) -> Subject:
     """A model that a study may name, for data of these facts. Raises UserError where the two do not fit. segments: into how
     many its blocks are parted if they are recomputed; none: every block is one."""
@@ -170,7 +175,7 @@ def _bytes(tensors: Sequence[Tensor]) -> int:
 def budget(subject: Subject, batch: int, optimizer: str, limit: int | None = None, recompute: bool = False) -> Budget:
     """Of a batch, with the largest batch that fits into `limit` bytes. Raises UserError for an optimizer that is none."""
     step = count_step(subject, batch, recompute)
-    found = Budget(batch, step, state_numbers(optimizer) * FLOAT_BYTES * step.parameters)
+    found = Budget(batch, step, state_bytes(step, optimizer))
     if step.pretended:  # what is kept is a straight line in the batch
         found = replace(found, constant=max(0, 2 * step.kept - count_step(subject, 2 * batch, recompute).kept))
     if limit is None:
@@ -187,9 +192,10 @@ def state_numbers(optimizer: str) -> int:
     return sum(name != "gradient" for name in optimizer_kind(optimizer).moments)
 
 
-def largest_that_fits(excess: Callable[[int], int], start: int) -> int:
+def largest_that_fits(excess: Callable[[int], int], start: int, growth: int = 8) -> int:
     """The largest batch, up to LARGEST_BATCH, whose excess over a limit is not positive; 0 where none is found. A batch for
-    which it raises UserError does not count: batch normalization has no batch of 1.
+    which it raises UserError does not count: batch normalization has no batch of 1. growth: by how much what fits is made
+    larger until it does not; small where counting what is large takes long, as a deep model does.
 
     The peak is the largest of what is held at each moment, a straight line in the batch each: convex. So a chord meets the
     limit at a batch that fits, and at the right one as soon as both its ends lie on the last of the lines.
@@ -197,11 +203,11 @@ def largest_that_fits(excess: Callable[[int], int], start: int) -> int:
     over = excess(start)
     if over > 0:
         return _below(excess, start)
-    fits, least, too_large = start, over, 8 * start
+    fits, least, too_large = start, over, growth * start
     while (most := excess(too_large)) <= 0:
         if too_large >= LARGEST_BATCH:
             return too_large
-        fits, least, too_large = too_large, most, 8 * too_large
+        fits, least, too_large = too_large, most, growth * too_large
     while too_large - fits > 1:
         met = fits - least * (too_large - fits) // (most - least)
         guess = min(max(met, fits + 1), too_large - 1)

@@ -8,19 +8,31 @@ Numbers = NDArray[np.float64]
 # A step is a spike if its loss lies above the median of so many before it by so many of their deviations, robustly estimated:
 # 1.4826 times the median distance from the median (Huber 1981). Of Gaussian noise one step in 10^9 would.
 SPIKE_WINDOW, SPIKE_DEVIATIONS, GAUSSIAN = 50, 6.0, 1.4826
+# Steps whose windows are looked at at once: medians copy them, and a run may have millions.
+CHUNK = 20_000
 
 
 def spikes(train_loss: Numbers) -> Numbers:
     """1 at every step that is a spike, else 0, [steps]; nan once a loss is not finite. Of the first SPIKE_WINDOW none is."""
     found = np.zeros(len(train_loss))
-    if len(train_loss) > SPIKE_WINDOW:
-        before = np.lib.stride_tricks.sliding_window_view(train_loss, SPIKE_WINDOW)[:-1]
+    for start in range(SPIKE_WINDOW, len(train_loss), CHUNK):
+        chunk = train_loss[start - SPIKE_WINDOW : start + CHUNK]
+        found[start : start + CHUNK] = _spikes(chunk)
+    lost = np.flatnonzero(~np.isfinite(train_loss))
+    found[lost[0] if len(lost) else len(found) :] = np.nan
+    return found
+
+
+def _spikes(losses: Numbers) -> Numbers:
+    """Of the losses from the SPIKE_WINDOW-th on."""
+    before = np.lib.stride_tricks.sliding_window_view(losses, SPIKE_WINDOW)[:-1]
+    with np.errstate(invalid="ignore"):  # what is not finite is nan in the end
         median = np.median(before, axis=1)
         deviation = GAUSSIAN * np.median(np.abs(before - median[:, None]), axis=1)
-        found[SPIKE_WINDOW:] = train_loss[SPIKE_WINDOW:] - median > SPIKE_DEVIATIONS * deviation
-    return np.where(np.isfinite(np.cumsum(train_loss)), found, np.nan)
+        return np.asarray(losses[SPIKE_WINDOW:] - median > SPIKE_DEVIATIONS * deviation, dtype=np.float64)
 
 
 def squared_changes(train_loss: Numbers) -> Numbers:
     """The square of what each step's loss differs by from the one before, [steps], nats squared; 0 at the first."""
-    return np.asarray(np.square(np.diff(train_loss, prepend=train_loss[:1])))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.square(np.diff(train_loss, prepend=train_loss[:1])))

@@ -23,11 +23,11 @@ DECLARED = {
     "decay": (2, "6b867bb856c5390b"),
     "edge_of_stability": (1, "6ee68b809f20c0d6"),
     "lr_finder": (2, "c15c2e6535c8505e"),
-    "memory": (1, "1de02bb7e6a6092c"),
+    "memory": (2, "e8a6573e6f01f71b"),
     "mup_transfer": (3, "a8895925e5fc350f"),
     "precision": (5, "b4be4d16f92833f0"),
     "warmup": (4, "18462807e63e7864"),
-    "weight_decay": (1, "050af5264453c8dc"),
+    "weight_decay": (2, "f9fe1405ee2b1ecc"),
 }
 
 

@@ -28,14 +28,15 @@ class Outlier(Wrapper):
 
     def __init__(self, inner: Procedure, lanes: Sequence[Training], learner: Learner):
         super().__init__(inner)
-        self.lanes, self.moments = lanes, learner.optimizer.state
+        self.lanes, self.network, self.moments = lanes, learner.network, learner.optimizer.state
         self.gradient_KP, self.second_KP = (torch.zeros_like(learner.network.flat_KP) for _ in range(2))
 
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         super().after(step, losses)
         coming = [index for index, lane in enumerate(self.lanes) if is_asked_for(lane) and step == lane.outlier_step]
         if coming:
-            gradient_KP = self.inner.gradient(*self.inner.batch(self._index(step)))[1]
+            with self.network.buffers_kept():  # the step itself comes yet
+                gradient_KP = self.inner.gradient(*self.inner.batch(self._index(step)))[1]
             for index in coming:
                 self._put(index, gradient_KP[index])
         for index, lane in enumerate(self.lanes):

@@ -129,6 +129,8 @@ RIGHT: dict[str, Right] = {
     "decoupled_decay_spread": (lambda: 0.0, {"abs": 1e-3}),
     # One step's L2 is decay x weight / root of the second moment, but for what it adds to that moment itself.
     "l2_rank_correlation": (lambda: -1.0, {"abs": 1e-2}),
+    # A decay's gradient of 0.1 x weight is as large as most roots, and what it adds to them blurs the order.
+    "l2_rank_correlation_at_0.1": (lambda: -0.6, {"abs": 0.3}),
     "l2_weaker_share": (lambda: 0.0, {"abs": 0.0}),
     "cosine_half_way": (lambda: 0.5, {"rel": 1e-6}),
     "doubled_noise": (lambda: 4.0, {"rel": 1e-2}),

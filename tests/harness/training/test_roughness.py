@@ -1,5 +1,9 @@
-import numpy as np
+import warnings
 
+import numpy as np
+import pytest
+
+from folklore.harness.training import roughness
 from folklore.harness.training.roughness import SPIKE_WINDOW, spikes, squared_changes
 
 
@@ -35,3 +39,20 @@ def test_a_run_has_none_before_there_is_anything_to_compare_with_and_nan_once_it
 
 def test_changes_are_from_step_to_step() -> None:
     assert squared_changes(np.array([3.0, 1.0, 1.0, 4.0])).tolist() == [0.0, 4.0, 0.0, 9.0]
+
+
+def test_long_runs_are_looked_at_in_parts_that_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    loss = 2.0 + 0.1 * np.random.default_rng(4).standard_t(2, 700)
+    whole = spikes(loss)
+    monkeypatch.setattr(roughness, "CHUNK", 97)
+    assert whole.any()
+    assert spikes(loss).tolist() == whole.tolist()
+
+
+def test_an_infinite_loss_warns_nobody() -> None:
+    loss = np.ones(200)
+    loss[120:] = np.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(spikes(loss)[120:]).all()
+        assert not np.isfinite(squared_changes(loss)[120:]).any()

@@ -155,7 +155,7 @@ def half_life(beta2: float) -> float:
 
 
 def recovery(beta2: float, size: float = OUTLIER) -> float:
-    """Steps after an outlier's own, which go on for fifty, until Adam's step is within 10% of what it was; 0 if it then is."""
+    """Steps from an outlier on until no step of Adam is smaller than what it was by more than 10%; 0 if none ever is."""
     steps = after_an_outlier()[beta2, size][0]
     small = np.flatnonzero(steps < 0.9)
     return float(small[-1] + 1) if len(small) else 0.0

@@ -14,8 +14,8 @@ from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Training
 from folklore.harness.training.optimizers import make_optimizer
 
-# Of decay, what is common with L2.
-DECAY, LR = 1e-3, 0.01
+# Of decay, what is common with L2, and what is with AdamW.
+DECAY, LARGE_DECAY, LR = 1e-3, 0.1, 0.01
 STEPS, SIZE = 200, 64
 # Of training before the step that is looked at. Weights that are all but zero have no share that they shrink by.
 TRAINED, LEAST_WEIGHT = 150, 1e-2
@@ -58,8 +58,8 @@ def sgd_table() -> Table:
     return Table(("momentum", "distance of L2 and decoupled decay after 200 steps, of the way"), rows)
 
 
-@lru_cache(maxsize=1)
-def shrinkage() -> dict[str, tuple[Numbers, Numbers]]:
+@lru_cache(maxsize=2)
+def shrinkage(decay: float = DECAY) -> dict[str, tuple[Numbers, Numbers]]:
     """Optimizer -> roots of second moments, and what share of each weight its decay takes off in one step over LR x decay: a
     small GPT after 150 steps, one more step with decay less the same without."""
     pack, *_ = engine(batch_size=16, steps=TRAINED, optimizer="adamw", beta2=0.99)
@@ -69,8 +69,8 @@ def shrinkage() -> dict[str, tuple[Numbers, Numbers]]:
     start, decays = pack.network.flat_KP.detach().clone(), pack.network.decays_P
     moments = {name: each.clone() for name, each in pack.optimizer.state.items()}
 
-    def stepped(optimizer: str, decay: float) -> Tensor:
-        settings: dict[str, Any] = {"optimizer": optimizer, "weight_decay": decay, "beta2": 0.99}
+    def stepped(optimizer: str, coefficient: float) -> Tensor:
+        settings: dict[str, Any] = {"optimizer": optimizer, "weight_decay": coefficient, "beta2": 0.99}
         weights = start.clone()
         chosen = make_optimizer([Training(**settings)], weights, decays)
         for name, each in moments.items():
@@ -83,7 +83,7 @@ def shrinkage() -> dict[str, tuple[Numbers, Numbers]]:
     root = moments["second"][0].sqrt()
     found = {}
     for optimizer in ("adamw", "adam"):
-        taken = (stepped(optimizer, 0.0) - stepped(optimizer, DECAY))[0] / start[0].double() / DECAY
+        taken = (stepped(optimizer, 0.0) - stepped(optimizer, decay))[0] / start[0].double() / decay
         # An embedding of a symbol that was never seen has no second moment.
         chosen = looked_at & (root > 0)
         found[optimizer] = (root[chosen].double().numpy(), taken[chosen].double().numpy())
@@ -99,6 +99,11 @@ def decoupled_spread() -> float:
 def l2_rank_correlation() -> float:
     """Spearman's correlation of the shares that L2 inside Adam takes off with the roots of second moments."""
     return float(scipy.stats.spearmanr(*shrinkage()["adam"]).statistic)
+
+
+def l2_rank_correlation_large() -> float:
+    """The same at a hundred times the coefficient, at which L2 adds to small second moments itself."""
+    return float(scipy.stats.spearmanr(*shrinkage(LARGE_DECAY)["adam"]).statistic)
 
 
 def l2_weaker() -> float:
@@ -126,5 +131,6 @@ CHECKS = {
     "sgd_momentum_l2_distance": Check(sgd_momentum_distance, None, sgd_table),
     "decoupled_decay_spread": Check(decoupled_spread, shrinkage_plot),
     "l2_rank_correlation": Check(l2_rank_correlation, shrinkage_plot),
+    "l2_rank_correlation_at_0.1": Check(l2_rank_correlation_large, shrinkage_plot),
     "l2_weaker_share": Check(l2_weaker, shrinkage_plot),
 }

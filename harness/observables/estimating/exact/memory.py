@@ -22,12 +22,14 @@ from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.allocations import Allocations, pretended
 from folklore.harness.training.budget import (
+    FLOAT_BYTES,
     Step,
     best_segments,
     budget,
     built_in,
     count_step,
     largest_that_fits,
+    state_bytes,
     state_numbers,
     total,
 )
@@ -35,7 +37,6 @@ from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.pack import Lane, Pack
 
 GB = 1e9
-FLOAT_BYTES = 4
 # Small, and with many tokens a step, so that activations outweigh weights and gradients a hundred times.
 GPT = Workload(model="gpt", width=16, depth=4, heads=2, context=64)
 DEPTHS = (4, 9, 16, 25, 36)
@@ -133,13 +134,15 @@ def accumulation_table() -> Table:
 
 @lru_cache(maxsize=16)
 def _activation_peak(batch: int, micro_batches: int) -> int:
-    """Bytes that computing a gradient holds at the worst moment, without the gradients themselves."""
+    """Bytes that computing a gradient holds at the worst moment, without the batch and the gradients themselves."""
     pack, inputs, targets = engine(batch_size=batch, micro_batches=micro_batches)
     with Allocations() as memory:
+        memory.hold(inputs, targets)
+        batch_bytes = memory.live
         pack.procedure.gradient(inputs, targets, out_KP=pack.optimizer.gradient_KP)
     # The sum of the gradients, and a part's own beside it.
-    held = pack.network.flat_KP.untyped_storage().nbytes() * (2 if micro_batches > 1 else 1)
-    return int(memory.peak - held)
+    gradients = pack.network.flat_KP.untyped_storage().nbytes() * (2 if micro_batches > 1 else 1)
+    return int(memory.peak - batch_bytes - gradients)
 
 
 def _peaks(batches: Sequence[int]) -> list[float]:
@@ -274,7 +277,7 @@ def _large(batch: int = 8, context: int = 2048, precision: str = "fp32", recompu
     """A step of the large model, and all its memory at the worst moment; recomputed: block by block."""
     workload = Workload.model_validate({**LARGE, "context": context})
     step = count_step(built_in(workload, LARGE_TOKENS, precision), batch, recompute)
-    return step, total(step, state_numbers("adam") * FLOAT_BYTES * step.parameters)
+    return step, total(step, state_bytes(step, "adam"))
 
 
 def parts_over_stated() -> float:
@@ -351,9 +354,9 @@ def _deepest(batch: int, recompute: bool) -> tuple[int, float]:
         return count_step(built_in(workload, LARGE_TOKENS, "fp32"), batch, recompute)
 
     def excess(depth: int) -> int:
-        return total(step(depth), state_numbers("adam") * FLOAT_BYTES * step(depth).parameters) - GPU_BYTES
+        return total(step(depth), state_bytes(step(depth), "adam")) - GPU_BYTES
 
-    found = largest_that_fits(excess, WIDE_DEPTHS[batch])
+    found = largest_that_fits(excess, WIDE_DEPTHS[batch], growth=2)
     return found, step(found).activations / GPU_BYTES
 
 
