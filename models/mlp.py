@@ -1,6 +1,7 @@
-"""A multi-layer perceptron with ReLU: `depth` hidden layers of one width."""
+"""A multi-layer perceptron: `depth` hidden layers of one width."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -9,13 +10,31 @@ from torch import Tensor
 from folklore.models.layers import Linear, Parameter, Tap, View, show, through
 from folklore.models.parametrization import Parametrization
 
+# The gains that keep the scale of what passes: He et al. 2015 for ReLU, which GELU is near to; for the others those of
+# torch.nn.init.calculate_gain.
+ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], float]] = {
+    "relu": (torch.relu, math.sqrt(2.0)),
+    "gelu": (torch.nn.functional.gelu, math.sqrt(2.0)),
+    "tanh": (torch.tanh, 5 / 3),
+    "sigmoid": (torch.sigmoid, 1.0),
+}
+
 
 class MLP:
-    """Maps examples [K, B, ...] to logits [K, B, C]. Hidden weights start at He et al.'s variance 2/fan_in."""
+    """Maps examples [K, B, ...] to logits [K, B, C]. Hidden weights start at a variance of gain^2/fan_in: of 2/fan_in for ReLU,
+    as He et al. have it."""
 
-    def __init__(self, features: int, classes: int, width: int, depth: int, scheme: Parametrization | None = None):
+    def __init__(
+        self,
+        features: int,
+        classes: int,
+        width: int,
+        depth: int,
+        scheme: Parametrization | None = None,
+        activation: str = "relu",
+    ):
         scheme = scheme or Parametrization()
-        gain = math.sqrt(2.0)
+        self.activation, gain = ACTIVATIONS[activation]
         self.blocks = tuple(
             Linear(
                 f"hidden.{index}",
@@ -36,7 +55,7 @@ class MLP:
         x_KBF = x_KBF.flatten(2)
 
         def step(index: int, x_KBF: Tensor) -> Tensor:
-            x_KBF = torch.relu(self.blocks[index](view, x_KBF))
+            x_KBF = self.activation(self.blocks[index](view, x_KBF))
             show(tap, f"hidden.{index}", x_KBF)
             return x_KBF
 

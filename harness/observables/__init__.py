@@ -17,6 +17,7 @@ from folklore.harness.observables.arithmetic import (
     FallShare,
     Gap,
     Log2,
+    Mean,
     Quotient,
     RankCorrelation,
     RelativeGap,
@@ -35,9 +36,10 @@ from folklore.harness.observables.curves import (
     NoiseScale,
     UnderflowShare,
 )
+from folklore.harness.observables.diagnosis import NormDiagnosis
 from folklore.harness.observables.divergence import CureRate, DivergenceTime, FailureRate
 from folklore.harness.observables.hardware import MemoryRatio, SpeedUp
-from folklore.harness.observables.learning_rates import MaxTrainable, Optimum, SmallestWithin
+from folklore.harness.observables.learning_rates import BasinWidth, MaxTrainable, Optimum, SmallestWithin
 from folklore.harness.observables.losses import (
     FinalLoss,
     LossAfter,
@@ -50,7 +52,7 @@ from folklore.harness.observables.losses import (
 )
 from folklore.harness.observables.numerics import Exact, OperationError
 from folklore.harness.observables.range_tests import FinderPick, FinderRegret, SuggestionRate
-from folklore.harness.observables.runs import CurveMean, CurveSlope
+from folklore.harness.observables.runs import CurveMean, CurveSlope, RisingShare
 from folklore.harness.observables.unmeasured import Unmeasured
 from folklore.harness.spec.criterion import Alternative, Criterion, Judgement, Reported
 from folklore.harness.spec.observed import make_known
@@ -58,6 +60,7 @@ from folklore.harness.spec.study import Study
 
 __all__ = [
     "ActivationSlope",
+    "BasinWidth",
     "CriticalBatch",
     "CureRate",
     "CurveDistance",
@@ -81,15 +84,18 @@ __all__ = [
     "LossAfter",
     "LossAt",
     "MaxTrainable",
+    "Mean",
     "MeanActivationSlope",
     "MeanGap",
     "MemoryRatio",
     "NoiseScale",
+    "NormDiagnosis",
     "OperationError",
     "Optimum",
     "Quotient",
     "RankCorrelation",
     "RelativeGap",
+    "RisingShare",
     "Scaled",
     "Share",
     "Slope",

@@ -224,6 +224,33 @@ class Spread(Observed):
         return np.asarray(values.max(axis=0) / values.min(axis=0))
 
 
+class Mean(Observed):
+    """The mean of some observables; of losses it is a loss."""
+
+    kind: Literal["mean"] = "mean"
+    parts: tuple[Observable, ...] = Field(min_length=2, description="the observables that are averaged")
+
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    UNIT: ClassVar[str] = "of its parts"
+    EXAMPLE: ClassVar[Example] = {
+        "parts": [
+            {"kind": "loss_at", "arm": "none", "tuned_for": "none", "times": 0.5},
+            {"kind": "loss_at", "arm": "none", "tuned_for": "none", "times": 2.0},
+        ]
+    }
+
+    @property
+    def of_losses(self) -> OfLosses:
+        """A loss if all its parts are; else as the part that depends on them most."""
+        found = {part.of_losses for part in self.parts}
+        if "is one" in found and found != {"is one"}:
+            return "shares"  # something else with a loss added
+        return next((each for each in ("is one", "shares", "shares of ramps", "divides") if each in found), "no zero")
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        return np.asarray(np.mean([evaluate(part, trials, weights) for part in self.parts], axis=0))
+
+
 class Scaled(Observed):
     """A multiple: sequences to tokens, for example."""
 

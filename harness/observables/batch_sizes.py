@@ -61,7 +61,8 @@ class _ToTarget(Observed):
         steps_GS, censored_GS = self._log_steps(arm, trials)
         best = int(mean(steps_GS, weights[:1])[0].argmin())
         grid = trials.grid(arm, self.over)
-        if best in (0, len(grid) - 1) and not censored_GS.all():  # where no run gets there, no LR is better than another
+        # Where no run gets there, no LR is better than another; where there is one, there is nothing to choose.
+        if len(grid) > 1 and best in (0, len(grid) - 1) and not censored_GS.all():
             raise UndecidableError(
                 "open",
                 f"the {in_words(self.over)} at which {trials.arm_name(arm)} reaches the target soonest, {grid[best]:.3g},"
@@ -81,6 +82,7 @@ class StepsToTarget(_ToTarget):
     arm: ObservedArm
 
     LOG_AXIS: ClassVar[bool] = True
+    AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     FIGURE: ClassVar[str] = "batch"
     UNIT: ClassVar[str] = "steps"

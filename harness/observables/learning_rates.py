@@ -204,8 +204,63 @@ class MaxTrainable(Observed):
         return "no zero" if self.of == "fall" else self.OF_LOSSES
 
 
+class BasinWidth(Observed):
+    """Octaves of `over` around its best value within which the mean test loss stays within a share of the lowest; interpolated
+    on the log axis at both ends."""
+
+    kind: Literal["basin_width"] = "basin_width"
+    arm: ObservedArm
+    over: FactorName = "peak_lr"
+    within: Annotated[float, MARGIN] = Field(
+        default=0.05, gt=0, description="share above the lowest loss that still counts as near it"
+    )
+    of: ShareOf = None
+
+    OF_LOSSES: ClassVar[OfLosses] = "shares"
+    FIGURE: ClassVar[str] = "lr"
+    BOUNDS: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    UNIT: ClassVar[str] = "octaves"
+    EXAMPLE: ClassVar[Example] = {"arm": "warmup_20%", "of": "fall"}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Octaves between the two values, below and above the grid point of the lowest mean test loss, at which the loss first
+        meets the bar, [R]: interpolated linearly in loss and log2 of the factor. The bar is that of MaxTrainable for this arm
+        alone. Undecidable where the loss is still below it at an end of the grid; a resample counts with that end."""
+        loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
+        x = np.log2(trials.grid(self.arm, self.over))
+        bar = _bar(self, (self.arm,), loss.min(axis=1), trials, weights)
+        best = loss.argmin(axis=1)
+        above = _first_above(x, loss, bar, best)
+        below = -_first_above(-x[::-1], loss[:, ::-1], bar, len(x) - 1 - best)
+        for index, met in ((-1, above), (0, below)):
+            if np.isnan(met[0]):
+                subject = f"the {in_words(self.over)} at which {trials.arm_name(self.arm)} is still near its best"
+                raise UndecidableError("open", f"{subject} {at_the_edge(index)}")
+        return np.asarray(np.where(np.isnan(above), x[-1], above) - np.where(np.isnan(below), x[0], below))
+
+    @property
+    def of_losses(self) -> OfLosses:
+        return "no zero" if self.of == "fall" else self.OF_LOSSES
+
+
+def _first_above(x: Numbers, loss: Numbers, bar: Numbers, best: Indices) -> Numbers:
+    """Where the loss first rises above the bar beyond its lowest point, [R], interpolated; nan where it does not. x [G] rises,
+    loss [R, G], bar and best [R]."""
+    row = np.arange(len(loss))
+    over = (loss > bar[:, None]) & (np.arange(len(x)) > best[:, None])
+    after = over.argmax(axis=1)
+    before = np.maximum(after - 1, 0)
+    rise = loss[row, after] - loss[row, before]
+    step = np.divide(bar - loss[row, before], rise, out=np.zeros_like(rise), where=rise > 0)
+    return np.where(over.any(axis=1), x[before] + step * (x[after] - x[before]), np.nan)
+
+
 def _bar(
-    observable: SmallestWithin | MaxTrainable, arms: Sequence[str], lowest: Numbers, trials: Trials, weights: Numbers
+    observable: SmallestWithin | MaxTrainable | BasinWidth,
+    arms: Sequence[str],
+    lowest: Numbers,
+    trials: Trials,
+    weights: Numbers,
 ) -> Numbers:
     """The highest loss that still counts as near the lowest one, nats [R]."""
     if observable.of != "fall":

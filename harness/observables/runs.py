@@ -19,6 +19,8 @@ RunCurve = Literal[
     "probe_weight_norm",
     "probe_update_ratio",
     "probe_matrix_update_ratio",
+    "probe_matrix_update_ratio_least",
+    "probe_matrix_update_ratio_most",
 ]
 
 
@@ -122,3 +124,28 @@ class CurveSlope(_OfRuns):
             x, y = (np.where(usable, each - np.where(usable, each, 0).sum(2, keepdims=True) / count, 0) for each in (x, y))
             slopes = (x * y).sum(axis=2) / np.square(x).sum(axis=2)
         return self.at_the_lr(np.where(count[..., 0] > 2, slopes, np.nan), trials, weights)
+
+
+class RisingShare(_OfRuns):
+    """How often the training loss rises: the share of the kept points, each a mean over some steps, that lie above the one
+    before, in a window of the run; mean over seeds. A run that is lost counts from then on with the loss it began with."""
+
+    kind: Literal["rising_share"] = "rising_share"
+
+    BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    FIGURE: ClassVar[str] = "forest"
+    UNIT: ClassVar[str] = "share of the points, 0 to 1"
+    EXAMPLE: ClassVar[Example] = {"arm": "none", "first": 0.2}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Weighted mean over seeds of #(l_i > l_{i-1}) / #pairs over neighbouring points in the window, [R]. Measurement's
+        curve_points decides over how many steps a point is the mean."""
+        _, values = self.windowed("train_loss", trials)
+        change = np.diff(values, axis=2)
+        count = np.isfinite(change).sum(axis=2)
+        if not count.any():
+            raise UndecidableError(
+                "open", f"{trials.arm_name(self.arm)} has no two points of its training loss in the window; a longer one would"
+            )
+        with np.errstate(invalid="ignore"):
+            return self.at_the_lr((change > 0).sum(axis=2) / count, trials, weights)

@@ -54,6 +54,9 @@ class Workload(Spec):
         description="muP: heads at the base width; none: as many as heads, so that a wider model has larger heads and not more",
     )
     zero_readout: bool = Field(default=False, description="start the readout at zero")
+    activation: Annotated[Literal["relu", "gelu", "tanh", "sigmoid"], SINCE_PUBLICATION] = Field(
+        default="relu", description="of an mlp's hidden layers, which start with the gain that suits it"
+    )
     feature_scale: Annotated[float, COSTS_NOTHING, SINCE_PUBLICATION] = Field(
         default=1.0, gt=0, description="what the features are multiplied by, as if not normalized"
     )
@@ -63,6 +66,12 @@ class Workload(Spec):
         lt=1,
         description="share of the training labels that are drawn at random, once; raises gradient noise",
     )
+
+    @model_validator(mode="after")
+    def _activation_can_be_chosen(self) -> Self:
+        if self.activation != "relu" and self.model != "mlp":
+            raise ValueError(f"activation = {self.activation}: is of an mlp, and model = {self.model}; leave it out")
+        return self
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:

@@ -17,7 +17,8 @@ class Perceptron(Architecture):
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
         from folklore.models import MLP
 
-        return MLP(math.prod(facts.features), facts.classes, workload.width, workload.depth, scheme)
+        features = math.prod(facts.features)
+        return MLP(features, facts.classes, workload.width, workload.depth, scheme, workload.activation)
 
     def hidden_parameters(self, workload: Workload) -> int:
         """Of the layers from hidden to hidden."""

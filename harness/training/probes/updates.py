@@ -41,11 +41,19 @@ MATRIX_RATIO_LOW = Curve("probe_matrix_update_ratio_low", "", "lower quartile ov
 MATRIX_RATIO_HIGH = Curve(
     "probe_matrix_update_ratio_high", "", "upper quartile over the weight matrices of update over weights"
 )
-QUARTILES = {MATRIX_RATIO: 0.5, MATRIX_RATIO_LOW: 0.25, MATRIX_RATIO_HIGH: 0.75}
+MATRIX_RATIO_LEAST = Curve("probe_matrix_update_ratio_least", "", "smallest of the weight matrices' updates over weights")
+MATRIX_RATIO_MOST = Curve("probe_matrix_update_ratio_most", "", "largest of the weight matrices' updates over weights")
+QUANTILES = {
+    MATRIX_RATIO: 0.5,
+    MATRIX_RATIO_LOW: 0.25,
+    MATRIX_RATIO_HIGH: 0.75,
+    MATRIX_RATIO_LEAST: 0.0,
+    MATRIX_RATIO_MOST: 1.0,
+}
 
 
 class Updates(Probe):
-    curves = (RATIO, WEIGHT_NORM, MEDIAN_RATIO, LAYER_RATIO, MATRIX_RATIO, MATRIX_RATIO_LOW, MATRIX_RATIO_HIGH)
+    curves = (RATIO, WEIGHT_NORM, MEDIAN_RATIO, LAYER_RATIO, *QUANTILES)
 
     def after_update(self, step: ProbedStep, before_KP: Tensor) -> dict[str, Tensor]:
         network = step.network
@@ -63,12 +71,12 @@ class Updates(Probe):
 
 
 def _over_matrices(network: PackedNetwork, change_KP: Tensor, before_KP: Tensor) -> dict[str, Tensor]:
-    """Quartiles over the weight matrices of |change| / |weights before|, [K] each; none where a model has no matrix."""
+    """Quantiles over the weight matrices of |change| / |weights before|, [K] each; none where a model has no matrix."""
     changes, weights = network.matrix_norms(change_KP), network.matrix_norms(before_KP)
     if not weights.shape[1]:
         return {}
     ratios = (changes / weights).where(weights > 0, float("nan"))
-    return {curve.name: ratios.nanquantile(share, dim=1) for curve, share in QUARTILES.items()}
+    return {curve.name: ratios.nanquantile(share, dim=1) for curve, share in QUANTILES.items()}
 
 
 def _median(values: NDArray[np.float64]) -> float:
