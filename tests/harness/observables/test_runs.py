@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.observables import CurveMean, CurveSlope
+from folklore.harness.observables import CurveMean, CurveSlope, RisingShare
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
@@ -89,3 +89,21 @@ def test_a_window_without_points_and_trials_from_before_have_no_number(study: St
     old["curve_train_loss_swing"] = None
     with pytest.raises(UndecidableError, match="train it anew"):
         observe(CurveMean(arm="none", curve="train_loss_swing"), TrialArrays(study, "laptop", old))
+
+
+def test_rises_are_those_of_neighbouring_points_in_the_window(table: TrialArrays) -> None:
+    assert observe(RisingShare(arm="none"), table).estimate == 0.0
+    # 6, 5, 6, … of ten points: four of nine steps up; from the sixth on 5, 6, 5, 6, 5: two of four.
+    assert observe(RisingShare(arm="none", value=2.0**-6), table).estimate == pytest.approx(4 / 9)
+    assert observe(RisingShare(arm="none", value=2.0**-6, first=0.5), table).estimate == pytest.approx(2 / 4)
+
+
+def test_a_run_that_is_lost_rises_once(table: TrialArrays) -> None:
+    seen = observe(RisingShare(arm="half", value=2.0**-5), table)
+    # Of the lost seed: 5 five times, then what it began with, which is 5.
+    assert seen.estimate == pytest.approx((0 / 9 + 4 * 4 / 9) / 5)
+
+
+def test_one_point_is_no_rise(table: TrialArrays) -> None:
+    with pytest.raises(UndecidableError, match="no two points"):
+        observe(RisingShare(arm="none", first=0.9), table)
