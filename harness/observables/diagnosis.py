@@ -34,6 +34,7 @@ class NormDiagnosis(ShareOfRuns):
     large_above: float = Field(default=3.0, gt=0, description="multiple of the healthy run's first norm")
     over: FactorName = "peak_lr"
 
+    AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     UNIT: ClassVar[str] = "share of the flat runs, 0 to 1"
     EXAMPLE: ClassVar[Example] = {

@@ -384,7 +384,7 @@ LATER_CASES: tuple[Case, ...] = (
         ENDINGS,
     ),
     # Rarer rises leave few seeds without any, which no interval of theirs can tell from none ever.
-    _of_points("rising_share", RisingShare(arm="a"), rough_curves(lambda e: 0.06 * 1.3**e), {"a": {}}, 3),
+    _of_points("rising_share", RisingShare(arm="a", of="train"), rough_curves(lambda e: 0.06 * 1.3**e), {"a": {}}, 3),
     _of_points(
         "norm_diagnosis",
         NormDiagnosis(

@@ -33,6 +33,8 @@ def outcome(trial: Trial) -> LaneResult:
         train_loss=losses(trial),
         train_loss_swing=[0.5] * 10,
         train_loss_spikes=[0.0] * 9 + [0.1],
+        evaluation_step=[2.5, 5.0, 7.5, 10.0],
+        evaluation_loss=[3.0, 2.0, 3.0, 4.0],
         probe_step=STEPS,
         probe_gradient_norm=[3.0 * step**-0.5 for step in STEPS],
     )
@@ -92,18 +94,23 @@ def test_a_window_without_points_and_trials_from_before_have_no_number(study: St
 
 
 def test_rises_are_those_of_neighbouring_points_in_the_window(table: TrialArrays) -> None:
-    assert observe(RisingShare(arm="none"), table).estimate == 0.0
+    assert observe(RisingShare(arm="none", of="train"), table).estimate == 0.0
     # 6, 5, 6, … of ten points: four of nine steps up; from the sixth on 5, 6, 5, 6, 5: two of four.
-    assert observe(RisingShare(arm="none", value=2.0**-6), table).estimate == pytest.approx(4 / 9)
-    assert observe(RisingShare(arm="none", value=2.0**-6, first=0.5), table).estimate == pytest.approx(2 / 4)
+    assert observe(RisingShare(arm="none", of="train", value=2.0**-6), table).estimate == pytest.approx(4 / 9)
+    assert observe(RisingShare(arm="none", of="train", value=2.0**-6, first=0.5), table).estimate == pytest.approx(2 / 4)
 
 
-def test_a_run_that_is_lost_rises_once(table: TrialArrays) -> None:
-    seen = observe(RisingShare(arm="half", value=2.0**-5), table)
-    # Of the lost seed: 5 five times, then what it began with, which is 5.
-    assert seen.estimate == pytest.approx((0 / 9 + 4 * 4 / 9) / 5)
+def test_of_evaluations_it_is_the_loss_on_one_sample(table: TrialArrays) -> None:
+    # 3, 2, 3, 4: two rises of three.
+    assert observe(RisingShare(arm="none"), table).estimate == pytest.approx(2 / 3)
+    assert observe(RisingShare(arm="none", last=0.5), table).estimate == 0.0
+
+
+def test_a_run_that_diverges_always_rises(table: TrialArrays) -> None:
+    seen = observe(RisingShare(arm="half", of="train", value=2.0**-5), table)
+    assert seen.estimate == pytest.approx((1 + 4 * 4 / 9) / 5)
 
 
 def test_one_point_is_no_rise(table: TrialArrays) -> None:
     with pytest.raises(UndecidableError, match="no two points"):
-        observe(RisingShare(arm="none", first=0.9), table)
+        observe(RisingShare(arm="none", of="train", first=0.9), table)
