@@ -136,6 +136,7 @@ class RisingShare(_OfRuns):
         description="'validation': the loss on one sample, at every evaluation; 'train': that of the batches, of which a kept"
         " point is the mean over some steps",
     )
+    by: float = Field(default=0.0, ge=0, description="what a point has to lie above the one before, in nats")
 
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
     FIGURE: ClassVar[str] = "forest"
@@ -143,7 +144,7 @@ class RisingShare(_OfRuns):
     EXAMPLE: ClassVar[Example] = {"arm": "none", "first": 0.2}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """Weighted mean over seeds of #(l_i > l_{i-1}) / #pairs over neighbouring points in the window, [R]; 1 where a run
+        """Weighted mean over seeds of #(l_i > l_{i-1} + by) / #pairs over neighbouring points in the window, [R]; 1 where a run
         diverges. How many points there are is for Measurement to say: evaluations, or curve_points."""
         _, values = self.windowed("evaluation_loss" if self.of == "validation" else "train_loss", trials)
         change = np.diff(values, axis=2)
@@ -154,4 +155,4 @@ class RisingShare(_OfRuns):
                 "open", f"{trials.arm_name(self.arm)} has no two points of its loss in the window; a longer one would do"
             )
         with np.errstate(invalid="ignore"):
-            return self.at_the_lr(np.where(diverged, 1.0, (change > 0).sum(axis=2) / count), trials, weights)
+            return self.at_the_lr(np.where(diverged, 1.0, (change > self.by).sum(axis=2) / count), trials, weights)

@@ -52,6 +52,7 @@ from folklore.harness.observables import (
     MaxTrainable,
     Mean,
     MeanActivationSlope,
+    MeanDistance,
     MeanGap,
     MemoryRatio,
     NoiseScale,
@@ -376,6 +377,16 @@ LATER_CASES: tuple[Case, ...] = (
         _floor,
         INSIDE,
         effects=(0.0, 5.0, 10.0),
+    ),
+    _of_bowls(
+        "mean_distance",
+        # Two octaves beside the optimum, where what is measured is no noise.
+        MeanDistance(
+            parts=(LossAt(arm="a", tuned_for="b", times=0.25), LossAt(arm="a", tuned_for="b", times=4.0)),
+            origin=LossAt(arm="b", tuned_for="b"),
+        ),
+        lambda e: {"a": Bowl(curvature=0.05 * 1.3**e), "b": Bowl()},
+        INSIDE,
     ),
     _of_bowls(
         "basin_width",

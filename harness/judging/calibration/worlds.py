@@ -198,6 +198,7 @@ def flat_runs(distance: Callable[[float], float]) -> Draw:
             _put(columns, "initial_loss", arm, np.full((1, seeds), INITIAL_LOSS))
             _put(columns, "outcome", arm, np.full((1, seeds), "finished"))
             _put(columns, "curve_probe_gradient_norm", arm, _lists(norms))
+            _put(columns, "curve_probe_gradient_variance", arm, _lists(0.0 * norms))
         return columns
 
     return draw

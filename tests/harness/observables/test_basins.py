@@ -7,9 +7,11 @@ import pytest
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.observables import BasinWidth, CurveMean, Exact, FallShare, LossAt, Mean, TunedLoss
+from folklore.harness.observables import BasinWidth, CurveMean, Exact, FallShare, LossAt, Mean, MeanDistance, TunedLoss
 from folklore.harness.spec import Study
+from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
 
 FLOOR, CURVATURE = 2.0, 0.3
@@ -64,3 +66,23 @@ def test_the_mean_of_other_things_is_none() -> None:
     assert Mean(parts=(norm, norm)).of_losses == "no zero"
     assert Mean(parts=(norm, TunedLoss(arm="none"))).of_losses == "shares"
     assert Mean(parts=(Exact(check="adam_state_over_weights"), BasinWidth(arm="none"))).of_losses == "shares"
+
+
+def test_distances_count_on_both_sides(table: TrialArrays) -> None:
+    parts = (TunedLoss(arm="none"), LossAt(arm="none", tuned_for="none", times=4.0))
+    from_middle = MeanDistance(parts=parts, origin=LossAt(arm="none", tuned_for="none", times=2.0))
+    assert observe(from_middle, table).estimate == pytest.approx((CURVATURE + 3 * CURVATURE) / 2)
+    assert from_middle.of_losses == "no zero"
+
+
+def test_a_common_bar_is_that_of_the_lowest_arm(study: Study) -> None:
+    """Arm half ends 0.5 nats above arm none: its bar is the other's, and it meets it in a narrower basin, or nowhere."""
+
+    def outcome(trial: Trial) -> LaneResult:
+        return result(bowl(trial, -7, FLOOR + 0.5 * (trial.arm == "half"), CURVATURE))
+
+    table = TrialArrays(study, "laptop", frame(study, outcome))
+    height = 0.2 * (INITIAL_LOSS - FLOOR) - 0.5
+    both = {"arm": "half", "best_of": ("none", "half"), "of": "fall"}
+    assert observe(BasinWidth(**both, within=0.2), table).estimate == pytest.approx(2 * height / CURVATURE)
+    assert observe(BasinWidth(**both, within=0.1), table).estimate == 0.0

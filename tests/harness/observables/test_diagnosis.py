@@ -31,7 +31,9 @@ def outcome(trial: Trial, **norms: tuple[float, float]) -> LaneResult:
     lr = trial.configuration.training.peak_lr
     first, late = norms.get(f"seed_{trial.seed}", NORMS.get(lr, (1.0, 1.0)))
     loss = 2.0 if lr == HEALTHY else INITIAL_LOSS - 0.1
-    return result(loss, probe_step=[1.0, 2.0, 3.0, 4.0], probe_gradient_norm=[first, first, late, late])
+    return result(
+        loss, probe_step=[1.0, 2.0, 3.0, 4.0], probe_gradient_norm=[first, first, late, late], probe_gradient_variance=[0.0] * 4
+    )
 
 
 def table(study: Study, changed: Any = None) -> TrialArrays:
@@ -88,3 +90,22 @@ def test_a_cause_without_flat_runs_leaves_nothing_to_tell(study: Study) -> None:
 
     with pytest.raises(UndecidableError, match="no run of 'no <warmup>' has a loss that is flat and finite"):
         observe(NormDiagnosis(**RULE), table(study, changed))
+
+
+def test_the_noise_of_batches_is_taken_off(study: Study) -> None:
+    """A batch's norm of 2.1 whose variance is 4.4 is noise; one of 7 with that variance is a gradient."""
+
+    def changed(trial: Trial, found: LaneResult) -> LaneResult:
+        noisy = {"probe_gradient_variance": [0.0, 0.0, 4.4, 4.42]}
+        if trial.configuration.training.peak_lr == VANISHING:
+            noisy |= {"probe_gradient_norm": [2.0, 2.0, 2.1, 2.1]}
+        return replace(found, curves=found.curves | noisy) if trial.configuration.training.peak_lr != SMALL else found
+
+    assert NormDiagnosis(**RULE).counts(table(study, changed)) == (15, 15)
+
+
+def test_causes_can_be_told_apart(study: Study) -> None:
+    one = {"healthy": "none", "healthy_value": HEALTHY}
+    assert NormDiagnosis(**one, too_large=(("none", LARGE), ("none", SMALL))).counts(table(study)) == (5, 10)
+    with pytest.raises(ValueError, match="no run to tell the cause of: give one of vanishing, too_small, too_large"):
+        NormDiagnosis(**one)

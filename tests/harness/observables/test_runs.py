@@ -104,6 +104,8 @@ def test_of_evaluations_it_is_the_loss_on_one_sample(table: TrialArrays) -> None
     # 3, 2, 3, 4: two rises of three.
     assert observe(RisingShare(arm="none"), table).estimate == pytest.approx(2 / 3)
     assert observe(RisingShare(arm="none", last=0.5), table).estimate == 0.0
+    assert observe(RisingShare(arm="none", by=0.99), table).estimate == pytest.approx(2 / 3)
+    assert observe(RisingShare(arm="none", by=1.0), table).estimate == 0.0
 
 
 def test_a_run_that_diverges_always_rises(table: TrialArrays) -> None:
