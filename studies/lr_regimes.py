@@ -89,21 +89,21 @@ LR_CHANGES = {arm: (lr / 10, lr / 2, lr, 2 * lr, 10 * lr) for arm, lr in BEST.it
 BASELINE = {arm: LossAt(arm=f"{arm}_lr", value=lr) for arm, lr in BEST.items()}
 OF_LR = {
     arm: MeanDistance(
-        parts=tuple(LossAt(arm=f"{arm}_lr", value=value) for value in values if value != BEST[arm]), origin=BASELINE[arm]
+        parts=(*(LossAt(arm=f"{arm}_lr", value=value) for value in values if value != BEST[arm]),), origin=BASELINE[arm]
     )
     for arm, values in LR_CHANGES.items()
 }
 OF_OTHER = {
     **{
         (arm, SPELLED[factor]): MeanDistance(
-            parts=tuple(LossAt(arm=f"{arm}_{factor}", over=factor, value=value) for value in values), origin=BASELINE[arm]
+            parts=(*(LossAt(arm=f"{arm}_{factor}", over=factor, value=value) for value in values),), origin=BASELINE[arm]
         )
         for arm, changes in CHANGES.items()
         for factor, values in changes.items()
     },
     **{
         (arm, "momentum"): MeanDistance(
-            parts=tuple(FinalLoss(arm=f"{arm}_momentum_{momentum}") for momentum in MOMENTA), origin=BASELINE[arm]
+            parts=(*(FinalLoss(arm=f"{arm}_momentum_{momentum}") for momentum in MOMENTA),), origin=BASELINE[arm]
         )
         for arm in SGDS
     },
@@ -119,7 +119,7 @@ AT = {
 }
 # While the LR is near its peak.
 EARLY = {"first": 0.1, "last": 0.6}
-READ = tuple((arm, lr) for arm in SETTINGS for lr in (BEST[arm] / 4, BEST[arm], 4 * BEST[arm], TOO_HIGH[arm]))
+READ = (*((arm, lr) for arm in SETTINGS for lr in (BEST[arm] / 4, BEST[arm], 4 * BEST[arm], TOO_HIGH[arm])),)
 # By 1% of the fall: what is left of a loss that has come down swings by less.
 RISES = {(arm, lr): RisingShare(arm=arm, value=lr, by=0.025, **EARLY) for arm, lr in READ}
 SWING = {(arm, lr): CurveMean(arm=arm, curve="train_loss_swing", value=lr, **EARLY) for arm, lr in READ}
@@ -141,7 +141,7 @@ APART = {
 }
 VANISHING = {arm: ((f"{arm}_deep", BEST[arm]),) for arm in MLPS}
 TOO_SMALL = {arm: ((f"{arm}_tiny", BEST[arm] / 1000),) for arm in MLPS}
-TOO_LARGE = {arm: tuple((arm, lr) for lr in GRIDS[arm] if lr >= TOO_HIGH[arm]) for arm in MLPS}
+TOO_LARGE = {arm: (*((arm, lr) for lr in GRIDS[arm] if lr >= TOO_HIGH[arm]),) for arm in MLPS}
 GPU_GPT = {"dataset": "python-source", "width": 64, "depth": 2, "heads": 2, "context": 64}
 CLUSTER_GPT = {"dataset": "web-text", "width": 256, "depth": 4, "heads": 4, "context": 128}
 
@@ -149,13 +149,13 @@ OTHERS = (
     *(f"{arm}_{factor}" for arm in SETTINGS for factor in CHANGES[arm]),
     *(f"{arm}_momentum_{name}" for arm in SGDS for name in MOMENTA),
 )
-SLOW_ARMS = tuple(f"{arm}_slow" for arm in SETTINGS)
+SLOW_ARMS = (*(f"{arm}_slow" for arm in SETTINGS),)
 ARMS = (
     *(f"{arm}{ending}" for arm in SETTINGS for ending in ("", "_constant", "_stuck", "_wild", "_lr")),
     *(f"{arm}{ending}" for arm in MLPS for ending in ("_tiny", "_deep")),
     *OTHERS,
 )
-GPT_ARMS = tuple(arm for arm in (*ARMS, *SLOW_ARMS) if arm[0] == "g")
+GPT_ARMS = (*(arm for arm in (*ARMS, *SLOW_ARMS) if arm[0] == "g"),)
 
 STUDY = Study(
     name="lr_regimes",
@@ -306,44 +306,48 @@ STUDY = Study(
         Judgement(
             claim="lr.sharp",
             quantifier="most",
-            criteria=tuple(
-                criterion
-                for arm in SETTINGS
-                for criterion in (
-                    Criterion(
-                        name=f"LR that loses half of the fall over the last within 5% of it, {NAMES[arm]}",
-                        panel=NAMES[arm],
-                        observe=Quotient(
-                            top=MaxTrainable(arm=arm, within=0.5, of="fall"),
-                            bottom=MaxTrainable(arm=arm, within=0.05, of="fall"),
+            criteria=(
+                *(
+                    criterion
+                    for arm in SETTINGS
+                    for criterion in (
+                        Criterion(
+                            name=f"LR that loses half of the fall over the last within 5% of it, {NAMES[arm]}",
+                            panel=NAMES[arm],
+                            observe=Quotient(
+                                top=MaxTrainable(arm=arm, within=0.5, of="fall"),
+                                bottom=MaxTrainable(arm=arm, within=0.05, of="fall"),
+                            ),
+                            claimed=AtMost(value=3.0),
+                            refuted=AtLeast(value=3.0),
+                            says=f"The {NAMES[arm]} loses half of the fall at {{estimate}} its last good LR",
+                            unit="x",
                         ),
-                        claimed=AtMost(value=3.0),
-                        refuted=AtLeast(value=3.0),
-                        says=f"From the last good LR of the {NAMES[arm]} to one that loses half of the fall it is {{estimate}}",
-                        unit="x",
-                    ),
-                    Criterion(
-                        name=f"share of the fall lost at three times the best LR, {NAMES[arm]}",
-                        panel=NAMES[arm],
-                        observe=FallShare(
-                            left=LossAt(arm=arm, tuned_for=arm, times=3.0, window_octaves=2.0), right=TunedLoss(arm=arm)
+                        Criterion(
+                            name=f"share of the fall lost at three times the best LR, {NAMES[arm]}",
+                            panel=NAMES[arm],
+                            observe=FallShare(
+                                left=LossAt(arm=arm, tuned_for=arm, times=3.0, window_octaves=2.0), right=TunedLoss(arm=arm)
+                            ),
+                            null=0.0,
+                            margin=0.05,
+                            claimed=AtLeast(value=0.25),
+                            refuted=AtMost(value=0.05),
+                            says="At three times its best LR it loses {value} of the fall",
+                            unit="share",
                         ),
-                        null=0.0,
-                        margin=0.05,
-                        claimed=AtLeast(value=0.25),
-                        refuted=AtMost(value=0.05),
-                        says="At three times its best LR it loses {value} of the fall",
-                        unit="share",
-                    ),
-                )
+                    )
+                ),
             ),
-            reported=tuple(
-                Reported(
-                    name=f"share of runs that diverge at four times the best LR, {NAMES[arm]}",
-                    observe=FailureRate(arm=arm, tuned_for=arm, times=4.0),
-                    unit="share",
-                )
-                for arm in SETTINGS
+            reported=(
+                *(
+                    Reported(
+                        name=f"share of runs that diverge at four times the best LR, {NAMES[arm]}",
+                        observe=FailureRate(arm=arm, tuned_for=arm, times=4.0),
+                        unit="share",
+                    )
+                    for arm in SETTINGS
+                ),
             ),
             note=(
                 "'Often' is read as: on most of the four. Among the best is within 5% of the fall; a run that has lost half of"
@@ -358,53 +362,59 @@ STUDY = Study(
         ),
         Judgement(
             claim="lr.too_low",
-            criteria=tuple(
-                criterion
-                for arm in SETTINGS
-                for criterion in (
-                    Criterion(
-                        name=f"steps to 80% of the fall at a tenth of the LR over those at it, {NAMES[arm]}",
-                        panel=NAMES[arm],
-                        observe=Quotient(
-                            top=StepsToTarget(arm=f"{arm}_slow", anchor=f"{arm}_constant", share=0.8),
-                            bottom=StepsToTarget(arm=f"{arm}_constant", anchor=f"{arm}_constant", share=0.8),
-                        ),
-                        null=1.0,
-                        margin=1.5,
-                        claimed=AtLeast(value=3.0),
-                        refuted=AtMost(value=1.5),
-                        says=f"At a tenth of its best LR the {NAMES[arm]} needs {{estimate}} the steps",
-                        unit="x",
-                        alternatives=(
-                            Alternative(
-                                name="to half of the fall",
-                                observe=Quotient(
-                                    top=StepsToTarget(arm=f"{arm}_slow", anchor=f"{arm}_constant", share=0.5),
-                                    bottom=StepsToTarget(arm=f"{arm}_constant", anchor=f"{arm}_constant", share=0.5),
+            criteria=(
+                *(
+                    criterion
+                    for arm in SETTINGS
+                    for criterion in (
+                        Criterion(
+                            name=f"steps to 80% of the fall at a tenth of the LR over those at it, {NAMES[arm]}",
+                            panel=NAMES[arm],
+                            observe=Quotient(
+                                top=StepsToTarget(arm=f"{arm}_slow", anchor=f"{arm}_constant", share=0.8),
+                                bottom=StepsToTarget(arm=f"{arm}_constant", anchor=f"{arm}_constant", share=0.8),
+                            ),
+                            null=1.0,
+                            margin=1.5,
+                            claimed=AtLeast(value=3.0),
+                            refuted=AtMost(value=1.5),
+                            says=f"At a tenth of its best LR the {NAMES[arm]} needs {{estimate}} the steps",
+                            unit="x",
+                            alternatives=(
+                                Alternative(
+                                    name="to half of the fall",
+                                    observe=Quotient(
+                                        top=StepsToTarget(arm=f"{arm}_slow", anchor=f"{arm}_constant", share=0.5),
+                                        bottom=StepsToTarget(arm=f"{arm}_constant", anchor=f"{arm}_constant", share=0.5),
+                                    ),
                                 ),
                             ),
                         ),
-                    ),
-                    Criterion(
-                        name=f"share of the fall lost at a tenth of the LR in as many steps, {NAMES[arm]}",
-                        panel=NAMES[arm],
-                        observe=FallShare(left=LossAt(arm=arm, value=BEST[arm] / 10), right=LossAt(arm=arm, value=BEST[arm])),
-                        null=0.0,
-                        margin=0.01,
-                        claimed=AtLeast(value=0.05),
-                        refuted=AtMost(value=0.01),
-                        says="In as many steps it loses {value} of the fall",
-                        unit="share",
-                    ),
-                )
+                        Criterion(
+                            name=f"share of the fall lost at a tenth of the LR in as many steps, {NAMES[arm]}",
+                            panel=NAMES[arm],
+                            observe=FallShare(
+                                left=LossAt(arm=arm, value=BEST[arm] / 10), right=LossAt(arm=arm, value=BEST[arm])
+                            ),
+                            null=0.0,
+                            margin=0.01,
+                            claimed=AtLeast(value=0.05),
+                            refuted=AtMost(value=0.01),
+                            says="In as many steps it loses {value} of the fall",
+                            unit="share",
+                        ),
+                    )
+                ),
             ),
-            reported=tuple(
-                Reported(
-                    name=f"share of the fall lost at a hundredth of the LR in as many steps, {NAMES[arm]}",
-                    observe=FallShare(left=LossAt(arm=arm, value=BEST[arm] / 100), right=LossAt(arm=arm, value=BEST[arm])),
-                    unit="share",
-                )
-                for arm in SETTINGS
+            reported=(
+                *(
+                    Reported(
+                        name=f"share of the fall lost at a hundredth of the LR in as many steps, {NAMES[arm]}",
+                        observe=FallShare(left=LossAt(arm=arm, value=BEST[arm] / 100), right=LossAt(arm=arm, value=BEST[arm])),
+                        unit="share",
+                    )
+                    for arm in SETTINGS
+                ),
             ),
             note=(
                 "A constant LR with as many steps of warmup, ten times the steps at a tenth of it. Within a flat basin the LR"
@@ -490,31 +500,37 @@ STUDY = Study(
         ),
         Judgement(
             claim="lr.norm_falls",
-            criteria=tuple(
-                Criterion(
-                    name=f"exponent of the gradient norm on the step at the best LR, {NAMES[arm]}",
-                    panel=NAMES[arm],
-                    observe=CurveSlope(arm=arm, curve="probe_gradient_norm", value=BEST[arm], first=0.1),
-                    null=0.0,
-                    margin=0.1,
-                    claimed=AtMost(value=-0.1),
-                    refuted=AtLeast(value=0.0),
-                    says=f"The gradient norm of the {NAMES[arm]} goes as the power {{estimate}} of the step",
-                    alternatives=(
-                        Alternative(
-                            name="at a constant LR",
-                            observe=CurveSlope(arm=f"{arm}_constant", curve="probe_gradient_norm", value=BEST[arm], first=0.1),
+            criteria=(
+                *(
+                    Criterion(
+                        name=f"exponent of the gradient norm on the step at the best LR, {NAMES[arm]}",
+                        panel=NAMES[arm],
+                        observe=CurveSlope(arm=arm, curve="probe_gradient_norm", value=BEST[arm], first=0.1),
+                        null=0.0,
+                        margin=0.1,
+                        claimed=AtMost(value=-0.1),
+                        refuted=AtLeast(value=0.0),
+                        says=f"The gradient norm of the {NAMES[arm]} goes as the power {{estimate}} of the step",
+                        alternatives=(
+                            Alternative(
+                                name="at a constant LR",
+                                observe=CurveSlope(
+                                    arm=f"{arm}_constant", curve="probe_gradient_norm", value=BEST[arm], first=0.1
+                                ),
+                            ),
                         ),
-                    ),
-                )
-                for arm in SETTINGS
+                    )
+                    for arm in SETTINGS
+                ),
             ),
-            reported=tuple(
-                Reported(
-                    name=f"the same at a constant LR, {NAMES[arm]}",
-                    observe=CurveSlope(arm=f"{arm}_constant", curve="probe_gradient_norm", value=BEST[arm], first=0.1),
-                )
-                for arm in SETTINGS
+            reported=(
+                *(
+                    Reported(
+                        name=f"the same at a constant LR, {NAMES[arm]}",
+                        observe=CurveSlope(arm=f"{arm}_constant", curve="probe_gradient_norm", value=BEST[arm], first=0.1),
+                    )
+                    for arm in SETTINGS
+                ),
             ),
             note="After the first tenth of the run. Whether the loss falls smoothly is judged in lr.smooth.",
             advice={
@@ -525,39 +541,43 @@ STUDY = Study(
         ),
         Judgement(
             claim="lr.layers_differ",
-            criteria=tuple(
-                criterion
-                for arm in SETTINGS
-                for criterion in (
-                    *(
+            criteria=(
+                *(
+                    criterion
+                    for arm in SETTINGS
+                    for criterion in (
+                        *(
+                            Criterion(
+                                name=f"share of the fall lost with {what}, {NAMES[arm]}",
+                                panel=NAMES[arm],
+                                test="no_worse",
+                                observe=FallShare(
+                                    left=FinalLoss(arm=f"{arm}_{ending}"),
+                                    right=LossAt(arm=arm, value=BEST[arm]),
+                                    best_of=(arm,),
+                                ),
+                                null=0.0,
+                                margin=0.05,
+                                says=f"With {what} the {NAMES[arm]} loses {{value}} of the fall",
+                                unit="share",
+                            )
+                            for ending, what in (
+                                ("stuck", "one matrix at a hundredth of the LR"),
+                                ("wild", "one matrix at thirty times the LR"),
+                            )
+                        ),
                         Criterion(
-                            name=f"share of the fall lost with {what}, {NAMES[arm]}",
+                            name=f"spread of the matrices' update ratios with one stuck over that without, {NAMES[arm]}",
                             panel=NAMES[arm],
-                            test="no_worse",
-                            observe=FallShare(
-                                left=FinalLoss(arm=f"{arm}_{ending}"), right=LossAt(arm=arm, value=BEST[arm]), best_of=(arm,)
-                            ),
-                            null=0.0,
-                            margin=0.05,
-                            says=f"With {what} the {NAMES[arm]} loses {{value}} of the fall",
-                            unit="share",
-                        )
-                        for ending, what in (
-                            ("stuck", "one matrix at a hundredth of the LR"),
-                            ("wild", "one matrix at thirty times the LR"),
-                        )
-                    ),
-                    Criterion(
-                        name=f"spread of the matrices' update ratios with one stuck over that without, {NAMES[arm]}",
-                        panel=NAMES[arm],
-                        observe=Quotient(top=APART[f"{arm}_stuck"], bottom=APART[arm]),
-                        precondition=True,
-                        claimed=AtLeast(value=10.0),
-                        refuted=AtMost(value=3.0),
-                        says="A stuck matrix makes the spread of update over weight {estimate} as wide",
-                        unit="x",
-                    ),
-                )
+                            observe=Quotient(top=APART[f"{arm}_stuck"], bottom=APART[arm]),
+                            precondition=True,
+                            claimed=AtLeast(value=10.0),
+                            refuted=AtMost(value=3.0),
+                            says="A stuck matrix makes the spread of update over weight {estimate} as wide",
+                            unit="x",
+                        ),
+                    )
+                ),
             ),
             reported=(
                 *(
@@ -590,78 +610,84 @@ STUDY = Study(
         ),
         Judgement(
             claim="lr.phases",
-            criteria=tuple(
-                criterion
-                for arm in SETTINGS
-                for criterion in (
-                    Criterion(
-                        name=f"share of the fall that is left a tenth of the run after warmup, {NAMES[arm]}",
-                        panel=NAMES[arm],
-                        observe=FallShare(left=AT[arm, 0.15], right=AT[arm, 0.875], best_of=(arm,)),
-                        claimed=AtMost(value=0.5),
-                        refuted=AtLeast(value=0.7),
-                        says=f"A tenth of the run after warmup {{value}} of the {NAMES[arm]}'s fall is left",
-                        unit="share",
-                    ),
-                    Criterion(
-                        name=f"bend of the training loss from the first third after warmup to the second, {NAMES[arm]}",
-                        panel=NAMES[arm],
-                        observe=FallShare(left=Mean(parts=(AT[arm, 0.05], AT[arm, 0.6])), right=AT[arm, 0.325], best_of=(arm,)),
-                        null=0.0,
-                        margin=0.01,
-                        claimed=AtLeast(value=0.01),
-                        refuted=AtMost(value=0.0),
-                        says="Half the difference between what the first third of the rest and the second fall is {value}",
-                        unit="share",
-                        alternatives=(
-                            Alternative(
-                                name="at a constant LR",
-                                observe=FallShare(
-                                    left=Mean(parts=(AT[f"{arm}_constant", 0.05], AT[f"{arm}_constant", 0.6])),
-                                    right=AT[f"{arm}_constant", 0.325],
-                                    best_of=(arm,),
+            criteria=(
+                *(
+                    criterion
+                    for arm in SETTINGS
+                    for criterion in (
+                        Criterion(
+                            name=f"share of the fall that is left a tenth of the run after warmup, {NAMES[arm]}",
+                            panel=NAMES[arm],
+                            observe=FallShare(left=AT[arm, 0.15], right=AT[arm, 0.875], best_of=(arm,)),
+                            claimed=AtMost(value=0.5),
+                            refuted=AtLeast(value=0.7),
+                            says=f"A tenth of the run after warmup {{value}} of the {NAMES[arm]}'s fall is left",
+                            unit="share",
+                        ),
+                        Criterion(
+                            name=f"bend of the training loss from the first third after warmup to the second, {NAMES[arm]}",
+                            panel=NAMES[arm],
+                            observe=FallShare(
+                                left=Mean(parts=(AT[arm, 0.05], AT[arm, 0.6])), right=AT[arm, 0.325], best_of=(arm,)
+                            ),
+                            null=0.0,
+                            margin=0.01,
+                            claimed=AtLeast(value=0.01),
+                            refuted=AtMost(value=0.0),
+                            says="Half the difference between what the first third of the rest and the second fall is {value}",
+                            unit="share",
+                            alternatives=(
+                                Alternative(
+                                    name="at a constant LR",
+                                    observe=FallShare(
+                                        left=Mean(parts=(AT[f"{arm}_constant", 0.05], AT[f"{arm}_constant", 0.6])),
+                                        right=AT[f"{arm}_constant", 0.325],
+                                        best_of=(arm,),
+                                    ),
                                 ),
                             ),
                         ),
-                    ),
-                    Criterion(
-                        name=f"bend of the training loss from the second third after warmup to the last, {NAMES[arm]}",
-                        panel=NAMES[arm],
-                        observe=FallShare(
-                            left=Mean(parts=(AT[arm, 0.325], AT[arm, 0.875])), right=AT[arm, 0.6], best_of=(arm,)
-                        ),
-                        null=0.0,
-                        margin=0.005,
-                        claimed=AtLeast(value=0.005),
-                        refuted=AtMost(value=0.0),
-                        says="From the second third to the last it is {value}",
-                        unit="share",
-                        alternatives=(
-                            Alternative(
-                                name="at a constant LR",
-                                observe=FallShare(
-                                    left=Mean(parts=(AT[f"{arm}_constant", 0.325], AT[f"{arm}_constant", 0.875])),
-                                    right=AT[f"{arm}_constant", 0.6],
-                                    best_of=(arm,),
+                        Criterion(
+                            name=f"bend of the training loss from the second third after warmup to the last, {NAMES[arm]}",
+                            panel=NAMES[arm],
+                            observe=FallShare(
+                                left=Mean(parts=(AT[arm, 0.325], AT[arm, 0.875])), right=AT[arm, 0.6], best_of=(arm,)
+                            ),
+                            null=0.0,
+                            margin=0.005,
+                            claimed=AtLeast(value=0.005),
+                            refuted=AtMost(value=0.0),
+                            says="From the second third to the last it is {value}",
+                            unit="share",
+                            alternatives=(
+                                Alternative(
+                                    name="at a constant LR",
+                                    observe=FallShare(
+                                        left=Mean(parts=(AT[f"{arm}_constant", 0.325], AT[f"{arm}_constant", 0.875])),
+                                        right=AT[f"{arm}_constant", 0.6],
+                                        best_of=(arm,),
+                                    ),
                                 ),
                             ),
                         ),
-                    ),
-                    Criterion(
-                        name=f"validation loss above training loss half way, {NAMES[arm]}",
-                        panel=NAMES[arm],
-                        test="no_worse",
-                        observe=FallShare(
-                            left=LossAfter(arm=f"{arm}_constant", share=0.5),
-                            right=CurveMean(arm=f"{arm}_constant", curve="train_loss", value=BEST[arm], first=0.45, last=0.55),
-                            best_of=(arm,),
+                        Criterion(
+                            name=f"validation loss above training loss half way, {NAMES[arm]}",
+                            panel=NAMES[arm],
+                            test="no_worse",
+                            observe=FallShare(
+                                left=LossAfter(arm=f"{arm}_constant", share=0.5),
+                                right=CurveMean(
+                                    arm=f"{arm}_constant", curve="train_loss", value=BEST[arm], first=0.45, last=0.55
+                                ),
+                                best_of=(arm,),
+                            ),
+                            null=0.0,
+                            margin=0.1,
+                            says="Half way the validation loss lies {value} of the fall above the training loss",
+                            unit="share",
                         ),
-                        null=0.0,
-                        margin=0.1,
-                        says="Half way the validation loss lies {value} of the fall above the training loss",
-                        unit="share",
-                    ),
-                )
+                    )
+                ),
             ),
             note=(
                 "Cosine decay after 5% of warmup, at the best LR; validation against training loss at a constant one. The"
@@ -675,37 +701,41 @@ STUDY = Study(
         ),
         Judgement(
             claim="lr.grad_not_loss",
-            criteria=tuple(
-                Criterion(
-                    name=f"flat losses whose cause the gradient norm tells, {NAMES[arm]}",
-                    panel=NAMES[arm],
-                    observe=NormDiagnosis(
-                        healthy=arm,
-                        healthy_value=BEST[arm],
-                        vanishing=VANISHING[arm],
-                        too_small=TOO_SMALL[arm],
-                        too_large=TOO_LARGE[arm],
-                    ),
-                    claimed=AtLeast(value=0.9),
-                    refuted=AtMost(value=0.6),
-                    says=f"Of flat losses of the {NAMES[arm]} the gradient norm tells the cause in {{value}}",
-                    unit="share",
-                )
-                for arm in MLPS
+            criteria=(
+                *(
+                    Criterion(
+                        name=f"flat losses whose cause the gradient norm tells, {NAMES[arm]}",
+                        panel=NAMES[arm],
+                        observe=NormDiagnosis(
+                            healthy=arm,
+                            healthy_value=BEST[arm],
+                            vanishing=VANISHING[arm],
+                            too_small=TOO_SMALL[arm],
+                            too_large=TOO_LARGE[arm],
+                        ),
+                        claimed=AtLeast(value=0.9),
+                        refuted=AtMost(value=0.6),
+                        says=f"Of flat losses of the {NAMES[arm]} the gradient norm tells the cause in {{value}}",
+                        unit="share",
+                    )
+                    for arm in MLPS
+                ),
             ),
             right={"supported": "vanishing"},
-            reported=tuple(
-                Reported(
-                    name=f"told of those {words}, {NAMES[arm]}",
-                    observe=NormDiagnosis(healthy=arm, healthy_value=BEST[arm], **{cause: runs[arm]}),
-                    unit="share",
-                )
-                for arm in MLPS
-                for words, cause, runs in (
-                    ("whose gradients vanish", "vanishing", VANISHING),
-                    ("whose LR is too small", "too_small", TOO_SMALL),
-                    ("whose LR is too large", "too_large", TOO_LARGE),
-                )
+            reported=(
+                *(
+                    Reported(
+                        name=f"told of those {words}, {NAMES[arm]}",
+                        observe=NormDiagnosis(healthy=arm, healthy_value=BEST[arm], **{cause: runs[arm]}),
+                        unit="share",
+                    )
+                    for arm in MLPS
+                    for words, cause, runs in (
+                        ("whose gradients vanish", "vanishing", VANISHING),
+                        ("whose LR is too small", "too_small", TOO_SMALL),
+                        ("whose LR is too large", "too_large", TOO_LARGE),
+                    )
+                ),
             ),
             note=(
                 "Three causes: ten layers of sigmoids, a thousandth of the best LR, and the LRs from the one on that loses a"
@@ -720,17 +750,19 @@ STUDY = Study(
         ),
         Judgement(
             claim="lr.smooth",
-            criteria=tuple(
-                Criterion(
-                    name=f"share of rises at the best LR less that at a quarter of it, {NAMES[arm]}",
-                    panel=NAMES[arm],
-                    test="no_worse",
-                    observe=Gap(left=RISES[arm, BEST[arm]], right=RISES[arm, BEST[arm] / 4]),
-                    null=0.0,
-                    margin=0.1,
-                    says=f"Between evaluations the loss of the {NAMES[arm]} rises {{estimate}} more often at the best LR",
-                )
-                for arm in SETTINGS
+            criteria=(
+                *(
+                    Criterion(
+                        name=f"share of rises at the best LR less that at a quarter of it, {NAMES[arm]}",
+                        panel=NAMES[arm],
+                        test="no_worse",
+                        observe=Gap(left=RISES[arm, BEST[arm]], right=RISES[arm, BEST[arm] / 4]),
+                        null=0.0,
+                        margin=0.1,
+                        says=f"Between evaluations the loss of the {NAMES[arm]} rises {{estimate}} more often at the best LR",
+                    )
+                    for arm in SETTINGS
+                ),
             ),
             right={"supported": "smooth", "refuted": "spikes"},
             reported=(
@@ -761,19 +793,21 @@ STUDY = Study(
         Judgement(
             claim="lr.most_important",
             quantifier="most",
-            criteria=tuple(
-                Criterion(
-                    name=f"what changes of the LR do over what those of {other} do, {NAMES[arm]}",
-                    panel=NAMES[arm],
-                    observe=Quotient(top=OF_LR[arm], bottom=effect),
-                    null=1.0,
-                    margin=1.1,
-                    claimed=AtLeast(value=1.1),
-                    refuted=AtMost(value=1.0),
-                    says=f"Changes of the LR move the loss of the {NAMES[arm]} {{estimate}} as far as those of {other}",
-                    unit="x",
-                )
-                for (arm, other), effect in OF_OTHER.items()
+            criteria=(
+                *(
+                    Criterion(
+                        name=f"what changes of the LR do over what those of {other} do, {NAMES[arm]}",
+                        panel=NAMES[arm],
+                        observe=Quotient(top=OF_LR[arm], bottom=effect),
+                        null=1.0,
+                        margin=1.1,
+                        claimed=AtLeast(value=1.1),
+                        refuted=AtMost(value=1.0),
+                        says=f"Changes of the LR move the loss of the {NAMES[arm]} {{estimate}} as far as those of {other}",
+                        unit="x",
+                    )
+                    for (arm, other), effect in OF_OTHER.items()
+                ),
             ),
             note=(
                 "Each is divided and multiplied by two and by ten, the others stay, at an equal number of steps; the mean"
@@ -789,21 +823,23 @@ STUDY = Study(
         ),
         Judgement(
             claim="adam.lr_tolerance",
-            criteria=tuple(
-                Criterion(
-                    name=f"octaves within 5% of the fall, AdamW over SGD, {model.upper()}",
-                    panel=model.upper(),
-                    observe=Quotient(
-                        top=BasinWidth(arm=f"{model}_adam", of="fall"), bottom=BasinWidth(arm=f"{model}_sgd", of="fall")
-                    ),
-                    null=1.0,
-                    margin=1.1,
-                    claimed=AtLeast(value=2.0),
-                    refuted=AtMost(value=1.0),
-                    says=f"On the {model.upper()} AdamW's basin of good LRs is {{value}} as wide, in octaves, as SGD's",
-                    unit="x",
-                )
-                for model in ("mlp", "gpt")
+            criteria=(
+                *(
+                    Criterion(
+                        name=f"octaves within 5% of the fall, AdamW over SGD, {model.upper()}",
+                        panel=model.upper(),
+                        observe=Quotient(
+                            top=BasinWidth(arm=f"{model}_adam", of="fall"), bottom=BasinWidth(arm=f"{model}_sgd", of="fall")
+                        ),
+                        null=1.0,
+                        margin=1.1,
+                        claimed=AtLeast(value=2.0),
+                        refuted=AtMost(value=1.0),
+                        says=f"On the {model.upper()} AdamW's basin of good LRs is {{value}} as wide, in octaves, as SGD's",
+                        unit="x",
+                    )
+                    for model in ("mlp", "gpt")
+                ),
             ),
             reported=(
                 *(
