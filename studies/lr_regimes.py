@@ -772,10 +772,10 @@ STUDY = Study(
                 ),
                 *(
                     Reported(
-                        name=f"spikes a step at {words} the best LR, {NAMES[arm]}", observe=SPIKES[arm, times], unit="share"
+                        name=f"spikes a step at {words}the best LR, {NAMES[arm]}", observe=SPIKES[arm, times], unit="share"
                     )
                     for arm in SETTINGS
-                    for words, times in (("a quarter of", 0.25), ("", 1.0))
+                    for words, times in (("a quarter of ", 0.25), ("", 1.0))
                 ),
             ),
             note=(
