@@ -97,7 +97,10 @@ def _data(workload: Workload) -> str:
 def _optimizer(training: Training) -> str:
     own = optimizer_kind(training.optimizer).words(training)
     clipped = "no clipping" if training.clip_norm is None else f"gradients clipped to norm {training.clip_norm:g}"
-    return f"{training.optimizer}, {own}, weight decay {training.weight_decay:g}, {clipped}"
+    scaled = ""
+    if training.scaled_parameter is not None and training.scaled_lr != 1:
+        scaled = f", the LR of {training.scaled_parameter} times {training.scaled_lr:.3g}"
+    return f"{training.optimizer}, {own}, weight decay {training.weight_decay:g}, {clipped}{scaled}"
 
 
 def _warmup(training: Training) -> str:

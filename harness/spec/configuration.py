@@ -173,6 +173,22 @@ class Training(Spec):
         default=1000.0, gt=1, description="what the outlier's gradient is multiplied by; it is not clipped"
     )
 
+    scaled_parameter: Annotated[str | None, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=None,
+        min_length=1,
+        description="name of the parameters that learn at scaled_lr times the LR, such as embedding.token.weight; * stands for"
+        " any characters; none: all learn at one LR",
+    )
+    scaled_lr: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=1.0, gt=0, description="what the LR of scaled_parameter is multiplied by; decoupled weight decay goes with it"
+    )
+
+    @model_validator(mode="after")
+    def _a_scaled_lr_has_a_parameter(self) -> Self:
+        if self.scaled_lr != 1 and self.scaled_parameter is None:
+            raise ValueError(f"scaled_lr = {self.scaled_lr:g}: of no parameter; name one by scaled_parameter")
+        return self
+
     @model_validator(mode="after")
     def _outliers_are_adams(self) -> Self:
         if self.outlier != "none" and self.optimizer not in ("adam", "adamw"):

@@ -20,7 +20,6 @@ class Learner:
     """
 
     def __init__(self, lanes: Sequence[Configuration], network: PackedNetwork):
-        workload, training = lanes[0].workload, lanes[0].training
         trainings, device = [lane.training for lane in lanes], network.flat_KP.device
         self.network = network
         self.clock = torch.zeros(1, dtype=torch.int64, device=device)
@@ -28,10 +27,7 @@ class Learner:
         self.scaler = LossScaler(trainings, device)
         self.lr_SK = torch.from_numpy(learning_rate_table(trainings)).float().to(device)
         self.clip_limit_K = clip_limits(trainings, device)
-        multipliers = lr_multipliers(workload, training, network.model)
-        self.lr_multiplier_P = None
-        if any(multiplier != 1.0 for multiplier in multipliers):
-            self.lr_multiplier_P = network.spread(multipliers)
+        self.lr_multiplier = _lr_multiplier(lanes, network)
 
     @torch.no_grad()
     def learn(self, gradient_KP: Tensor) -> None:
@@ -45,8 +41,8 @@ class Learner:
     def update(self, gradient_KP: Tensor, clipped_KP: Tensor) -> None:
         """Apply the optimizer; with dynamic loss scaling a lane whose gradient is not finite stays as it is."""
         lr = self.lr_SK.index_select(0, self.clock).view(-1, 1)
-        if self.lr_multiplier_P is not None:
-            lr = lr * self.lr_multiplier_P
+        if self.lr_multiplier is not None:
+            lr = lr * self.lr_multiplier
         parameters_KP = self.network.flat_KP
         if not self.scaler.skips:
             self.optimizer.update(parameters_KP, clipped_KP, lr, self.clock.double().view(1, 1))
@@ -68,3 +64,11 @@ class Learner:
             **{f"optimizer.{name}": value for name, value in self.optimizer.state.items()},
             **{f"scaler.{name}": value for name, value in self.scaler.state.items()},
         }
+
+
+def _lr_multiplier(lanes: Sequence[Configuration], network: PackedNetwork) -> Tensor | None:
+    """What every entry's LR is multiplied by, [P], or [K, P] if lanes differ; None if all have the lane's own."""
+    of_lanes = [lr_multipliers(lane.workload, lane.training, network.model) for lane in lanes]
+    if any(each != of_lanes[0] for each in of_lanes):
+        return torch.stack([network.spread(each) for each in of_lanes])
+    return None if set(of_lanes[0]) == {1.0} else network.spread(of_lanes[0])

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import groupby
 
@@ -61,8 +62,8 @@ def _listed(trait: str) -> str:
 
 
 def lr_multipliers(workload: Workload, training: Training, model: Model) -> list[float]:
-    """What each parameter's LR is multiplied by; all ones in standard parametrization. Raises UserError where muP has no rule
-    for the optimizer."""
+    """What each parameter's LR is multiplied by; all ones in standard parametrization if none is scaled. Raises UserError where
+    muP has no rule for the optimizer, and where no parameter has the name that is to be scaled."""
     rule = optimizer_kind(training.optimizer).mup_rule
     if workload.parametrization == "mup" and rule is None:
         ruled = [name for name in OPTIMIZERS if optimizer_kind(name).mup_rule is not None]
@@ -71,7 +72,17 @@ def lr_multipliers(workload: Workload, training: Training, model: Model) -> list
             f" {', '.join(ruled)}"
         )
     scheme = _scheme(workload)
-    return [scheme.lr_multiplier(p.growing_sides, rule) for p in model.parameters]
+    multipliers = [scheme.lr_multiplier(p.growing_sides, rule) for p in model.parameters]
+    if training.scaled_parameter is None:
+        return multipliers
+    scaled = [fnmatchcase(p.name, training.scaled_parameter) for p in model.parameters]
+    if not any(scaled):
+        names = ", ".join(p.name for p in model.parameters)
+        raise UserError(
+            f"scaled_parameter = {training.scaled_parameter}: model '{workload.model}' has no such parameter; choose one of"
+            f" {names}, or a pattern with *"
+        )
+    return [each * (training.scaled_lr if chosen else 1.0) for each, chosen in zip(multipliers, scaled, strict=True)]
 
 
 def require_suited(training: Training, workload: Workload, model: Model) -> None:

@@ -185,6 +185,8 @@ PINNED = {
         "outlier": "none",
         "outlier_fraction": 0.5,
         "outlier_size": 1000.0,
+        "scaled_parameter": None,
+        "scaled_lr": 1.0,
         "sampling": "replacement",
         "steps": 300,
         "beta1": 0.9,
