@@ -231,8 +231,8 @@ STUDY = Study(
             ),
             note=(
                 "Adam moves a row on after its token has gone. So its movement is that of all steps after the first fifth of"
-                " the run, over all occurrences of its token in them. Rare tokens are the rarest that together make up at most a"
-                " quarter of the text, common ones the commonest that make up at least one. Each remedy is tuned anew by the"
+                " the run, over all occurrences of its token in them. Rare tokens are the rarest that together make up at most"
+                " a quarter of the text, common ones the commonest that make up at least one. Each remedy is tuned anew by the"
                 " loss on all tokens, so that a better LR for everything is none. One remedy that helps is enough."
             ),
             advice={
@@ -248,7 +248,7 @@ STUDY = Study(
     published=(
         Published(
             claim="emb.rare_tokens",
-            finding="A variant of Adam for sparse gradients updates only the rows, and only their moments, that a gradient has.",
+            finding="A variant of Adam for sparse gradients updates only the moments and weights that a gradient is of.",
             source="torch.optim.SparseAdam, documentation",
             link="https://docs.pytorch.org/docs/stable/generated/torch.optim.SparseAdam.html",
             how="reported",
