@@ -20,6 +20,7 @@ RunCurve = Literal[
     "probe_update_ratio",
     "probe_matrix_update_ratio",
     "probe_token_slope",
+    "probe_token_length_slope",
     "probe_token_step_slope",
     "probe_token_update_rare",
     "probe_token_update_common",

@@ -22,7 +22,8 @@ SLOPE = Curve(
     "",
     "slope over tokens of the logarithm of a row's movement per occurrence, over its norm, on that of the token's frequency",
 )
-STEP_SLOPE = Curve("probe_token_step_slope", "", "the same of a row's movement per step")
+LENGTH_SLOPE = Curve("probe_token_length_slope", "", "the same of the movement itself, not over the row's norm")
+STEP_SLOPE = Curve("probe_token_step_slope", "", "the same of a row's movement per step, over its norm")
 RARE = Curve(
     "probe_token_update_rare",
     "",
@@ -32,7 +33,7 @@ COMMON = Curve("probe_token_update_common", "", "the same of the commonest quart
 
 
 class TokenRowMotion(Probe):
-    curves = (SLOPE, STEP_SLOPE, RARE, COMMON)
+    curves = (SLOPE, LENGTH_SLOPE, STEP_SLOPE, RARE, COMMON)
 
     def serves(self, measurement: Measurement) -> bool:
         return measurement.token_rows
@@ -47,6 +48,7 @@ class TokenRowMotion(Probe):
         by_occurrence_KV = relative_KV + (steps_K1 / counts_KV).log()
         return {
             SLOPE.name: slope(frequency_KV, by_occurrence_KV, there_KV),
+            LENGTH_SLOPE.name: slope(frequency_KV, (found["row_paths"] / counts_KV).log(), there_KV),
             STEP_SLOPE.name: slope(frequency_KV, relative_KV, there_KV),
             RARE.name: quarter_mean(frequency_KV, by_occurrence_KV, there_KV, rare=True),
             COMMON.name: quarter_mean(frequency_KV, by_occurrence_KV, there_KV, rare=False),

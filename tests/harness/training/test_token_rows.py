@@ -67,6 +67,8 @@ def test_against_a_loop_over_steps_and_tokens(text: Text, fields: dict[str, Any]
     by_occurrence = moved / relative["counts"]
     last = {name: values[-1] for name, values in curves.items() if name.startswith("probe_token")}
     assert last["probe_token_slope"] == pytest.approx(np.polyfit(frequency, np.log(by_occurrence), 1)[0], rel=1e-3)
+    length = relative["paths"] / relative["counts"]
+    assert last["probe_token_length_slope"] == pytest.approx(np.polyfit(frequency, np.log(length), 1)[0], rel=1e-3)
     assert last["probe_token_step_slope"] == pytest.approx(np.polyfit(frequency, np.log(moved), 1)[0], rel=1e-3, abs=1e-4)
     rarest, commonest = (np.quantile(frequency, each) for each in (0.25, 0.75))
     for name, inside in (("rare", frequency <= rarest + 1e-9), ("common", frequency >= commonest - 1e-9)):
