@@ -28,9 +28,13 @@ def test_a_lone_gradient() -> None:
 
 
 def test_rare_tokens(table: pd.DataFrame) -> None:
-    common = last(table, "fast", "token_loss_common") / last(table, "plain", "token_loss_common") - 1
+    length, common = "probe_token_length_slope", "token_loss_common"
+    contrast = last(table, "plain", length) - last(table, "sgd", length)
+    fast = last(table, "fast", common) / last(table, "plain", common) - 1
     for index, arm in enumerate(("epsilon", "slow", "beta2")):
-        assert published(CLAIM, STUDY, 1 + 3 * index) == pytest.approx(last(table, "plain", "probe_token_slope"), rel=1e-5)
-        gain = last(table, arm, "token_loss_rare") / last(table, "plain", "token_loss_rare") - 1
-        assert published(CLAIM, STUDY, 2 + 3 * index) == pytest.approx(gain, rel=1e-4, abs=1e-7)
-        assert published(CLAIM, STUDY, 3 + 3 * index) == pytest.approx(common, rel=1e-4, abs=1e-7)
+        slope, apart, gain, of_common = (published(CLAIM, STUDY, 1 + 4 * index + part) for part in range(4))
+        assert slope == pytest.approx(last(table, "plain", "probe_token_slope"), rel=1e-5)
+        assert apart == pytest.approx(contrast, rel=1e-4)
+        rare = last(table, arm, "token_loss_rare") / last(table, "plain", "token_loss_rare") - 1
+        assert gain == pytest.approx(rare, rel=1e-4, abs=1e-7)
+        assert of_common == pytest.approx(fast, rel=1e-4, abs=1e-7)
