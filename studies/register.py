@@ -2590,8 +2590,8 @@ CLAIMS = (
         regime=Regime(words="embedding tables, whose gradients are sparse"),
         measure=(
             "slope of a row's movement per occurrence, over its norm, on token frequency (CI < -0.25; refuted > -0.05), and of"
-            " the movement itself against SGD's; loss on the rarest and commonest quarter under ε, β2 and a separate LR, each tuned"
-            " (gain ≥ 1%, our bar)"
+            " the movement itself against SGD's; loss on the rarest and commonest quarter under ε, β2 and a separate LR, each"
+            " tuned (gain ≥ 1%, our bar)"
         ),
     ),
 )
