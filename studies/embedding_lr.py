@@ -89,7 +89,7 @@ STUDY = Study(
             description="one GPU, at most four minutes: 0.4M parameters on Python's standard library",
             device="cuda",
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
-            training={"batch_size": 32, "precision": "tf32"},
+            training={"batch_size": 32, "precision": "tf32", "steps": 2000},
             measurement={"evaluation_examples": 128, "final_examples": 1024},
             factors={"peak_lr": log2_grid(-11, -6, per_octave=1)},
             arm_factors={"sgd": {"peak_lr": log2_grid(-5, 0, per_octave=1)}},
