@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from folklore.harness.observables.estimating.weighted import position, seed_mean, stacked, transferred
 from folklore.harness.spec.observed import ARM, WINDOW, Example, FactorName, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
-from folklore.harness.training.curve import EVALUATION_STEP, PROBE_STEP, STEP
+from folklore.harness.training.curves import CURVES
 
 RunCurve = Literal[
     "train_loss",
@@ -21,7 +21,22 @@ RunCurve = Literal[
     "probe_matrix_update_ratio",
     "probe_matrix_update_ratio_least",
     "probe_matrix_update_ratio_most",
+    "probe_token_slope",
+    "probe_token_length_slope",
+    "probe_token_step_slope",
+    "probe_token_update_rare",
+    "probe_token_update_common",
+    "token_loss_rare",
+    "token_loss_common",
+    "token_loss_after_rare",
+    "token_loss_after_common",
 ]
+# Curve -> the one that says to which steps its values belong.
+STEPS_OF = {curve.name: curve.steps for curve in CURVES}
+
+
+def _is_loss(curve: str) -> bool:
+    return curve in ("train_loss", "evaluation_loss") or curve.startswith("token_loss")
 
 
 class _OfRuns(Observed):
@@ -53,13 +68,13 @@ class _OfRuns(Observed):
     def windowed(self, curve: str, trials: Trials) -> tuple[Numbers, Numbers]:
         """Share of the run, and the curve, [G, S, points] each; nan outside the window. Raises UndecidableError if the trials
         have no such curve, or nothing of it in the window."""
-        of = {"t": STEP, "e": EVALUATION_STEP, "p": PROBE_STEP}[curve[0]]
+        of = STEPS_OF[curve]
         columns = [trials.values(self.arm, self.over, f"curve_{name}") for name in (of, curve)]
         name = trials.arm_name(self.arm)
         if any(each is None for each in columns[1].ravel()):
             raise UndecidableError("invalid", f"{name} was trained before its {in_words(curve)} was kept; train it anew")
         steps, values = (stacked(each) for each in columns)
-        if curve == "train_loss":  # a run that is lost counts, as everywhere, with the loss it began with
+        if _is_loss(curve):  # a run that is lost counts, as everywhere, with the loss it began with
             initial = np.asarray(trials.values(self.arm, self.over, "initial_loss"), dtype=np.float64)
             values = np.where(np.isfinite(values), values, initial[..., None])
         grid = trials.grid(self.arm, self.over)
@@ -81,7 +96,7 @@ class _OfRuns(Observed):
 
 
 class CurveMean(_OfRuns):
-    """The mean of a curve over a window of the run; mean over seeds. Of the training loss it is a loss."""
+    """The mean of a curve over a window of the run; mean over seeds. Of a loss it is one."""
 
     kind: Literal["curve_mean"] = "curve_mean"
     curve: RunCurve = Field(description="the curve that is averaged")
@@ -92,7 +107,7 @@ class CurveMean(_OfRuns):
 
     @property
     def of_losses(self) -> OfLosses:
-        return "is one" if self.curve == "train_loss" else "no zero"
+        return "is one" if _is_loss(self.curve) else "no zero"
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Weighted mean over seeds of the mean over the window, [R], in the curve's unit."""

@@ -72,7 +72,8 @@ def lane_bytes(configuration: Configuration, model: "Model") -> int:
     temporaries, and the activations held at once.
 
     With micro-batches a third gradient is summed into; the probe of underflow looks at a whole batch all the same. An LR of
-    each entry's own takes two more. What recomputation saves is not counted: probed steps keep everything.
+    each entry's own takes two more, looking at an embedding's rows at most one. What recomputation saves is not counted: probed
+    steps keep everything.
     """
     training = configuration.training
     activation_bytes = format_named(training.precision).activation_bytes
@@ -80,7 +81,7 @@ def lane_bytes(configuration: Configuration, model: "Model") -> int:
     held = training.batch_size if configuration.measurement.underflow else training.micro_batch_size
     state = max(2, len(optimizer_kind(training.optimizer).moments))
     copies = 6 + state + (training.micro_batches > 1) + 2 * (training.outlier != "none")
-    copies += 2 * (training.scaled_parameter is not None)
+    copies += 2 * (training.scaled_parameter is not None) + configuration.measurement.token_rows
     return copies * FLOAT_BYTES * parameters + activation_bytes * held * model.activations_per_example
 
 

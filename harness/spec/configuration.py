@@ -279,6 +279,11 @@ class Measurement(Spec):
     underflow: Annotated[bool, SINCE_PUBLICATION] = Field(
         default=False, description="on probed steps, the share of gradients that FP16 would flush to zero, by loss scale"
     )
+    token_rows: Annotated[bool, SINCE_PUBLICATION] = Field(
+        default=False,
+        description="of a text's tokens, from a fifth of the run on, how far the rows of the embedding move; and, at each"
+        " evaluation, the loss on test tokens that are rare or common",
+    )
     solo: Annotated[bool, SINCE_PUBLICATION] = Field(
         default=False, description="train in packs of one lane, so that its time and memory are its own"
     )

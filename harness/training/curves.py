@@ -5,6 +5,7 @@ Columns of stored trials, what MLflow is given and what the engine records follo
 
 from folklore.harness.training.curve import EVALUATION_STEP, PROBE_STEP, STEP, Curve
 from folklore.harness.training.probes import PROBES
+from folklore.harness.training.token_groups import GROUPS
 
 # What every run has, probed or not.
 OF_EVERY_RUN = (
@@ -32,4 +33,4 @@ def _in_order(curves: list[Curve]) -> tuple[Curve, ...]:
 
 
 # In the order of the columns: of lanes, then across layers and the like; each as first published, later ones by name.
-CURVES = _in_order([*OF_EVERY_RUN, *(curve for probe in PROBES for curve in probe.curves)])
+CURVES = _in_order([*OF_EVERY_RUN, *(group.curve for group in GROUPS), *(curve for probe in PROBES for curve in probe.curves)])

@@ -26,6 +26,8 @@ from folklore.models import Model, Parameter, Parametrization, Tap, View
 
 # Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
 EVALUATION_TARGETS = 4096
+# In the place of a target that an evaluation does not count; torch's own.
+NOT_COUNTED = -100
 
 
 def build(workload: Workload, facts: DataFacts, device: str = "cpu") -> Model:
@@ -239,14 +241,16 @@ class PackedNetwork:
 
     @torch.no_grad()
     def evaluate(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        """Each lane's mean loss over the same examples [N, ...], [K]."""
+        """Each lane's mean loss over the same examples [N, ...], [K]; of classes, over the targets that are not NOT_COUNTED,
+        nan if none is."""
         lanes, examples = self.flat_KP.shape[0], len(targets)
         chunk = max(1, EVALUATION_TARGETS * examples // targets.numel())
         total = torch.zeros(lanes, device=self.flat_KP.device)
         for part, answers in zip(torch.split(inputs, chunk), torch.split(targets, chunk), strict=True):
             losses_K = self.losses(part.expand(lanes, *part.shape), answers.expand(lanes, *answers.shape))
             total += losses_K * len(answers)
-        return total / examples
+        counted = int((targets != NOT_COUNTED).sum()) if self.classifies else targets.numel()
+        return total / examples * (targets.numel() / counted if counted else math.nan)
 
     def layer_norms(self, values_KP: Tensor) -> Tensor:
         """Euclidean norm of each layer's slice, [K, layers]."""

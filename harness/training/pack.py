@@ -128,7 +128,10 @@ class Pack:
         """Make the evaluations that are due now; their losses by record, [K] each."""
         found = {}
         for evaluation in self._due.get(self.step, ()):
-            found[evaluation.record] = self.network.evaluate(*self._sample(evaluation.split, evaluation.examples))
+            inputs, targets = self._sample(evaluation.split, evaluation.examples)
+            if evaluation.among is not None:
+                targets = evaluation.among(inputs, targets)
+            found[evaluation.record] = self.network.evaluate(inputs, targets)
             self.records.note_evaluation(evaluation, self.step, found[evaluation.record])
         return found
 
@@ -156,7 +159,9 @@ class Pack:
         inputs, targets = self._batch()
         scale_K = self.scaler.scale
         losses_K, gradient_KP = self.procedure.gradient(inputs, targets, scale_K=scale_K)
-        step = ProbedStep(self.network, self.procedure, inputs, targets, gradient_KP, scale_K, self.taps)
+        step = ProbedStep(
+            self.network, self.procedure, inputs, targets, gradient_KP, scale_K, self.taps, self.procedure.tallies()
+        )
         found: dict[str, Tensor] = {}
         with self.network.buffers_kept():
             for probe in self.probes:
@@ -248,7 +253,9 @@ class Pack:
                 probes=self.probes,
                 curve_points=self.measurement.curve_points,
                 probe_steps=self.probe_steps,
-                evaluation_steps=[done - 1 for each in self.evaluations if each.is_curve for done in each.after],
+                evaluation_steps=[
+                    done - 1 for each in self.evaluations if each.record == "evaluation_loss" for done in each.after
+                ],
                 layers=self.network.layers,
                 taps=self.taps,
                 lanes=len(self.lanes),

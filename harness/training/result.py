@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from folklore.harness.training.curve import EVALUATION_STEP, PROBE_STEP, STEP
 from folklore.harness.training.probes.base import Probe
 from folklore.harness.training.roughness import spikes, squared_changes
+from folklore.harness.training.token_groups import GROUPS
 
 Numbers = NDArray[np.float64]
 
@@ -96,6 +97,7 @@ def lane_result(
             "train_loss_swing": np.sqrt(squares).tolist(),
             EVALUATION_STEP: [index + 1.0 for index in evaluation_steps],
             "evaluation_loss": records["evaluation_loss"].tolist(),
+            **{group.name: records[group.name].tolist() for group in GROUPS if group.name in records},
             PROBE_STEP: [index + 1.0 for index in probe_steps],
             **{curve.name: records[curve.name].tolist() for curve in recorded if not curve.across},
             **{name: values for probe in probes for name, values in probe.derived(records).items()},

@@ -17,6 +17,8 @@ class Architecture(ABC):
 
     reads_text = False
     takes_numbers = False
+    # The table one of whose rows each input chooses; '' where there is none.
+    embedding = ""
 
     @abstractmethod
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:

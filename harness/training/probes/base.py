@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
@@ -31,7 +31,7 @@ class Objective(Protocol):
 class ProbedStep:
     """A step of a pack. objective: what its gradient is of. inputs, targets: its batch, [K, B, ...]. gradient: of that batch,
     [K, P]. scale: what each loss is multiplied by for its backward pass, [K]. taps: names of the activations that the model
-    shows.
+    shows. tallies: what the procedure has counted in the steps before this one.
     """
 
     network: PackedNetwork
@@ -41,6 +41,7 @@ class ProbedStep:
     gradient: Tensor
     scale: Tensor | None
     taps: Sequence[str]
+    tallies: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 class Probe:

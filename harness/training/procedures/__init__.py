@@ -12,6 +12,7 @@ from folklore.harness.training.procedures.full_batch import FullBatch
 from folklore.harness.training.procedures.outlier import Outlier, is_asked_for
 from folklore.harness.training.procedures.plain import Plain
 from folklore.harness.training.procedures.plateau import PlateauDrops
+from folklore.harness.training.procedures.token_rows import TokenRows, require_rows
 from folklore.harness.training.schedules import schedule_named
 
 SAMPLINGS: dict[str, type[Plain]] = {"replacement": Plain, "epochs": Epochs, "full": FullBatch}
@@ -20,6 +21,7 @@ SAMPLINGS: dict[str, type[Plain]] = {"replacement": Plain, "epochs": Epochs, "fu
 def require_data(configuration: Configuration, dataset: Dataset) -> None:
     """Raises UserError for data that a configuration cannot be trained on."""
     SAMPLINGS[configuration.training.sampling].check(configuration, dataset)
+    require_rows(configuration)
 
 
 def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset: Dataset, learner: Learner) -> Procedure:
@@ -32,6 +34,8 @@ def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset
         procedure = PlateauDrops(procedure, [lane.training for lane in lanes], learner)
     if any(is_asked_for(lane.training) for lane in lanes):
         procedure = Outlier(procedure, [lane.training for lane in lanes], learner)
+    if lanes[0].measurement.token_rows:
+        procedure = TokenRows(procedure, lanes[0], dataset, network)
     return procedure
 
 

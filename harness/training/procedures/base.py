@@ -1,9 +1,10 @@
 """What the pack loop asks of a procedure."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from folklore.harness.data import Index, Split
@@ -13,13 +14,15 @@ from folklore.models import Tap
 @dataclass(frozen=True)
 class Evaluation:
     """The loss of fixed examples of a split, noted under `record` whenever so many steps are done as `after` says; 0 is before
-    the first. is_curve: whether the record has a row for each of these, even if there is only one."""
+    the first. is_curve: whether the record has a row for each of these, even if there is only one. among: maps inputs and
+    targets of the sample to targets of which those that do not count are NOT_COUNTED; None: all count."""
 
     record: str
     split: Split
     examples: int
     after: tuple[int, ...]
     is_curve: bool = False
+    among: Callable[[Tensor, Tensor], Tensor] | None = None
 
 
 class Procedure(Protocol):
@@ -64,6 +67,9 @@ class Procedure(Protocol):
     def sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
         """The fixed examples of a split that evaluations see, [examples, ...]."""
 
+    def tallies(self) -> dict[str, Tensor]:
+        """What it has counted so far for probes to read, [K, ...] each; of the steps that are done."""
+
     def state(self) -> dict[str, Tensor]:
         """The tensors by which it goes on; a checkpoint is written from them and copied into them."""
 
@@ -103,5 +109,13 @@ class Wrapper:
     def sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
         return self.inner.sample(split, examples)
 
+    def tallies(self) -> dict[str, Tensor]:
+        return self.inner.tallies()
+
     def state(self) -> dict[str, Tensor]:
         return self.inner.state()
+
+    def index(self, step: int) -> Tensor:
+        """The training examples of a step, from 0, [K, B], on the host."""
+        block = self.draw(step // self.steps_per_draw)
+        return torch.from_numpy(block[step % self.steps_per_draw % len(block)])

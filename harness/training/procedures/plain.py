@@ -71,6 +71,9 @@ class Plain:
         index = torch.from_numpy(self.dataset.sample_index(split, examples, self.context)).to(self.device)
         return self.dataset.gather(self._on_device(self.dataset.arrays(split)), index, self.context)
 
+    def tallies(self) -> dict[str, Tensor]:
+        return {}
+
     def state(self) -> dict[str, Tensor]:
         return {}
 

@@ -12,7 +12,7 @@ from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import Exact
 from folklore.harness.observables.estimating import exact
-from folklore.harness.observables.estimating.exact import CHECKS, adam, constants, decay, descent, memory
+from folklore.harness.observables.estimating.exact import CHECKS, adam, constants, decay, descent, memory, sparse
 from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Study, Within, Workload
 from folklore.harness.training.optimizers.adam import Adam
@@ -88,6 +88,11 @@ def kick(beta2: float) -> float:
     return float((0.1 * 999 * 0.9**after / np.sqrt(second)).sum())
 
 
+def lone(beta2: float) -> float:
+    """A geometric series: first moments of 0.1 and 10% less every step, over roots of second ones."""
+    return 0.1 / (math.sqrt(1 - beta2) * (1 - 0.9 / math.sqrt(beta2)))
+
+
 def state_of_torch() -> float:
     """Numbers of state that torch.optim.AdamW keeps of a weight."""
     weight = torch.ones(1000, requires_grad=True)
@@ -156,6 +161,11 @@ RIGHT: dict[str, Right] = {
     "outlier_kick": (lambda: kick(0.999), {"rel": 3e-3}),
     "outlier_kick_095": (lambda: kick(0.95), {"rel": 3e-3}),
     "adam_rmsprop_distance": (lambda: 0.0, {"abs": 1e-5}),
+    "lone_gradient": (lambda: lone(0.999), {"rel": 1e-4}),
+    "lone_gradient_099": (lambda: lone(0.99), {"rel": 1e-4}),
+    "lone_gradient_095": (lambda: lone(0.95), {"rel": 1e-4}),
+    "lone_gradient_spread": (lambda: 1.0, {"rel": 0.02}),
+    "steady_gradient": (lambda: 1.0, {"rel": 1e-4}),
     "quadratic_threshold": (lambda: 1.0, {"rel": 0.0}),
     "quadratic_best_lr": (lambda: 1.0, {"rel": 1e-3}),
     "quadratic_best_rate": (lambda: 1.0, {"rel": 1e-3}),
@@ -191,7 +201,7 @@ TRIED = {"checkpoint_larger_batch", *DEEPER.values()}
 
 
 def forget() -> None:
-    for module in (adam, decay, descent, memory):
+    for module in (adam, decay, descent, memory, sparse):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()
@@ -260,6 +270,27 @@ def test_a_loop_of_adam_in_float64_is_thrown_as_far_by_an_outlier() -> None:
         if step >= adam.BEFORE:
             moved += (first - 1) / math.sqrt(second)
     assert CHECKS["outlier_kick_095"].number() == pytest.approx(moved, rel=1e-3)
+
+
+def test_torchs_adam_moves_a_row_as_far_for_a_lone_gradient() -> None:
+    """After 20,000 steps without one, by which bias corrections are gone: torch's own, in float64."""
+    weight = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.Adam([weight], lr=1.0, betas=(0.9, 0.999), eps=1e-12)
+    for step in range(20_300):
+        weight.grad = torch.full_like(weight, 3.0 if step == 20_000 else 0.0)
+        optimizer.step()
+    assert CHECKS["lone_gradient"].number() == pytest.approx(-float(weight.detach()), rel=1e-4)
+
+
+def test_rare_gradients_move_a_weight_as_far_as_the_root_of_the_time_between_them() -> None:
+    """While the second moment holds several of them, and between them the first is gone: (1 - beta1) / sqrt(share) in a
+    series."""
+    every = list(sparse.EVERY)
+    moved = sparse.repeated()[0.999]
+    for steps in (50, 100):
+        # A second moment that is even over time would give sqrt(steps) exactly.
+        assert moved[every.index(steps)] == pytest.approx(math.sqrt(steps), rel=0.06)
+    assert moved[every.index(5000)] == pytest.approx(lone(0.999), rel=0.01)
 
 
 def test_torchs_rmsprop_is_torchs_adam_without_momentum_and_correction() -> None:

@@ -78,6 +78,20 @@ def test_a_training_loss_is_a_loss_and_a_lost_one_counts_as_at_the_start(table: 
     assert seen.estimate == pytest.approx((INITIAL_LOSS + 4 * np.mean([5.0, 6.0, 5.0, 6.0, 5.0])) / 5, rel=0.02)
 
 
+def test_a_loss_on_some_tokens_is_one_and_is_read_at_evaluations(study: Study) -> None:
+    def evaluated(trial: Trial) -> LaneResult:
+        """Three evaluations; one lost run."""
+        loss = np.nan if (trial.arm, trial.seed) == ("half", 0) else 2.0 + trial.seed
+        return result(bowl(trial, -7, 2.0), evaluation_step=[3.0, 6.0, 10.0], token_loss_rare=[9.0, 8.0, loss])
+
+    table = TrialArrays(study, "laptop", frame(study, evaluated))
+    late = {"curve": "token_loss_rare", "first": 0.9}
+    assert CurveMean(arm="none", **late).of_losses == "is one"
+    assert observe(CurveMean(arm="none", **late), table).estimate == pytest.approx(2.0 + np.mean(range(5)))
+    assert observe(CurveMean(arm="half", **late), table).estimate == pytest.approx((INITIAL_LOSS + 3 + 4 + 5 + 6) / 5)
+    assert observe(CurveMean(arm="none", curve="token_loss_rare", last=0.4), table).estimate == pytest.approx(9.0)
+
+
 def test_the_slope_of_a_power_is_its_exponent(table: TrialArrays) -> None:
     for first in (0.0, 0.3):
         seen = observe(CurveSlope(arm="none", curve="probe_gradient_norm", first=first), table)

@@ -212,6 +212,7 @@ PINNED = {
         "final_examples": 128,
         "curve_points": 100,
         "underflow": False,
+        "token_rows": False,
         "solo": False,
     },
 }

@@ -1,0 +1,31 @@
+"""Groups of a text's tokens whose loss is looked at, as curves. Nothing here needs torch."""
+
+from dataclasses import dataclass
+
+from folklore.harness.training.curve import EVALUATION_STEP, Curve
+
+# Share of a text's occurrences that the rarest tokens make up at most together, and the commonest at least.
+QUARTER = 0.25
+
+
+@dataclass(frozen=True)
+class Group:
+    """name: of its curve. of: which tokens, and whether as targets or as inputs."""
+
+    name: str
+    of: tuple[str, str]
+    description: str
+
+    @property
+    def curve(self) -> Curve:
+        return Curve(self.name, "nats", f"loss on the test sample, {self.description}", EVALUATION_STEP)
+
+
+RARE = "the rarest tokens that are together at most a quarter of the training text"
+COMMON = "the commonest tokens that are together at least a quarter of it"
+GROUPS = (
+    Group("token_loss_rare", ("rare", "targets"), f"where the next token is one of {RARE}"),
+    Group("token_loss_common", ("common", "targets"), f"where the next token is one of {COMMON}"),
+    Group("token_loss_after_rare", ("rare", "inputs"), f"of what comes after {RARE}"),
+    Group("token_loss_after_common", ("common", "inputs"), f"of what comes after {COMMON}"),
+)

@@ -1,0 +1,166 @@
+"""Movement of an embedding's rows and losses of token groups, against loops over steps and over tokens."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from folklore.harness import data
+from folklore.harness.data.text import Text
+from folklore.harness.errors import UserError
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training.network import NOT_COUNTED
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.probes import token_rows
+from folklore.harness.training.procedures.plain import Plain
+from folklore.harness.training.procedures.token_rows import TokenRows, quarters
+from folklore.harness.training.token_groups import GROUPS
+from folklore.models import View
+
+GPT = Workload(model="gpt", width=8, depth=1, heads=2, context=8)
+STEPS, BEGIN = 50, 10
+
+
+def lane(seed: int = 3, token_rows: bool = True, **fields: Any) -> Lane:
+    measurement = Measurement(probes=5, evaluations=2, evaluation_examples=4, final_examples=40, token_rows=token_rows)
+    training = Training(**{"steps": STEPS, "batch_size": 4, "peak_lr": 0.01, "epsilon": 1e-3, **fields})
+    return Lane(Configuration(workload=GPT, training=training, measurement=measurement), seed)
+
+
+def trained(chosen: list[Lane], text: Text) -> Pack:
+    pack = Pack(chosen, text)
+    pack.advance()
+    return pack
+
+
+def by_hand(pack: Pack, text: Text) -> dict[str, np.ndarray]:
+    """Takes the steps of a pack of one lane one by one; what rows did after the first fifth, [V] each, up to the last probe."""
+    table = pack.network.views["embedding.token.weight"]
+    rows = table.shape[1]
+    found = {name: np.zeros(rows) for name in ("paths", "norms", "counts")}
+    while not pack.done:
+        step, before = pack.step, table[0].detach().clone()
+        pack.advance(0)
+        if BEGIN <= step < STEPS - 1:  # the last step is probed before it is made
+            index = text.batch_index(pack.seeds[0], 0, 4, GPT.context)[step]
+            for start in index:
+                for token in text.splits["train"][start : start + GPT.context]:
+                    found["counts"][token] += 1
+            found["paths"] += (table[0].detach() - before).norm(dim=1).numpy()
+            found["norms"] += before.norm(dim=1).numpy()
+    return found
+
+
+@pytest.mark.parametrize("fields", [{}, {"optimizer": "sgd", "peak_lr": 0.1}, {"micro_batches": 2}], ids=str)
+def test_against_a_loop_over_steps_and_tokens(text: Text, fields: dict[str, Any]) -> None:
+    pack = Pack([lane(**fields)], text)
+    rows = by_hand(pack, text)
+    curves = pack.results()[0].curves
+    there = rows["counts"] >= token_rows.LEAST
+    assert there.sum() > 8
+    frequency = np.log(np.bincount(text.splits["train"], minlength=len(there)))[there]
+    relative = {name: values[there] for name, values in rows.items()}
+    moved = relative["paths"] / (relative["norms"] / (STEPS - 1 - BEGIN))
+    by_occurrence = moved / relative["counts"]
+    last = {name: values[-1] for name, values in curves.items() if name.startswith("probe_token")}
+    assert last["probe_token_slope"] == pytest.approx(np.polyfit(frequency, np.log(by_occurrence), 1)[0], rel=1e-3)
+    length = relative["paths"] / relative["counts"]
+    assert last["probe_token_length_slope"] == pytest.approx(np.polyfit(frequency, np.log(length), 1)[0], rel=1e-3)
+    assert last["probe_token_step_slope"] == pytest.approx(np.polyfit(frequency, np.log(moved), 1)[0], rel=1e-3, abs=1e-4)
+    rarest, commonest = (np.quantile(frequency, each) for each in (0.25, 0.75))
+    for name, inside in (("rare", frequency <= rarest + 1e-9), ("common", frequency >= commonest - 1e-9)):
+        expected = math.exp(np.log(by_occurrence[inside]).mean())
+        assert last[f"probe_token_update_{name}"] == pytest.approx(expected, rel=1e-3)
+
+
+def test_nothing_is_counted_in_the_first_fifth(text: Text) -> None:
+    curves = trained([lane()], text).results()[0].curves
+    early = [value for step, value in zip(curves["probe_step"], curves["probe_token_slope"], strict=True) if step <= BEGIN + 1]
+    assert early
+    assert all(map(math.isnan, early))
+
+
+def test_a_row_that_nothing_moves_has_not_moved(text: Text) -> None:
+    """Of a token that no batch has held, under an optimizer without memory or decay."""
+    pack = trained([lane(optimizer="sgd", momentum=0.0, weight_decay=0.0, batch_size=2)], text)
+    assert isinstance(pack.procedure, TokenRows)
+    idle = pack.procedure.counts_KV == 0
+    assert ((pack.procedure.paths_KV == 0) | ~idle).all()
+    assert (pack.procedure.paths_KV > 0).any()
+    assert float(pack.procedure.counts_KV.sum()) == (STEPS - BEGIN) * 2 * GPT.context
+
+
+def test_losses_of_groups_against_a_loop(text: Text) -> None:
+    pack = trained([lane(3), lane(4, peak_lr=0.02)], text)
+    inputs, targets = pack.procedure.sample("test", 40)
+    view = View(pack.network.views)
+    expanded = inputs.expand(2, *inputs.shape)
+    with torch.no_grad():
+        logits = pack.network.model(view, expanded)
+    losses = F.cross_entropy(logits.flatten(0, -2), targets.expand(2, *targets.shape).flatten(), reduction="none")
+    losses = losses.view(2, *targets.shape)
+    members = quarters(np.bincount(text.splits["train"], minlength=text.facts.classes))
+    for group in GROUPS:
+        which, role = group.of
+        chosen = members[which][inputs if role == "inputs" else targets]
+        assert 0 < chosen.sum() < targets.numel()
+        for index, result in enumerate(pack.results()):
+            assert result.curves[group.name][-1] == pytest.approx(float(losses[index][chosen].mean()), rel=1e-5)
+            assert len(result.curves[group.name]) == len(result.curves["evaluation_step"]) == 2
+
+
+def test_quarters() -> None:
+    rare, common = quarters(np.array([40, 5, 0, 10, 30, 15])).values()
+    assert rare.tolist() == [False, True, True, True, False, False]
+    assert common.tolist() == [True, False, False, False, False, False]
+    flat = quarters(np.full(8, 7))
+    assert [int(each.sum()) for each in flat.values()] == [2, 2]
+    assert not (flat["rare"] & flat["common"]).any()
+
+
+def test_a_sample_without_such_tokens_has_no_loss(text: Text) -> None:
+    pack = Pack([lane()], text)
+    inputs, targets = pack.procedure.sample("test", 4)
+    assert pack.network.evaluate(inputs, torch.full_like(targets, NOT_COUNTED)).isnan().all()
+
+
+def test_lanes_beside_others_are_as_alone(text: Text) -> None:
+    several = [lane(3), lane(4), lane(3, peak_lr=0.03)]
+    beside = trained(several, text).results()
+    for each, found in zip(several, beside, strict=True):
+        (alone,) = trained([each], text).results()
+        for name in (*(curve.name for curve in token_rows.PROBE.curves), *(group.name for group in GROUPS)):
+            assert np.allclose(found.curves[name], alone.curves[name], rtol=2e-3, equal_nan=True), name
+
+
+@pytest.mark.parametrize("at", [BEGIN // 2, STEPS // 2])
+def test_an_interrupted_run_goes_on_to_the_same_end(text: Text, at: int) -> None:
+    chosen = [lane(3), lane(4)]
+    whole = trained(chosen, text)
+    first, second = Pack(chosen, text), Pack(chosen, text)
+    while first.step < at:
+        first.advance(0)
+    assert second.load({name: value.clone() for name, value in first.state().items()})
+    second.advance()
+    for name, values in whole.state().items():
+        if name != "progress":
+            assert torch.equal(second.state()[name].nan_to_num(), values.nan_to_num()), name
+
+
+def test_looking_changes_nothing_and_costs_nothing_unasked(text: Text) -> None:
+    seen, unseen = trained([lane()], text), trained([lane(token_rows=False)], text)
+    assert torch.equal(seen.network.flat_KP, unseen.network.flat_KP)
+    assert type(unseen.procedure) is Plain
+    curves = unseen.results()[0].curves
+    assert not [name for name in curves if "token" in name]
+    assert curves["evaluation_step"] == seen.results()[0].curves["evaluation_step"]
+
+
+def test_what_has_no_embedding_is_refused() -> None:
+    workload = Workload(model="mlp", dataset="digits", width=8, depth=1)
+    configuration = Configuration(workload=workload, training=Training(steps=4), measurement=Measurement(token_rows=True))
+    with pytest.raises(UserError, match="token_rows: model 'mlp' is not known to have an embedding of tokens; choose gpt"):
+        Pack([Lane(configuration, 0)], data.load("digits"))

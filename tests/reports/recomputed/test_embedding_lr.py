@@ -1,0 +1,40 @@
+"""One number of each part of emb.rare_tokens again: from the formula, and from the published trials' curves."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.reports.recomputed.tables import best, published, trials
+
+STUDY, CLAIM = "embedding_lr", "emb.rare_tokens"
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return trials(STUDY)
+
+
+def last(table: pd.DataFrame, arm: str, curve: str) -> float:
+    """Mean over seeds of a curve's last value, at the LR that is best for the arm."""
+    rows = table[(table["arm"] == arm) & np.isclose(table["lr"], best(table, arm))]
+    return float(np.mean([values[-1] for values in rows[f"curve_{curve}"]]))
+
+
+def test_a_lone_gradient() -> None:
+    series = 0.1 / (math.sqrt(0.001) * (1 - 0.9 / math.sqrt(0.999)))
+    assert published(CLAIM, STUDY, 0) == pytest.approx(series, rel=1e-3)
+
+
+def test_rare_tokens(table: pd.DataFrame) -> None:
+    length, common = "probe_token_length_slope", "token_loss_common"
+    contrast = last(table, "plain", length) - last(table, "sgd", length)
+    fast = last(table, "fast", common) / last(table, "plain", common) - 1
+    for index, arm in enumerate(("epsilon", "slow", "beta2")):
+        slope, apart, gain, of_common = (published(CLAIM, STUDY, 1 + 4 * index + part) for part in range(4))
+        assert slope == pytest.approx(last(table, "plain", "probe_token_slope"), rel=1e-5)
+        assert apart == pytest.approx(contrast, rel=1e-4)
+        rare = last(table, arm, "token_loss_rare") / last(table, "plain", "token_loss_rare") - 1
+        assert gain == pytest.approx(rare, rel=1e-4, abs=1e-7)
+        assert of_common == pytest.approx(fast, rel=1e-4, abs=1e-7)
