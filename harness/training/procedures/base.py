@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from folklore.harness.data import Index, Split
@@ -55,6 +56,9 @@ class Procedure(Protocol):
         Also asked of a part of a batch, by probes.
         """
 
+    def before(self, step: int) -> None:
+        """What precedes a step, from 0."""
+
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         """What follows when `step` steps are done. losses: of the evaluations just made, by their record, [K] each."""
 
@@ -73,6 +77,11 @@ class Wrapper:
 
     def __init__(self, inner: Procedure):
         self.inner = inner
+
+    def examples_of(self, step: int) -> Tensor:
+        """The training examples of a step, from 0, [K, B]; on the host."""
+        block = self.draw(step // self.steps_per_draw)
+        return torch.from_numpy(block[step % self.steps_per_draw % len(block)])
 
     @property
     def steps_per_draw(self) -> int:
@@ -93,6 +102,9 @@ class Wrapper:
         out_KP: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         return self.inner.gradient(inputs, targets, tap, scale_K, out_KP)
+
+    def before(self, step: int) -> None:
+        self.inner.before(step)
 
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         self.inner.after(step, losses)

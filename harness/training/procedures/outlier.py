@@ -36,18 +36,12 @@ class Outlier(Wrapper):
         coming = [index for index, lane in enumerate(self.lanes) if is_asked_for(lane) and step == lane.outlier_step]
         if coming:
             with self.network.buffers_kept():  # the step itself comes yet
-                gradient_KP = self.inner.gradient(*self.inner.batch(self._index(step)))[1]
+                gradient_KP = self.inner.gradient(*self.inner.batch(self.examples_of(step).to(self.gradient_KP.device)))[1]
             for index in coming:
                 self._put(index, gradient_KP[index])
         for index, lane in enumerate(self.lanes):
             if lane.outlier == "kick" and step == lane.outlier_step + _steps_of_kick(lane):
                 self._forget(index)
-
-    def _index(self, step: int) -> Tensor:
-        """The examples of a step, from 0, [K, B]."""
-        block = self.inner.draw(step // self.steps_per_draw)
-        drawn = torch.from_numpy(block[step % self.steps_per_draw % len(block)])
-        return drawn.to(self.gradient_KP.device)
 
     def _put(self, index: int, gradient_P: Tensor) -> None:
         lane, first_P, second_P = self._lane(index)
