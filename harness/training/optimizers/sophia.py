@@ -54,7 +54,7 @@ class Sophia(PackedOptimizer):
         parameters_KP.addcmul_(direction, lr_K1, value=-1.0)
 
     def estimate(self, curvature_KP: Tensor) -> None:
-        """Takes an estimate of the curvature of every entry into the average; of a lane whose estimate is not finite nothing."""
+        """Takes an estimate of every entry's curvature into the average; nothing of a lane whose estimate is not finite."""
         import torch
 
         finite_K1 = curvature_KP.isfinite().all(dim=1, keepdim=True)

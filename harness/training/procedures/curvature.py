@@ -30,8 +30,8 @@ def require_classes(configuration: Configuration, dataset: Dataset) -> None:
     """Raises UserError for targets that no softmax gives."""
     if is_asked_for(configuration.training) and not dataset.facts.classes:
         raise UserError(
-            f"optimizer '{configuration.training.optimizer}' samples classes from the model's softmax, and the targets of dataset"
-            f" '{dataset.name}' are numbers; choose another optimizer, such as adamw"
+            f"optimizer '{configuration.training.optimizer}' samples classes from the model's softmax, and the targets of"
+            f" dataset '{dataset.name}' are numbers; choose another optimizer, such as adamw"
         )
 
 

@@ -232,9 +232,7 @@ def test_where_it_jumps_and_nowhere_else() -> None:
 
 def test_targets_that_are_numbers_are_refused() -> None:
     chosen = lanes(1, workload=Workload(model="linear", dataset="quadratic:4"))
-    with pytest.raises(
-        UserError, match="samples classes from the model's softmax, and the targets of dataset 'quadratic:4' are"
-    ):
+    with pytest.raises(UserError, match="classes from the model's softmax, and the targets of dataset 'quadratic:4' are"):
         Pack(chosen, load("quadratic:4"))
 
 
