@@ -185,7 +185,7 @@ STUDY = Study(
         "Sophia is Sophia-G, with all of every tenth batch for an estimate of the curvature, where its paper takes half of it.",
         "LARS and LAMB are tuned, and the baselines that judge them take over the LR of a batch of a sixteenth, by the rule.",
     ),
-    answer=("opt.lion", "opt.sophia", "opt.layerwise", "opt.lion_sensitive", "opt.layerwise_ratio"),
+    answer=("opt.lion", "opt.sophia", "opt.layerwise", "opt.lion_sensitive"),
     judgements=(
         Judgement(
             claim="opt.lion",
@@ -260,7 +260,7 @@ STUDY = Study(
                             null=1.0,
                             claimed=AtMost(value=1.0),
                             refuted=AtLeast(value=1.0),
-                            says=f"At batch {batch} as good as its best LR are octaves {{larger}} in number than AdamW's",
+                            says=f"At batch {batch} Lion's basin of LRs, in octaves, is {{larger}} than AdamW's",
                             unit="x",
                         ),
                         Criterion(
@@ -273,7 +273,7 @@ STUDY = Study(
                             null=1.0,
                             claimed=AtMost(value=1.0),
                             refuted=AtLeast(value=1.0),
-                            says=f"At batch {batch} Lion bears {{larger}} octaves of decay in number than AdamW",
+                            says=f"At batch {batch} Lion's basin of decays, in octaves, is {{larger}} than AdamW's",
                             unit="x",
                         ),
                     )
@@ -325,7 +325,7 @@ STUDY = Study(
                             null=1.0,
                             claimed=AtMost(value=0.8),
                             refuted=AtLeast(value=1.0),
-                            says=f"At batch {batch} Sophia needs {{larger}} steps than AdamW in number",
+                            says=f"At batch {batch} Sophia takes {{estimate}} AdamW's steps to the same loss",
                             unit="x",
                         ),
                         Criterion(
@@ -341,7 +341,7 @@ STUDY = Study(
                             null=1.0,
                             claimed=AtMost(value=0.9),
                             refuted=AtLeast(value=1.0),
-                            says=f"At batch {batch} Sophia needs {{larger}} gradients than AdamW in number",
+                            says=f"At batch {batch} Sophia takes {{estimate}} AdamW's gradients to the same loss",
                             unit="x",
                         ),
                     )

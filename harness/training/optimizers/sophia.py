@@ -7,9 +7,9 @@ every `hessian_every` steps, the first before the first step; procedures/curvatu
 for having begun at zero, as in the paper: first steps are clipped, and so of the LR's size in every entry.
 
 The form with Hessian-vector products (Hutchinson's estimator, Sophia-H) is another one, and is not here. Hyper-parameters for
-language models are beta1 0.96 (0.965 in the paper's code, repo Liuhong99/Sophia), beta2 0.99, gamma 0.03 to 0.05, epsilon 1e-12,
-decay 0.2, and an estimate every 10 steps; that code adds 1e-15 to the denominator in place of the maximum, and estimates after
-the last of these steps.
+language models are beta1 0.96 (0.965 in the paper's code, repo Liuhong99/Sophia), beta2 0.99, gamma 0.03 to 0.05, epsilon
+1e-12, decay 0.2, and an estimate every 10 steps; that code adds 1e-15 to the denominator in place of the maximum, and estimates
+after the last of these steps.
 """
 
 from __future__ import annotations
