@@ -20,23 +20,27 @@ from folklore.harness.spec import (
     log2_grid,
 )
 
+# Batch sizes, with as many steps as a laptop has time for.
+STEPS = {8: 1000, 64: 300}
 BATCHES = (8, 64)
-STEPS = 300
 # Lion's decay is larger by as much as its LR is smaller (Chen et al. 2023, section 5); Sophia's is that of its paper's code.
 ADAMW = {"optimizer": "adamw", "beta2": 0.99, "weight_decay": 0.1}
 LION = {"optimizer": "lion", "beta2": 0.99, "weight_decay": 0.5}
 SOPHIA = {"optimizer": "sophia", "beta1": 0.965, "beta2": 0.99, "epsilon": 1e-12, "weight_decay": 0.2}
 EXTRA_GRADIENTS = 1 + 1 / 10
-ADAMW_LRS, LION_LRS = {"peak_lr": log2_grid(-12, -1, per_octave=1)}, {"peak_lr": log2_grid(-15, -4, per_octave=1)}
-SOPHIA_LRS = {"peak_lr": log2_grid(-10, -5, per_octave=1)}
-LENGTHS = {0.7: "sophia_{}_short", 1.0: "sophia_{}", 1.4: "sophia_{}_long"}
+ADAMW_LRS, LION_LRS = {"peak_lr": log2_grid(-11, -2, per_octave=1)}, {"peak_lr": log2_grid(-12, -3, per_octave=1)}
+SOPHIA_LRS = {8: {"peak_lr": log2_grid(-12, -7, per_octave=1)}, 64: {"peak_lr": log2_grid(-10, -6, per_octave=1)}}
+# Lengths of Sophia's runs over AdamW's, where a pilot had their losses meet, and their steps.
+LENGTHS = {0.7: "sophia_{}_short", 1.2: "sophia_{}", 2.0: "sophia_{}_long"}
+SOPHIA_STEPS = {8: {0.7: 700, 1.2: 1200, 2.0: 2000}, 64: {0.7: 210, 1.2: 360, 2.0: 600}}
+CLUSTER_STEPS, CLUSTER_SOPHIA_STEPS = 3000, {0.7: 2100, 1.2: 3600, 2.0: 6000}
 # Decay is varied at about the best LR of each, by a pilot, over equal ranges of LR x decay.
-DECAY_LRS = {"adamw": {8: 2.0**-7, 64: 2.0**-6}, "lion": {8: 2.0**-10, 64: 2.0**-9}}
-DECAYS_FROM, DECAYS_TO = -13, -2
+DECAY_LRS = {"adamw": {8: 2.0**-7, 64: 2.0**-5}, "lion": {8: 2.0**-8, 64: 2.0**-7}}
+LR_TIMES_DECAY = log2_grid(-12, -3, per_octave=1)
 # As many examples as the small batch sees.
 SMALL, LARGE = 16, 256
-LARGE_STEPS = 100
-SMALL_STEPS = LARGE_STEPS * LARGE // SMALL
+LARGE_STEPS = 80
+SMALL_STEPS = 1280
 LAYERWISE = {"weight_decay": 5e-4, "warmup_fraction": 0.1}
 CNN = {"model": "cnn", "dataset": "digits", "width": 8, "depth": 2, **LAYERWISE}
 NESTEROV = {**CNN, "optimizer": "sgd", "nesterov": True}
@@ -53,29 +57,34 @@ STUDY = Study(
     title="Optimizers",
     question="What do Lion, Sophia, LARS and LAMB buy over AdamW and SGD?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
-    training=Training(schedule="cosine", warmup_fraction=0.05, steps=STEPS),
+    training=Training(schedule="cosine", warmup_fraction=0.05),
     measurement=Measurement(probes=2, evaluations=2, evaluation_examples=64, final_examples=512, curve_points=20),
     arms={
         **{
             f"adamw_{batch}": Arm(
                 label="AdamW",
                 panel=f"batch {batch}",
-                settings={**ADAMW, "batch_size": batch},
+                settings={**ADAMW, "batch_size": batch, "steps": STEPS[batch]},
                 factors=ADAMW_LRS,
                 reference=True,
             )
             for batch in BATCHES
         },
         **{
-            f"lion_{batch}": Arm(label="Lion", panel=f"batch {batch}", settings={**LION, "batch_size": batch}, factors=LION_LRS)
+            f"lion_{batch}": Arm(
+                label="Lion",
+                panel=f"batch {batch}",
+                settings={**LION, "batch_size": batch, "steps": STEPS[batch]},
+                factors=LION_LRS,
+            )
             for batch in BATCHES
         },
         **{
             name.format(batch): Arm(
-                label="Sophia" if length == 1.0 else f"Sophia, {length:g} of the steps",
+                label=f"Sophia, {length:g} of the steps",
                 panel=f"batch {batch}",
-                settings={**SOPHIA, "batch_size": batch, "steps": round(length * STEPS)},
-                factors=SOPHIA_LRS,
+                settings={**SOPHIA, "batch_size": batch, "steps": SOPHIA_STEPS[batch][length]},
+                factors=SOPHIA_LRS[batch],
             )
             for batch in BATCHES
             for length, name in LENGTHS.items()
@@ -84,10 +93,10 @@ STUDY = Study(
             f"{name}_{batch}_decay": Arm(
                 label=f"{label}, decay varied",
                 panel=f"decay at batch {batch}",
-                settings={**settings, "batch_size": batch},
+                settings={**settings, "batch_size": batch, "steps": STEPS[batch]},
                 factors={
                     "peak_lr": (DECAY_LRS[name][batch],),
-                    "weight_decay": tuple(2.0**power / DECAY_LRS[name][batch] for power in range(DECAYS_FROM, DECAYS_TO + 1)),
+                    "weight_decay": (*(each / DECAY_LRS[name][batch] for each in LR_TIMES_DECAY),),
                 },
                 reference=name == "adamw",
             )
@@ -98,50 +107,60 @@ STUDY = Study(
             label="Nesterov SGD, small batch",
             panel="CNN",
             settings={**NESTEROV, "batch_size": SMALL, "steps": SMALL_STEPS},
-            factors={"peak_lr": log2_grid(-9, -1, per_octave=1)},
+            factors={"peak_lr": log2_grid(-6, 1, per_octave=1)},
         ),
         "nesterov_large": Arm(
             label="Nesterov SGD",
             panel="CNN",
             settings={**NESTEROV, "batch_size": LARGE, "steps": LARGE_STEPS},
-            factors={"peak_lr": log2_grid(-8, 3, per_octave=1)},
+            factors={"peak_lr": log2_grid(-4, 5, per_octave=1)},
             reference=True,
         ),
         "lars_large": Arm(
             label="LARS",
             panel="CNN",
             settings={**LARS, "batch_size": LARGE, "steps": LARGE_STEPS},
-            factors={"peak_lr": log2_grid(-1, 8, per_octave=1)},
+            factors={"peak_lr": log2_grid(0, 6, per_octave=1)},
         ),
         "adamw_small": Arm(
             label="AdamW, small batch",
             panel="GPT",
             settings={**ADAMW_LARGE, "batch_size": SMALL, "steps": SMALL_STEPS},
-            factors={"peak_lr": log2_grid(-10, -4, per_octave=1)},
+            factors={"peak_lr": log2_grid(-8, -4, per_octave=1)},
         ),
         "adamw_large": Arm(
             label="AdamW",
             panel="GPT",
             settings={**ADAMW_LARGE, "batch_size": LARGE, "steps": LARGE_STEPS},
-            factors={"peak_lr": log2_grid(-8, -1, per_octave=1)},
+            factors={"peak_lr": log2_grid(-7, -2, per_octave=1)},
             reference=True,
         ),
         "lamb_large": Arm(
             label="LAMB",
             panel="GPT",
             settings={**LAMB, "batch_size": LARGE, "steps": LARGE_STEPS},
-            factors={"peak_lr": log2_grid(-8, 0, per_octave=1)},
+            factors={"peak_lr": log2_grid(-7, -2, per_octave=1)},
         ),
     },
     factors={"peak_lr": (2.0**-7,)},
-    seeds=10,
+    seeds=8,
     first_seed=31_000,
     scales={
         "smoke": Scale(
             description="plumbing in seconds, never judged",
             training={"steps": 12},
             arm_settings={
-                **{name.format(batch): {"steps": round(length * 20)} for batch in BATCHES for length, name in LENGTHS.items()},
+                **{
+                    name.format(batch): {"steps": SOPHIA_STEPS[64][length] // 15}
+                    for batch in BATCHES
+                    for length, name in LENGTHS.items()
+                },
+                **{
+                    f"{name}_{batch}{varied}": {"steps": 20}
+                    for name in ("adamw", "lion")
+                    for batch in BATCHES
+                    for varied in ("", "_decay")
+                },
                 **{
                     f"{name}_{size}": {"steps": 12, "batch_size": 8}
                     for name in ("nesterov", "adamw")
@@ -155,7 +174,9 @@ STUDY = Study(
         ),
         "laptop": Scale(
             description="two CPU cores, about five minutes of training",
-            departures=("GPTs of 7,000 parameters and a CNN of 1,500, 300 steps; of large batches 100.",),
+            departures=(
+                "GPTs of 7,000 parameters and a CNN of 2,000; 1,000 steps at batch 8, 300 at 64, of large batches 80.",
+            ),
         ),
         "gpu": Scale(
             description="one GPU, at most four minutes: GPTs of 0.4M parameters on Python's standard library",
@@ -170,10 +191,20 @@ STUDY = Study(
             description="many GPUs, hours: GPTs of 25M parameters on web text",
             device="cuda",
             workload={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 256},
-            training={"precision": "bf16", "steps": 3000},
+            training={"precision": "bf16"},
             measurement={"evaluation_examples": 256, "final_examples": 1024},
             arm_settings={
-                name.format(batch): {"steps": round(length * 3000)} for batch in BATCHES for length, name in LENGTHS.items()
+                **{
+                    name.format(batch): {"steps": CLUSTER_SOPHIA_STEPS[length]}
+                    for batch in BATCHES
+                    for length, name in LENGTHS.items()
+                },
+                **{
+                    f"{name}_{batch}{varied}": {"steps": CLUSTER_STEPS}
+                    for name in ("adamw", "lion")
+                    for batch in BATCHES
+                    for varied in ("", "_decay")
+                },
             },
             seeds=5,
         ),
@@ -290,7 +321,7 @@ STUDY = Study(
                 ),
                 *(
                     Reported(
-                        name=f"octaves of LR x decay from 2^{DECAYS_FROM} within 5% of the fall, {label}, batch {batch}",
+                        name=f"octaves of LR x decay from 2^-12 within 5% of the fall, {label}, batch {batch}",
                         observe=BasinWidth(arm=f"{name}_{batch}_decay", over="weight_decay", of="fall", open_below=True),
                     )
                     for batch in BATCHES
@@ -320,7 +351,7 @@ STUDY = Study(
                             panel=f"batch {batch}",
                             observe=LengthRatio(
                                 anchor=f"adamw_{batch}",
-                                points=tuple((length, name.format(batch)) for length, name in LENGTHS.items()),
+                                points=(*((length, name.format(batch)) for length, name in LENGTHS.items()),),
                             ),
                             null=1.0,
                             claimed=AtMost(value=0.8),
@@ -334,7 +365,7 @@ STUDY = Study(
                             observe=Scaled(
                                 of=LengthRatio(
                                     anchor=f"adamw_{batch}",
-                                    points=tuple((length, name.format(batch)) for length, name in LENGTHS.items()),
+                                    points=(*((length, name.format(batch)) for length, name in LENGTHS.items()),),
                                 ),
                                 by=EXTRA_GRADIENTS,
                             ),
@@ -350,7 +381,7 @@ STUDY = Study(
             reported=(
                 *(
                     Reported(
-                        name=f"tuned loss of Sophia, less AdamW's, in as many steps, of the fall, batch {batch}",
+                        name=f"tuned loss of Sophia in 1.2 times the steps, less AdamW's, of the fall, batch {batch}",
                         observe=FallShare(left=TunedLoss(arm=f"sophia_{batch}"), right=TunedLoss(arm=f"adamw_{batch}")),
                         unit="relative",
                     )
@@ -358,7 +389,7 @@ STUDY = Study(
                 ),
             ),
             note=(
-                "Sophia's runs of 0.7, 1 and 1.4 times as many steps have schedules and LRs of their own, as its paper compares"
+                "Sophia's runs of 0.7, 1.2 and 2 times as many steps have schedules and LRs of their own, as its paper compares"
                 " them. Thresholds are ours: a fifth of the steps, a tenth of the gradients. A gradient more every ten steps is"
                 " counted, the forward pass that samples its labels is not."
             ),

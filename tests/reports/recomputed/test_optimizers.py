@@ -74,7 +74,7 @@ def test_lions_basins(table: pd.DataFrame) -> None:
 
 def test_sophia(table: pd.DataFrame) -> None:
     for index, batch in enumerate(BATCHES):
-        x = np.log2([0.7, 1.0, 1.4])
+        x = np.log2([0.7, 1.2, 2.0])
         loss = [tuned(table, arm) for arm in (f"sophia_{batch}_short", f"sophia_{batch}", f"sophia_{batch}_long")]
         slope, constant = np.polyfit(x, loss, 1)
         ratio = 2 ** ((tuned(table, f"adamw_{batch}") - constant) / slope)
