@@ -251,6 +251,30 @@ class Mean(Observed):
         return np.asarray(np.mean([evaluate(part, trials, weights) for part in self.parts], axis=0))
 
 
+class MeanDistance(Observed):
+    """The mean distance of some observables from another: how much changes change it, for better or worse."""
+
+    kind: Literal["mean_distance"] = "mean_distance"
+    parts: tuple[Observable, ...] = Field(min_length=1, description="the observables whose distances are averaged")
+    origin: Observable = Field(description="the observable that they are distances from")
+
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    BOUNDS: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    UNIT: ClassVar[str] = "of its parts"
+    EXAMPLE: ClassVar[Example] = {
+        "parts": [
+            {"kind": "loss_at", "arm": "none", "tuned_for": "none", "times": 0.5},
+            {"kind": "loss_at", "arm": "none", "tuned_for": "none", "times": 2.0},
+        ],
+        "origin": {"kind": "tuned_loss", "arm": "none"},
+    }
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """mean_i |part_i - origin|, [R], seeds paired. Of parts that lie at the origin noise makes it larger than zero."""
+        origin = evaluate(self.origin, trials, weights)
+        return np.asarray(np.mean([np.abs(evaluate(part, trials, weights) - origin) for part in self.parts], axis=0))
+
+
 class Scaled(Observed):
     """A multiple: sequences to tokens, for example."""
 

@@ -1,9 +1,9 @@
 """What a quantity that one watches tells about a run whose loss does not fall."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from folklore.harness.observables.estimating.weighted import position, stacked
 from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, OfLosses, ShareOfRuns
@@ -13,7 +13,8 @@ from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
 LATE = 0.5
 # A loss is flat that has not made this share of the healthy run's fall.
 FLAT = 0.5
-FlatRuns = Annotated[tuple[tuple[str, float], ...], ARM, Field(min_length=1)]
+FlatRuns = Annotated[tuple[tuple[str, float], ...], ARM]
+CAUSES = ("vanishing", "too_small", "too_large")
 
 
 class NormDiagnosis(ShareOfRuns):
@@ -21,19 +22,21 @@ class NormDiagnosis(ShareOfRuns):
     healthy run begins with, too large an LR where it lies above, too small a one in between.
 
     Each seed's runs are held against its own healthy run. What falls is not flat, and a loss that is not finite is not either:
-    such runs do not count; where a cause has none that do, there is nothing to tell it by.
+    such runs do not count; where a cause has none that do, there is nothing to tell it by. The norm is that of the gradient
+    without the noise of its batch, which is what is left of a batch's where the gradient vanishes.
     """
 
     kind: Literal["norm_diagnosis"] = "norm_diagnosis"
     healthy: ArmName = Field(description="the arm whose run is healthy")
     healthy_value: float = Field(gt=0, description="the value it is healthy at")
-    vanishing: FlatRuns = Field(description="pairs of an arm and a value at which gradients vanish")
-    too_small: FlatRuns = Field(description="pairs of an arm and an LR that is too small")
-    too_large: FlatRuns = Field(description="pairs of an arm and an LR that is too large")
+    vanishing: FlatRuns = Field(default=(), description="pairs of an arm and a value at which gradients vanish")
+    too_small: FlatRuns = Field(default=(), description="pairs of an arm and an LR that is too small")
+    too_large: FlatRuns = Field(default=(), description="pairs of an arm and an LR that is too large")
     vanishing_below: float = Field(default=0.01, gt=0, description="share of the healthy run's first norm")
     large_above: float = Field(default=3.0, gt=0, description="multiple of the healthy run's first norm")
     over: FactorName = "peak_lr"
 
+    AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     UNIT: ClassVar[str] = "share of the flat runs, 0 to 1"
     EXAMPLE: ClassVar[Example] = {
@@ -44,9 +47,16 @@ class NormDiagnosis(ShareOfRuns):
         "too_large": [["none", 2.0**-2]],
     }
 
+    @model_validator(mode="after")
+    def _has_runs(self) -> Self:
+        if not any(getattr(self, cause) for cause in CAUSES):
+            raise ValueError(f"no run to tell the cause of: give one of {', '.join(CAUSES)}")
+        return self
+
     def counts(self, trials: Trials) -> tuple[int, int]:
-        """Runs that are told rightly, and flat runs. A run's norm is the geometric mean over the probes of its second half."""
-        told = [self._told(cause, trials) for cause in ("vanishing", "too_small", "too_large")]
+        """Runs that are told rightly, and flat runs. A run's norm is the root of the mean, over the probes of its
+        second half, of |g|^2 less the variance of g."""
+        told = [self._told(cause, trials) for cause in CAUSES if getattr(self, cause)]
         return sum(right for right, _ in told), sum(flat for _, flat in told)
 
     def _told(self, cause: str, trials: Trials) -> tuple[int, int]:
@@ -54,13 +64,13 @@ class NormDiagnosis(ShareOfRuns):
         right = flat = 0
         for arm, value in getattr(self, cause):
             place = position(trials, arm, self.over, value)
-            norms = _norms(arm, self.over, trials)[place]
-            late = norms[:, int(LATE * norms.shape[1]) :]
+            squares = _squares(arm, self.over, trials)[place]
+            late = squares[:, int(LATE * squares.shape[1]) :].mean(axis=1)
             start = np.asarray(trials.values(arm, self.over, "initial_loss"), dtype=np.float64)[place]
             end = np.asarray(trials.values(arm, self.over, "test_loss"), dtype=np.float64)[place]
-            is_flat = np.isfinite(late).all(axis=1) & np.isfinite(end) & (start - end < FLAT * fall_S)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = np.exp(np.log(late).mean(axis=1)) / first_S
+            is_flat = np.isfinite(late) & np.isfinite(end) & (start - end < FLAT * fall_S)
+            with np.errstate(invalid="ignore"):
+                ratio = np.sqrt(np.maximum(late, 0.0)) / first_S
             told = {
                 "vanishing": ratio < self.vanishing_below,
                 "too_large": ratio > self.large_above,
@@ -81,9 +91,11 @@ class NormDiagnosis(ShareOfRuns):
             np.asarray(trials.values(self.healthy, self.over, name), dtype=np.float64)[place]
             for name in ("initial_loss", "test_loss")
         )
-        return _norms(self.healthy, self.over, trials)[place, :, 0], start - end
+        return np.sqrt(np.maximum(_squares(self.healthy, self.over, trials)[place, :, 0], 0.0)), start - end
 
 
-def _norms(arm: str, over: str, trials: Trials) -> Numbers:
-    """Gradient norms at the probes, [G, S, probes]."""
-    return stacked(trials.values(arm, over, "curve_probe_gradient_norm"))
+def _squares(arm: str, over: str, trials: Trials) -> Numbers:
+    """Squared norms of the gradient at the probes without its batch's noise, [G, S, probes]: unbiased, so that single ones can
+    be negative."""
+    norms, variances = (stacked(trials.values(arm, over, f"curve_probe_gradient_{name}")) for name in ("norm", "variance"))
+    return np.asarray(norms**2 - variances)

@@ -214,6 +214,9 @@ class BasinWidth(Observed):
     within: Annotated[float, MARGIN] = Field(
         default=0.05, gt=0, description="share above the lowest loss that still counts as near it"
     )
+    best_of: Annotated[tuple[str, ...], ARM] = Field(
+        default=(), description="the arms whose lowest loss is the best; none: this arm alone"
+    )
     of: ShareOf = None
     open_below: Literal[True] | None = Field(
         default=None, description="where the loss is near its best at the low end of the grid, the width counts from that end"
@@ -227,12 +230,14 @@ class BasinWidth(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Octaves between the two values, below and above the grid point of the lowest mean test loss, at which the loss first
-        meets the bar, [R]: interpolated linearly in loss and log2 of the factor. The bar is that of MaxTrainable for this arm
-        alone. Undecidable where the loss is still below it at an end of the grid, of `open_below` at the high one; a resample
-        counts with that end."""
+        meets the bar, [R]: interpolated linearly in loss and log2 of the factor. The bar is that of MaxTrainable. Undecidable
+        where the loss is still below it at an end of the grid, of `open_below` at the high one; a resample counts with that
+        end. 0 where no point meets it."""
         loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
         x = np.log2(trials.grid(self.arm, self.over))
-        bar = _bar(self, (self.arm,), loss.min(axis=1), trials, weights)
+        arms = self.best_of or (self.arm,)
+        lowest = np.min([mean(trials.losses(arm, self.over, "test_loss"), weights).min(axis=1) for arm in arms], axis=0)
+        bar = _bar(self, arms, lowest, trials, weights)
         best = loss.argmin(axis=1)
         above = _first_above(x, loss, bar, best)
         below = -_first_above(-x[::-1], loss[:, ::-1], bar, len(x) - 1 - best)
@@ -240,7 +245,8 @@ class BasinWidth(Observed):
             if np.isnan(met[0]) and not (index == 0 and self.open_below):
                 subject = f"the {in_words(self.over)} at which {trials.arm_name(self.arm)} is still near its best"
                 raise UndecidableError("open", f"{subject} {at_the_edge(index)}")
-        return np.asarray(np.where(np.isnan(above), x[-1], above) - np.where(np.isnan(below), x[0], below))
+        width = np.where(np.isnan(above), x[-1], above) - np.where(np.isnan(below), x[0], below)
+        return np.where(loss.min(axis=1) <= bar, width, 0.0)
 
     @property
     def of_losses(self) -> OfLosses:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from folklore.harness.observables.estimating.weighted import position, seed_mean, stacked, transferred
 from folklore.harness.spec.observed import ARM, WINDOW, Example, FactorName, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
-from folklore.harness.training.curve import PROBE_STEP, STEP
+from folklore.harness.training.curve import EVALUATION_STEP, PROBE_STEP, STEP
 
 RunCurve = Literal[
     "train_loss",
@@ -53,7 +53,7 @@ class _OfRuns(Observed):
     def windowed(self, curve: str, trials: Trials) -> tuple[Numbers, Numbers]:
         """Share of the run, and the curve, [G, S, points] each; nan outside the window. Raises UndecidableError if the trials
         have no such curve, or nothing of it in the window."""
-        of = STEP if curve.startswith("train_loss") else PROBE_STEP
+        of = {"t": STEP, "e": EVALUATION_STEP, "p": PROBE_STEP}[curve[0]]
         columns = [trials.values(self.arm, self.over, f"curve_{name}") for name in (of, curve)]
         name = trials.arm_name(self.arm)
         if any(each is None for each in columns[1].ravel()):
@@ -127,10 +127,16 @@ class CurveSlope(_OfRuns):
 
 
 class RisingShare(_OfRuns):
-    """How often the training loss rises: the share of the kept points, each a mean over some steps, that lie above the one
-    before, in a window of the run; mean over seeds. A run that is lost counts from then on with the loss it began with."""
+    """How often the loss rises: the share of its points that lie above the one before, in a window of the run; mean over seeds.
+    A run that diverges counts as one that always does."""
 
     kind: Literal["rising_share"] = "rising_share"
+    of: Literal["validation", "train"] = Field(
+        default="validation",
+        description="'validation': the loss on one sample, at every evaluation; 'train': that of the batches, of which a kept"
+        " point is the mean over some steps",
+    )
+    by: float = Field(default=0.0, ge=0, description="what a point has to lie above the one before, in nats")
 
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
     FIGURE: ClassVar[str] = "forest"
@@ -138,14 +144,15 @@ class RisingShare(_OfRuns):
     EXAMPLE: ClassVar[Example] = {"arm": "none", "first": 0.2}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """Weighted mean over seeds of #(l_i > l_{i-1}) / #pairs over neighbouring points in the window, [R]. Measurement's
-        curve_points decides over how many steps a point is the mean."""
-        _, values = self.windowed("train_loss", trials)
+        """Weighted mean over seeds of #(l_i > l_{i-1} + by) / #pairs over neighbouring points in the window, [R]; 1 where a run
+        diverges. How many points there are is for Measurement to say: evaluations, or curve_points."""
+        _, values = self.windowed("evaluation_loss" if self.of == "validation" else "train_loss", trials)
         change = np.diff(values, axis=2)
         count = np.isfinite(change).sum(axis=2)
-        if not count.any():
+        diverged = trials.diverged(self.arm, self.over)
+        if not (count | diverged).any():
             raise UndecidableError(
-                "open", f"{trials.arm_name(self.arm)} has no two points of its training loss in the window; a longer one would"
+                "open", f"{trials.arm_name(self.arm)} has no two points of its loss in the window; a longer one would do"
             )
         with np.errstate(invalid="ignore"):
-            return self.at_the_lr((change > 0).sum(axis=2) / count, trials, weights)
+            return self.at_the_lr(np.where(diverged, 1.0, (change > self.by).sum(axis=2) / count), trials, weights)

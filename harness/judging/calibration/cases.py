@@ -15,16 +15,19 @@ from folklore.harness.judging.calibration.worlds import (
     both,
     bowls,
     distant_curves,
+    flat_runs,
     noisy_gradients,
     octave_grid,
     probe_curves,
     range_test,
     rising_range_test,
+    rough_curves,
     single_points,
     study,
 )
 from folklore.harness.observables import (
     ActivationSlope,
+    BasinWidth,
     CriticalBatch,
     CureRate,
     CurveDistance,
@@ -48,14 +51,18 @@ from folklore.harness.observables import (
     LossAt,
     LRSensitivity,
     MaxTrainable,
+    Mean,
     MeanActivationSlope,
+    MeanDistance,
     MeanGap,
     MemoryRatio,
     NoiseScale,
+    NormDiagnosis,
     Optimum,
     Quotient,
     RankCorrelation,
     RelativeGap,
+    RisingShare,
     Scaled,
     Share,
     Slope,
@@ -359,6 +366,10 @@ def _finder_regret(name: str = "finder_regret", of: Literal["fall"] | None = Non
 
 
 # Measured as shares of the fall, by a window, at a given LR or without a filter's lag.
+
+# The LR of arms that are trained at one point.
+_ONE_LR = 2.0**-7
+
 LATER_CASES: tuple[Case, ...] = (
     _of_bowls("optimum_three_points", Optimum(arm="a"), _shift, steps=2),
     _of_bowls("optimum_window", Optimum(arm="a", window_octaves=1.0), _shift, steps=2),
@@ -377,6 +388,44 @@ LATER_CASES: tuple[Case, ...] = (
         LengthRatio(anchor="a", points=tuple((length, arm) for arm, length in LENGTHS.items())),
         _lengths,
         NUMBERS,
+    ),
+    _of_bowls(
+        "mean",
+        Mean(parts=(LossAt(arm="a", tuned_for="b", times=0.5), LossAt(arm="a", tuned_for="b", times=2.0))),
+        _floor,
+        INSIDE,
+        effects=(0.0, 5.0, 10.0),
+    ),
+    _of_bowls(
+        "mean_distance",
+        # Two octaves beside the optimum, where what is measured is no noise.
+        MeanDistance(
+            parts=(LossAt(arm="a", tuned_for="b", times=0.25), LossAt(arm="a", tuned_for="b", times=4.0)),
+            origin=LossAt(arm="b", tuned_for="b"),
+        ),
+        lambda e: {"a": Bowl(curvature=0.05 * 1.3**e), "b": Bowl()},
+        INSIDE,
+    ),
+    _of_bowls(
+        "basin_width",
+        BasinWidth(arm="a", within=0.05, of="fall"),
+        lambda e: {"a": Bowl(curvature=0.05 * 1.3**-e)},
+        ENDINGS,
+    ),
+    # Rarer rises leave few seeds without any, which no interval of theirs can tell from none ever.
+    _of_points("rising_share", RisingShare(arm="a", of="train"), rough_curves(lambda e: 0.06 * 1.3**e), {"a": {}}, 3),
+    _of_points(
+        "norm_diagnosis",
+        NormDiagnosis(
+            healthy="healthy",
+            healthy_value=_ONE_LR,
+            vanishing=(("vanishing", _ONE_LR),),
+            too_small=(("small", _ONE_LR),),
+            too_large=(("large", _ONE_LR),),
+        ),
+        flat_runs(lambda e: e),
+        {arm: {} for arm in ("healthy", "vanishing", "small", "large")},
+        effects=(0.0, 0.5, 1.5),
     ),
     _of_bowls("loss_after", LossAfter(arm="a", share=0.5), _floor, effects=(0.0, 5.0, 10.0)),
     _of_bowls("mean_gap", MeanGap(arm="a", tuned_for="b"), _floor),

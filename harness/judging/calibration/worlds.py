@@ -161,6 +161,49 @@ def probe_curves(levels: Callable[[float], Mapping[str, float]]) -> Draw:
     return draw
 
 
+def rough_curves(roughness: Callable[[float], float]) -> Draw:
+    """Training losses of one arm on three LRs that fall in a straight line, with a noise of their own at every point."""
+
+    def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
+        base = probe_curves(lambda _: {"a": 2.0})(planned, 0.0, condition, generator)
+        seeds = planned.seeds_at(SCALE)
+        step = np.linspace(STEPS / PROBES, STEPS, PROBES)
+        shape = (3, seeds, PROBES)
+        deviation = roughness(effect) * _positive(0.2 * condition.noise(generator, 3, seeds))[..., None]
+        losses = np.linspace(3.0, 2.0, PROBES) + deviation * generator.standard_normal(shape)
+        curves = {"curve_step": np.broadcast_to(step, shape), "curve_train_loss": losses}
+        return {**base, **{name: {"a": _lists(each)} for name, each in curves.items()}}
+
+    return draw
+
+
+def flat_runs(distance: Callable[[float], float]) -> Draw:
+    """A healthy arm, and three whose losses are flat. Their gradient norms lie so many factors of e inside what the rule says
+    of their cause, each seed's around it, so that some lie outside."""
+
+    def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
+        seeds, inside = planned.seeds_at(SCALE), distance(effect)
+        levels = {
+            "healthy": 0.0,
+            "vanishing": math.log(0.01) - inside,
+            "small": math.log(0.01) + inside,
+            "large": math.log(3) + inside,
+        }
+        columns: dict[str, dict[str, Column]] = {}
+        for index, (arm, level) in enumerate(levels.items()):
+            moved = 0.0 if arm == "healthy" else condition.own(index) * condition.noise(generator, 1, seeds)
+            norms = np.exp(np.broadcast_to(level + moved, (1, seeds)))[..., None] * np.ones(PROBES)
+            for name in ("validation_loss", "test_loss"):
+                _put(columns, name, arm, np.full((1, seeds), 1.0 if arm == "healthy" else INITIAL_LOSS - 0.1))
+            _put(columns, "initial_loss", arm, np.full((1, seeds), INITIAL_LOSS))
+            _put(columns, "outcome", arm, np.full((1, seeds), "finished"))
+            _put(columns, "curve_probe_gradient_norm", arm, _lists(norms))
+            _put(columns, "curve_probe_gradient_variance", arm, _lists(0.0 * norms))
+        return columns
+
+    return draw
+
+
 def distant_curves(distance: Callable[[float], float]) -> Draw:
     """Two arms on three LRs whose gradient norms lie a relative distance apart, each seed's around it."""
 

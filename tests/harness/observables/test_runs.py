@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.observables import CurveMean, CurveSlope
+from folklore.harness.observables import CurveMean, CurveSlope, RisingShare
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
@@ -33,6 +33,8 @@ def outcome(trial: Trial) -> LaneResult:
         train_loss=losses(trial),
         train_loss_swing=[0.5] * 10,
         train_loss_spikes=[0.0] * 9 + [0.1],
+        evaluation_step=[2.5, 5.0, 7.5, 10.0],
+        evaluation_loss=[3.0, 2.0, 3.0, 4.0],
         probe_step=STEPS,
         probe_gradient_norm=[3.0 * step**-0.5 for step in STEPS],
     )
@@ -89,3 +91,28 @@ def test_a_window_without_points_and_trials_from_before_have_no_number(study: St
     old["curve_train_loss_swing"] = None
     with pytest.raises(UndecidableError, match="train it anew"):
         observe(CurveMean(arm="none", curve="train_loss_swing"), TrialArrays(study, "laptop", old))
+
+
+def test_rises_are_those_of_neighbouring_points_in_the_window(table: TrialArrays) -> None:
+    assert observe(RisingShare(arm="none", of="train"), table).estimate == 0.0
+    # 6, 5, 6, … of ten points: four of nine steps up; from the sixth on 5, 6, 5, 6, 5: two of four.
+    assert observe(RisingShare(arm="none", of="train", value=2.0**-6), table).estimate == pytest.approx(4 / 9)
+    assert observe(RisingShare(arm="none", of="train", value=2.0**-6, first=0.5), table).estimate == pytest.approx(2 / 4)
+
+
+def test_of_evaluations_it_is_the_loss_on_one_sample(table: TrialArrays) -> None:
+    # 3, 2, 3, 4: two rises of three.
+    assert observe(RisingShare(arm="none"), table).estimate == pytest.approx(2 / 3)
+    assert observe(RisingShare(arm="none", last=0.5), table).estimate == 0.0
+    assert observe(RisingShare(arm="none", by=0.99), table).estimate == pytest.approx(2 / 3)
+    assert observe(RisingShare(arm="none", by=1.0), table).estimate == 0.0
+
+
+def test_a_run_that_diverges_always_rises(table: TrialArrays) -> None:
+    seen = observe(RisingShare(arm="half", of="train", value=2.0**-5), table)
+    assert seen.estimate == pytest.approx((1 + 4 * 4 / 9) / 5)
+
+
+def test_one_point_is_no_rise(table: TrialArrays) -> None:
+    with pytest.raises(UndecidableError, match="no two points"):
+        observe(RisingShare(arm="none", of="train", first=0.9), table)

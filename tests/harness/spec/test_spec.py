@@ -164,6 +164,7 @@ PINNED = {
         "base_width": 32,
         "base_heads": None,
         "zero_readout": False,
+        "activation": "relu",
         "feature_scale": 1.0,
         "label_noise": 0.0,
     },

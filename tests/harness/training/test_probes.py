@@ -137,6 +137,6 @@ def test_ratios_of_weight_matrices_alone(text: Text) -> None:
             if view[lane].ndim > 1 and weight > 0:
                 ratios.append(float((view[lane].detach() - before[name][lane]).norm()) / weight)
         assert len(ratios) == len([view for view in before.values() if view.ndim > 2]) - 1
-        for curve, share in (("", 50), ("_low", 25), ("_high", 75)):
+        for curve, share in (("", 50), ("_low", 25), ("_high", 75), ("_least", 0), ("_most", 100)):
             seen = pack.records[f"probe_matrix_update_ratio{curve}"]
             assert float(seen[0, lane]) == pytest.approx(np.percentile(ratios, share), rel=1e-4)

@@ -1,0 +1,111 @@
+"""What the gradient norm tells of flat losses: runs whose cause and norm are known."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.observables import NormDiagnosis
+from folklore.harness.spec import Study
+from folklore.harness.spec.trial import Trial
+from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.training.result import LaneResult
+from tests.harness.helpers import INITIAL_LOSS, frame, result
+
+HEALTHY, SMALL, LARGE, VANISHING = (2.0**exponent for exponent in (-7, -9, -5, -8))
+# First half of the probes and second, of a healthy norm of 2 at the start.
+NORMS = {HEALTHY: (2.0, 1.0), SMALL: (2.0, 1.9), LARGE: (2.0, 7.0), VANISHING: (2.0, 0.01)}
+RULE: dict[str, Any] = {
+    "healthy": "none",
+    "healthy_value": HEALTHY,
+    "vanishing": (("none", VANISHING),),
+    "too_small": (("none", SMALL),),
+    "too_large": (("none", LARGE),),
+}
+
+
+def outcome(trial: Trial, **norms: tuple[float, float]) -> LaneResult:
+    lr = trial.configuration.training.peak_lr
+    first, late = norms.get(f"seed_{trial.seed}", NORMS.get(lr, (1.0, 1.0)))
+    loss = 2.0 if lr == HEALTHY else INITIAL_LOSS - 0.1
+    return result(
+        loss, probe_step=[1.0, 2.0, 3.0, 4.0], probe_gradient_norm=[first, first, late, late], probe_gradient_variance=[0.0] * 4
+    )
+
+
+def table(study: Study, changed: Any = None) -> TrialArrays:
+    def made(trial: Trial) -> LaneResult:
+        found = outcome(trial)
+        return changed(trial, found) if changed else found
+
+    return TrialArrays(study, "laptop", frame(study, made))
+
+
+def test_norms_that_follow_the_rule_are_told_all(study: Study) -> None:
+    assert NormDiagnosis(**RULE).counts(table(study)) == (15, 15)
+
+
+def test_causes_that_are_swapped_are_told_by_none(study: Study) -> None:
+    swapped = RULE | {"too_small": RULE["too_large"], "too_large": RULE["vanishing"], "vanishing": RULE["too_small"]}
+    assert NormDiagnosis(**swapped).counts(table(study)) == (0, 15)
+
+
+@pytest.mark.parametrize(
+    ("late", "right"),
+    [(0.0199, 5), (0.0201, 0)],
+)
+def test_the_bar_is_a_share_of_each_seeds_own_first_norm(study: Study, late: float, right: int) -> None:
+    def changed(trial: Trial, found: LaneResult) -> LaneResult:
+        if trial.configuration.training.peak_lr != VANISHING:
+            return found
+        return replace(found, curves=found.curves | {"probe_gradient_norm": [2.0, 2.0, late, late]})
+
+    told, _ = NormDiagnosis(**RULE).counts(table(study, changed))
+    assert told == 10 + right
+
+
+def test_what_falls_or_is_not_finite_does_not_count(study: Study) -> None:
+    def changed(trial: Trial, found: LaneResult) -> LaneResult:
+        if trial.configuration.training.peak_lr != LARGE:
+            return found
+        if trial.seed == 0:
+            return replace(found, test_loss=2.5)
+        if trial.seed == 1:
+            return replace(found, test_loss=math.nan, outcome="diverged", divergence_step=3)
+        return (
+            replace(found, curves=found.curves | {"probe_gradient_norm": [2.0, 2.0, math.inf, math.nan]})
+            if trial.seed == 2
+            else found
+        )
+
+    assert NormDiagnosis(**RULE).counts(table(study, changed)) == (12, 12)
+
+
+def test_a_cause_without_flat_runs_leaves_nothing_to_tell(study: Study) -> None:
+    def changed(trial: Trial, found: LaneResult) -> LaneResult:
+        return replace(found, test_loss=2.0) if trial.configuration.training.peak_lr == LARGE else found
+
+    with pytest.raises(UndecidableError, match="no run of 'no <warmup>' has a loss that is flat and finite"):
+        observe(NormDiagnosis(**RULE), table(study, changed))
+
+
+def test_the_noise_of_batches_is_taken_off(study: Study) -> None:
+    """A batch's norm of 2.1 whose variance is 4.4 is noise; one of 7 with that variance is a gradient."""
+
+    def changed(trial: Trial, found: LaneResult) -> LaneResult:
+        noisy = {"probe_gradient_variance": [0.0, 0.0, 4.4, 4.42]}
+        if trial.configuration.training.peak_lr == VANISHING:
+            noisy |= {"probe_gradient_norm": [2.0, 2.0, 2.1, 2.1]}
+        return replace(found, curves=found.curves | noisy) if trial.configuration.training.peak_lr != SMALL else found
+
+    assert NormDiagnosis(**RULE).counts(table(study, changed)) == (15, 15)
+
+
+def test_causes_can_be_told_apart(study: Study) -> None:
+    one = {"healthy": "none", "healthy_value": HEALTHY}
+    assert NormDiagnosis(**one, too_large=(("none", LARGE), ("none", SMALL))).counts(table(study)) == (5, 10)
+    with pytest.raises(ValueError, match="no run to tell the cause of: give one of vanishing, too_small, too_large"):
+        NormDiagnosis(**one)

@@ -1,0 +1,159 @@
+"""One number of each claim of lr_regimes again, from the published trials by plain pandas and numpy."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.reports.recomputed.tables import best, means, published, trials, tuned
+
+STUDY = "lr_regimes"
+BEST = {"mlp_sgd": 2.0**-4.5, "mlp_adam": 2.0**-6, "gpt_sgd": 2.0**-2, "gpt_adam": 2.0**-6}
+TOO_HIGH = {"mlp_sgd": 2.0**-2, "mlp_adam": 2.0**-2, "gpt_sgd": 2.0**0, "gpt_adam": 2.0**-3}
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return trials(STUDY)
+
+
+def runs(table: pd.DataFrame, arm: str, lr: float) -> pd.DataFrame:
+    found = table[(table["arm"] == arm) & np.isclose(table["lr"], lr)].sort_values("seed")
+    assert len(found) == found["seed"].nunique()
+    return found
+
+
+def curves(found: pd.DataFrame, name: str) -> np.ndarray:
+    return np.stack([np.asarray(each, dtype=float) for each in found[f"curve_{name}"]])
+
+
+def start(table: pd.DataFrame, arm: str) -> float:
+    """The mean loss at initialization of runs that do not diverge."""
+    return float(table[(table["arm"] == arm) & (table["outcome"] == "finished")].groupby("seed")["initial_loss"].mean().mean())
+
+
+def test_a_basin(table: pd.DataFrame) -> None:
+    """On a grid a hundred times as fine, interpolated, between the first values on either side that are not within 5%."""
+    widths = {}
+    for arm in ("mlp_adam", "mlp_sgd"):
+        losses = means(table, arm)["test_loss"]
+        x = np.log2(losses.index.to_numpy(dtype=float))
+        bar = losses.min() + 0.05 * (start(table, arm) - losses.min())
+        fine = np.linspace(x[0], x[-1], 200_001)
+        inside = np.interp(fine, x, losses) <= bar
+        middle = np.abs(fine - x[losses.to_numpy().argmin()]).argmin()
+        outside = np.flatnonzero(~inside)
+        widths[arm] = fine[outside[outside > middle][0]] - fine[outside[outside < middle][-1]]
+    assert published("adam.lr_tolerance", STUDY) == pytest.approx(widths["mlp_adam"] / widths["mlp_sgd"], rel=1e-4)
+
+
+def test_the_share_lost_at_three_times_the_best(table: pd.DataFrame) -> None:
+    """By numpy's own least squares through two octaves on either side."""
+    losses = means(table, "gpt_adam")
+    x = np.log2(losses.index.to_numpy(dtype=float))
+    near = np.abs(x - np.log2(best(table, "gpt_adam"))) <= 2 + 1e-6
+    square, slope, _ = np.polyfit(x[near], losses["validation_loss"].to_numpy()[near], 2)
+    there = np.interp(-slope / (2 * square) + np.log2(3), x, losses["test_loss"])
+    lowest = tuned(table, "gpt_adam")
+    expected = (there - lowest) / (start(table, "gpt_adam") - lowest)
+    assert published("lr.sharp", STUDY, 3) == pytest.approx(expected, rel=1e-6)
+
+
+def test_steps_at_a_tenth_of_the_lr(table: pd.DataFrame) -> None:
+    fast, slow = runs(table, "gpt_adam_constant", BEST["gpt_adam"]), runs(table, "gpt_adam_slow", BEST["gpt_adam"] / 10)
+    first = float(fast["initial_loss"].mean())
+    target = first - 0.8 * (first - curves(fast, "evaluation_loss")[:, -1].mean())
+
+    def steps(found: pd.DataFrame) -> np.ndarray:
+        found_at = []
+        for (_, row), at, losses in zip(
+            found.iterrows(), curves(found, "evaluation_step"), curves(found, "evaluation_loss"), strict=True
+        ):
+            at, losses = np.r_[0, at], np.r_[row["initial_loss"], np.minimum(losses, row["initial_loss"])]
+            met = int(np.flatnonzero(losses <= target)[0])
+            found_at.append(np.interp(-target, -losses[[met - 1, met]], at[[met - 1, met]]))
+        return np.array(found_at)
+
+    ratio = np.exp(np.log(steps(slow)).mean() - np.log(steps(fast)).mean())
+    assert published("lr.too_low", STUDY, 6) == pytest.approx(ratio, rel=1e-6)
+
+
+def rises(table: pd.DataFrame, arm: str, lr: float) -> float:
+    found = runs(table, arm, lr)
+    share = curves(found, "evaluation_step") / curves(found, "evaluation_step").max()
+    inside = (share[0] > 0.1 + 1e-9) & (share[0] <= 0.6 + 1e-9)
+    up = (np.diff(curves(found, "evaluation_loss")[:, inside], axis=1) > 0).mean(axis=1)
+    return float(np.where(found["outcome"] == "diverged", 1.0, up).mean())
+
+
+def test_a_bouncing_loss(table: pd.DataFrame) -> None:
+    for index, arm in enumerate(BEST):
+        expected = rises(table, arm, TOO_HIGH[arm]) - rises(table, arm, BEST[arm])
+        assert published("lr.too_high", STUDY, 2 * index) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_smooth_loss(table: pd.DataFrame) -> None:
+    expected = rises(table, "mlp_adam", BEST["mlp_adam"]) - rises(table, "mlp_adam", BEST["mlp_adam"] / 4)
+    assert published("lr.smooth", STUDY, 3) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_falling_norm(table: pd.DataFrame) -> None:
+    for index, (arm, lr) in enumerate(BEST.items()):
+        found = runs(table, arm, lr)
+        share = curves(found, "probe_step") / (256 if arm.startswith("mlp") else 400)
+        late = share[0] > 0.1
+        slopes = [np.polyfit(np.log(share[0][late]), np.log(each[late]), 1)[0] for each in curves(found, "probe_gradient_norm")]
+        assert published("lr.norm_falls", STUDY, index) == pytest.approx(np.mean(slopes), rel=1e-4, abs=1e-6)
+
+
+def test_a_stuck_matrix(table: pd.DataFrame) -> None:
+    def apart(arm: str) -> float:
+        found = runs(table, arm, BEST["gpt_sgd"])
+        share = curves(found, "probe_step")[0] / 400
+        middle = (share > 0.25) & (share <= 0.75)
+        most, least = (curves(found, f"probe_matrix_update_ratio_{name}")[:, middle].mean() for name in ("most", "least"))
+        return float(most / least)
+
+    assert published("lr.layers_differ", STUDY, 5) == pytest.approx(apart("gpt_sgd_stuck") / apart("gpt_sgd"), rel=1e-6)
+
+
+def test_a_fast_fall(table: pd.DataFrame) -> None:
+    found = runs(table, "gpt_sgd", BEST["gpt_sgd"])
+    share, losses = curves(found, "step")[0] / 400, curves(found, "train_loss")
+
+    def over(first: float) -> float:
+        return float(losses[:, (share > first + 1e-9) & (share <= first + 0.1 + 1e-9)].mean())
+
+    fall = start(table, "gpt_sgd") - tuned(table, "gpt_sgd")
+    assert published("lr.phases", STUDY, 8) == pytest.approx((over(0.15) - over(0.875)) / fall, rel=1e-6)
+
+
+def test_what_the_norm_tells(table: pd.DataFrame) -> None:
+    healthy = runs(table, "mlp_sgd", BEST["mlp_sgd"])
+    first, fall = curves(healthy, "probe_gradient_norm")[:, 0], (healthy["initial_loss"] - healthy["test_loss"]).to_numpy()
+    told = []
+    for arm, lr, low, high in (
+        ("mlp_sgd_deep", BEST["mlp_sgd"], 0.0, 0.01),
+        ("mlp_sgd_tiny", BEST["mlp_sgd"] / 1000, 0.01, 3.0),
+        ("mlp_sgd", 32 * BEST["mlp_sgd"], 3.0, np.inf),
+    ):
+        found = runs(table, arm, lr)
+        norms = curves(found, "probe_gradient_norm")
+        ratio = np.exp(np.log(norms[:, norms.shape[1] // 2 :]).mean(axis=1)) / first
+        flat = (found["initial_loss"] - found["test_loss"]).to_numpy() < 0.5 * fall
+        told += list(((ratio > low) & (ratio < high))[flat & np.isfinite(ratio)])
+    assert published("lr.grad_not_loss", STUDY) == pytest.approx(np.mean(told))
+
+
+def test_the_most_important(table: pd.DataFrame) -> None:
+    """The mean loss at the four changes of the LR less that at those of the batch size."""
+    lr = BEST["gpt_adam"]
+    of_lr = np.mean([runs(table, "gpt_adam_lr", times * lr)["test_loss"].mean() for times in (0.1, 0.5, 2, 10)])
+    changed = table[table["arm"] == "gpt_adam_batch_size"]
+    sizes = [json.loads(point)["batch_size"] for point in changed["point"]]
+    assert set(sizes) == {2, 8, 32, 160}
+    gap = of_lr - changed.groupby(sizes)["test_loss"].mean().mean()
+    # The loss at initialization is the mean of that of all arms, and whose runs have none else differ in nothing.
+    own = start(table, "gpt_adam_lr") - tuned(table, "gpt_adam_lr")
+    assert published("lr.most_important", STUDY, 17) == pytest.approx(gap / own, rel=0.02)
