@@ -29,7 +29,7 @@ SOPHIA = {"optimizer": "sophia", "beta1": 0.965, "beta2": 0.99, "epsilon": 1e-12
 DECAY = {"adamw": {8: 0.125, 64: 0.5}, "lion": {8: 4.0, 64: 4.0}, "sophia": {8: 0.2, 64: 4.0}}
 EXTRA_GRADIENTS = 1 + 1 / 10
 ADAMW_LRS, LION_LRS = {"peak_lr": log2_grid(-11, -2, per_octave=1)}, {"peak_lr": log2_grid(-12, -3, per_octave=1)}
-SOPHIA_LRS = {8: {"peak_lr": log2_grid(-12, -7, per_octave=1)}, 64: {"peak_lr": log2_grid(-10, -6, per_octave=1)}}
+SOPHIA_LRS = {8: {"peak_lr": log2_grid(-12, -7, per_octave=1)}, 64: {"peak_lr": log2_grid(-9, -4, per_octave=1)}}
 # Lengths of Sophia's runs over AdamW's, where a pilot had their losses meet, and their steps.
 LENGTHS = {0.7: "sophia_{}_short", 1.2: "sophia_{}", 2.0: "sophia_{}_long"}
 SOPHIA_STEPS = {8: {0.7: 700, 1.2: 1200, 2.0: 2000}, 64: {0.7: 210, 1.2: 360, 2.0: 600}}
