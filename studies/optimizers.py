@@ -335,8 +335,8 @@ STUDY = Study(
             ),
             note=(
                 "If next to no decay is as good as the best, a basin counts from the low end of its grid, which is at the same"
-                " LR x decay for both: which optimizer bears more octaves does not depend on where that is; by how many times"
-                " more does."
+                " LR x decay for both. If one basin is open there and the other is not, how much wider it is depends on that"
+                " end: read the octaves themselves."
             ),
             advice={
                 "supported": "Tune Lion's LR and decay on finer grids than AdamW's.",
@@ -412,7 +412,7 @@ STUDY = Study(
                         name=f"loss of the rule's LR, less that of the layer-wise optimizer, of the fall, {panel}",
                         panel=panel,
                         observe=FallShare(
-                            left=LossAt(arm=f"{base}_large", tuned_for=f"{base}_small", times=RULES[base]),
+                            left=LossAt(arm=f"{base}_large", tuned_for=f"{base}_small", times=RULES[base], window_octaves=2.0),
                             right=TunedLoss(arm=f"{layerwise}_large"),
                             best_of=(f"{base}_large", f"{layerwise}_large"),
                         ),
