@@ -477,7 +477,7 @@ STUDY = Study(
                 ),
                 *(
                     Reported(
-                        name=f"squared swings of the batches' loss, too high an LR over the best, {NAMES[arm]}",
+                        name=f"swings of the batches' loss, too high an LR over the best, {NAMES[arm]}",
                         observe=Quotient(top=SWING[arm, TOO_HIGH[arm]], bottom=SWING[arm, BEST[arm]]),
                         unit="x",
                     )

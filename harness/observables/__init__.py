@@ -41,6 +41,7 @@ from folklore.harness.observables.diagnosis import NormDiagnosis
 from folklore.harness.observables.divergence import CureRate, DivergenceTime, FailureRate
 from folklore.harness.observables.hardware import MemoryRatio, SpeedUp
 from folklore.harness.observables.learning_rates import BasinWidth, MaxTrainable, Optimum, SmallestWithin
+from folklore.harness.observables.lengths import LengthRatio
 from folklore.harness.observables.losses import (
     FinalLoss,
     LossAfter,
@@ -81,6 +82,7 @@ __all__ = [
     "Gap",
     "HyperbolaError",
     "LRSensitivity",
+    "LengthRatio",
     "Log2",
     "LossAfter",
     "LossAt",

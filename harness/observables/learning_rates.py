@@ -218,6 +218,9 @@ class BasinWidth(Observed):
         default=(), description="the arms whose lowest loss is the best; none: this arm alone"
     )
     of: ShareOf = None
+    open_below: Literal[True] | None = Field(
+        default=None, description="where the loss is near its best at the low end of the grid, the width counts from that end"
+    )
 
     OF_LOSSES: ClassVar[OfLosses] = "shares"
     FIGURE: ClassVar[str] = "lr"
@@ -228,7 +231,8 @@ class BasinWidth(Observed):
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Octaves between the two values, below and above the grid point of the lowest mean test loss, at which the loss first
         meets the bar, [R]: interpolated linearly in loss and log2 of the factor. The bar is that of MaxTrainable. Undecidable
-        where the loss is still below it at an end of the grid; a resample counts with that end. 0 where no point meets it."""
+        where the loss is still below it at an end of the grid, of `open_below` at the high one; a resample counts with that
+        end. 0 where no point meets it."""
         loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
         x = np.log2(trials.grid(self.arm, self.over))
         arms = self.best_of or (self.arm,)
@@ -238,7 +242,7 @@ class BasinWidth(Observed):
         above = _first_above(x, loss, bar, best)
         below = -_first_above(-x[::-1], loss[:, ::-1], bar, len(x) - 1 - best)
         for index, met in ((-1, above), (0, below)):
-            if np.isnan(met[0]):
+            if np.isnan(met[0]) and not (index == 0 and self.open_below):
                 subject = f"the {in_words(self.over)} at which {trials.arm_name(self.arm)} is still near its best"
                 raise UndecidableError("open", f"{subject} {at_the_edge(index)}")
         width = np.where(np.isnan(above), x[-1], above) - np.where(np.isnan(below), x[0], below)

@@ -69,6 +69,14 @@ ExactCheck = Literal[
     "checkpoint_deeper_batch_2",
     "checkpoint_deeper_batch_8",
     "checkpoint_deeper_batch_16",
+    "lion_state_over_adam",
+    "lamb_share_spread",
+    "lars_share_spread",
+    "lars_share_spread_with_decay",
+    "lars_share_spread_with_momentum",
+    "lamb_distance_by_update_norm",
+    "lamb_spread_by_gradient_norm",
+    "lamb_clamped_share",
 ]
 
 

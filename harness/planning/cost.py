@@ -64,7 +64,11 @@ def trial_flops(configuration: Configuration, model: "Model") -> float:
 
 def _passes(training: Training) -> float:
     """What a step costs, in forward passes."""
-    return 4.0 if training.recompute_segments else 3.0
+    backward = 4.0 if training.recompute_segments else 3.0
+    if optimizer_kind(training.optimizer).estimates_curvature:
+        # Labels are sampled in a forward pass of their own.
+        return backward + (backward + 1) / training.hessian_every
+    return backward
 
 
 def lane_bytes(configuration: Configuration, model: "Model") -> int:

@@ -155,6 +155,12 @@ class Training(Spec):
     trust_coefficient: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
         default=0.001, gt=0, description="of LARS: the size of a weight's update over the weight's, at an LR of 1"
     )
+    hessian_factor: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=0.05, gt=0, description="of Sophia (its gamma): what the curvature is multiplied by before momentum is divided"
+    )
+    hessian_every: Annotated[int, Unit("steps"), SINCE_PUBLICATION] = Field(
+        default=10, ge=1, le=10_000_000, strict=True, description="of Sophia: an estimate of the curvature comes every so often"
+    )
     weight_decay: Annotated[float, PER_LANE] = Field(
         default=0.1, ge=0, description="decoupled or in the gradient (L2), as the optimizer has it"
     )

@@ -89,8 +89,13 @@ def lr_multipliers(workload: Workload, training: Training, model: Model) -> list
 
 def require_suited(training: Training, workload: Workload, model: Model) -> None:
     """Raises UserError where a model has not what a training asks of it: blocks to recompute, hidden matrices for an optimizer
-    that is of them alone."""
+    that is of them alone, a softmax for one that samples from it."""
     _require_blocks(training, workload, model)
+    if optimizer_kind(training.optimizer).estimates_curvature and workload.model == "own":
+        raise UserError(
+            f"optimizer '{training.optimizer}' samples classes from a model's softmax, and an own workload has a loss of its"
+            " own; choose another optimizer, such as adamw"
+        )
     if optimizer_kind(training.optimizer).of_hidden_matrices and not any(p.growing_sides == 2 for p in model.parameters):
         raise UserError(
             f"optimizer '{training.optimizer}': {_why_none_hidden(workload)}, and without one it is adamw; choose that"
@@ -194,17 +199,23 @@ class PackedNetwork:
         """
         # What a tap is shown must not be shown twice, and without a backward pass nothing is kept.
         segments = self.segments if tap is None and torch.is_grad_enabled() else 0
+        logits = self.outputs(inputs, tap, views, segments).float()
+        if not self.classifies:
+            return 0.5 * (logits - targets).square().sum(dim=-1).mean(dim=1)
+        losses = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
+        return losses.view(targets.shape[0], -1).mean(dim=1)
+
+    def outputs(
+        self, inputs: Tensor, tap: Tap | None = None, views: dict[str, Tensor] | None = None, segments: int = 0
+    ) -> Tensor:
+        """Each lane's logits, or numbers, in the number format of activations, [K, B, ..., classes]."""
         view = View(self.views if views is None else views, self.product, segments)
         if self.feature_scale != 1.0:
             inputs = inputs * self.feature_scale
         if self.dtype != torch.float32:
             view = View({name: each.to(self.dtype) for name, each in view.items()}, self.product, segments)
             inputs = inputs.to(self.dtype) if inputs.is_floating_point() else inputs
-        logits = self.model(view, inputs, tap)
-        if not self.classifies:
-            return 0.5 * (logits.float() - targets).square().sum(dim=-1).mean(dim=1)
-        losses = F.cross_entropy(logits.float().flatten(0, -2), targets.flatten(), reduction="none")
-        return losses.view(targets.shape[0], -1).mean(dim=1)
+        return self.model(view, inputs, tap)
 
     def gradient(
         self,

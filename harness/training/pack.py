@@ -117,6 +117,7 @@ class Pack:
     def _train_step(self) -> None:
         self._draw()
         self.network.step = self.step
+        self.procedure.before(self.step)
         if self.step in self._probe_index:
             self._probed_step(self._probe_index[self.step])
         else:

@@ -45,6 +45,7 @@ from folklore.harness.observables import (
     FormGap,
     Gap,
     HyperbolaError,
+    LengthRatio,
     Log2,
     LossAfter,
     LossAt,
@@ -153,6 +154,17 @@ def _of_points(
 def _floor(effect: float) -> dict[str, Bowl]:
     """Arm a ends 1% above arm b, an effect."""
     return {"a": Bowl(floor=2.0 * (1 + 0.01 * effect)), "b": Bowl(floor=2.0)}
+
+
+# Arms whose runs are so many times as long as those of arm a.
+LENGTHS = {"b": 0.7, "c": 1.0, "d": 1.4}
+
+
+def _lengths(effect: float) -> dict[str, Bowl]:
+    """Runs need a tenth less steps, an effect, to end where arm a does, and end 0.2 nats lower, an octave of steps."""
+    octaves = math.log2(1 - 0.1 * effect)
+    floors = {arm: 2.0 - 0.2 * (math.log2(length) - octaves) for arm, length in LENGTHS.items()}
+    return {"a": Bowl(floor=2.0), **{arm: Bowl(floor=floor) for arm, floor in floors.items()}}
 
 
 def _shift(effect: float) -> dict[str, Bowl]:
@@ -370,6 +382,12 @@ LATER_CASES: tuple[Case, ...] = (
         _floor,
         (*NUMBERS, c.FLAT),
         effects=(0.0, 2.0, 5.0),
+    ),
+    _of_bowls(
+        "length_ratio",
+        LengthRatio(anchor="a", points=tuple((length, arm) for arm, length in LENGTHS.items())),
+        _lengths,
+        NUMBERS,
     ),
     _of_bowls(
         "mean",

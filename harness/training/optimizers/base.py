@@ -45,6 +45,8 @@ class PackedOptimizer(ABC):
     mup_rule: ClassVar[str | None]
     # Whether it differs from another optimizer in hidden matrices alone.
     of_hidden_matrices: ClassVar[bool] = False
+    # Whether it divides by estimates of the curvature, which procedures/curvature.py makes of labels sampled from a softmax.
+    estimates_curvature: ClassVar[bool] = False
 
     def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
         import torch

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from folklore.harness.data import Dataset
 from folklore.harness.spec import Configuration
 from folklore.harness.training.learner import Learner
+from folklore.harness.training.procedures import curvature, outlier
 from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
+from folklore.harness.training.procedures.curvature import Curvature, require_classes
 from folklore.harness.training.procedures.epochs import Epochs
 from folklore.harness.training.procedures.full_batch import FullBatch
-from folklore.harness.training.procedures.outlier import Outlier, is_asked_for
+from folklore.harness.training.procedures.outlier import Outlier
 from folklore.harness.training.procedures.plain import Plain
 from folklore.harness.training.procedures.plateau import PlateauDrops
 from folklore.harness.training.procedures.token_rows import TokenRows, require_rows
@@ -21,6 +23,7 @@ SAMPLINGS: dict[str, type[Plain]] = {"replacement": Plain, "epochs": Epochs, "fu
 def require_data(configuration: Configuration, dataset: Dataset) -> None:
     """Raises UserError for data that a configuration cannot be trained on."""
     SAMPLINGS[configuration.training.sampling].check(configuration, dataset)
+    require_classes(configuration, dataset)
     require_rows(configuration)
 
 
@@ -30,9 +33,11 @@ def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset
     procedure: Procedure = SAMPLINGS[training.sampling](lanes[0], seeds, dataset, network)
     if training.micro_batches > 1:
         procedure = Accumulation(procedure, network, training.micro_batch_size)
+    if curvature.is_asked_for(training):
+        procedure = Curvature(procedure, training, seeds, learner)
     if any(schedule_named(lane.training.schedule).waits for lane in lanes):
         procedure = PlateauDrops(procedure, [lane.training for lane in lanes], learner)
-    if any(is_asked_for(lane.training) for lane in lanes):
+    if any(outlier.is_asked_for(lane.training) for lane in lanes):
         procedure = Outlier(procedure, [lane.training for lane in lanes], learner)
     if lanes[0].measurement.token_rows:
         procedure = TokenRows(procedure, lanes[0], dataset, network)

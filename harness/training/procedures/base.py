@@ -58,6 +58,9 @@ class Procedure(Protocol):
         Also asked of a part of a batch, by probes.
         """
 
+    def before(self, step: int) -> None:
+        """What precedes a step, from 0."""
+
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         """What follows when `step` steps are done. losses: of the evaluations just made, by their record, [K] each."""
 
@@ -80,6 +83,11 @@ class Wrapper:
     def __init__(self, inner: Procedure):
         self.inner = inner
 
+    def examples_of(self, step: int) -> Tensor:
+        """The training examples of a step, from 0, [K, B]; on the host."""
+        block = self.draw(step // self.steps_per_draw)
+        return torch.from_numpy(block[step % self.steps_per_draw % len(block)])
+
     @property
     def steps_per_draw(self) -> int:
         return self.inner.steps_per_draw
@@ -100,6 +108,9 @@ class Wrapper:
     ) -> tuple[Tensor, Tensor]:
         return self.inner.gradient(inputs, targets, tap, scale_K, out_KP)
 
+    def before(self, step: int) -> None:
+        self.inner.before(step)
+
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         self.inner.after(step, losses)
 
@@ -114,8 +125,3 @@ class Wrapper:
 
     def state(self) -> dict[str, Tensor]:
         return self.inner.state()
-
-    def index(self, step: int) -> Tensor:
-        """The training examples of a step, from 0, [K, B], on the host."""
-        block = self.draw(step // self.steps_per_draw)
-        return torch.from_numpy(block[step % self.steps_per_draw % len(block)])

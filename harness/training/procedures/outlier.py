@@ -36,7 +36,7 @@ class Outlier(Wrapper):
         coming = [index for index, lane in enumerate(self.lanes) if is_asked_for(lane) and step == lane.outlier_step]
         if coming:
             with self.network.buffers_kept():  # the step itself comes yet
-                index_KB = self.index(step).to(self.gradient_KP.device)
+                index_KB = self.examples_of(step).to(self.gradient_KP.device)
                 gradient_KP = self.inner.gradient(*self.inner.batch(index_KB))[1]
             for index in coming:
                 self._put(index, gradient_KP[index])

@@ -54,6 +54,9 @@ class Plain:
     ) -> tuple[Tensor, Tensor]:
         return self.network.gradient(inputs, targets, tap, scale_K, out_KP)
 
+    def before(self, step: int) -> None:
+        """Nothing precedes a plain step."""
+
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         """Nothing follows a plain step."""
 

@@ -60,7 +60,7 @@ class TokenRows(Wrapper):
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         super().after(step, losses)
         if step > self.begin:
-            inputs, _ = self.batch(self.index(step - 1).to(self.table_KVW.device))
+            inputs, _ = self.batch(self.examples_of(step - 1).to(self.table_KVW.device))
             tokens_KN = inputs.flatten(1)
             self.counts_KV.scatter_add_(1, tokens_KN, torch.ones_like(tokens_KN, dtype=torch.float32))
             self.paths_KV += (self.table_KVW - self.before_KVW).norm(dim=2)

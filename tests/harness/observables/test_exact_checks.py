@@ -2,23 +2,29 @@
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from folklore.harness.data import load
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import Exact
 from folklore.harness.observables.estimating import exact
-from folklore.harness.observables.estimating.exact import CHECKS, adam, constants, decay, descent, memory, sparse
+from folklore.harness.observables.estimating.exact import CHECKS, adam, constants, decay, descent, memory, optimizers, sparse
 from folklore.harness.randomness import torch_generator
-from folklore.harness.spec import Study, Within, Workload
+from folklore.harness.spec import Configuration, Measurement, Study, Training, Within, Workload
 from folklore.harness.training.optimizers.adam import Adam
 from folklore.harness.training.optimizers.adamw import AdamW
+from folklore.harness.training.optimizers.lamb import LAMB
+from folklore.harness.training.optimizers.lars import LARS
+from folklore.harness.training.optimizers.lion import Lion
 from folklore.harness.training.optimizers.sgd import SGD
 from folklore.harness.training.optimizers.sgdw import SGDW
+from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.schedules import cosine
 from folklore.harness.training.schedules.base import Schedule
@@ -128,7 +134,59 @@ def sgd_apart() -> float:
     return float(np.linalg.norm(ends[0] - ends[1]) / np.linalg.norm(ends[0] - start))
 
 
+@lru_cache
+def layerwise(run: str) -> tuple[np.ndarray, np.ndarray]:
+    """Update over weight in LRs of every step and matrix, and LAMB's |u| over |g|, by loops over the matrices in FP64: only
+    gradients are the engine's."""
+    settings = optimizers.RUNS[run]
+    training = {"steps": 60, "batch_size": 16, "schedule": "constant", "warmup_fraction": 0.0, **settings}
+    measurement = Measurement(probes=2, evaluations=1, evaluation_examples=2, final_examples=2)
+    configuration = Configuration(workload=optimizers.GPT, training=Training.model_validate(training), measurement=measurement)
+    pack = Pack([Lane(configuration, 0)], load("python-docs"))
+    network = pack.network
+    weights = network.flat_KP[0].detach().double().clone()
+    slices = [(part.slice, len(part.shape) > 1) for part in network.parts]
+    lr, decay = 0.01, float(settings["weight_decay"])
+    momentum, first, second = (torch.zeros_like(weights) for _ in range(3))
+    shares, quotients = [], []
+    for step in range(60):
+        with torch.no_grad():
+            network.flat_KP[0] = weights.float()
+        per_draw = pack.procedure.steps_per_draw
+        batch = pack.procedure.batch(torch.from_numpy(pack.procedure.draw(step // per_draw)[step % per_draw]))
+        gradient = pack.procedure.gradient(*batch)[1][0].double()
+        first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
+        adams = first / (1 - 0.9 ** (step + 1)) / ((second / (1 - 0.999 ** (step + 1))).sqrt() + 1e-8)
+        for each, is_matrix in slices:
+            w, g = weights[each].clone(), gradient[each]
+            if settings["optimizer"] == "lars":
+                rate = lr * w.norm() / (g.norm() + decay * w.norm()) if is_matrix else 10.0
+                momentum[each] = settings["momentum"] * momentum[each] + rate * (g + decay * is_matrix * w)
+                change = momentum[each]
+            else:
+                update = adams[each] + decay * is_matrix * w
+                change = lr * update * (w.norm() / update.norm() if is_matrix else 1.0)
+            weights[each] = w - change
+            if is_matrix:
+                shares.append(float(change.norm() / w.norm() / lr))
+                quotients.append(float((adams[each] + decay * w).norm() / g.norm()))
+    return np.array(shares), np.array(quotients)
+
+
+def layerwise_spread(run: str, of: int = 0) -> Callable[[], float]:
+    return lambda: float(layerwise(run)[of].max() / layerwise(run)[of].min())
+
+
 RIGHT: dict[str, Right] = {
+    "lion_state_over_adam": (lambda: 1 / state_of_torch(), {"rel": 0.0}),
+    "lamb_share_spread": (lambda: 1.0, {"rel": 1e-4}),
+    "lars_share_spread": (lambda: 1.0, {"rel": 1e-4}),
+    "lars_share_spread_with_decay": (layerwise_spread("LARS, no momentum, decay 0.1"), {"rel": 0.02}),
+    "lars_share_spread_with_momentum": (layerwise_spread("LARS, momentum 0.9, decay 0.0005"), {"rel": 0.02}),
+    "lamb_distance_by_update_norm": (lambda: 0.0, {"abs": 1e-4}),
+    "lamb_spread_by_gradient_norm": (layerwise_spread("LAMB, decay 0.1", 1), {"rel": 0.05}),
+    # The readout's 50,257 x 1,024 entries of a deviation of 1 / sqrt(1,024).
+    "lamb_clamped_share": (lambda: 10 / math.sqrt(50_257), {"rel": 1e-3}),
     "sgd_l2_distance": (lambda: 0.0, {"abs": 1e-12}),
     "sgd_momentum_l2_distance": (sgd_apart, {"rel": 1e-4}),
     "decoupled_decay_spread": (lambda: 0.0, {"abs": 1e-3}),
@@ -201,7 +259,7 @@ TRIED = {"checkpoint_larger_batch", *DEEPER.values()}
 
 
 def forget() -> None:
-    for module in (adam, decay, descent, memory, sparse):
+    for module in (adam, decay, descent, memory, optimizers, sparse):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()
@@ -495,6 +553,40 @@ def test_checkpoints_that_keep_everything_would_be_seen(monkeypatch: pytest.Monk
     assert CHECKS["recomputed_operations"].number() == 0.0
     assert CHECKS["checkpoint_lever"].number() == pytest.approx(0.0, abs=1e-3)
     assert CHECKS["checkpoint_larger_batch"].number() == 1.0
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_a_lamb_that_divides_by_the_gradient_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As LARS does, and as the document has it of both."""
+
+    def update(
+        self: LAMB, parameters_KP: torch.Tensor, gradient_KP: torch.Tensor, lr_K1: torch.Tensor, step: torch.Tensor
+    ) -> None:
+        moved_KP = self.direction(*self.accumulate(gradient_KP, step))
+        for part in (each for each in self.parts if each.is_matrix):
+            moved_KP[:, part.slice] *= parameters_KP[:, part.slice].norm() / gradient_KP[:, part.slice].norm() / 1e3
+        parameters_KP.addcmul_(moved_KP, lr_K1, value=-1.0)
+
+    monkeypatch.setattr(LAMB, "update", update)
+    assert CHECKS["lamb_share_spread"].number() > 2.0
+    assert CHECKS["lamb_distance_by_update_norm"].number() > 0.1
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_a_lars_that_looks_at_the_whole_model_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def update(
+        self: LARS, parameters_KP: torch.Tensor, gradient_KP: torch.Tensor, lr_K1: torch.Tensor, step: torch.Tensor
+    ) -> None:
+        parameters_KP -= 1e-3 * lr_K1 * parameters_KP.norm() / gradient_KP.norm() * gradient_KP
+
+    monkeypatch.setattr(LARS, "update", update)
+    assert CHECKS["lars_share_spread"].number() > 2.0
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_a_lion_with_more_state_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lion, "moments", ("momentum", "second"))
+    assert CHECKS["lion_state_over_adam"].number() == 1.0
 
 
 def test_an_adam_with_more_state_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

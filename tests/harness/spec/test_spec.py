@@ -197,6 +197,8 @@ PINNED = {
         "bias_correction": True,
         "momentum": 0.9,
         "trust_coefficient": 0.001,
+        "hessian_factor": 0.05,
+        "hessian_every": 10,
         "nesterov": False,
         "weight_decay": 0.1,
         "clip_norm": None,

@@ -41,10 +41,11 @@ def moments_as_they_were(pack: Pack) -> None:
 
 
 def last_moment_as_it_was(pack: Pack) -> None:
-    name = pack.optimizer.moments[-1]
-    before = pack.optimizer.state[name].clone()
+    """Of those that a step moves: Sophia's curvature is not one."""
+    before = {name: pack.optimizer.state[name].clone() for name in pack.optimizer.moments}
     pack._plain_step()
-    pack.optimizer.state[name].copy_(before)
+    *_, name = (name for name, each in before.items() if not torch.equal(each, pack.optimizer.state[name]))
+    pack.optimizer.state[name].copy_(before[name])
 
 
 def one_entry_is_nan(pack: Pack) -> None:

@@ -3,11 +3,13 @@
 No trial is read and no seed matters; a criterion's regions say which number is right. One file for a subject.
 """
 
-from folklore.harness.observables.estimating.exact import adam, constants, decay, descent, memory, sparse
+from folklore.harness.observables.estimating.exact import adam, constants, decay, descent, memory, optimizers, sparse
 from folklore.harness.observables.estimating.exact.base import Check, Curve, Plot, Table
 
 CHECKS: dict[str, Check] = {
-    name: check for module in (constants, adam, decay, descent, memory, sparse) for name, check in module.CHECKS.items()
+    name: check
+    for module in (constants, adam, decay, descent, memory, optimizers, sparse)
+    for name, check in module.CHECKS.items()
 }
 
 __all__ = ["CHECKS", "Check", "Curve", "Plot", "Table"]

@@ -1,0 +1,100 @@
+"""One number of each claim of optimizers again: from the published trials by plain numpy, and from a LAMB of its own."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from tests.reports.recomputed.tables import means, published, trials, tuned
+
+STUDY = "optimizers"
+BATCHES = (8, 64)
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return trials(STUDY)
+
+
+def fall(table: pd.DataFrame, *arms: str) -> float:
+    """From the mean loss at initialization to the lowest tuned one."""
+    start = np.mean([table[(table["arm"] == arm) & (table["outcome"] == "finished")]["initial_loss"].mean() for arm in arms])
+    return float(start) - min(tuned(table, arm) for arm in arms)
+
+
+def vertex(table: pd.DataFrame, arm: str) -> float:
+    """Best LR by a parabola through the points within two octaves, up to where a run is lost."""
+    rows = table[table["arm"] == arm].groupby("lr").agg(loss=("validation_loss", "mean"), outcomes=("outcome", set))
+    x, loss = np.log2(rows.index.to_numpy(dtype=float)), rows["loss"].to_numpy()
+    lowest = int(loss.argmin())
+    lost = np.array(["diverged" in each for each in rows["outcomes"]])
+    ends = [index for index in range(len(x)) if lost[index] and abs(index - lowest) > 1]
+    low, high = max([e for e in ends if e < lowest], default=-1), min([e for e in ends if e > lowest], default=len(x))
+    near = (np.abs(x - x[lowest]) <= 2) & (np.arange(len(x)) > low) & (np.arange(len(x)) < high)
+    square, line, _ = np.polyfit(x[near], loss[near], 2)
+    return float(2 ** (-line / 2 / square))
+
+
+def crossings(table: pd.DataFrame, arm: str, factor: str) -> float:
+    """Octaves within 5% of the fall about the lowest mean test loss, by straight lines; from the low end if it is open."""
+    rows = table[table["arm"] == arm].assign(
+        x=[np.log2(json.loads(point)[factor]) for point in table[table["arm"] == arm]["point"]]
+    )
+    loss = rows.groupby("x")["test_loss"].mean()
+    x, y = loss.index.to_numpy(), loss.to_numpy()
+    bar = y.min() + 0.05 * (rows[rows["outcome"] == "finished"]["initial_loss"].mean() - y.min())
+    fine = np.linspace(x[0], x[-1], 200_001)
+    inside = np.interp(fine, x, y) <= bar
+    start = int(np.searchsorted(fine, x[y.argmin()]))
+    above = start + int(np.argmin(inside[start:]))
+    below = start - int(np.argmin(inside[: start + 1][::-1])) if not inside[: start + 1].all() else 0
+    return float(fine[above] - fine[below])
+
+
+def test_lion(table: pd.DataFrame) -> None:
+    for index, batch in enumerate(BATCHES):
+        adamw, lion = f"adamw_{batch}", f"lion_{batch}"
+        assert published("opt.lion", STUDY, 3 * index) == 0.5
+        assert published("opt.lion", STUDY, 3 * index + 1) == pytest.approx(
+            vertex(table, adamw) / vertex(table, lion), rel=1e-6
+        )
+        gap = (tuned(table, lion) - tuned(table, adamw)) / fall(table, lion, adamw)
+        assert published("opt.lion", STUDY, 3 * index + 2) == pytest.approx(gap, rel=1e-3, abs=1e-5)
+
+
+def test_lions_basins(table: pd.DataFrame) -> None:
+    for index, batch in enumerate(BATCHES):
+        for part, (end, factor) in enumerate((("", "peak_lr"), ("_decay", "weight_decay"))):
+            width = {name: crossings(table, f"{name}_{batch}{end}", factor) for name in ("lion", "adamw")}
+            found = published("opt.lion_sensitive", STUDY, 2 * index + part)
+            assert found == pytest.approx(width["lion"] / width["adamw"], rel=1e-3)
+
+
+def test_sophia(table: pd.DataFrame) -> None:
+    for index, batch in enumerate(BATCHES):
+        x = np.log2([0.7, 1.2, 2.0])
+        loss = [tuned(table, arm) for arm in (f"sophia_{batch}_short", f"sophia_{batch}", f"sophia_{batch}_long")]
+        slope, constant = np.polyfit(x, loss, 1)
+        ratio = 2 ** ((tuned(table, f"adamw_{batch}") - constant) / slope)
+        assert published("opt.sophia", STUDY, 2 * index) == pytest.approx(ratio, rel=1e-6)
+        assert published("opt.sophia", STUDY, 2 * index + 1) == pytest.approx(1.1 * ratio, rel=1e-6)
+
+
+def test_layerwise(table: pd.DataFrame) -> None:
+    for index, (base, layerwise, times) in enumerate((("nesterov", "lars", 16.0), ("adamw", "lamb", 4.0))):
+        losses = means(table, f"{base}_large")["test_loss"]
+        by_rule = np.interp(np.log2(times * vertex(table, f"{base}_small")), np.log2(losses.index), losses)
+        gap = (by_rule - tuned(table, f"{layerwise}_large")) / fall(table, f"{base}_large", f"{layerwise}_large")
+        assert published("opt.layerwise", STUDY, index) == pytest.approx(gap, rel=1e-3, abs=1e-5)
+
+
+def test_layerwise_ratio() -> None:
+    """|lr |w| u / |u|| is lr |w| whatever u is; momentum of directions that agree is up to ten steps of one."""
+    torch.manual_seed(0)
+    weight, update = torch.randn(20, 30).double(), torch.randn(20, 30).double()
+    assert float((0.01 * weight.norm() * update / update.norm()).norm() / weight.norm()) == pytest.approx(0.01)
+    assert published("opt.layerwise_ratio", STUDY, 0) == pytest.approx(1.0, abs=1e-4)
+    assert published("opt.layerwise_ratio", STUDY, 1) == pytest.approx(1.0, abs=1e-4)
+    assert 2.0 < published("opt.layerwise_ratio", STUDY, 2) < 10.0
