@@ -23,6 +23,7 @@ DECLARED = {
     "decay": (2, "6b867bb856c5390b"),
     "edge_of_stability": (1, "6ee68b809f20c0d6"),
     "lr_finder": (2, "c15c2e6535c8505e"),
+    "lr_regimes": (1, "b021fa7255854e26"),
     "memory": (2, "e8a6573e6f01f71b"),
     "mup_transfer": (3, "a8895925e5fc350f"),
     "precision": (5, "b4be4d16f92833f0"),

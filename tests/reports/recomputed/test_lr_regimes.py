@@ -57,7 +57,7 @@ def test_the_share_lost_at_three_times_the_best(table: pd.DataFrame) -> None:
     there = np.interp(-slope / (2 * square) + np.log2(3), x, losses["test_loss"])
     lowest = tuned(table, "gpt_adam")
     expected = (there - lowest) / (start(table, "gpt_adam") - lowest)
-    assert published("lr.sharp", STUDY, 3) == pytest.approx(expected, rel=1e-6)
+    assert published("lr.sharp", STUDY, 7) == pytest.approx(expected, rel=1e-6)
 
 
 def test_steps_at_a_tenth_of_the_lr(table: pd.DataFrame) -> None:
@@ -83,19 +83,19 @@ def rises(table: pd.DataFrame, arm: str, lr: float) -> float:
     found = runs(table, arm, lr)
     share = curves(found, "evaluation_step") / curves(found, "evaluation_step").max()
     inside = (share[0] > 0.1 + 1e-9) & (share[0] <= 0.6 + 1e-9)
-    up = (np.diff(curves(found, "evaluation_loss")[:, inside], axis=1) > 0).mean(axis=1)
+    up = (np.diff(curves(found, "evaluation_loss")[:, inside], axis=1) > 0.025).mean(axis=1)
     return float(np.where(found["outcome"] == "diverged", 1.0, up).mean())
 
 
 def test_a_bouncing_loss(table: pd.DataFrame) -> None:
     for index, arm in enumerate(BEST):
         expected = rises(table, arm, TOO_HIGH[arm]) - rises(table, arm, BEST[arm])
-        assert published("lr.too_high", STUDY, 2 * index) == pytest.approx(expected, abs=1e-9)
+        assert published("lr.too_high", STUDY, index) == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_smooth_loss(table: pd.DataFrame) -> None:
     expected = rises(table, "mlp_adam", BEST["mlp_adam"]) - rises(table, "mlp_adam", BEST["mlp_adam"] / 4)
-    assert published("lr.smooth", STUDY, 3) == pytest.approx(expected, abs=1e-9)
+    assert published("lr.smooth", STUDY, 1) == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_falling_norm(table: pd.DataFrame) -> None:
@@ -115,7 +115,7 @@ def test_a_stuck_matrix(table: pd.DataFrame) -> None:
         most, least = (curves(found, f"probe_matrix_update_ratio_{name}")[:, middle].mean() for name in ("most", "least"))
         return float(most / least)
 
-    assert published("lr.layers_differ", STUDY, 5) == pytest.approx(apart("gpt_sgd_stuck") / apart("gpt_sgd"), rel=1e-6)
+    assert published("lr.layers_differ", STUDY, 8) == pytest.approx(apart("gpt_sgd_stuck") / apart("gpt_sgd"), rel=1e-6)
 
 
 def test_a_fast_fall(table: pd.DataFrame) -> None:
@@ -130,30 +130,34 @@ def test_a_fast_fall(table: pd.DataFrame) -> None:
 
 
 def test_what_the_norm_tells(table: pd.DataFrame) -> None:
+    def signal(found: pd.DataFrame) -> np.ndarray:
+        return curves(found, "probe_gradient_norm") ** 2 - curves(found, "probe_gradient_variance")
+
     healthy = runs(table, "mlp_sgd", BEST["mlp_sgd"])
-    first, fall = curves(healthy, "probe_gradient_norm")[:, 0], (healthy["initial_loss"] - healthy["test_loss"]).to_numpy()
+    first, fall = np.sqrt(signal(healthy)[:, 0]), (healthy["initial_loss"] - healthy["test_loss"]).to_numpy()
     told = []
     for arm, lr, low, high in (
         ("mlp_sgd_deep", BEST["mlp_sgd"], 0.0, 0.01),
         ("mlp_sgd_tiny", BEST["mlp_sgd"] / 1000, 0.01, 3.0),
-        ("mlp_sgd", 32 * BEST["mlp_sgd"], 3.0, np.inf),
+        *(("mlp_sgd", 2.0 ** (exponent / 2), 3.0, np.inf) for exponent in range(-4, 3)),
     ):
         found = runs(table, arm, lr)
-        norms = curves(found, "probe_gradient_norm")
-        ratio = np.exp(np.log(norms[:, norms.shape[1] // 2 :]).mean(axis=1)) / first
+        late = signal(found)[:, signal(found).shape[1] // 2 :].mean(axis=1)
+        ratio = np.sqrt(np.maximum(late, 0)) / first
         flat = (found["initial_loss"] - found["test_loss"]).to_numpy() < 0.5 * fall
-        told += list(((ratio > low) & (ratio < high))[flat & np.isfinite(ratio)])
+        told += list(((ratio >= low) & (ratio < high))[flat & np.isfinite(late)])
     assert published("lr.grad_not_loss", STUDY) == pytest.approx(np.mean(told))
 
 
 def test_the_most_important(table: pd.DataFrame) -> None:
-    """The mean loss at the four changes of the LR less that at those of the batch size."""
+    """How far the four changes of the LR move the loss over how far those of the batch size do: the second of its five."""
     lr = BEST["gpt_adam"]
-    of_lr = np.mean([runs(table, "gpt_adam_lr", times * lr)["test_loss"].mean() for times in (0.1, 0.5, 2, 10)])
     changed = table[table["arm"] == "gpt_adam_batch_size"]
-    sizes = [json.loads(point)["batch_size"] for point in changed["point"]]
-    assert set(sizes) == {2, 8, 32, 160}
-    gap = of_lr - changed.groupby(sizes)["test_loss"].mean().mean()
-    # The loss at initialization is the mean of that of all arms, and whose runs have none else differ in nothing.
-    own = start(table, "gpt_adam_lr") - tuned(table, "gpt_adam_lr")
-    assert published("lr.most_important", STUDY, 17) == pytest.approx(gap / own, rel=0.02)
+    by_size = changed["test_loss"].groupby([json.loads(point)["batch_size"] for point in changed["point"]]).mean()
+    assert set(by_size.index) == {2, 8, 32, 160}
+    # Trials that two arms share stand under the first.
+    either = table[table["arm"].isin(["gpt_adam", "gpt_adam_lr"])].groupby("lr")["test_loss"].mean()
+    by_lr = [either.iloc[np.abs(np.log(either.index / (times * lr))).argmin()] for times in (0.1, 0.5, 1, 2, 10)]
+    baseline = by_lr.pop(2)
+    expected = np.abs(np.array(by_lr) - baseline).mean() / np.abs(by_size - baseline).mean()
+    assert published("lr.most_important", STUDY, 14) == pytest.approx(expected, rel=1e-6)
