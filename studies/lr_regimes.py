@@ -333,7 +333,7 @@ STUDY = Study(
                             margin=0.05,
                             claimed=AtLeast(value=0.25),
                             refuted=AtMost(value=0.05),
-                            says="At three times its best LR it loses {value} of the fall",
+                            says=f"At three times its best LR the {NAMES[arm]} loses {{value}} of the fall",
                             unit="share",
                         ),
                     )
@@ -400,7 +400,7 @@ STUDY = Study(
                             margin=0.01,
                             claimed=AtLeast(value=0.05),
                             refuted=AtMost(value=0.01),
-                            says="In as many steps it loses {value} of the fall",
+                            says=f"At a tenth of its best LR, in as many steps, the {NAMES[arm]} loses {{value}} of the fall",
                             unit="share",
                         ),
                     )
@@ -438,7 +438,10 @@ STUDY = Study(
                         margin=0.05,
                         claimed=AtLeast(value=0.1),
                         refuted=AtMost(value=0.0),
-                        says=f"At too high an LR the loss of the {NAMES[arm]} rises {{value}} more often",
+                        says=(
+                            f"Too high an LR adds {{value}} to the share of evaluations at which the loss of the {NAMES[arm]}"
+                            " rises"
+                        ),
                     )
                     for arm in SETTINGS
                 ),
@@ -634,7 +637,10 @@ STUDY = Study(
                             margin=0.01,
                             claimed=AtLeast(value=0.01),
                             refuted=AtMost(value=0.0),
-                            says="Half the difference between what the first third of the rest and the second fall is {value}",
+                            says=(
+                                f"Half of what the {NAMES[arm]} falls more in the first third of the rest than in the second"
+                                f" is {{value}}"
+                            ),
                             unit="share",
                             alternatives=(
                                 Alternative(
@@ -657,7 +663,10 @@ STUDY = Study(
                             margin=0.005,
                             claimed=AtLeast(value=0.005),
                             refuted=AtMost(value=0.0),
-                            says="From the second third to the last it is {value}",
+                            says=(
+                                f"Half of what the {NAMES[arm]} falls more in the second third of the rest than in the last"
+                                f" is {{value}}"
+                            ),
                             unit="share",
                             alternatives=(
                                 Alternative(
@@ -683,7 +692,10 @@ STUDY = Study(
                             ),
                             null=0.0,
                             margin=0.1,
-                            says="Half way the validation loss lies {value} of the fall above the training loss",
+                            says=(
+                                f"Half way the validation loss of the {NAMES[arm]} lies {{value}} of the fall above its"
+                                " training loss"
+                            ),
                             unit="share",
                         ),
                     )
@@ -759,7 +771,10 @@ STUDY = Study(
                         observe=Gap(left=RISES[arm, BEST[arm]], right=RISES[arm, BEST[arm] / 4]),
                         null=0.0,
                         margin=0.1,
-                        says=f"Between evaluations the loss of the {NAMES[arm]} rises {{estimate}} more often at the best LR",
+                        says=(
+                            f"The best LR adds {{estimate}} to the share of evaluations at which the loss of the {NAMES[arm]}"
+                            " rises"
+                        ),
                     )
                     for arm in SETTINGS
                 ),
