@@ -254,6 +254,14 @@ class Measurement(Spec):
     underflow: Annotated[bool, SINCE_PUBLICATION] = Field(
         default=False, description="on probed steps, the share of gradients that FP16 would flush to zero, by loss scale"
     )
+    sharpness: Annotated[Literal["off", "end", "probes"], SINCE_PUBLICATION] = Field(
+        default="off",
+        description="the largest eigenvalue of the Hessian of the training loss, at the weights that the run ends with ('end')"
+        " or that every probed step leaves ('probes')",
+    )
+    sharpness_examples: Annotated[int, Unit("sequences or examples"), SINCE_PUBLICATION] = Field(
+        default=1024, ge=1, le=1_000_000_000, strict=True, description="fixed training examples that its loss is the mean over"
+    )
     solo: Annotated[bool, SINCE_PUBLICATION] = Field(
         default=False, description="train in packs of one lane, so that its time and memory are its own"
     )

@@ -156,7 +156,19 @@ class Pack:
         inputs, targets = self._batch()
         scale_K = self.scaler.scale
         losses_K, gradient_KP = self.procedure.gradient(inputs, targets, scale_K=scale_K)
-        step = ProbedStep(self.network, self.procedure, inputs, targets, gradient_KP, scale_K, self.taps)
+        step = ProbedStep(
+            self.network,
+            self.procedure,
+            inputs,
+            targets,
+            gradient_KP,
+            scale_K,
+            self.taps,
+            self.seeds,
+            self.measurement,
+            self.procedure.training_sample,
+            last=self.step + 1 == self.training.steps,
+        )
         found: dict[str, Tensor] = {}
         with self.network.buffers_kept():
             for probe in self.probes:

@@ -64,6 +64,9 @@ class Procedure(Protocol):
     def sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
         """The fixed examples of a split that evaluations see, [examples, ...]."""
 
+    def training_sample(self, examples: int) -> tuple[Tensor, Tensor]:
+        """Fixed, evenly spread training examples as they are trained on, [examples, ...]; all where more are asked for."""
+
     def state(self) -> dict[str, Tensor]:
         """The tensors by which it goes on; a checkpoint is written from them and copied into them."""
 
@@ -102,6 +105,9 @@ class Wrapper:
 
     def sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
         return self.inner.sample(split, examples)
+
+    def training_sample(self, examples: int) -> tuple[Tensor, Tensor]:
+        return self.inner.training_sample(examples)
 
     def state(self) -> dict[str, Tensor]:
         return self.inner.state()

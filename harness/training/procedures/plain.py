@@ -71,6 +71,10 @@ class Plain:
         index = torch.from_numpy(self.dataset.sample_index(split, examples, self.context)).to(self.device)
         return self.dataset.gather(self._on_device(self.dataset.arrays(split)), index, self.context)
 
+    def training_sample(self, examples: int) -> tuple[Tensor, Tensor]:
+        index = torch.from_numpy(self.dataset.sample_index("train", examples, self.context)).to(self.device)
+        return self.dataset.gather(self.arrays, index, self.context)
+
     def state(self) -> dict[str, Tensor]:
         return {}
 

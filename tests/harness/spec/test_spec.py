@@ -209,6 +209,8 @@ PINNED = {
         "final_examples": 128,
         "curve_points": 100,
         "underflow": False,
+        "sharpness": "off",
+        "sharpness_examples": 1024,
         "solo": False,
     },
 }
