@@ -36,8 +36,9 @@ from folklore.harness.observables.curves import (
     UnderflowShare,
 )
 from folklore.harness.observables.divergence import CureRate, DivergenceTime, FailureRate
-from folklore.harness.observables.hardware import MemoryRatio, SpeedUp
+from folklore.harness.observables.hardware import MemoryRatio, OverheadBatch, SpeedUp
 from folklore.harness.observables.learning_rates import MaxTrainable, Optimum, SmallestWithin
+from folklore.harness.observables.lines import BetweenLines
 from folklore.harness.observables.losses import (
     FinalLoss,
     LossAfter,
@@ -58,6 +59,7 @@ from folklore.harness.spec.study import Study
 
 __all__ = [
     "ActivationSlope",
+    "BetweenLines",
     "CriticalBatch",
     "CureRate",
     "CurveDistance",
@@ -87,6 +89,7 @@ __all__ = [
     "NoiseScale",
     "OperationError",
     "Optimum",
+    "OverheadBatch",
     "Quotient",
     "RankCorrelation",
     "RelativeGap",

@@ -64,6 +64,18 @@ ExactCheck = Literal[
     "checkpoint_deeper_batch_2",
     "checkpoint_deeper_batch_8",
     "checkpoint_deeper_batch_16",
+    "gradient_variance_exponent_mlp",
+    "gradient_variance_exponent_gpt",
+    "epochs_variance_exponent_mlp",
+    "replacement_variance_error",
+    "epochs_variance_error",
+    "large_step_operations_exponent",
+    "step_operations_exponent",
+    "step_all_operations_exponent",
+    "memory_on_batch_exponent",
+    "activations_on_batch_exponent",
+    "smaller_batch_saves_gb",
+    "smallest_batch_over_gpu",
 ]
 
 

@@ -41,8 +41,8 @@ RATES = {
 }
 # What a plan assumes where it is made for a GPU on a machine that has none.
 ASSUMED_GPU = Device("cuda", "H200-class GPU (assumed; none here)", 1, 141_000_000_000)
-# What an eigenvalue usually takes (LOG.md): products of the Hessian with a vector, and forward passes of one such product, which
-# is a backward pass through forward and backward pass.
+# What an eigenvalue usually takes (LOG.md): products of the Hessian with a vector, and forward passes of one such product,
+# which is a backward pass through forward and backward pass.
 HESSIAN_PRODUCTS, HESSIAN_PASSES = 25, 6.0
 # Share of the free memory that packs may take.
 MEMORY_SHARE = 0.8

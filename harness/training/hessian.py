@@ -52,7 +52,9 @@ def sharpness(network: PackedNetwork, inputs: Tensor, targets: Tensor, seeds: Se
     except RuntimeError as error:
         if "not implemented" not in str(error):
             raise
-        raise UserError(f"measurement sharpness: {one_line(error)}; a module has to be differentiable twice, or set it off") from None
+        raise UserError(
+            f"measurement sharpness: {one_line(error)}; a module has to be differentiable twice, or set it off"
+        ) from None
 
 
 def _start(seed: int, parameters: int) -> Tensor:
@@ -146,7 +148,8 @@ def _orthogonal(vector_KP: Tensor, basis: Sequence[Tensor]) -> Tensor:
 
 
 def _length(vector_KP: Tensor) -> Tensor:
-    return vector_KP.double().norm(dim=1)
+    length_K: Tensor = vector_KP.double().norm(dim=1)
+    return length_K
 
 
 def _unit(vector_KP: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The largest eigenvalue of Hessians against closed forms, brute force, scipy and curvlinops; in packs, alone, and interrupted."""
+"""The largest eigenvalue of Hessians against closed forms, brute force, scipy and curvlinops; in packs, alone, interrupted."""
 
 import math
 

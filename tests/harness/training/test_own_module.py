@@ -18,8 +18,8 @@ from folklore.harness.planning.lanes import Choice, Packing, Shape
 from folklore.harness.randomness import key
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.storing.store import Store
-from folklore.harness.training.network import build
 from folklore.harness.training.hessian import sharpness
+from folklore.harness.training.network import build
 from folklore.harness.training.own_module import own_module, require_trainable
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.result import LaneResult
@@ -232,7 +232,7 @@ def test_the_largest_eigenvalue_of_its_hessian(name: str) -> None:
     seen = sharpness(looked_at, inputs, targets, [1, 3]).value
     for lane, seed in enumerate((1, 3)):
         module = workload.made(seed).eval()
-        named = {key: value.detach() for key, value in module.named_parameters()}
+        named = {parameter: value.detach() for parameter, value in module.named_parameters()}
         sizes = [value.numel() for value in named.values()]
 
         def loss(flat: torch.Tensor, module: Any = module, named: Any = named, sizes: Any = sizes) -> torch.Tensor:
@@ -243,8 +243,8 @@ def test_the_largest_eigenvalue_of_its_hessian(name: str) -> None:
         flat = torch.cat([value.flatten() for value in named.values()])
         whole = torch.autograd.functional.hessian(loss, flat)  # type: ignore[no-untyped-call]
         assert float(seen[lane]) == pytest.approx(float(torch.linalg.eigvalsh(whole.double())[-1]), rel=1e-3)
-    for key, value in plain.network.buffers.items():
-        assert torch.equal(looked_at.buffers[key], value)
+    for buffer, value in plain.network.buffers.items():
+        assert torch.equal(looked_at.buffers[buffer], value)
 
 
 def test_a_module_without_second_derivatives_is_refused() -> None:
@@ -261,4 +261,4 @@ def test_a_module_without_second_derivatives_is_refused() -> None:
     right = made.network.losses
     made.network.losses = lambda *given, **named: Once.apply(right(*given, **named))  # type: ignore[method-assign]
     with pytest.raises(UserError, match="measurement sharpness: derivative is not implemented; a module has to be"):
-        sharpness(made.network, *(each[:5] for each in getattr(own_workloads, "perceptron").training), [1])
+        sharpness(made.network, *(each[:5] for each in own_workloads.perceptron.training), [1])

@@ -3,9 +3,16 @@
 No trial is read and no seed matters; a criterion's regions say which number is right. One file for a subject.
 """
 
-from folklore.harness.observables.estimating.exact import adam, constants, decay, descent, memory
+from folklore.harness.observables.estimating.exact import adam, constants, decay, descent, memory, noise
 from folklore.harness.observables.estimating.exact.base import Check, Curve, Plot, Table
 
-CHECKS: dict[str, Check] = {**constants.CHECKS, **adam.CHECKS, **decay.CHECKS, **descent.CHECKS, **memory.CHECKS}
+CHECKS: dict[str, Check] = {
+    **constants.CHECKS,
+    **adam.CHECKS,
+    **decay.CHECKS,
+    **descent.CHECKS,
+    **memory.CHECKS,
+    **noise.CHECKS,
+}
 
 __all__ = ["CHECKS", "Check", "Curve", "Plot", "Table"]
