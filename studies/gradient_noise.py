@@ -57,7 +57,7 @@ SOLO = {
 }
 SOLO_MLP = {**SOLO, "width": 512}
 SOLO_GPT = {**SOLO, "model": "gpt", "dataset": "python-docs", "width": 32, "depth": 2, "heads": 2, "context": 32}
-SOLO_LR = {"peak_lr": (2.0**-13,)}
+SOLO_LR = {"peak_lr": (2.0**-7,)}
 TIMED = {"mlp": (2, 8, 32, 128, 512), "gpt": (2, 4, 8, 16, 32, 64, 128)}
 TIMED_MODELS = (("mlp", TIMED["mlp"], "MLP"), ("gpt", TIMED["gpt"], "GPT"))
 ALL_CELLS = (*(f"b{batch}_lr{-power}" for batch, powers in CELLS.items() for power in powers), *EPOCHS_ARMS[0], *EPOCHS_ARMS[2])
