@@ -2,6 +2,7 @@
 
 from folklore.harness.observables import BetweenLines, Exact, Gap, OverheadBatch, Slope, SpeedUp
 from folklore.harness.spec import (
+    Alternative,
     Arm,
     AtLeast,
     AtMost,
@@ -18,10 +19,10 @@ from folklore.harness.spec import (
     Workload,
 )
 
-# Batch size -> logarithms of the LRs, to base 2. Every run moves for as long as any other, LR x steps = 2^7: without noise all
+# Batch size -> logarithms of the LRs, to base 2. Every run moves for as long as any other, LR x steps = 2^8: without noise all
 # would end at the same weights. At equal epochs runs of one LR over batch do so anyway, whatever noise does.
 CELLS = {4: (-9, -8, -7, -6, -5), 16: (-7, -6, -5), 64: (-7, -6, -5, -4, -3)}
-TIME = 7
+TIME = 8
 # What is kept along a line -> batch size -> logarithm of the LR on the middle one of three lines, an octave of the LR apart.
 LINES = {
     "LR over batch": {4: -8, 16: -6, 64: -4},
@@ -38,11 +39,13 @@ EPOCHS_ARMS = (
     LINE_ARMS["LR over batch"][1],
     (*(f"epochs_b{batch}_lr{-(power + 1)}" for batch, power in LINES["LR over batch"].items()),),
 )
+# The same lines after half of the training, which the first of those above already are.
+HALF_ARMS = (EPOCHS_ARMS[0], *((*(f"half_{arm}" for arm in line),) for line in LINE_ARMS["LR over batch"][1:]))
 # 5% of an eigenvalue, a hundredth of a nat.
 SPREADS = {"sharpness": 0.05, "test_loss": 0.01}
 SHARE = {
     (kept, of): BetweenLines(lines=lines, of=of, spread_at_least=spread)
-    for kept, lines in {**LINE_ARMS, "epochs": EPOCHS_ARMS}.items()
+    for kept, lines in {**LINE_ARMS, "epochs": EPOCHS_ARMS, "half": HALF_ARMS}.items()
     for of, spread in SPREADS.items()
 }
 WORDS = {"sharpness": "log of the largest eigenvalue of the Hessian", "test_loss": "test loss"}
@@ -60,7 +63,11 @@ SOLO_GPT = {**SOLO, "model": "gpt", "dataset": "python-docs", "width": 32, "dept
 SOLO_LR = {"peak_lr": (2.0**-7,)}
 TIMED = {"mlp": (2, 8, 32, 128, 512), "gpt": (2, 4, 8, 16, 32, 64, 128)}
 TIMED_MODELS = (("mlp", TIMED["mlp"], "MLP"), ("gpt", TIMED["gpt"], "GPT"))
-ALL_CELLS = (*(f"b{batch}_lr{-power}" for batch, powers in CELLS.items() for power in powers), *EPOCHS_ARMS[0], *EPOCHS_ARMS[2])
+ALL_CELLS = (
+    *(f"b{batch}_lr{-power}" for batch, powers in CELLS.items() for power in powers),
+    *EPOCHS_ARMS[2],
+    *(arm for line in HALF_ARMS for arm in line),
+)
 GPU_TIMED = {
     **{f"mlp_{batch}": {"width": 4096, "steps": 40} for batch in TIMED["mlp"]},
     **{
@@ -99,12 +106,22 @@ STUDY = Study(
         **{
             f"epochs_b{batch}_lr{-(power + octave)}": Arm(
                 panel="MLP, equal epochs",
-                label=f"batch {batch}, LR 2^{power + octave}, 121 epochs",
+                label=f"batch {batch}, LR 2^{power + octave}, 243 epochs",
                 settings={"batch_size": batch, "steps": 2 ** (TIME - power)},
                 factors={"peak_lr": (2.0 ** (power + octave),)},
             )
             for batch, power in LINES["LR over batch"].items()
             for octave in (-1, 1)
+        },
+        **{
+            f"half_b{batch}_lr{-(power + octave)}": Arm(
+                panel="MLP, half the training",
+                label=f"batch {batch}, LR 2^{power + octave}, half",
+                settings={"batch_size": batch, "steps": 2 ** (TIME - 1 - power - octave)},
+                factors={"peak_lr": (2.0 ** (power + octave),)},
+            )
+            for batch, power in LINES["LR over batch"].items()
+            for octave in (0, 1)
         },
         **{
             f"mlp_{batch}": Arm(
@@ -126,7 +143,7 @@ STUDY = Study(
         },
     },
     factors={"peak_lr": (2.0**-6,)},
-    seeds=20,
+    seeds=16,
     first_seed=31_000,
     scales={
         "smoke": Scale(
@@ -137,7 +154,7 @@ STUDY = Study(
             judged=False,
         ),
         "laptop": Scale(
-            description="two CPU cores, about four minutes of training",
+            description="two CPU cores, about five minutes of training",
             departures=("An MLP of 9,000 parameters on 1,079 digits; times are of a CPU.",),
         ),
         "gpu": Scale(
@@ -159,7 +176,8 @@ STUDY = Study(
         "Exact numbers have no seeds. Those of gradients are of 64 batches of each size at least, and good to a few percent.",
         "With replacement one over the batch size is a theorem: what is tested is that gradients here are means over"
         " independent draws.",
-        "LR over batch is tested on one small MLP with 20% of its training labels drawn at random, by SGD without momentum.",
+        "LR over batch is tested on one small MLP with 20% of its training labels drawn at random, by SGD without momentum, at"
+        " LRs that pilots placed where LR x sharpness stays below 1 or little above: near 2 the LR itself limits sharpness.",
     ),
     answer=("noise.temperature", "noise.memory", "noise.variance", "noise.step_cost"),
     judgements=(
@@ -317,10 +335,13 @@ STUDY = Study(
                     Criterion(
                         name=f"share of the variance of the {words} that lies between lines of equal LR over batch",
                         observe=SHARE["LR over batch", of],
+                        # Of three lines of three arms that mean nothing: two degrees of freedom of eight.
+                        null=0.25,
                         claimed=AtLeast(value=0.75),
                         refuted=AtMost(value=0.25),
                         says=f"Of the differences in {words}, LR over batch explains {{estimate}}",
                         unit="share",
+                        alternatives=(Alternative(name="after half of the training", observe=SHARE["half", of]),),
                     )
                     for of, words in WORDS.items()
                 ),

@@ -28,7 +28,7 @@ class BetweenLines(Observed):
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    FIGURE: ClassVar[str] = ""
+    FIGURE: ClassVar[str] = "lines"
     UNIT: ClassVar[str] = "share of the variance, 0 to 1"
     EXAMPLE: ClassVar[Example] = {
         "lines": [["batch_8_cold", "batch_32_cold"], ["batch_8_hot", "batch_32_hot"]],
@@ -49,7 +49,7 @@ class BetweenLines(Observed):
         """sum_l n_l (m_l - m)^2 / sum_a (y_a - m)^2, [R]: y_a the weighted mean over seeds of an arm, m_l of the n_l arms of a
         line, m of all. Seeds are paired: a row's weights are the same for all arms. Out of regime where the arms hardly
         differ."""
-        values_RA = np.stack([self._means(arm, trials, weights) for line in self.lines for arm in line], axis=1)
+        values_RA = np.stack([self.of_arm(arm, trials, weights) for line in self.lines for arm in line], axis=1)
         total_R = values_RA.var(axis=1)
         if not np.isfinite(total_R[0]):
             raise UndecidableError("open", f"no seed of an arm has a {in_words(self.of)}; shorter runs or a lower LR would")
@@ -61,8 +61,8 @@ class BetweenLines(Observed):
         within_R = np.mean(np.square(values_RA - _line_means(values_RA, [len(line) for line in self.lines])), axis=1)
         return np.asarray(1 - within_R / total_R)
 
-    def _means(self, arm: str, trials: Trials, weights: Numbers) -> Numbers:
-        """[R]"""
+    def of_arm(self, arm: str, trials: Trials, weights: Numbers) -> Numbers:
+        """Weighted mean over seeds of what is shared out, [R]. Raises UndecidableError if it was not measured."""
         factor = trials.only_factor(arm)
         if self.of == "test_loss":
             return seed_mean(trials.losses(arm, factor, "test_loss")[0], weights)
