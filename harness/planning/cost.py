@@ -43,7 +43,7 @@ RATES = {
 ASSUMED_GPU = Device("cuda", "H200-class GPU (assumed; none here)", 1, 141_000_000_000)
 # What an eigenvalue usually takes (LOG.md): products of the Hessian with a vector, and forward passes of one such product,
 # which is a backward pass through forward and backward pass.
-HESSIAN_PRODUCTS, HESSIAN_PASSES = 25, 6.0
+HESSIAN_PRODUCTS, HESSIAN_PASSES = 15, 6.0
 # Share of the free memory that packs may take.
 MEMORY_SHARE = 0.8
 
