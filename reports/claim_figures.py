@@ -18,6 +18,7 @@ from folklore.reports import (
     arithmetic_figures,
     fit_figures,
     forest_figures,
+    line_figures,
     lr_figures,
     range_figures,
     run_figures,
@@ -104,6 +105,12 @@ KINDS: tuple[Kind, ...] = (
         "Share of non-zero gradients that FP16 flushes to zero, with a 95% band. Ring: the loss scale that is judged. Green:"
         " claimed; red: refutes.",
         fit_figures.underflow,
+    ),
+    Kind(
+        "lines",
+        "Every arm, a row each, with its 95% interval; arms of a line stand together, and an upright stroke is their mean. The"
+        " share judged stands above.",
+        line_figures.line_groups,
     ),
     Kind(
         "survival",

@@ -1545,7 +1545,10 @@ CLAIMS = (
         regime=Regime(words="independent samples"),
         lost="the formula in TB 3 and in GL Q2, one over the batch size",
         ungraded=("TB", "GL"),
-        measure="slope of log variance on log B: CI in [−1.1, −0.9]",
+        measure=(
+            "slope of log variance on log B at weights that stand still: in [−1.1, −0.9]; without replacement against "
+            "(N − B) / (N − 1), reported"
+        ),
     ),
     Claim(
         id="noise.step_cost",
@@ -1622,7 +1625,10 @@ CLAIMS = (
                 sources=(Source(document="GL", section="Q14"),),
             ),
         ),
-        measure="final sharpness and test loss along equal-η/B lines",
+        measure=(
+            "share of the variance of final sharpness and of test loss that lies between lines of equal η/B, at equal η x "
+            "steps, for at equal epochs the same line is the same training time; lines of equal η/√B and of equal η beside it"
+        ),
     ),
     Claim(
         id="gen.small_batch",

@@ -39,9 +39,10 @@ from folklore.harness.observables.curves import (
 )
 from folklore.harness.observables.diagnosis import NormDiagnosis
 from folklore.harness.observables.divergence import CureRate, DivergenceTime, FailureRate
-from folklore.harness.observables.hardware import MemoryRatio, SpeedUp
+from folklore.harness.observables.hardware import MemoryRatio, OverheadBatch, SpeedUp
 from folklore.harness.observables.learning_rates import BasinWidth, MaxTrainable, Optimum, SmallestWithin
 from folklore.harness.observables.lengths import LengthRatio
+from folklore.harness.observables.lines import BetweenLines
 from folklore.harness.observables.losses import (
     FinalLoss,
     LossAfter,
@@ -63,6 +64,7 @@ from folklore.harness.spec.study import Study
 __all__ = [
     "ActivationSlope",
     "BasinWidth",
+    "BetweenLines",
     "CriticalBatch",
     "CureRate",
     "CurveDistance",
@@ -96,6 +98,7 @@ __all__ = [
     "NormDiagnosis",
     "OperationError",
     "Optimum",
+    "OverheadBatch",
     "Quotient",
     "RankCorrelation",
     "RelativeGap",

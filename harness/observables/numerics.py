@@ -77,6 +77,18 @@ ExactCheck = Literal[
     "lamb_distance_by_update_norm",
     "lamb_spread_by_gradient_norm",
     "lamb_clamped_share",
+    "gradient_variance_exponent_mlp",
+    "gradient_variance_exponent_gpt",
+    "epochs_variance_exponent_mlp",
+    "replacement_variance_error",
+    "epochs_variance_error",
+    "large_step_operations_exponent",
+    "step_operations_exponent",
+    "step_all_operations_exponent",
+    "memory_on_batch_exponent",
+    "activations_on_batch_exponent",
+    "smaller_batch_saves_gb",
+    "smallest_batch_over_gpu",
 ]
 
 

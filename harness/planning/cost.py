@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from folklore.harness.machine.description import Device
 from folklore.harness.planning.plan import PlannedPack
-from folklore.harness.spec import Configuration, Training, Workload
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training.measured_steps import EVALUATION_TARGETS, MOST_PRODUCTS
 from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import optimizer_kind
 
@@ -40,6 +41,9 @@ RATES = {
 }
 # What a plan assumes where it is made for a GPU on a machine that has none.
 ASSUMED_GPU = Device("cuda", "H200-class GPU (assumed; none here)", 1, 141_000_000_000)
+# What an eigenvalue usually takes (LOG.md): products of the Hessian with a vector, and forward passes of one such product,
+# which is a backward pass through forward and backward pass.
+HESSIAN_PRODUCTS, HESSIAN_PASSES = 15, 6.0
 # Share of the free memory that packs may take.
 MEMORY_SHARE = 0.8
 
@@ -59,7 +63,13 @@ def trial_flops(configuration: Configuration, model: "Model") -> float:
     training, measurement = configuration.training, configuration.measurement
     trained = _passes(training) * training.batch_size * (training.steps + 0.5 * measurement.probes)
     evaluated = (measurement.evaluations + 1) * measurement.evaluation_examples + 2 * measurement.final_examples
-    return (trained + evaluated) * model.flops_per_example
+    return (trained + evaluated + _sharpness_passes(measurement)) * model.flops_per_example
+
+
+def _sharpness_passes(measurement: Measurement) -> float:
+    """Forward passes of an example that its eigenvalues cost."""
+    looks = {"off": 0, "end": 1, "probes": measurement.probes}[measurement.sharpness]
+    return float(looks * HESSIAN_PRODUCTS * HESSIAN_PASSES * measurement.sharpness_examples)
 
 
 def _passes(training: Training) -> float:
@@ -86,7 +96,18 @@ def lane_bytes(configuration: Configuration, model: "Model") -> int:
     state = max(2, len(optimizer_kind(training.optimizer).moments))
     copies = 6 + state + (training.micro_batches > 1) + 2 * (training.outlier != "none")
     copies += 2 * (training.scaled_parameter is not None) + configuration.measurement.token_rows
-    return copies * FLOAT_BYTES * parameters + activation_bytes * held * model.activations_per_example
+    trained = copies * FLOAT_BYTES * parameters + activation_bytes * held * model.activations_per_example
+    return trained + _sharpness_bytes(configuration.measurement, configuration.workload, parameters, model)
+
+
+def _sharpness_bytes(measurement: Measurement, workload: Workload, parameters: int, model: "Model") -> int:
+    """The most that looking for an eigenvalue adds: its basis, and what forward pass, backward pass and a backward pass through
+    both keep of as many examples as are passed at once."""
+    if measurement.sharpness == "off":
+        return 0
+    targets = workload.context if workload.model == "gpt" else 1
+    at_once = min(measurement.sharpness_examples, max(1, EVALUATION_TARGETS // targets))
+    return FLOAT_BYTES * ((MOST_PRODUCTS + 3) * parameters + 3 * at_once * model.activations_per_example)
 
 
 def estimate(

@@ -290,6 +290,14 @@ class Measurement(Spec):
         description="of a text's tokens, from a fifth of the run on, how far the rows of the embedding move; and, at each"
         " evaluation, the loss on test tokens that are rare or common",
     )
+    sharpness: Annotated[Literal["off", "end", "probes"], SINCE_PUBLICATION] = Field(
+        default="off",
+        description="the largest eigenvalue of the Hessian of the training loss, at the weights that the run ends with ('end')"
+        " or that every probed step leaves ('probes')",
+    )
+    sharpness_examples: Annotated[int, Unit("sequences or examples"), SINCE_PUBLICATION] = Field(
+        default=1024, ge=1, le=1_000_000_000, strict=True, description="fixed training examples that its loss is the mean over"
+    )
     solo: Annotated[bool, SINCE_PUBLICATION] = Field(
         default=False, description="train in packs of one lane, so that its time and memory are its own"
     )

@@ -333,6 +333,8 @@ def _metrics(trial: pd.Series, timestamp: int) -> Iterator[Metric]:
             yield Metric(name, float(trial[column]), timestamp, 0)
     yield Metric("final/diverged", float(trial["outcome"] == "diverged"), timestamp, 0)
     for column, (steps, name) in TRACKED.items():
+        if trial[CURVE_PREFIX + column] is None:  # nobody asked for it
+            continue
         for step, value in zip(trial[CURVE_PREFIX + steps], trial[CURVE_PREFIX + column], strict=True):
             if math.isfinite(value):
                 yield Metric(name, float(value), timestamp, int(step))

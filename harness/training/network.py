@@ -18,14 +18,13 @@ from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Training, Workload
 from folklore.harness.spec.configuration import OPTIMIZERS
 from folklore.harness.training.architectures import architecture_named, those_that
+from folklore.harness.training.measured_steps import EVALUATION_TARGETS
 from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.optimizers.base import Part
 from folklore.harness.training.own_module import own_module
 from folklore.models import Model, Parameter, Parametrization, Tap, View
 
-# Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
-EVALUATION_TARGETS = 4096
 # In the place of a target that an evaluation does not count; torch's own.
 NOT_COUNTED = -100
 
@@ -182,6 +181,16 @@ class PackedNetwork:
         yield
         for name, each in before.items():
             self.buffers[name].copy_(each)
+
+    @contextmanager
+    def in_fp32(self) -> Iterator[None]:
+        """Losses inside are made of FP32 products, and nothing is recomputed, whatever a training does."""
+        before = self.dtype, self.product, self.segments
+        self.dtype, self.product, self.segments = torch.float32, format_named("fp32").product(), 0
+        try:
+            yield
+        finally:
+            self.dtype, self.product, self.segments = before
 
     def views_of(self, flat_KP: Tensor) -> dict[str, Tensor]:
         """The buffer as parameters, name -> [K, *shape]."""

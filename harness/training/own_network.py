@@ -1,7 +1,8 @@
 """A pack of a user's own module: lanes through torch.func where they can share a program, one after another where not."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -44,6 +45,12 @@ class OwnNetwork(PackedNetwork):
         use = f"forward:{self.step}" + f":{self.part}" * (self.part > 0)
         keys = None if self.packed else [key(seed, use) for seed in self.seeds]
         return self.model.losses(self.model(view, inputs, keys=keys), targets)
+
+    @contextmanager
+    def in_fp32(self) -> Iterator[None]:
+        """And in eval mode: what is drawn anew at every pass has no Hessian."""
+        with super().in_fp32(), self.buffers_kept(), self.model.evaluating():
+            yield
 
     def evaluate(self, inputs: Tensor, targets: Tensor) -> Tensor:
         with self.buffers_kept(), self.model.evaluating():

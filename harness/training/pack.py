@@ -161,7 +161,18 @@ class Pack:
         scale_K = self.scaler.scale
         losses_K, gradient_KP = self.procedure.gradient(inputs, targets, scale_K=scale_K)
         step = ProbedStep(
-            self.network, self.procedure, inputs, targets, gradient_KP, scale_K, self.taps, self.procedure.tallies()
+            self.network,
+            self.procedure,
+            inputs,
+            targets,
+            gradient_KP,
+            scale_K,
+            self.taps,
+            self.seeds,
+            self.measurement,
+            self.procedure.training_sample,
+            last=self.step + 1 == self.training.steps,
+            tallies=self.procedure.tallies(),
         )
         found: dict[str, Tensor] = {}
         with self.network.buffers_kept():

@@ -28,6 +28,7 @@ from folklore.harness.judging.calibration.worlds import (
 from folklore.harness.observables import (
     ActivationSlope,
     BasinWidth,
+    BetweenLines,
     CriticalBatch,
     CureRate,
     CurveDistance,
@@ -59,6 +60,7 @@ from folklore.harness.observables import (
     NoiseScale,
     NormDiagnosis,
     Optimum,
+    OverheadBatch,
     Quotient,
     RankCorrelation,
     RelativeGap,
@@ -241,6 +243,21 @@ def _ratio(effect: float) -> dict[str, float]:
     return {"a": 2.0 * 1.05**effect, "b": 2.0}
 
 
+# Two lines of two arms, and arms of four batch sizes.
+LINES = (("cold_0", "cold_1"), ("hot_0", "hot_1"))
+TIMED = {f"b{batch}": batch for batch in (4, 16, 64, 256)}
+
+
+def _lines(effect: float) -> dict[str, float]:
+    """Arms of a line lie 20% apart, lines 10% an effect."""
+    return {arm: 2.0 * 1.2**place * 1.1 ** (effect * row) for row, line in enumerate(LINES) for place, arm in enumerate(line)}
+
+
+def _times(effect: float) -> dict[str, float]:
+    """Half of a step's time is overhead at a batch of 16, and half as much again an effect."""
+    return {arm: 0.005 * (16 * 1.5**effect + batch) for arm, batch in TIMED.items()}
+
+
 CASES: tuple[Case, ...] = (
     _of_bowls("tuned_loss", _A, _floor, effects=(0.0, 5.0, 10.0)),
     _of_bowls("optimum", Optimum(arm="a"), _shift),
@@ -292,6 +309,18 @@ CASES: tuple[Case, ...] = (
     _of_points("final_loss", FinalLoss(arm="a"), single_points(_ratio), PAIR, conditions=ENDINGS),
     _of_points("speed_up", SpeedUp(arm="a", reference="b"), single_points(lambda e: _ratio(-e)), PAIR),
     _of_points("memory_ratio", MemoryRatio(arm="a", reference="b"), single_points(_ratio), PAIR),
+    _of_points(
+        "between_lines",
+        BetweenLines(lines=LINES, of="test_loss", spread_at_least=0.01),
+        single_points(_lines),
+        {arm: {} for line in LINES for arm in line},
+    ),
+    _of_points(
+        "overhead_batch",
+        OverheadBatch(points=tuple((batch, arm) for arm, batch in TIMED.items())),
+        single_points(_times),
+        {arm: {} for arm in TIMED},
+    ),
     _of_points("curve_ratio", CurveRatio(arm="a", curve="gradient_norm", first=0.1, last=0.1), probe_curves(_ratio), PAIR, 3),
     _of_points("curve_median", CurveMedian(arm="a", curve="update_ratio"), probe_curves(_ratio), PAIR, 3),
     _of_points("curve_mean", CurveMean(arm="a", curve="probe_update_ratio"), probe_curves(_ratio), PAIR, 3),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -31,7 +31,8 @@ class Objective(Protocol):
 class ProbedStep:
     """A step of a pack. objective: what its gradient is of. inputs, targets: its batch, [K, B, ...]. gradient: of that batch,
     [K, P]. scale: what each loss is multiplied by for its backward pass, [K]. taps: names of the activations that the model
-    shows. tallies: what the procedure has counted in the steps before this one.
+    shows. seeds: of the lanes. measurement: what is asked for. training_sample: so many fixed training examples. last: whether
+    it is the run's last step. tallies: what the procedure has counted in the steps before this one.
     """
 
     network: PackedNetwork
@@ -41,6 +42,10 @@ class ProbedStep:
     gradient: Tensor
     scale: Tensor | None
     taps: Sequence[str]
+    seeds: Sequence[int]
+    measurement: Measurement
+    training_sample: Callable[[int], tuple[Tensor, Tensor]]
+    last: bool
     tallies: Mapping[str, Tensor] = field(default_factory=dict)
 
 

@@ -73,6 +73,9 @@ class Procedure(Protocol):
     def tallies(self) -> dict[str, Tensor]:
         """What it has counted so far for probes to read, [K, ...] each; of the steps that are done."""
 
+    def training_sample(self, examples: int) -> tuple[Tensor, Tensor]:
+        """Fixed, evenly spread training examples as they are trained on, [examples, ...]; all where more are asked for."""
+
     def state(self) -> dict[str, Tensor]:
         """The tensors by which it goes on; a checkpoint is written from them and copied into them."""
 
@@ -122,6 +125,9 @@ class Wrapper:
 
     def tallies(self) -> dict[str, Tensor]:
         return self.inner.tallies()
+
+    def training_sample(self, examples: int) -> tuple[Tensor, Tensor]:
+        return self.inner.training_sample(examples)
 
     def state(self) -> dict[str, Tensor]:
         return self.inner.state()

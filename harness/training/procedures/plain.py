@@ -77,6 +77,10 @@ class Plain:
     def tallies(self) -> dict[str, Tensor]:
         return {}
 
+    def training_sample(self, examples: int) -> tuple[Tensor, Tensor]:
+        index = torch.from_numpy(self.dataset.sample_index("train", examples, self.context)).to(self.device)
+        return self.dataset.gather(self.arrays, index, self.context)
+
     def state(self) -> dict[str, Tensor]:
         return {}
 

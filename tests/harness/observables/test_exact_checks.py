@@ -14,7 +14,17 @@ from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import Exact
 from folklore.harness.observables.estimating import exact
-from folklore.harness.observables.estimating.exact import CHECKS, adam, constants, decay, descent, memory, optimizers, sparse
+from folklore.harness.observables.estimating.exact import (
+    CHECKS,
+    adam,
+    constants,
+    decay,
+    descent,
+    memory,
+    noise,
+    optimizers,
+    sparse,
+)
 from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Configuration, Measurement, Study, Training, Within, Workload
 from folklore.harness.training.optimizers.adam import Adam
@@ -26,6 +36,8 @@ from folklore.harness.training.optimizers.sgd import SGD
 from folklore.harness.training.optimizers.sgdw import SGDW
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.procedures.accumulation import Accumulation
+from folklore.harness.training.procedures.epochs import Epochs
+from folklore.harness.training.procedures.plain import Plain
 from folklore.harness.training.schedules import cosine
 from folklore.harness.training.schedules.base import Schedule
 from folklore.models import layers
@@ -113,6 +125,25 @@ def unequal_by_hand() -> float:
     pack, inputs, targets = memory.engine(batch_size=32)
     a, b = (pack.network.gradient(inputs[:, part], targets[:, part])[1].clone() for part in (slice(0, 8), slice(8, 32)))
     return float((a - b).norm() / (a + 3 * b).norm())
+
+
+def epochs_slope() -> float:
+    """Of 1,079 examples: the draws of an epoch leave (N - B) / (N - 1) of the variance of independent ones."""
+    batches = 2.0 ** np.arange(1, 9)
+    return slope(batches, (1079 - batches) / batches)
+
+
+def all_operations_slope() -> float:
+    """Of an MLP of 64, 64, 64 and 10 units: products are two operations a weight forward and four backward, of the first layer
+    two; AdamW makes about fifteen numbers of each weight and each bias; what units are made into is less."""
+    weights, first = 64 * 64 * 2 + 64 * 10, 64 * 64
+    batches = 2.0 ** np.arange(1, 11)
+    return slope(batches, batches * (6 * weights - 2 * first + 10 * 138) + 15 * (weights + 138))
+
+
+def whole_by_hand(batch: int) -> float:
+    """At the worst moment: of the backward pass, or of the update, which holds gradients and as much again as the weights."""
+    return max(memory_by_hand(batch=batch), 20 * parameters())
 
 
 Right = tuple[Callable[[], float], dict[str, float]]
@@ -252,6 +283,22 @@ RIGHT: dict[str, Right] = {
     # Halved but for log-probabilities; and each matrix a second time, in 16 bits.
     "precision_lever": (lambda: memory_by_hand() / memory_by_hand(size=2, copies=2), {"rel": 0.01}),
     "checkpoint_lever": (saved_by_hand, {"rel": 0.01}),
+    # Batches are few: a variance is known to some percent.
+    "gradient_variance_exponent_mlp": (lambda: -1.0, {"abs": 0.05}),
+    "gradient_variance_exponent_gpt": (lambda: -1.0, {"abs": 0.05}),
+    "epochs_variance_exponent_mlp": (epochs_slope, {"abs": 0.05}),
+    "replacement_variance_error": (lambda: 0.0, {"abs": 0.1}),
+    "epochs_variance_error": (lambda: 0.0, {"abs": 0.1}),
+    "large_step_operations_exponent": (lambda: 1.0, {"rel": 1e-6}),
+    "step_operations_exponent": (lambda: 1.0, {"rel": 1e-6}),
+    "step_all_operations_exponent": (all_operations_slope, {"abs": 0.05}),
+    "memory_on_batch_exponent": (
+        lambda: slope(noise.LARGE_BATCHES, [whole_by_hand(batch) for batch in noise.LARGE_BATCHES]),
+        {"rel": 0.01},
+    ),
+    "activations_on_batch_exponent": (lambda: 1.0, {"rel": 1e-3}),
+    "smaller_batch_saves_gb": (lambda: (memory_by_hand(batch=32) - memory_by_hand(batch=8)) / 1e9, {"rel": 0.01}),
+    "smallest_batch_over_gpu": (lambda: whole_by_hand(1) / 24e9, {"rel": 0.01}),
 }
 # Asked of small models, where every candidate can be tried.
 DEEPER = {2: "checkpoint_deeper_batch_2", 8: "checkpoint_deeper_batch_8", 16: "checkpoint_deeper_batch_16"}
@@ -259,7 +306,7 @@ TRIED = {"checkpoint_larger_batch", *DEEPER.values()}
 
 
 def forget() -> None:
-    for module in (adam, decay, descent, memory, optimizers, sparse):
+    for module in (adam, decay, descent, memory, noise, optimizers, sparse):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()
@@ -295,7 +342,7 @@ def test_exact_checks(name: str, table: TrialArrays) -> None:
 
 def test_what_shows_a_check_can_be_made() -> None:
     """Of all but the largest models: curves of as many x as y, and rows as long as their heads."""
-    slow = {memory.budget_table, memory.levers_table, memory.size_table}
+    slow = {memory.budget_table, memory.levers_table, memory.size_table, noise.memory_table}
     plots = dict.fromkeys(each.plot for each in CHECKS.values() if each.plot is not None)
     tables = dict.fromkeys(each.table for each in CHECKS.values() if each.table is not None and each.table not in slow)
     for plot in plots:
@@ -587,6 +634,55 @@ def test_a_lars_that_looks_at_the_whole_model_would_be_seen(monkeypatch: pytest.
 def test_a_lion_with_more_state_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Lion, "moments", ("momentum", "second"))
     assert CHECKS["lion_state_over_adam"].number() == 1.0
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_batches_that_depend_or_sums_that_grow_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples drawn in pairs of twins; a gradient of the sum in place of the mean."""
+    monkeypatch.setattr(noise, "DRAWN", 64)
+    monkeypatch.setattr(noise, "EXAMPLES", 512)
+    monkeypatch.setattr(noise, "BATCHES", (2, 8, 32))
+    monkeypatch.setattr(noise, "MOMENTS", {"at the start": 0.0})
+    draw, gradient = Plain.draw_of, Plain.gradient
+    alike = np.arange(256) // 16
+    monkeypatch.setattr(
+        Plain, "draw_of", lambda self, seed, block: draw(self, seed, block)[:, alike[: self.training.batch_size]]
+    )
+    assert CHECKS["gradient_variance_exponent_mlp"].number() > -0.7
+    forget()
+    monkeypatch.setattr(Plain, "draw_of", draw)
+    monkeypatch.setattr(
+        Plain,
+        "gradient",
+        lambda self, inputs, targets, *rest: (lambda found: (found[0], found[1] * inputs.shape[1]))(
+            gradient(self, inputs, targets, *rest)
+        ),
+    )
+    assert CHECKS["gradient_variance_exponent_mlp"].number() > 0.5
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_epochs_that_draw_an_example_twice_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise, "MOMENTS", {"at the start": 0.0})
+    monkeypatch.setattr(noise, "FURTHER_BATCHES", (512, 1024))
+    right = CHECKS["epochs_variance_error"].number()
+    forget()
+    monkeypatch.setattr(Epochs, "draw_of", Plain.draw_of)
+    assert CHECKS["epochs_variance_error"].number() > 0.5 > 0.2 > right
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_a_step_that_computes_a_whole_batch_twice_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For batches above 32."""
+    gradient = Plain.gradient
+
+    def twice(self: Plain, inputs: torch.Tensor, targets: torch.Tensor, *rest: Any, **named: Any) -> Any:
+        for _ in range(int(inputs.shape[1] > 32)):
+            gradient(self, inputs, targets)
+        return gradient(self, inputs, targets, *rest, **named)
+
+    monkeypatch.setattr(Plain, "gradient", twice)
+    assert CHECKS["step_operations_exponent"].number() > 1.05
 
 
 def test_an_adam_with_more_state_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

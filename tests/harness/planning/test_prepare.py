@@ -65,3 +65,23 @@ def test_memory_is_that_of_a_micro_batch() -> None:
     assert held(1) == 8 * weights + 4 * 1000 * model.activations_per_example
     assert held(10) == 9 * weights + 4 * 100 * model.activations_per_example
     assert held(10, underflow=True) == 9 * weights + 4 * 1000 * model.activations_per_example
+
+
+def test_eigenvalues_are_counted() -> None:
+    """15 products of 6 forward passes a look, and a basis of 80 vectors beside what three passes over its examples keep."""
+    workload = Workload(model="mlp", dataset="digits", width=8, depth=1)
+    model = build(workload, data.load("digits").facts)
+    weights = 4 * (64 * 8 + 8 + 8 * 10 + 10)
+
+    def configuration(**measurement: Any) -> Configuration:
+        return Configuration(
+            workload=workload, training=Training(batch_size=32, steps=100), measurement=Measurement(probes=7, **measurement)
+        )
+
+    plain = configuration()
+    for kind, looks in (("off", 0), ("end", 1), ("probes", 7)):
+        looked_at = configuration(sharpness=kind, sharpness_examples=500)
+        more = cost.trial_flops(looked_at, model) - cost.trial_flops(plain, model)
+        assert more == pytest.approx(looks * 15 * 6 * 500 * model.flops_per_example)
+        held = cost.lane_bytes(looked_at, model) - cost.lane_bytes(plain, model)
+        assert held == (0 if kind == "off" else 83 * weights + 3 * 4 * 500 * model.activations_per_example)

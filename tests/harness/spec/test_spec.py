@@ -215,6 +215,8 @@ PINNED = {
         "curve_points": 100,
         "underflow": False,
         "token_rows": False,
+        "sharpness": "off",
+        "sharpness_examples": 1024,
         "solo": False,
     },
 }

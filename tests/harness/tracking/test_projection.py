@@ -106,6 +106,12 @@ def test_curves_have_their_steps_and_leave_out_what_is_not_finite(tracker: Track
     assert [(point.step, point.value) for point in history] == [(10, 3.0)]
 
 
+def test_a_curve_that_nobody_asked_for_is_not_shown(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+    trials.at[0, "curve_probe_sharpness"] = None
+    tracker.record(trials, None)
+    assert sorted("sharpness/largest_eigenvalue" in run.data.metrics for run in runs(uri)) == [False, True, True]
+
+
 def test_both_ways_into_a_database_leave_the_same(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
     """The tables that are written at once against MLflow's own client, as MLflow reads them back."""
     parent = tracker.launch("laptop", {}, 3, {})

@@ -3,6 +3,8 @@
 The rounding is that of harness/training/agreement.py.
 """
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -16,6 +18,7 @@ from folklore.harness.planning.lanes import Choice, Packing, Shape
 from folklore.harness.randomness import key
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.storing.store import Store
+from folklore.harness.training.hessian import sharpness
 from folklore.harness.training.network import build
 from folklore.harness.training.own_module import own_module, require_trainable
 from folklore.harness.training.pack import Lane, Pack
@@ -217,3 +220,45 @@ def test_what_an_own_module_does_not_have_is_refused(part: str, fields: dict[str
     require_trainable(plain)
     with pytest.raises(UserError, match=message):
         require_trainable(plain.model_copy(update={part: getattr(plain, part).model_copy(update=fields)}))
+
+
+@pytest.mark.parametrize("name", ["perceptron", "batch_norm", "dropout"])
+def test_the_largest_eigenvalue_of_its_hessian(name: str) -> None:
+    """Against the whole Hessian of the module itself in eval mode; what it keeps and draws is as if nobody had looked."""
+    made = pack(name, [1, 3])
+    looked_at, plain = made.network, pack(name, [1, 3])
+    workload = getattr(own_workloads, name)
+    inputs, targets = (each[:20] for each in workload.training)
+    seen = sharpness(looked_at, inputs, targets, [1, 3]).value
+    for lane, seed in enumerate((1, 3)):
+        module = workload.made(seed).eval()
+        named = {parameter: value.detach() for parameter, value in module.named_parameters()}
+        sizes = [value.numel() for value in named.values()]
+
+        def loss(flat: torch.Tensor, module: Any = module, named: Any = named, sizes: Any = sizes) -> torch.Tensor:
+            pieces = zip(named, torch.split(flat, sizes), strict=True)
+            values = {name: piece.view(named[name].shape) for name, piece in pieces}
+            return workload.loss(torch.func.functional_call(module, values, (inputs,)), targets).mean()  # type: ignore[no-any-return]
+
+        flat = torch.cat([value.flatten() for value in named.values()])
+        whole = torch.autograd.functional.hessian(loss, flat)  # type: ignore[no-untyped-call]
+        assert float(seen[lane]) == pytest.approx(float(torch.linalg.eigvalsh(whole.double())[-1]), rel=1e-3)
+    for buffer, value in plain.network.buffers.items():
+        assert torch.equal(looked_at.buffers[buffer], value)
+
+
+def test_a_module_without_second_derivatives_is_refused() -> None:
+    class Once(torch.autograd.Function):
+        @staticmethod
+        def forward(context: Any, x: torch.Tensor) -> torch.Tensor:
+            return x.clone()
+
+        @staticmethod
+        def backward(context: Any, *gradients: torch.Tensor) -> torch.Tensor:
+            raise NotImplementedError("derivative is not implemented")
+
+    made = pack("perceptron", [1])
+    right = made.network.losses
+    made.network.losses = lambda *given, **named: Once.apply(right(*given, **named))  # type: ignore[method-assign]
+    with pytest.raises(UserError, match="measurement sharpness: derivative is not implemented; a module has to be"):
+        sharpness(made.network, *(each[:5] for each in own_workloads.perceptron.training), [1])

@@ -84,7 +84,8 @@ def test_a_further_probe_is_recorded_for_its_lane(text: Text, monkeypatch: pytes
 
 
 def test_every_probe_gives_its_curves_and_no_other(text: Text) -> None:
-    measurement = Measurement(probes=2, evaluations=1, evaluation_examples=4, final_examples=4, underflow=True, token_rows=True)
+    extras = {"underflow": True, "token_rows": True, "sharpness": "end", "sharpness_examples": 8}
+    measurement = Measurement(probes=2, evaluations=1, evaluation_examples=4, final_examples=4, **extras)
     configuration = Configuration(workload=WORKLOAD, training=Training(steps=40, batch_size=4), measurement=measurement)
     pack = Pack([Lane(configuration, 0)], text)
     pack.advance()

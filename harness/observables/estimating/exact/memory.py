@@ -151,15 +151,15 @@ def _peaks(batches: Sequence[int]) -> list[float]:
 
 def accumulation_peak_slope() -> float:
     """Exponent of the peak of activations on the number of micro-batches of one size."""
-    return _slope(MICRO_BATCHES, _peaks([MICRO_BATCH * count for count in MICRO_BATCHES]))
+    return slope(MICRO_BATCHES, _peaks([MICRO_BATCH * count for count in MICRO_BATCHES]))
 
 
 def parted_peak_slope() -> float:
     """Exponent of the peak of activations on the number of micro-batches into which one batch is parted."""
-    return _slope(MICRO_BATCHES, _peaks([MICRO_BATCH * MICRO_BATCHES[-1]] * len(MICRO_BATCHES)))
+    return slope(MICRO_BATCHES, _peaks([MICRO_BATCH * MICRO_BATCHES[-1]] * len(MICRO_BATCHES)))
 
 
-def _slope(x: Sequence[float], y: Sequence[float]) -> float:
+def slope(x: Sequence[float], y: Sequence[float]) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
@@ -198,17 +198,17 @@ def _every(depth: int) -> int:
 
 def kept_exponent() -> float:
     """Exponent of the peak of activations on the depth if all are kept."""
-    return _slope(DEPTHS, _by_depth(_none))
+    return slope(DEPTHS, _by_depth(_none))
 
 
 def recomputed_exponent() -> float:
     """The same with as many checkpoints as the root of the depth."""
-    return _slope(DEPTHS, _by_depth(_root))
+    return slope(DEPTHS, _by_depth(_root))
 
 
 def every_block_exponent() -> float:
     """The same with one at every block."""
-    return _slope(DEPTHS, _by_depth(_every))
+    return slope(DEPTHS, _by_depth(_every))
 
 
 def depth_plot() -> Plot:
@@ -273,7 +273,7 @@ def state_over_narrow_weights() -> float:
 
 
 @lru_cache(maxsize=16)
-def _large(batch: int = 8, context: int = 2048, precision: str = "fp32", recompute: bool = False) -> tuple[Step, int]:
+def large_step(batch: int = 8, context: int = 2048, precision: str = "fp32", recompute: bool = False) -> tuple[Step, int]:
     """A step of the large model, and all its memory at the worst moment; recomputed: block by block."""
     workload = Workload.model_validate({**LARGE, "context": context})
     step = count_step(built_in(workload, LARGE_TOKENS, precision), batch, recompute)
@@ -287,29 +287,29 @@ def parts_over_stated() -> float:
 
 def batch_lever() -> float:
     """Memory of the large model at a batch of 32 over that at 8."""
-    return _large(batch=32)[1] / _large()[1]
+    return large_step(batch=32)[1] / large_step()[1]
 
 
 def sequence_lever() -> float:
     """At a context of 2048 over that at 1024."""
-    return _large()[1] / _large(context=1024)[1]
+    return large_step()[1] / large_step(context=1024)[1]
 
 
 def precision_lever() -> float:
     """With products in FP32 over that with products in 16 bits and weights, gradients and state in FP32."""
-    return _large()[1] / _large(precision="bf16")[1]
+    return large_step()[1] / large_step(precision="bf16")[1]
 
 
 def checkpoint_lever() -> float:
     """Share of the peak of activations that a checkpoint at every block saves."""
-    return 1 - _large(recompute=True)[0].activations / _large()[0].activations
+    return 1 - large_step(recompute=True)[0].activations / large_step()[0].activations
 
 
 def budget_table() -> Table:
     """The document's parts beside those of a model of its size, at a batch of 8 sequences of 2048 tokens."""
     bytes_each = {"weights": FLOAT_BYTES, "gradients": FLOAT_BYTES, "Adam's state": state_numbers("adam") * FLOAT_BYTES}
     right = {name: f"{SEVEN_BILLION * size / GB:.0f} GB" for name, size in bytes_each.items()}
-    kept, recomputed = (_large(recompute=recompute)[0].activations / GB for recompute in (False, True))
+    kept, recomputed = (large_step(recompute=recompute)[0].activations / GB for recompute in (False, True))
     right |= {"activations": f"{kept:.0f} GB, or {recomputed:.0f} GB recomputed", "overhead": "not counted"}
     rows = tuple((name, f"{said} GB", right[name]) for name, said in DOCUMENT.items())
     before = sum(bytes_each.values()) * SEVEN_BILLION / GB
@@ -324,10 +324,10 @@ def levers_table() -> Table:
 
     parts = sum(DOCUMENT.values())
     rows = (
-        row("batch 32 to 8", "4x less, or 6 GB", (parts + 6) / parts, _large(batch=32), _large()),
-        row("sequence 2048 to 1024", "2x less, or 1 GB", parts / (parts - 1), _large(), _large(context=1024)),
-        row("FP32 to mixed precision", "2x less, or 7 GB", parts / (parts - 7), _large(), _large(precision="bf16")),
-        row("checkpoints", "2 GB", parts / (parts - 2), _large(), _large(recompute=True)),
+        row("batch 32 to 8", "4x less, or 6 GB", (parts + 6) / parts, large_step(batch=32), large_step()),
+        row("sequence 2048 to 1024", "2x less, or 1 GB", parts / (parts - 1), large_step(), large_step(context=1024)),
+        row("FP32 to mixed precision", "2x less, or 7 GB", parts / (parts - 7), large_step(), large_step(precision="bf16")),
+        row("checkpoints", "2 GB", parts / (parts - 2), large_step(), large_step(recompute=True)),
     )
     columns = ("lever", "the document says", "by its own GB, of its 31", "counted, all memory", "counted, activations")
     return Table(columns, rows)

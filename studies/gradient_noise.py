@@ -1,0 +1,400 @@
+"""What does the batch size do to a step's noise, its cost and its memory, and what does its noise do to where training ends?"""
+
+from folklore.harness.observables import BetweenLines, Exact, Gap, OverheadBatch, Slope, SpeedUp
+from folklore.harness.spec import (
+    Alternative,
+    Arm,
+    AtLeast,
+    AtMost,
+    Criterion,
+    Judgement,
+    Measurement,
+    Outside,
+    Published,
+    Reported,
+    Scale,
+    Study,
+    Training,
+    Within,
+    Workload,
+)
+
+# Batch size -> logarithms of the LRs, to base 2. Every run moves for as long as any other, LR x steps = 2^8: without noise all
+# would end at the same weights. At equal epochs runs of one LR over batch do so anyway, whatever noise does.
+CELLS = {4: (-9, -8, -7, -6, -5), 16: (-7, -6, -5), 64: (-7, -6, -5, -4, -3)}
+TIME = 8
+# What is kept along a line -> batch size -> logarithm of the LR on the middle one of three lines, an octave of the LR apart.
+LINES = {
+    "LR over batch": {4: -8, 16: -6, 64: -4},
+    "LR over the root of the batch": {4: -7, 16: -6, 64: -5},
+    "LR": {4: -6, 16: -6, 64: -6},
+}
+LINE_ARMS = {
+    kept: (*((*(f"b{batch}_lr{-(power + octave)}" for batch, power in middle.items()),) for octave in (-1, 0, 1)),)
+    for kept, middle in LINES.items()
+}
+# As many epochs on all lines of LR over batch as the middle one has.
+EPOCHS_ARMS = (
+    (*(f"epochs_b{batch}_lr{-(power - 1)}" for batch, power in LINES["LR over batch"].items()),),
+    LINE_ARMS["LR over batch"][1],
+    (*(f"epochs_b{batch}_lr{-(power + 1)}" for batch, power in LINES["LR over batch"].items()),),
+)
+# The same lines after half of the training, which the first of those above already are.
+HALF_ARMS = (EPOCHS_ARMS[0], *((*(f"half_{arm}" for arm in line),) for line in LINE_ARMS["LR over batch"][1:]))
+# 5% of an eigenvalue, a hundredth of a nat.
+SPREADS = {"sharpness": 0.05, "test_loss": 0.01}
+SHARE = {
+    (kept, of): BetweenLines(lines=lines, of=of, spread_at_least=spread)
+    for kept, lines in {**LINE_ARMS, "epochs": EPOCHS_ARMS, "half": HALF_ARMS}.items()
+    for of, spread in SPREADS.items()
+}
+WORDS = {"sharpness": "log of the largest eigenvalue of the Hessian", "test_loss": "test loss"}
+# Trained for their step time alone.
+SOLO = {
+    "steps": 24,
+    "evaluation_examples": 8,
+    "final_examples": 8,
+    "sharpness": "off",
+    "label_noise": 0.0,
+    "solo": True,
+}
+SOLO_MLP = {**SOLO, "width": 512}
+SOLO_GPT = {**SOLO, "model": "gpt", "dataset": "python-docs", "width": 32, "depth": 2, "heads": 2, "context": 32}
+SOLO_LR = {"peak_lr": (2.0**-7,)}
+TIMED = {"mlp": (2, 8, 32, 128, 512), "gpt": (2, 4, 8, 16, 32, 64, 128)}
+TIMED_MODELS = (("mlp", TIMED["mlp"], "MLP"), ("gpt", TIMED["gpt"], "GPT"))
+ALL_CELLS = (
+    *(f"b{batch}_lr{-power}" for batch, powers in CELLS.items() for power in powers),
+    *EPOCHS_ARMS[2],
+    *(arm for line in HALF_ARMS for arm in line),
+)
+GPU_TIMED = {
+    **{f"mlp_{batch}": {"width": 4096, "steps": 40} for batch in TIMED["mlp"]},
+    **{
+        f"gpt_{batch}": {"width": 1024, "depth": 4, "heads": 16, "context": 256, "precision": "bf16", "steps": 40}
+        for batch in TIMED["gpt"]
+    },
+}
+
+STUDY = Study(
+    name="gradient_noise",
+    version=1,
+    title="Batch size and gradient noise",
+    question="What does the batch size do to a step's noise, cost and memory, and what does noise do to where training ends?",
+    workload=Workload(model="mlp", dataset="digits", width=64, depth=2, label_noise=0.2),
+    training=Training(optimizer="sgd", momentum=0.0, weight_decay=0.0, schedule="constant", warmup_fraction=0.0),
+    measurement=Measurement(
+        probes=2,
+        evaluations=1,
+        evaluation_examples=359,
+        final_examples=359,
+        curve_points=20,
+        sharpness="end",
+        sharpness_examples=1079,
+    ),
+    arms={
+        **{
+            f"b{batch}_lr{-power}": Arm(
+                panel="MLP",
+                label=f"batch {batch}, LR 2^{power}",
+                settings={"batch_size": batch, "steps": 2 ** (TIME - power)},
+                factors={"peak_lr": (2.0**power,)},
+            )
+            for batch, powers in CELLS.items()
+            for power in powers
+        },
+        **{
+            f"epochs_b{batch}_lr{-(power + octave)}": Arm(
+                panel="MLP, equal epochs",
+                label=f"batch {batch}, LR 2^{power + octave}, 243 epochs",
+                settings={"batch_size": batch, "steps": 2 ** (TIME - power)},
+                factors={"peak_lr": (2.0 ** (power + octave),)},
+            )
+            for batch, power in LINES["LR over batch"].items()
+            for octave in (-1, 1)
+        },
+        **{
+            f"half_b{batch}_lr{-(power + octave)}": Arm(
+                panel="MLP, half the training",
+                label=f"batch {batch}, LR 2^{power + octave}, half",
+                settings={"batch_size": batch, "steps": 2 ** (TIME - 1 - power - octave)},
+                factors={"peak_lr": (2.0 ** (power + octave),)},
+            )
+            for batch, power in LINES["LR over batch"].items()
+            for octave in (0, 1)
+        },
+        **{
+            f"mlp_{batch}": Arm(
+                panel="step time, MLP",
+                label=f"batch {batch}",
+                settings={**SOLO_MLP, "batch_size": batch},
+                factors=SOLO_LR,
+            )
+            for batch in TIMED["mlp"]
+        },
+        **{
+            f"gpt_{batch}": Arm(
+                panel="step time, GPT",
+                label=f"batch {batch}",
+                settings={**SOLO_GPT, "batch_size": batch},
+                factors=SOLO_LR,
+            )
+            for batch in TIMED["gpt"]
+        },
+    },
+    factors={"peak_lr": (2.0**-6,)},
+    seeds=16,
+    first_seed=31_000,
+    scales={
+        "smoke": Scale(
+            description="plumbing in seconds, never judged",
+            measurement={"sharpness_examples": 64},
+            arm_settings={arm: {"steps": 16} for arm in ALL_CELLS},
+            seeds=2,
+            judged=False,
+        ),
+        "laptop": Scale(
+            description="two CPU cores, about five minutes of training",
+            departures=("An MLP of 9,000 parameters on 1,079 digits; times are of a CPU.",),
+        ),
+        "gpu": Scale(
+            description="one GPU, at most four minutes: an MLP of 0.3M parameters, step times at widths 1024 and 4096",
+            device="cuda",
+            workload={"width": 512},
+            arm_settings=GPU_TIMED,
+            seeds=10,
+        ),
+        "cluster": Scale(
+            description="a GPU of a cluster, half an hour: an MLP of 4M parameters",
+            device="cuda",
+            workload={"width": 2048},
+            arm_settings=GPU_TIMED,
+            seeds=10,
+        ),
+    },
+    departures=(
+        "Exact numbers have no seeds. Those of gradients are of 64 batches of each size at least, and good to a few percent.",
+        "With replacement one over the batch size is a theorem: what is tested is that gradients here are means over"
+        " independent draws.",
+        "LR over batch is tested on one small MLP with 20% of its training labels drawn at random, by SGD without momentum, at"
+        " LRs that pilots placed where LR x sharpness stays below 1 or little above: near 2 the LR itself limits sharpness.",
+    ),
+    answer=("noise.temperature", "noise.memory", "noise.variance", "noise.step_cost"),
+    judgements=(
+        Judgement(
+            claim="noise.variance",
+            criteria=(
+                *(
+                    Criterion(
+                        name=f"exponent of the gradient's variance on the batch size, {words}",
+                        panel=words,
+                        observe=Exact(check=check),
+                        claimed=Within(low=-1.1, high=-0.9),
+                        refuted=Outside(low=-1.25, high=-0.75),
+                        says=f"The variance of the gradient of the {words} goes as the batch size to the {{estimate}}",
+                    )
+                    for words, check in {
+                        "MLP": "gradient_variance_exponent_mlp",
+                        "GPT": "gradient_variance_exponent_gpt",
+                    }.items()
+                ),
+            ),
+            reported=(
+                Reported(
+                    name="exponent without replacement, as epochs draw, MLP",
+                    observe=Exact(check="epochs_variance_exponent_mlp"),
+                ),
+                Reported(
+                    name="mean distance from one over the batch size, of the variance, with replacement",
+                    observe=Exact(check="replacement_variance_error"),
+                    unit="share",
+                ),
+                Reported(
+                    name="mean distance from (N - B)/(N - 1) over the batch size, of the variance, as epochs draw",
+                    observe=Exact(check="epochs_variance_error"),
+                    unit="share",
+                ),
+            ),
+            note=(
+                "Batches of 2 to 256 of the engine's own samplings, at weights that stand still: at the start, after 10% and at"
+                " the end of a run; the mean of the three. Independent draws have to give -1, by arithmetic. Epochs draw"
+                " without replacement: from 1,079 examples a batch of 1,024 has a twentieth of the variance of independent"
+                " draws, as predicted."
+            ),
+            advice={
+                "supported": "Count on half the gradient variance at twice the batch, on less if a batch is much of an epoch.",
+                "refuted": "Measure how gradient variance falls with your batch: your examples are not independent.",
+            },
+        ),
+        Judgement(
+            claim="noise.step_cost",
+            criteria=(
+                Criterion(
+                    name="exponent of a step's operations on the batch size, GPT of 6.7 billion parameters",
+                    observe=Exact(check="large_step_operations_exponent"),
+                    claimed=Within(low=0.99, high=1.01),
+                    refuted=Outside(low=0.9, high=1.1),
+                    says="The matrix products of a step of a 7B GPT go as the batch size to the {estimate}",
+                ),
+                Criterion(
+                    name="exponent of a step's operations on the batch size, small MLP",
+                    observe=Exact(check="step_operations_exponent"),
+                    claimed=Within(low=0.99, high=1.01),
+                    refuted=Outside(low=0.9, high=1.1),
+                    says="Those of the engine's own step of a small MLP to the {estimate}",
+                ),
+            ),
+            reported=(
+                Reported(
+                    name="the same of the small MLP with all that is no product, the update among it, batches of 2 to 1,024",
+                    observe=Exact(check="step_all_operations_exponent"),
+                ),
+                *(
+                    Reported(
+                        name=f"exponent of step time on the batch size, {words}, batches of {sizes[0]} to {sizes[-1]}",
+                        observe=Slope(
+                            points=(
+                                *((batch, SpeedUp(arm=f"{arm}_{sizes[0]}", reference=f"{arm}_{batch}")) for batch in sizes),
+                            )
+                        ),
+                    )
+                    for arm, sizes, words in TIMED_MODELS
+                ),
+                *(
+                    Reported(
+                        name=f"batch size at which half of a step's time is overhead, {words}",
+                        observe=OverheadBatch(points=(*((batch, f"{arm}_{batch}") for batch in sizes),)),
+                        unit="examples",
+                    )
+                    for arm, sizes, words in TIMED_MODELS
+                ),
+            ),
+            note=(
+                "Compute is what the document speaks of: operations, of matrix products as torch counts them. Time is our"
+                " question: it grades nobody. An update costs the same at every batch size, and so does what a step spends on"
+                " anything but arithmetic."
+            ),
+            advice={
+                "supported": (
+                    "Budget compute by examples, not by steps; time a step at two batch sizes before you take time for compute."
+                ),
+                "refuted": "Count the operations of your own step at two batch sizes.",
+            },
+        ),
+        Judgement(
+            claim="noise.memory",
+            right={"supported": "linear", "refuted": "not always"},
+            criteria=(
+                Criterion(
+                    name="memory at batch 32 over 8",
+                    observe=Exact(check="batch_lever"),
+                    claimed=Within(low=3.6, high=4.4),
+                    refuted=Outside(low=3.6, high=4.4),
+                    says="A batch of 8 takes {estimate} less memory than one of 32, of a 7B GPT",
+                    unit="x",
+                ),
+                Criterion(
+                    name="exponent of all memory on the batch size, 1 to 256",
+                    observe=Exact(check="memory_on_batch_exponent"),
+                    claimed=Within(low=0.9, high=1.1),
+                    refuted=Outside(low=0.9, high=1.1),
+                    says="All its memory goes as the batch size to the {estimate} from 1 to 256",
+                ),
+            ),
+            reported=(
+                Reported(
+                    name="exponent of activations on the batch size", observe=Exact(check="activations_on_batch_exponent")
+                ),
+                Reported(name="what batch 8 takes less than 32", observe=Exact(check="smaller_batch_saves_gb"), unit="GB"),
+                Reported(
+                    name="all memory at a batch of 1 over the document's GPU of 24 GB",
+                    observe=Exact(check="smallest_batch_over_gpu"),
+                    unit="x",
+                ),
+            ),
+            note=(
+                "A GPT of 6.7 billion parameters with Adam, sequences of 2048 tokens, FP32, counted. Activations are linear in"
+                " the batch; weights, gradients and Adam's state do not know it, and alone fill the document's GPU several"
+                " times: there no batch is small enough. Of the document's own parts, activations are 2 GB, from which"
+                " no 6 GB can be saved. 'Linear' and '4x' are read as within a tenth."
+            ),
+            advice={
+                "supported": "Divide memory by what you divide the batch by.",
+                "partly": "Divide activations by what you divide the batch by: weights, gradients and state stay.",
+                "refuted": (
+                    "Divide only activations by what you divide the batch by. If weights, gradients and state do not fit, a"
+                    " smaller batch is no cure."
+                ),
+            },
+        ),
+        Judgement(
+            claim="noise.temperature",
+            right={"supported": "in proportion"},
+            criteria=(
+                *(
+                    Criterion(
+                        name=f"share of the variance of the {words} that lies between lines of equal LR over batch",
+                        observe=SHARE["LR over batch", of],
+                        # Of three lines of three arms that mean nothing: two degrees of freedom of eight.
+                        null=0.25,
+                        claimed=AtLeast(value=0.75),
+                        refuted=AtMost(value=0.25),
+                        says=f"Of the differences in {words}, LR over batch explains {{estimate}}",
+                        unit="share",
+                        alternatives=(Alternative(name="after half of the training", observe=SHARE["half", of]),),
+                    )
+                    for of, words in WORDS.items()
+                ),
+            ),
+            reported=(
+                *(
+                    Reported(name=f"the same of lines of equal {kept}, {words}", observe=SHARE[kept, of], unit="share")
+                    for kept in ("LR over the root of the batch", "LR")
+                    for of, words in WORDS.items()
+                ),
+                *(
+                    Reported(
+                        name=f"LR over batch less LR over the root of the batch, {words}",
+                        observe=Gap(left=SHARE["LR over batch", of], right=SHARE["LR over the root of the batch", of]),
+                    )
+                    for of, words in WORDS.items()
+                ),
+                *(
+                    Reported(name=f"at equal epochs, {words}", observe=SHARE["epochs", of], unit="share")
+                    for of, words in WORDS.items()
+                ),
+            ),
+            note=(
+                "Lines are an octave of the LR apart, and batch sizes on a line two octaves. In logarithms that add, LR over"
+                " batch would explain 20% if only the LR mattered, 50% if LR over the root of the batch did, and nothing if"
+                " only the batch did; no kind of line is favoured. All runs have the same LR x steps, so that noise alone"
+                " tells them apart. At equal epochs, as it is mostly tested, runs of one line also move for equally long, and"
+                " end alike without any noise."
+            ),
+            advice={
+                "supported": "With plain SGD, change the LR in proportion to the batch to keep what its noise does.",
+                "partly": (
+                    "With plain SGD, changing the LR in proportion to the batch keeps most of what its noise does to sharpness,"
+                    " while LR x sharpness is well below 2."
+                ),
+                "refuted": "Do not expect a rule of LR and batch to keep what noise does.",
+            },
+        ),
+    ),
+    published=(
+        Published(
+            claim="noise.temperature",
+            finding="Minima found by SGD have the same sharpness and test accuracy at equal LR over batch size.",
+            source="Jastrzębski et al. 2018, Three Factors Influencing Minima in SGD",
+            link="https://arxiv.org/abs/1711.04623",
+            how="reported",
+        ),
+        Published(
+            claim="noise.variance",
+            finding="The covariance of a batch gradient is that of one example over the batch size.",
+            source="McCandlish et al. 2018, section 2.2",
+            link="https://arxiv.org/abs/1812.06162",
+            how="reported",
+        ),
+    ),
+)

@@ -1,0 +1,286 @@
+"""The largest eigenvalue of Hessians against closed forms, brute force, scipy and curvlinops; in packs, alone, interrupted."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse.linalg
+import torch
+from torch import Tensor
+
+from folklore.harness.data import Dataset
+from folklore.harness.data.examples import digits
+from folklore.harness.data.synthetic import quadratic, regression
+from folklore.harness.data.text import Text
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training import hessian
+from folklore.harness.training.hessian import hessian_product, largest_eigenvalue, sharpness
+from folklore.harness.training.network import PackedNetwork
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.probes.sharpness import RESIDUAL, VALUE
+
+CPU = torch.device("cpu")
+MLP = Workload(model="mlp", dataset="digits", width=4, depth=1)
+DEEP = MLP.model_copy(update={"width": 5, "depth": 2})
+CNN = Workload(model="cnn", dataset="digits", width=2, depth=1)
+GPT = Workload(width=4, depth=1, heads=2, context=6)
+
+
+def network(workload: Workload, dataset: Dataset, seeds: list[int], precision: str = "fp32") -> PackedNetwork:
+    found = PackedNetwork(workload, dataset.facts, seeds, CPU, precision)
+    # Away from the start, at which biases are zero and readouts nearly so.
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        found.flat_KP += 0.3 * torch.randn(found.flat_KP.shape[1], generator=generator)
+    return found
+
+
+def examples(workload: Workload, dataset: Dataset, count: int) -> tuple[Tensor, Tensor]:
+    index = torch.from_numpy(dataset.sample_index("train", count, workload.context))
+    return dataset.gather(dataset.training_arrays(workload.label_noise), index, workload.context)
+
+
+def brute_force(found: PackedNetwork, lane: int, inputs: Tensor, targets: Tensor) -> Tensor:
+    """The whole Hessian of a lane's loss, [P, P], by torch's own second derivatives in FP64 of the model's forward pass."""
+
+    def loss(flat_P: Tensor) -> Tensor:
+        return found.losses(inputs[None], targets[None], views=found.views_of(flat_P[None]))[0]
+
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        return torch.autograd.functional.hessian(loss, found.flat_KP[lane].clone())  # type: ignore[no-any-return,no-untyped-call]
+
+
+@pytest.mark.parametrize("workload", [MLP, DEEP, CNN, GPT], ids=["mlp", "deep", "cnn", "gpt"])
+def test_against_the_whole_hessian(workload: Workload, text: Text) -> None:
+    """Of every lane of a pack, and of products with any vector."""
+    dataset = text if workload.model == "gpt" else digits()
+    found = network(workload, dataset, [3, 4, 5])
+    inputs, targets = examples(workload, dataset, 40)
+    wholes = [brute_force(found, lane, inputs, targets) for lane in range(3)]
+    vector_KP = torch.randn(found.flat_KP.shape, generator=torch.Generator().manual_seed(0))
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        product_KP = hessian_product(found, inputs, targets)(vector_KP)
+    seen = sharpness(found, inputs, targets, [3, 4, 5])
+    for lane, whole in enumerate(wholes):
+        expected = whole @ vector_KP[lane]
+        assert torch.allclose(product_KP[lane], expected, atol=1e-5 * float(expected.abs().max()))
+        largest = float(torch.linalg.eigvalsh(whole.double())[-1])
+        assert float(seen.value[lane]) == pytest.approx(largest, rel=1e-4)
+        assert float(seen.residual[lane]) <= hessian.TOLERANCE
+
+
+def test_half_the_squared_error_of_a_linear_model() -> None:
+    """Its Hessian is the second moment of the inputs, whatever the weights."""
+    dataset = regression(12)
+    workload = Workload(model="linear", dataset="regression:12")
+    found = network(workload, dataset, [1, 2])
+    inputs, targets = examples(workload, dataset, 300)
+    x = inputs.double()
+    largest = float(torch.linalg.eigvalsh(x.T @ x / len(x))[-1])
+    assert sharpness(found, inputs, targets, [1, 2]).value.tolist() == pytest.approx([largest, largest], rel=1e-5)
+
+
+def test_a_bowl_has_the_curvature_it_was_made_with() -> None:
+    dataset = quadratic(16)
+    workload = Workload(model="quadratic", dataset="quadratic:16")
+    found = network(workload, dataset, [1])
+    assert float(sharpness(found, *examples(workload, dataset, 64), [1]).value) == pytest.approx(1.0, rel=1e-5)
+
+
+def test_logistic_regression() -> None:
+    """Softmax of linear logits: the mean over examples of x x' times diag(p) - p p', a Kronecker product, and no labels."""
+    workload = Workload(model="linear", dataset="digits")
+    found, (inputs, targets) = network(workload, digits(), [1]), examples(workload, digits(), 50)
+    x = inputs.flatten(1).double()
+    p = torch.softmax(x @ found.flat_KP[0].double().view(64, 10), dim=1)
+    whole = sum(
+        torch.kron(torch.outer(one, one), torch.diag(share) - torch.outer(share, share))
+        for one, share in zip(x, p, strict=True)
+    ) / len(x)
+    largest = float(torch.linalg.eigvalsh(whole)[-1])
+    assert float(sharpness(found, inputs, targets, [1]).value) == pytest.approx(largest, rel=1e-4)
+
+
+def test_symmetric_matrices_with_known_spectra() -> None:
+    """Clustered, negative, zero, of rank one, with a far negative end, and a repeated largest value; a lane each."""
+    size = 60
+    spectra = [
+        torch.linspace(-1.0, 2.0, size),
+        torch.linspace(-5.0, -1.0, size),
+        torch.zeros(size),
+        torch.cat([torch.zeros(size - 1), torch.tensor([3.0])]),
+        torch.cat([torch.linspace(0.0, 1.0, size - 1), torch.tensor([-50.0])]),
+        torch.cat([torch.linspace(0.0, 1.0, size - 3), torch.full((3,), 7.0)]),
+    ]
+    generator = torch.Generator().manual_seed(1)
+    turns = [torch.linalg.qr(torch.randn(size, size, generator=generator))[0] for _ in spectra]
+    matrices = torch.stack([turn @ torch.diag(values) @ turn.T for turn, values in zip(turns, spectra, strict=True)])
+    start = torch.randn(len(spectra), size, generator=generator)
+    seen = largest_eigenvalue(lambda v_KP: torch.einsum("kpq,kq->kp", matrices, v_KP), start)
+    for lane, values in enumerate(spectra):
+        assert float(seen.value[lane]) == pytest.approx(float(values.max()), rel=1e-4, abs=1e-5), lane
+
+
+def test_what_does_not_converge_is_no_number() -> None:
+    """Two products see little of a thousand close eigenvalues; the residual says how little."""
+    values = torch.linspace(0.0, 1.0, 1000)
+    start = torch.randn(1, 1000, generator=torch.Generator().manual_seed(0))
+    seen = largest_eigenvalue(lambda v_KP: values * v_KP, start, most=3)
+    assert math.isnan(float(seen.value))
+    assert hessian.TOLERANCE < float(seen.residual) < 1.0
+
+
+def test_a_lane_does_not_see_its_neighbours(text: Text) -> None:
+    """Alone, beside others, in another order, and beside one whose weights are not finite, to rounding."""
+    found = network(GPT, text, [1, 2, 3])
+    inputs, targets = examples(GPT, text, 30)
+    together = sharpness(found, inputs, targets, [1, 2, 3]).value
+    alone = sharpness(network(GPT, text, [2]), inputs, targets, [2]).value
+    turned = sharpness(network(GPT, text, [3, 2]), inputs, targets, [3, 2]).value
+    assert float(together[1]) == pytest.approx(float(alone[0]), rel=1e-5)
+    assert turned.tolist() == pytest.approx([float(together[2]), float(together[1])], rel=1e-5)
+    with torch.no_grad():
+        found.flat_KP[0] = float("nan")
+    lost = sharpness(found, inputs, targets, [1, 2, 3])
+    assert math.isnan(float(lost.value[0]))
+    assert math.isnan(float(lost.residual[0]))
+    assert lost.value[1:].tolist() == pytest.approx(together[1:].tolist(), rel=1e-5)
+
+
+def test_examples_in_parts_give_the_same(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = network(GPT, text, [1, 2])
+    inputs, targets = examples(GPT, text, 31)
+    whole = sharpness(found, inputs, targets, [1, 2]).value
+    monkeypatch.setattr(hessian, "EVALUATION_TARGETS", 7 * GPT.context)
+    assert sharpness(found, inputs, targets, [1, 2]).value.tolist() == pytest.approx(whole.tolist(), rel=1e-4)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16", "fp8"])
+def test_in_fp32_whatever_is_trained_in(precision: str, text: Text) -> None:
+    inputs, targets = examples(GPT, text, 20)
+    narrow, wide = network(GPT, text, [1], precision), network(GPT, text, [1])
+    narrow.segments = 1
+    assert torch.equal(sharpness(narrow, inputs, targets, [1]).value, sharpness(wide, inputs, targets, [1]).value)
+    assert narrow.segments == 1
+    assert narrow.dtype != torch.float32 or narrow.product is not torch.bmm, "what it trains in is as it was"
+
+
+def test_against_scipy(text: Text) -> None:
+    """ARPACK on the same Hessian of a GPT of a thousand parameters."""
+    workload = GPT.model_copy(update={"width": 8})
+    found = network(workload, text, [1])
+    inputs, targets = examples(workload, text, 60)
+    size = found.flat_KP.shape[1]
+
+    def product(vector: np.ndarray) -> np.ndarray:
+        def loss(flat_P: Tensor) -> Tensor:
+            return found.losses(inputs[None], targets[None], views=found.views_of(flat_P[None]))[0]
+
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            along = torch.from_numpy(vector.reshape(-1).astype(np.float32))
+            return np.asarray(torch.autograd.functional.hvp(loss, found.flat_KP[0].clone(), along)[1].double())  # type: ignore[no-untyped-call]
+
+    operator = scipy.sparse.linalg.LinearOperator((size, size), matvec=product, dtype=np.float64)
+    (largest,) = scipy.sparse.linalg.eigsh(operator, k=1, which="LA", return_eigenvectors=False, tol=1e-5)
+    assert float(sharpness(found, inputs, targets, [1]).value) == pytest.approx(float(largest), rel=1e-4)
+
+
+def test_against_curvlinops() -> None:
+    """Its Hessian of the same MLP as a torch module, by scipy's eigsh."""
+    curvlinops = pytest.importorskip("curvlinops")
+    found, dataset = network(DEEP, digits(), [1]), digits()
+    inputs, targets = examples(DEEP, dataset, 100)
+    views = {name: view[0].detach() for name, view in found.views.items()}
+    names = ["hidden.0", "hidden.1", "readout"]
+    linears = [torch.nn.Linear(*views[f"{name}.weight"].shape) for name in names]
+    for name, linear in zip(names, linears, strict=True):
+        linear.load_state_dict({"weight": views[f"{name}.weight"].T, "bias": views[f"{name}.bias"]})
+    module = torch.nn.Sequential(torch.nn.Flatten(), linears[0], torch.nn.ReLU(), linears[1], torch.nn.ReLU(), linears[2])
+    parameters = list(module.parameters())
+    operator = curvlinops.HessianLinearOperator(module, torch.nn.CrossEntropyLoss(), parameters, [(inputs, targets)])
+    (largest,) = scipy.sparse.linalg.eigsh(operator.to_scipy(), k=1, which="LA", return_eigenvectors=False)
+    assert float(sharpness(found, inputs, targets, [1]).value) == pytest.approx(float(largest), rel=1e-4)
+
+
+# ---- as a probe
+
+
+def pack_of(
+    sharp: str, dataset: Dataset, workload: Workload = DEEP, seeds: tuple[int, ...] = (1, 2), steps: int = 12, probes: int = 3
+) -> Pack:
+    measurement = Measurement.model_validate(
+        {
+            "probes": probes,
+            "evaluations": 1,
+            "evaluation_examples": 8,
+            "final_examples": 8,
+            "sharpness": sharp,
+            "sharpness_examples": 64,
+        }
+    )
+    training = Training(optimizer="sgd", peak_lr=0.1, steps=steps, batch_size=8)
+    configuration = Configuration(workload=workload, training=training, measurement=measurement)
+    return Pack([Lane(configuration, seed) for seed in seeds], dataset)
+
+
+def test_it_is_that_of_the_weights_at_the_end_and_of_the_labels_that_are_trained_on() -> None:
+    noisy = DEEP.model_copy(update={"label_noise": 0.5})
+    for workload in (DEEP, noisy):
+        pack = pack_of("end", digits(), workload)
+        pack.advance()
+        expected = sharpness(pack.network, *examples(workload, digits(), 64), [1, 2]).value
+        for lane, result in enumerate(pack.results()):
+            seen = result.curves[VALUE.name]
+            assert seen[-1] == pytest.approx(float(expected[lane]), rel=1e-5)
+            assert np.isnan(seen[:-1]).all()
+            assert result.curves[RESIDUAL.name][-1] < hessian.TOLERANCE
+
+
+def test_at_probes_it_is_that_of_the_weights_that_each_leaves() -> None:
+    """Again by runs that end there, with a constant LR."""
+    pack = pack_of("probes", digits(), steps=12, probes=3)
+    pack.advance()
+    seen = [result.curves[VALUE.name] for result in pack.results()]
+    by_hand = []
+    other = pack_of("off", digits(), steps=12, probes=3)
+    while not other.done:
+        other.advance(seconds=0.0)
+        if other.step - 1 in other.probe_steps:
+            by_hand.append(sharpness(other.network, *examples(DEEP, digits(), 64), [1, 2]).value.tolist())
+    assert np.allclose(seen, np.array(by_hand).T, rtol=1e-4)
+
+
+def test_it_is_free_when_off_and_changes_no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = {}
+    for kind in ("off", "end", "probes"):
+        pack = pack_of(kind, digits())
+        pack.advance()
+        runs[kind] = (pack.results()[1].curves, pack.network.flat_KP.clone())
+    for kind in ("end", "probes"):
+        assert runs[kind][0]["train_loss"] == runs["off"][0]["train_loss"]
+        assert torch.equal(runs[kind][1], runs["off"][1])
+    assert VALUE.name not in runs["off"][0]
+    monkeypatch.setattr(hessian, "sharpness", None)
+    pack_of("off", digits()).advance()
+
+
+def test_an_interrupted_run_sees_the_same() -> None:
+    whole, first, second = (pack_of("probes", digits()) for _ in range(3))
+    whole.advance()
+    while first.step < 7:
+        first.advance(seconds=0.0)
+    assert second.load(first.state())
+    second.advance()
+    for one, other in zip(whole.results(), second.results(), strict=True):
+        assert one.curves[VALUE.name] == other.curves[VALUE.name]
+
+
+def test_a_text_that_is_trained_by_epochs_and_in_micro_batches_has_one(text: Text) -> None:
+    training = Training(optimizer="adamw", steps=4, batch_size=4, micro_batches=2, sampling="epochs", recompute_segments=1)
+    measurement = Measurement(
+        probes=2, evaluations=1, evaluation_examples=4, final_examples=4, sharpness="end", sharpness_examples=16
+    )
+    pack = Pack([Lane(Configuration(workload=GPT, training=training, measurement=measurement), 0)], text)
+    pack.advance()
+    largest = torch.linalg.eigvalsh(brute_force(pack.network, 0, *examples(GPT, text, 16)).double())[-1]
+    assert pack.results()[0].curves[VALUE.name][-1] == pytest.approx(float(largest), rel=1e-3)
