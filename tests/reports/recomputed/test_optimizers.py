@@ -44,7 +44,9 @@ def crossings(table: pd.DataFrame, arm: str, factor: str) -> float:
     )
     loss = rows.groupby("x")["test_loss"].mean()
     x, y = loss.index.to_numpy(), loss.to_numpy()
-    bar = y.min() + 0.05 * (rows[rows["outcome"] == "finished"]["initial_loss"].mean() - y.min())
+    # Seeds count alike, however many of their runs diverge.
+    start_loss = rows[rows["outcome"] == "finished"].groupby("seed")["initial_loss"].mean().mean()
+    bar = y.min() + 0.05 * (start_loss - y.min())
     fine = np.linspace(x[0], x[-1], 200_001)
     inside = np.interp(fine, x, y) <= bar
     start = int(np.searchsorted(fine, x[y.argmin()]))
