@@ -37,11 +37,20 @@ def vertex(table: pd.DataFrame, arm: str) -> float:
     return float(2 ** (-line / 2 / square))
 
 
+# LR and decay at which an arm and the one whose decay is varied meet.
+SHARED = {"adamw_8": (2.0**-7, 0.125), "adamw_64": (2.0**-5, 0.5), "lion_8": (2.0**-8, 4.0), "lion_64": (2.0**-7, 4.0)}
+
+
 def crossings(table: pd.DataFrame, arm: str, factor: str) -> float:
     """Octaves within 5% of the fall about the lowest mean test loss, by straight lines; from the low end if it is open."""
     rows = table[table["arm"] == arm].assign(
         x=[np.log2(json.loads(point)[factor]) for point in table[table["arm"] == arm]["point"]]
     )
+    if factor == "weight_decay":  # a trial that two arms share stands under the first
+        base = arm.removesuffix("_decay")
+        lr, decay = SHARED[base]
+        shared = table[(table["arm"] == base) & np.isclose(table["lr"], lr)]
+        rows = pd.concat([rows, shared.assign(x=np.log2(decay))]).drop_duplicates(["x", "seed"])
     loss = rows.groupby("x")["test_loss"].mean()
     x, y = loss.index.to_numpy(), loss.to_numpy()
     # Seeds count alike, however many of their runs diverge.
