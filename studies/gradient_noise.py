@@ -191,7 +191,7 @@ STUDY = Study(
                         observe=Exact(check=check),
                         claimed=Within(low=-1.1, high=-0.9),
                         refuted=Outside(low=-1.25, high=-0.75),
-                        says=f"The variance of the gradient of the {words} goes as the batch size to the {{estimate}}",
+                        says=f"The variance of the gradient of the {words} goes as the power {{estimate}} of the batch size",
                     )
                     for words, check in {
                         "MLP": "gradient_variance_exponent_mlp",
@@ -234,14 +234,14 @@ STUDY = Study(
                     observe=Exact(check="large_step_operations_exponent"),
                     claimed=Within(low=0.99, high=1.01),
                     refuted=Outside(low=0.9, high=1.1),
-                    says="The matrix products of a step of a 7B GPT go as the batch size to the {estimate}",
+                    says="The matrix products of a step of a 7B GPT go as the power {estimate} of the batch size",
                 ),
                 Criterion(
                     name="exponent of a step's operations on the batch size, small MLP",
                     observe=Exact(check="step_operations_exponent"),
                     claimed=Within(low=0.99, high=1.01),
                     refuted=Outside(low=0.9, high=1.1),
-                    says="Those of the engine's own step of a small MLP to the {estimate}",
+                    says="Those of the engine's own step of a small MLP go as the power {estimate}",
                 ),
             ),
             reported=(
@@ -298,7 +298,7 @@ STUDY = Study(
                     observe=Exact(check="memory_on_batch_exponent"),
                     claimed=Within(low=0.9, high=1.1),
                     refuted=Outside(low=0.9, high=1.1),
-                    says="All its memory goes as the batch size to the {estimate} from 1 to 256",
+                    says="From a batch of 1 to one of 256 all its memory goes as the power {estimate}",
                 ),
             ),
             reported=(
