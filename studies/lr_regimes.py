@@ -492,8 +492,9 @@ STUDY = Study(
                 " bounces if it rises between evaluations on one sample, a twentieth of the run apart, and not that of"
                 " batches, which differ. Both are looked at between 10% and 60% of the run, while the LR is near its peak;"
                 " rises are those by 1% of the fall, and a run that diverges counts as bouncing. All of the GPT with SGD do,"
-                " and there is no gradient norm to look at. That a run possibly diverges is no criterion: no outcome would"
-                " speak against it."
+                " in the pilot, too, so that this panel holds by that convention alone, and the claim by this panel: on the"
+                " three others it holds in part. That a run possibly diverges is no criterion: no outcome would speak against"
+                " it."
             ),
             advice={
                 "supported": "Lower the LR if the loss bounces and the gradient norm is large.",
