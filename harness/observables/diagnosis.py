@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from folklore.harness.observables.estimating.weighted import position, stacked
-from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, OfLosses, ShareOfRuns
+from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, Observed, OfLosses
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
 
 # Of the run, where its gradient norm is read: it is flat by then, if it is.
@@ -17,9 +17,10 @@ FlatRuns = Annotated[tuple[tuple[str, float], ...], ARM]
 CAUSES = ("vanishing", "too_small", "too_large")
 
 
-class NormDiagnosis(ShareOfRuns):
-    """Share of the runs with a flat loss whose cause the gradient norm tells: vanishing gradients where it is far below what a
-    healthy run begins with, too large an LR where it lies above, too small a one in between.
+class NormDiagnosis(Observed):
+    """Balanced accuracy of a rule that tells from the gradient norm why a loss is flat: vanishing gradients where it is far
+    below what a healthy run begins with, too large an LR where it lies above, too small a one in between. It is the mean over
+    the causes of the share of their runs that are told, so that no cause counts for more by having more of them.
 
     Each seed's runs are held against its own healthy run. What falls is not flat, and a loss that is not finite is not either:
     such runs do not count; where a cause has none that do, there is nothing to tell it by. The norm is that of the gradient
@@ -38,6 +39,8 @@ class NormDiagnosis(ShareOfRuns):
 
     AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "share of the flat runs, 0 to 1"
     EXAMPLE: ClassVar[Example] = {
         "healthy": "none",
@@ -53,15 +56,22 @@ class NormDiagnosis(ShareOfRuns):
             raise ValueError(f"no run to tell the cause of: give one of {', '.join(CAUSES)}")
         return self
 
-    def counts(self, trials: Trials) -> tuple[int, int]:
-        """Runs that are told rightly, and flat runs. A run's norm is the root of the mean, over the probes of its
-        second half, of |g|^2 less the variance of g."""
-        told = [self._told(cause, trials) for cause in CAUSES if getattr(self, cause)]
-        return sum(right for right, _ in told), sum(flat for _, flat in told)
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """mean over the causes of sum_s w_s told_s / sum_s w_s flat_s, [R]: of a cause's runs on a seed those that are flat,
+        and of these those that are told. A run's norm is the root of the mean, over the probes of its second half, of |g|^2
+        less the variance of g. nan for resamples in which a cause has no flat run."""
+        found = []
+        for cause in CAUSES:
+            if getattr(self, cause):
+                told_S, flat_S = self._told(cause, trials)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    found.append(weights @ told_S / (weights @ flat_S))
+        return np.asarray(np.mean(found, axis=0))
 
-    def _told(self, cause: str, trials: Trials) -> tuple[int, int]:
+    def _told(self, cause: str, trials: Trials) -> tuple[Numbers, Numbers]:
+        """How many of a cause's runs are told rightly, and how many are flat, of each seed, [S]."""
         first_S, fall_S = self._healthy(trials)
-        right = flat = 0
+        right_S, runs_S = np.zeros(trials.seeds), np.zeros(trials.seeds)
         for arm, value in getattr(self, cause):
             place = position(trials, arm, self.over, value)
             squares = _squares(arm, self.over, trials)[place]
@@ -76,13 +86,14 @@ class NormDiagnosis(ShareOfRuns):
                 "too_large": ratio > self.large_above,
                 "too_small": (ratio >= self.vanishing_below) & (ratio <= self.large_above),
             }[cause]
-            right, flat = right + int((told & is_flat).sum()), flat + int(is_flat.sum())
-        if not flat:
-            arms = " and ".join(trials.arm_name(arm) for arm, _ in getattr(self, cause))
+            right_S += told & is_flat
+            runs_S += is_flat
+        if not runs_S.any():
+            arms = " and ".join(dict.fromkeys(trials.arm_name(arm) for arm, _ in getattr(self, cause)))
             raise UndecidableError(
                 "out of regime", f"no run of {arms} has a loss that is flat and finite, and so none whose cause could be told"
             )
-        return right, flat
+        return right_S, runs_S
 
     def _healthy(self, trials: Trials) -> tuple[Numbers, Numbers]:
         """The first gradient norm and the fall of the loss of each seed's healthy run, [S]."""

@@ -10,7 +10,7 @@ from tests.reports.recomputed.tables import best, means, published, trials, tune
 
 STUDY = "lr_regimes"
 BEST = {"mlp_sgd": 2.0**-4.5, "mlp_adam": 2.0**-6, "gpt_sgd": 2.0**-2, "gpt_adam": 2.0**-6}
-TOO_HIGH = {"mlp_sgd": 2.0**-2, "mlp_adam": 2.0**-2, "gpt_sgd": 2.0**0, "gpt_adam": 2.0**-3}
+TOO_HIGH = {"mlp_sgd": 2.0**-2, "mlp_adam": 2.0**-2, "gpt_adam": 2.0**-3}
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def rises(table: pd.DataFrame, arm: str, lr: float) -> float:
 
 
 def test_a_bouncing_loss(table: pd.DataFrame) -> None:
-    for index, arm in enumerate(BEST):
+    for index, arm in enumerate(TOO_HIGH):
         expected = rises(table, arm, TOO_HIGH[arm]) - rises(table, arm, BEST[arm])
         assert published("lr.too_high", STUDY, index) == pytest.approx(expected, abs=1e-9)
 
@@ -135,18 +135,21 @@ def test_what_the_norm_tells(table: pd.DataFrame) -> None:
 
     healthy = runs(table, "mlp_sgd", BEST["mlp_sgd"])
     first, fall = np.sqrt(signal(healthy)[:, 0]), (healthy["initial_loss"] - healthy["test_loss"]).to_numpy()
-    told = []
-    for arm, lr, low, high in (
-        ("mlp_sgd_deep", BEST["mlp_sgd"], 0.0, 0.01),
-        ("mlp_sgd_tiny", BEST["mlp_sgd"] / 1000, 0.01, 3.0),
-        *(("mlp_sgd", 2.0 ** (exponent / 2), 3.0, np.inf) for exponent in range(-4, 3)),
+    shares = []
+    for low, high, runs_of in (
+        (0.0, 0.01, [("mlp_sgd_deep", BEST["mlp_sgd"])]),
+        (0.01, 3.0, [("mlp_sgd_tiny", BEST["mlp_sgd"] / 1000)]),
+        (3.0, np.inf, [("mlp_sgd", 2.0 ** (exponent / 2)) for exponent in range(-4, 3)]),
     ):
-        found = runs(table, arm, lr)
-        late = signal(found)[:, signal(found).shape[1] // 2 :].mean(axis=1)
-        ratio = np.sqrt(np.maximum(late, 0)) / first
-        flat = (found["initial_loss"] - found["test_loss"]).to_numpy() < 0.5 * fall
-        told += list(((ratio >= low) & (ratio < high))[flat & np.isfinite(late)])
-    assert published("lr.grad_not_loss", STUDY) == pytest.approx(np.mean(told))
+        told: list[bool] = []
+        for arm, lr in runs_of:
+            found = runs(table, arm, lr)
+            late = signal(found)[:, signal(found).shape[1] // 2 :].mean(axis=1)
+            ratio = np.sqrt(np.maximum(late, 0)) / first
+            flat = (found["initial_loss"] - found["test_loss"]).to_numpy() < 0.5 * fall
+            told += list(((ratio >= low) & (ratio < high))[flat & np.isfinite(late)])
+        shares.append(np.mean(told))
+    assert published("lr.grad_not_loss", STUDY) == pytest.approx(np.mean(shares))
 
 
 def test_the_most_important(table: pd.DataFrame) -> None:
