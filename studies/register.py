@@ -1395,7 +1395,7 @@ CLAIMS = (
                 sources=(Source(document="TD", section="Loss Landscape and Optimization Trajectory"),),
             ),
         ),
-        measure="classify flat runs by norm; accuracy of the rule",
+        measure="classify flat runs by norm; balanced accuracy of the rule",
     ),
     Claim(
         id="lr.smooth",

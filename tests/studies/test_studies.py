@@ -25,7 +25,7 @@ DECLARED = {
     "embedding_lr": (1, "4cac0627ba07a711"),
     "gradient_noise": (1, "4efc34d4c010978c"),
     "lr_finder": (2, "c15c2e6535c8505e"),
-    "lr_regimes": (1, "b021fa7255854e26"),
+    "lr_regimes": (2, "84a77a6fc639001d"),
     "memory": (2, "e8a6573e6f01f71b"),
     "mup_transfer": (3, "a8895925e5fc350f"),
     "optimizers": (1, "f16c5fd59747469b"),
