@@ -49,19 +49,21 @@ NAMES = {
 # LRs by a pilot on other seeds: those with the lowest loss.
 BEST = {
     "gpt": 2.0**-7,
-    "cnn": 2.0**-7,
-    "residual": 2.0**-4,
-    "relu": 2.0**-5,
-    "sigmoid_5_sgd": 2.0**0,
-    "sigmoid_10_sgd": 2.0**0,
-    "sigmoid_5_adam": 2.0**-6,
-    "sigmoid_10_adam": 2.0**-6,
-    "residual_5_sgd": 2.0**-4,
-    "residual_10_sgd": 2.0**-4,
-    "residual_5_adam": 2.0**-7,
-    "residual_10_adam": 2.0**-7,
-    "twin": 2.0**-4,
+    "cnn": 2.0**-4.5,
+    "residual": 2.0**-5,
+    "relu": 2.0**-6,
+    # Their loss is the same, and flat, at all LRs from 2^-4 to 2^0.
+    "sigmoid_5_sgd": 2.0**-4,
+    "sigmoid_10_sgd": 2.0**-4,
+    "sigmoid_5_adam": 2.0**-7,
+    "sigmoid_10_adam": 2.0**-9,
+    "residual_5_sgd": 2.0**-6,
+    "residual_10_sgd": 2.0**-6,
+    "residual_5_adam": 2.0**-9,
+    "residual_10_adam": 2.0**-9,
+    "twin": 2.0**-6,
 }
+LARGE_LR = 2.0**0
 # Where the curves of a run are read: at its first step, whose weights are those of the start, after a quarter, at the end.
 START, QUARTER, END = {"first": 0.0, "last": 0.004}, {"first": 0.2, "last": 0.3}, {"first": 0.9, "last": 1.0}
 TIMES = {"at the start": START, "after a quarter of the run": QUARTER, "at the end": END}
@@ -85,13 +87,13 @@ HALVES = {5: "hidden.[01].*", 10: "hidden.[0-4].*"}
 DEEP = (*((depth, optimizer) for optimizer in OPTIMIZERS for depth in HALVES),)
 DEEP_NAMES = {(depth, optimizer): f"{depth} layers of sigmoids, {SPELLED[optimizer]}" for depth, optimizer in DEEP}
 FROZEN_LR = 1e-6
-# Of ReLU networks: the LR that pilots found best, and up to 32 times it.
+# Of ReLU networks: the LR that pilots found best, and up to where nothing is learnt any more.
 DEAD_GRIDS = {
-    "sgd": (2.0**-5, 2.0**-4, 2.0**-3, 2.0**-2, 2.0**-1, 2.0**0),
+    "sgd": (2.0**-7, 2.0**-6, 2.0**-5, 2.0**-4, 2.0**-3, 2.0**-2),
     "adam": (2.0**-8, 2.0**-7, 2.0**-6, 2.0**-5, 2.0**-4, 2.0**-3),
 }
-# Where a pilot had a tenth or more of the units dead, and a loss that still fell.
-DEAD_AT = {"sgd": 2.0**-2, "adam": 2.0**-5}
+# Where a pilot had two fifths of the units dead, and a loss that still fell.
+DEAD_AT = {"sgd": 2.0**-3, "adam": 2.0**-4}
 DEAD = {
     (optimizer, curve): CurveMean(arm=f"dead_{optimizer}", curve=f"probe_{curve}", value=DEAD_AT[optimizer], **END)
     for optimizer in OPTIMIZERS
@@ -105,6 +107,7 @@ MLP_ARMS = (
     *("residual", "relu", "twin", *FLAT_ARMS.values()),
     *(f"{kind}_{depth}_{optimizer}{ending}" for depth, optimizer in DEEP for kind in ("sigmoid", "residual")
       for ending in ("", "_frozen")),
+    *(f"sigmoid_{depth}_sgd_large" for depth in HALVES),
     *(f"dead_{optimizer}" for optimizer in OPTIMIZERS),
 )  # fmt: skip
 START_ARMS = (*(f"{kind}_start_{depth}" for kind in KINDS for depth in DEPTHS),)
@@ -155,6 +158,15 @@ STUDY = Study(
             for depth, optimizer in DEEP
             for kind, words in (("sigmoid", "sigmoids"), ("residual", "residuals and norms"))
             for ending in ("", "_frozen")
+        },
+        **{
+            f"sigmoid_{depth}_sgd_large": Arm(
+                label="sigmoids, LR 1",
+                panel=DEEP_NAMES[depth, "sgd"],
+                settings={**SGD, **SIGMOID, "depth": depth},
+                factors={"peak_lr": (LARGE_LR,)},
+            )
+            for depth in HALVES
         },
         **{
             f"dead_{optimizer}": Arm(
@@ -393,6 +405,29 @@ STUDY = Study(
                         unit="share",
                     )
                     for depth, optimizer in DEEP
+                ),
+                *(
+                    Reported(
+                        name=f"how far the first layer moves at an LR of 1, over that of residuals and norms, depth {depth}, SGD",
+                        observe=Quotient(
+                            top=CurveMean(arm=f"sigmoid_{depth}_sgd_large", curve="probe_flow_first_moved", **END),
+                            bottom=CurveMean(arm=f"residual_{depth}_sgd", curve="probe_flow_first_moved", **END),
+                        ),
+                        unit="x",
+                    )
+                    for depth in HALVES
+                ),
+                *(
+                    Reported(
+                        name=f"share of the fall that is lost at an LR of 1, depth {depth}, SGD",
+                        observe=FallShare(
+                            left=FinalLoss(arm=f"sigmoid_{depth}_sgd_large"),
+                            right=FinalLoss(arm=f"residual_{depth}_sgd"),
+                            best_of=(f"residual_{depth}_sgd",),
+                        ),
+                        unit="share",
+                    )
+                    for depth in HALVES
                 ),
                 *(
                     Reported(

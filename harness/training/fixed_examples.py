@@ -22,15 +22,18 @@ def gradient_of(network: PackedNetwork, inputs: Tensor, targets: Tensor, tap: Ta
 
 
 class Firing:
-    """A tap that notes which hidden units are above zero on some example, over all parts of a sample that comes in parts."""
+    """A tap that notes which hidden units are above zero on some example, over all parts of a sample that comes in parts; and
+    in which lanes all of them are numbers."""
 
     def __init__(self) -> None:
         self.layers: dict[str, Tensor] = {}
+        self.finite: Tensor | bool = True
 
     def __call__(self, name: str, x_KBU: Tensor) -> None:
         if name.startswith("hidden."):
             fires_KU = (x_KBU.detach() > 0).any(dim=1)
             self.layers[name] = fires_KU | self.layers[name] if name in self.layers else fires_KU
+            self.finite = x_KBU.detach().isfinite().flatten(1).all(dim=1) & self.finite
 
     def units(self) -> Tensor:
         """[K, layers, units]"""

@@ -45,7 +45,7 @@ class DeadUnitShares(Probe):
         dead_KLU = ~firing.units()
         entries_KLU = incoming(step.network, gradient_KP)
         halfway_KLU, awake_KLU = step.tallies["units_dead_halfway"], step.tallies["units_awake"]
-        return {
+        found = {
             DEAD.name: dead_KLU.flatten(1).double().mean(dim=1),
             DEAD_FIRST.name: dead_KLU[:, 0].double().mean(dim=1),
             DEAD_GRADIENT.name: _largest(entries_KLU, dead_KLU),
@@ -54,6 +54,8 @@ class DeadUnitShares(Probe):
             REVIVED_FIRST.name: share(~dead_KLU[:, :1], halfway_KLU[:, :1]),
             AWAKE.name: share(awake_KLU, dead_KLU),
         }
+        # A unit that is no number is not dead.
+        return {name: value_K.where(firing.finite, float("nan")) for name, value_K in found.items()}
 
 
 def incoming(network: PackedNetwork, gradient_KP: Tensor) -> Tensor:
