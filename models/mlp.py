@@ -24,9 +24,9 @@ class MLP:
     """Maps examples [K, B, ...] to logits [K, B, C]. Hidden weights start at a variance of gain^2/fan_in: of 2/fan_in for ReLU,
     as He et al. have it.
 
-    Layer i makes s_i = W_i a_{i-1} + b_i and a_i = activation(norm(s_i)); a_{-1} are the features, and the readout reads the last
-    a. norm: layer norm of the summed inputs (Ba et al. 2016, section 3), or nothing. residual: s_i is added to s_{i-1}, from the
-    second layer on, so that all but the first matrix write into a stream that they read through norm and activation
+    Layer i makes s_i = W_i a_{i-1} + b_i and a_i = activation(norm(s_i)); a_{-1} are the features, and the readout reads the
+    last a. norm: layer norm of the summed inputs (Ba et al. 2016, section 3), or nothing. residual: s_i is added to s_{i-1},
+    from the second layer on, so that all but the first matrix write into a stream that they read through norm and activation
     (pre-activation, He et al. 2016, Identity mappings, figure 4e); at the start what each adds is divided by the root of how
     many add, so that the stream does not grow with the depth. gain: of the hidden matrices; none: the activation's own.
     tap, where given, is shown every a, and the logits.

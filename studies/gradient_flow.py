@@ -136,7 +136,7 @@ STUDY = Study(
         **{
             f"{kind}_start_{depth}": Arm(
                 label=f"depth {depth}",
-                panel=f"start, {KIND_WORDS[kind]}",
+                panel=KIND_WORDS[kind],
                 settings={**KINDS[kind], "depth": depth, "steps": 2, "probes": 2},
                 factors={"peak_lr": (2.0**-6,)},
             )
@@ -276,7 +276,7 @@ STUDY = Study(
                         observe=CurveQuotient(arm=arm, value=BEST[arm], **NORMS, **window),
                         claimed=AtMost(value=10.0),
                         refuted=AtLeast(value=10.0),
-                        says=f"In the {NAMES[arm]} the largest gradient norm of a matrix is {{estimate}} the smallest {when}",
+                        says=f"In the {NAMES[arm]} a matrix's largest gradient norm is {{estimate}} the smallest {when}",
                         unit="x",
                         alternatives=(
                             Alternative(
@@ -375,13 +375,13 @@ STUDY = Study(
                     )
                 ),
                 Criterion(
-                    name="what each further layer of sigmoids multiplies the first layer's gradient over the last one's by",
+                    name="factor of each further layer of sigmoids on the first layer's gradient over the last one's",
                     panel=DEEP_NAMES[DEEP[0]],
                     precondition=True,
                     observe=BY_DEPTH["sigmoid"],
                     claimed=AtMost(value=0.5),
                     refuted=AtLeast(value=0.9),
-                    expected=Expected(value=0.233, source="mean field at width infinity, Schoenholz et al. 2017, equations 3 and 5"),
+                    expected=Expected(value=0.233, source="mean field, Schoenholz et al. 2017, equations 3 and 5"),
                     says="Each further layer of sigmoids multiplies the first layer's gradient by {estimate}",
                     unit="x",
                 ),
@@ -408,7 +408,7 @@ STUDY = Study(
                 ),
                 *(
                     Reported(
-                        name=f"how far the first layer moves at an LR of 1, over that of residuals and norms, depth {depth}, SGD",
+                        name=f"how far the first layer moves at an LR of 1, over residuals and norms, depth {depth}, SGD",
                         observe=Quotient(
                             top=CurveMean(arm=f"sigmoid_{depth}_sgd_large", curve="probe_flow_first_moved", **END),
                             bottom=CurveMean(arm=f"residual_{depth}_sgd", curve="probe_flow_first_moved", **END),
@@ -431,7 +431,7 @@ STUDY = Study(
                 ),
                 *(
                     Reported(
-                        name=f"gain of training the first half where gradients do not vanish, depth {depth}, {SPELLED[optimizer]}",
+                        name=f"the same gain with residuals and norms, depth {depth}, {SPELLED[optimizer]}",
                         observe=FallShare(
                             left=FinalLoss(arm=f"residual_{depth}_{optimizer}_frozen"),
                             right=FinalLoss(arm=f"residual_{depth}_{optimizer}"),
@@ -443,7 +443,7 @@ STUDY = Study(
                 ),
                 *(
                     Reported(
-                        name=f"gradient of the first layer over that of the last at the end, {DEEP_NAMES[depth, optimizer]}",
+                        name=f"first layer's gradient over the last one's at the end, {DEEP_NAMES[depth, optimizer]}",
                         observe=CurveQuotient(arm=f"sigmoid_{depth}_{optimizer}", **FIRST_OVER_LAST, **END),
                         unit="x",
                     )
@@ -451,7 +451,7 @@ STUDY = Study(
                 ),
             ),
             note=(
-                "Orders of magnitude are two. A layer has stopped learning if it moves a tenth as far as in a network of the same"
+                "Orders of magnitude are two. A layer has stopped learning if it moves a tenth as far as in a network of equal"
                 " depth with residuals and norms, each at its best LR, and if the loss is as good without training the first"
                 " half of the layers."
             ),
@@ -461,7 +461,7 @@ STUDY = Study(
                     "Compare the gradient norms of first and last layers, and how far their weights move: Adam moves layers"
                     " whose gradients vanish."
                 ),
-                "refuted": "Do not conclude from small gradients that early layers do not learn: see how far their weights move.",
+                "refuted": "Do not conclude from small gradients that early layers do not learn: see how far they move.",
             },
         ),
         Judgement(
@@ -474,9 +474,7 @@ STUDY = Study(
                         Criterion(
                             name=f"largest gradient of a dead ReLU's weights and bias, {name}",
                             panel=name,
-                            observe=CurveMean(
-                                arm=f"dead_{optimizer}", curve="probe_dead_gradient", value=DEAD_AT[optimizer]
-                            ),
+                            observe=CurveMean(arm=f"dead_{optimizer}", curve="probe_dead_gradient", value=DEAD_AT[optimizer]),
                             claimed=AtMost(value=0.0),
                             refuted=AtLeast(value=1e-12),
                             says=f"With {name} the largest gradient of a dead ReLU is {{estimate}}",
@@ -487,7 +485,7 @@ STUDY = Study(
                             observe=DEAD[optimizer, "awake_units"],
                             claimed=AtMost(value=0.05),
                             refuted=AtLeast(value=0.2),
-                            says=f"With {name}, held-out examples wake {{value}} of the ReLUs that are zero on all training ones",
+                            says=f"With {name}, held-out examples wake {{value}} of the ReLUs that training ones do not",
                             unit="share",
                         ),
                         Criterion(
@@ -607,7 +605,7 @@ STUDY = Study(
                 ),
             ),
             note=(
-                "Near zero is a hundredth of what a healthy network of the same depth begins with, without the noise of batches;"
+                "Near zero is a hundredth of what a healthy network of the same depth begins with, without batch noise;"
                 " not converged is 90% of its fall lost. One of the two ways to vanish has to show both."
             ),
             advice={
@@ -620,7 +618,7 @@ STUDY = Study(
     published=(
         Published(
             claim="flow.vanishing",
-            finding="Sigmoid activations saturate in deep networks at random initialization, and their lower layers learn slowly.",
+            finding="Deep networks of sigmoids saturate from a random start, and their lower layers learn slowly.",
             source="Glorot and Bengio 2010, section 3.1",
             link="https://proceedings.mlr.press/v9/glorot10a.html",
             how="reported",

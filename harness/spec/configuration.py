@@ -89,11 +89,11 @@ class Workload(Spec):
 
     @model_validator(mode="after")
     def _has_what_is_chosen(self) -> Self:
-        of = {"norm": "mlp", "residual": "mlp", "init_gain": "mlp", "norm_placement": "gpt"}
-        for name, model in of.items():
-            value = getattr(self, name)
-            if value != Workload.model_fields[name].default and self.model != model:
-                raise ValueError(f"{name} = {value}: is of an {model}, and model = {self.model}; leave it out")
+        for model, of, names in (("mlp", "an mlp", ("norm", "residual", "init_gain")), ("gpt", "a gpt", ("norm_placement",))):
+            for name in names:
+                value = getattr(self, name)
+                if self.model != model and value != Workload.model_fields[name].default:
+                    raise ValueError(f"{name} = {value}: is of {of}, and model = {self.model}; leave it out")
         return self
 
     @model_validator(mode="after")

@@ -1,4 +1,5 @@
-"""The same examples for every lane: their gradient, which can be near zero, for no batch's noise is in it; and which units fire."""
+"""The same examples for every lane: their gradient, which can be near zero, for no batch's noise is in it; and which units
+fire."""
 
 import torch
 from torch import Tensor

@@ -64,7 +64,8 @@ def incoming(network: PackedNetwork, gradient_KP: Tensor) -> Tensor:
 
     views, layers = network.views_of(gradient_KP), range(len(network.model.blocks))
     of_layers = [
-        torch.maximum(views[f"hidden.{layer}.weight"].abs().amax(dim=1), views[f"hidden.{layer}.bias"].abs()) for layer in layers
+        torch.maximum(views[f"hidden.{layer}.weight"].abs().amax(dim=1), views[f"hidden.{layer}.bias"].abs())
+        for layer in layers
     ]
     return torch.stack(of_layers, dim=1)
 
