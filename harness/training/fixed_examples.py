@@ -16,7 +16,7 @@ def gradient_of(network: PackedNetwork, inputs: Tensor, targets: Tensor, tap: Ta
     at_once = max(1, EVALUATION_TARGETS * examples // targets.numel())
     total_KP = torch.zeros_like(network.flat_KP)
     with network.in_fp32(), torch.enable_grad():
-        for part, answers in zip(inputs.split(at_once), targets.split(at_once), strict=True):
+        for part, answers in zip(torch.split(inputs, at_once), torch.split(targets, at_once), strict=True):
             lane_inputs, lane_answers = (each.expand(lanes, *each.shape) for each in (part, answers))
             total_KP += network.gradient(lane_inputs, lane_answers, tap)[1] * (len(answers) / examples)
     return total_KP
@@ -28,13 +28,13 @@ class Firing:
 
     def __init__(self) -> None:
         self.layers: dict[str, Tensor] = {}
-        self.finite: Tensor | bool = True
+        self.finite = torch.tensor(True)
 
     def __call__(self, name: str, x_KBU: Tensor) -> None:
         if name.startswith("hidden."):
             fires_KU = (x_KBU.detach() > 0).any(dim=1)
             self.layers[name] = fires_KU | self.layers[name] if name in self.layers else fires_KU
-            self.finite = x_KBU.detach().isfinite().flatten(1).all(dim=1) & self.finite
+            self.finite = x_KBU.detach().isfinite().flatten(1).all(dim=1) & self.finite.to(x_KBU.device)
 
     def units(self) -> Tensor:
         """[K, layers, units]"""

@@ -19,8 +19,8 @@ DEPTHS = (2, 4, 8)
 
 
 def outcome(trial: Trial) -> LaneResult:
-    """The first layer's gradient is 0.1^depth of the last one's, times 1, e, e^2 … by seed; the last one's is the step's number,
-    and the norm its square. Of arm d8 seed 0 has none."""
+    """The first layer's gradient is 0.1^depth of the last one's, times 1, e, e^2 … by seed; the last one's is the step's
+    number, and the norm its square. Of arm d8 seed 0 has none."""
     if not trial.arm.startswith("d"):
         return result(2.0)
     depth = int(trial.arm[1:])
