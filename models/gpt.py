@@ -1,4 +1,5 @@
-"""A decoder-only transformer: pre-norm blocks, causal attention, learned positions, separate readout."""
+"""A decoder-only transformer: causal attention, learned positions, separate readout; norms before what adds to the stream, or
+after the sum."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -12,35 +13,53 @@ from folklore.models.parametrization import EMBEDDING_STD, Parametrization
 
 
 class Block:
-    """x + attention(norm(x)), then x + mlp(norm(x)); the MLP is four times as wide and uses GELU."""
+    """x + attention(norm(x)), then x + mlp(norm(x)); the MLP is four times as wide and uses GELU.
 
-    def __init__(self, name: str, width: int, depth: int, heads: int, scheme: Parametrization):
-        self.heads, self.scale = heads, scheme.attention_scale(width // heads)
-        hidden, residual = scheme.hidden_std, scheme.residual_std
+    post_norm: norm(x + attention(x)), then norm(x + mlp(x)), as Vaswani et al. 2017 have it (Xiong et al. 2020, figure 1). Then
+    what is added is not scaled down with the depth at the start: the norm that follows keeps the stream from growing.
+    """
+
+    def __init__(self, name: str, width: int, depth: int, heads: int, scheme: Parametrization, post_norm: bool = False):
+        self.heads, self.scale, self.post_norm = heads, scheme.attention_scale(width // heads), post_norm
+        hidden = scheme.hidden_std
+
+        def added(fan_in: int) -> float:
+            return hidden(fan_in) if post_norm else scheme.residual_std(fan_in, depth)
+
         self.norm1 = LayerNorm(f"{name}.norm1", width)
         self.qkv = Linear(f"{name}.attention.qkv", width, 3 * width, hidden(width))
-        self.out = Linear(f"{name}.attention.out", width, width, residual(width, depth))
+        self.out = Linear(f"{name}.attention.out", width, width, added(width))
         self.norm2 = LayerNorm(f"{name}.norm2", width)
         self.up = Linear(f"{name}.mlp.up", width, 4 * width, hidden(width))
-        self.down = Linear(f"{name}.mlp.down", 4 * width, width, residual(4 * width, depth))
+        self.down = Linear(f"{name}.mlp.down", 4 * width, width, added(4 * width))
 
     @property
     def layers(self) -> tuple[LayerNorm | Linear, ...]:
         return (self.norm1, self.qkv, self.out, self.norm2, self.up, self.down)
 
     def __call__(self, view: View, x_KNW: Tensor, positions: int) -> Tensor:
+        if self.post_norm:
+            x_KNW = self.norm1(view, x_KNW + self._attention(view, x_KNW, positions))
+            return self.norm2(view, x_KNW + self._mlp(view, x_KNW))
+        x_KNW = x_KNW + self._attention(view, self.norm1(view, x_KNW), positions)
+        return x_KNW + self._mlp(view, self.norm2(view, x_KNW))
+
+    def _attention(self, view: View, x_KNW: Tensor, positions: int) -> Tensor:
         lanes, rows, width = x_KNW.shape
-        qkv = self.qkv(view, self.norm1(view, x_KNW)).view(lanes, rows // positions, positions, 3 * width)
+        qkv = self.qkv(view, x_KNW).view(lanes, rows // positions, positions, 3 * width)
         query, key, value = torch.chunk(qkv, 3, dim=-1)
         mixed = causal_attention(query, key, value, self.heads, self.scale)
-        x_KNW = x_KNW + self.out(view, mixed.view(lanes, rows, width))
-        return x_KNW + self.down(view, F.gelu(self.up(view, self.norm2(view, x_KNW))))
+        return self.out(view, mixed.view(lanes, rows, width))
+
+    def _mlp(self, view: View, x_KNW: Tensor) -> Tensor:
+        return self.down(view, F.gelu(self.up(view, x_KNW)))
 
 
 class GPT:
     """Maps tokens [K, B, T] to logits [K, B, T, V], each position seeing itself and what stands before it.
 
-    tap, where given, is shown the stream before and after each block, and the logits.
+    tap, where given, is shown the stream before and after each block, and the logits. post_norm: of its blocks; the last one's
+    norm is then the one before the readout.
     Raises ValueError where the width is not a multiple of the heads.
     """
 
@@ -52,14 +71,15 @@ class GPT:
         depth: int,
         heads: int,
         scheme: Parametrization | None = None,
+        post_norm: bool = False,
     ):
         scheme = scheme or Parametrization()
         if width % heads:
             raise ValueError(f"width {width} is not a multiple of heads {heads}: choose a divisor of the width")
         self.token = Embedding("embedding.token", vocabulary, width, EMBEDDING_STD)
         self.position = Embedding("embedding.position", context, width, EMBEDDING_STD)
-        self.blocks = tuple(Block(f"blocks.{index}", width, depth, heads, scheme) for index in range(depth))
-        self.norm = LayerNorm("final.norm", width)
+        self.blocks = tuple(Block(f"blocks.{index}", width, depth, heads, scheme, post_norm) for index in range(depth))
+        self.norm = None if post_norm else LayerNorm("final.norm", width)
         self.readout = Linear("final.readout", width, vocabulary, scheme.readout_std(width), bias=False, growing=(True, False))
         self.readout_multiplier = scheme.readout_multiplier
         self.parameters = tuple(self._parameters())
@@ -70,7 +90,8 @@ class GPT:
         self.activations_per_example = context * (34 * depth * width + 3 * vocabulary)
 
     def _parameters(self) -> Iterator[Parameter]:
-        for layer in (self.token, self.position, *(layer for b in self.blocks for layer in b.layers), self.norm, self.readout):
+        last = () if self.norm is None else (self.norm,)
+        for layer in (self.token, self.position, *(layer for b in self.blocks for layer in b.layers), *last, self.readout):
             yield from layer.parameters
 
     def __call__(self, view: View, tokens_KBT: Tensor, tap: Tap | None = None) -> Tensor:
@@ -86,7 +107,8 @@ class GPT:
             return x_KNW
 
         x_KNW = through([partial(step, index) for index in range(len(self.blocks))], x_KNW, view.segments)
-        x_KNW = self.norm(view, x_KNW)
+        if self.norm is not None:
+            x_KNW = self.norm(view, x_KNW)
         if self.readout_multiplier != 1.0:
             x_KNW = x_KNW * self.readout_multiplier
         logits_KNV = self.readout(view, x_KNW)

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from folklore.models.layers import Linear, Parameter, Tap, View, show, through
+from folklore.models.layers import LayerNorm, Linear, Parameter, Tap, View, show, through
 from folklore.models.parametrization import Parametrization
 
 # The gains that keep the scale of what passes: He et al. 2015 for ReLU, which GELU is near to; for the others those of
@@ -22,7 +22,15 @@ ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], float]] = {
 
 class MLP:
     """Maps examples [K, B, ...] to logits [K, B, C]. Hidden weights start at a variance of gain^2/fan_in: of 2/fan_in for ReLU,
-    as He et al. have it."""
+    as He et al. have it.
+
+    Layer i makes s_i = W_i a_{i-1} + b_i and a_i = activation(norm(s_i)); a_{-1} are the features, and the readout reads the
+    last a. norm: layer norm of the summed inputs (Ba et al. 2016, section 3), or nothing. residual: s_i is added to s_{i-1},
+    from the second layer on, so that all but the first matrix write into a stream that they read through norm and activation
+    (pre-activation, He et al. 2016, Identity mappings, figure 4e); at the start what each adds is divided by the root of how
+    many add, so that the stream does not grow with the depth. gain: of the hidden matrices; none: the activation's own.
+    tap, where given, is shown every a, and the logits.
+    """
 
     def __init__(
         self,
@@ -32,34 +40,60 @@ class MLP:
         depth: int,
         scheme: Parametrization | None = None,
         activation: str = "relu",
+        norm: bool = False,
+        residual: bool = False,
+        gain: float | None = None,
     ):
         scheme = scheme or Parametrization()
-        self.activation, gain = ACTIVATIONS[activation]
+        self.activation, own_gain = ACTIVATIONS[activation]
+        self.residual = residual
+        factor = own_gain if gain is None else gain
+        added = 1.0 / math.sqrt(max(1, depth - 1)) if residual else 1.0
         self.blocks = tuple(
             Linear(
                 f"hidden.{index}",
                 width if index else features,
                 width,
-                gain * scheme.hidden_std(width if index else features),
+                factor * scheme.hidden_std(width if index else features) * (added if index else 1.0),
                 growing=(index > 0, True),
             )
             for index in range(depth)
         )
+        self.norms = tuple(LayerNorm(f"norm.{index}", width) for index in range(depth)) if norm else ()
         self.readout = Linear("readout", width, classes, scheme.readout_std(width), growing=(True, False))
         self.readout_multiplier = scheme.readout_multiplier
-        self.parameters: tuple[Parameter, ...] = tuple(p for layer in (*self.blocks, self.readout) for p in layer.parameters)
+        self.parameters: tuple[Parameter, ...] = tuple(p for layer in self._layers() for p in layer.parameters)
         self.flops_per_example = 2.0 * sum(math.prod(p.shape) for p in self.parameters if p.decays)
-        self.activations_per_example = features + 3 * depth * width + 3 * classes
+        self.activations_per_example = features + (3 + norm + residual) * depth * width + 3 * classes
+
+    def _layers(self) -> tuple[Linear | LayerNorm, ...]:
+        """In the order of what passes."""
+        if not self.norms:
+            return (*self.blocks, self.readout)
+        return (*(layer for pair in zip(self.blocks, self.norms, strict=True) for layer in pair), self.readout)
 
     def __call__(self, view: View, x_KBF: Tensor, tap: Tap | None = None) -> Tensor:
         x_KBF = x_KBF.flatten(2)
 
-        def step(index: int, x_KBF: Tensor) -> Tensor:
-            x_KBF = self.activation(self.blocks[index](view, x_KBF))
-            show(tap, f"hidden.{index}", x_KBF)
-            return x_KBF
+        def activated(index: int, s_KBW: Tensor) -> Tensor:
+            s_KBW = self.norms[index](view, s_KBW) if self.norms else s_KBW
+            a_KBW = self.activation(s_KBW)
+            show(tap, f"hidden.{index}", a_KBW)
+            return a_KBW
 
-        x_KBF = through([partial(step, index) for index in range(len(self.blocks))], x_KBF, view.segments)
+        def step(index: int, a_KBF: Tensor) -> Tensor:
+            return activated(index, self.blocks[index](view, a_KBF))
+
+        def added(index: int, s_KBF: Tensor) -> Tensor:
+            if not index:
+                return self.blocks[0](view, s_KBF)
+            return s_KBF + self.blocks[index](view, activated(index - 1, s_KBF))
+
+        last = len(self.blocks) - 1
+        steps = [partial(added if self.residual else step, index) for index in range(last + 1)]
+        x_KBF = through(steps, x_KBF, view.segments)
+        if self.residual:
+            x_KBF = activated(last, x_KBF)
         if self.readout_multiplier != 1.0:
             x_KBF = x_KBF * self.readout_multiplier
         logits_KBC = self.readout(view, x_KBF)

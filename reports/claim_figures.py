@@ -107,6 +107,12 @@ KINDS: tuple[Kind, ...] = (
         fit_figures.underflow,
     ),
     Kind(
+        "growth",
+        "Points with 95% intervals, on a logarithmic axis, and the factor of each further step by a fit to all of them. Dotted:"
+        " what theory expects.",
+        fit_figures.growths,
+    ),
+    Kind(
         "lines",
         "Every arm, a row each, with its 95% interval; arms of a line stand together, and an upright stroke is their mean. The"
         " share judged stands above.",

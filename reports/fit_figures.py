@@ -18,6 +18,8 @@ from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.observables import (
     ActivationSlope,
     CriticalBatch,
+    CurveQuotient,
+    GrowthFactor,
     MeanActivationSlope,
     Optimum,
     Slope,
@@ -60,6 +62,8 @@ REFERENCES: dict[str, tuple[tuple[float, str], ...]] = {
     "batch_size": ((1.0, "slope 1"), (0.5, "slope ½")),
     "width": ((0.0, "slope 0"), (-1.0, "slope −1")),
 }
+# Of one curve over another: what stands along the axis.
+QUOTIENTS = {("probe_flow_first", "probe_flow_last"): "gradient of the first layer over the last's"}
 AXIS = {"batch_size": "batch size (examples)", "width": "width", "steps": "steps", "depth": "depth"}
 
 
@@ -100,7 +104,52 @@ def exponents(records: TrialSet, judgement: Judgement | None = None) -> Figure |
         return figure
 
 
-def _points(slope: Slope, table: TrialArrays) -> tuple[list[float], list[Observation]] | None:
+def growths(records: TrialSet, judgement: Judgement | None = None) -> Figure | None:
+    """What grows or falls by a factor with each further unit of x, on a logarithmic axis: points with intervals, the fitted
+    factor in the legend, and, dotted, what was expected. Those that are reported stand beside those that are judged."""
+    if judgement is None:
+        return None
+    table = records.table
+    judged = [(c.observe, c.expected) for c in judgement.criteria_at(records.scale)]
+    parts = [*judged, *((each.observe, None) for each in judgement.reported)]
+    drawn = [
+        (part, expected, found)
+        for part, expected in parts
+        if isinstance(part, GrowthFactor) and (found := _points(part, table))
+    ]
+    if not drawn:
+        return None
+    names = [_growth_label(part, table) for part, _, _ in drawn]
+    with mpl.rc_context(STYLE):
+        figure, (axes,) = panels(1, below=legend_rows(names, WIDTH), height=3.6)
+        axes.set_yscale("log")
+        axes.set_xscale("log", base=2)
+        for index, ((_, expected, (x, seen)), name) in enumerate(zip(drawn, names, strict=True)):
+            look = Look(HUES[index % len(HUES)], MARKERS[index % len(MARKERS)], LINES[index % len(LINES)])
+            estimates = [each.estimate for each in seen]
+            for at, each in zip(x, seen, strict=True):
+                axes.plot([at, at], [each.low, each.high], color=look.colour, linewidth=2, label="_")
+            axes.plot(x, estimates, color=look.colour, marker=look.marker, linestyle=look.line, linewidth=1.2, label=name)
+            if expected is not None:
+                along = np.geomspace(x[0], x[-1], 50)
+                axes.plot(along, estimates[0] * expected.value ** (along - x[0]), color=SOFT, linestyle=":", label="_")
+        key = _varied(drawn[0][0], table)
+        first = drawn[0][0].points[0][1]
+        of = QUOTIENTS.get((first.top, first.bottom), "") if isinstance(first, CurveQuotient) else ""
+        axes.set(xlabel=AXIS.get(key, in_words(key) if key else "x"), ylabel=of or in_words(str(getattr(first, "kind", ""))))
+        axes.set_xticks(drawn[0][2][0], [f"{at:g}" for at in drawn[0][2][0]])
+        axes.minorticks_off()
+        legend_below(axes, WIDTH)
+        return figure
+
+
+def _growth_label(growth: GrowthFactor, table: TrialArrays) -> str:
+    seen = observe(growth, table)
+    arms = sorted(arms_of(growth), key=list(table.study.arms).index)
+    return f"{table.study.arms[arms[0]].panel or 'points'}: {in_prose(seen.estimate, seen.low, seen.high, 'x')} each"
+
+
+def _points(slope: Slope | GrowthFactor, table: TrialArrays) -> tuple[list[float], list[Observation]] | None:
     try:
         observe(slope, table)
         points = present(slope.points, table)
@@ -149,7 +198,7 @@ def _fit_label(slope: Slope, table: TrialArrays) -> str:
     return f"{table.study.arms[arms[0]].panel or 'points'}: slope {in_prose(seen.estimate, seen.low, seen.high)}"
 
 
-def _varied(slope: Slope, table: TrialArrays) -> str:
+def _varied(slope: Slope | GrowthFactor, table: TrialArrays) -> str:
     """The setting whose values are x."""
     found: set[str] | None = None
     for x, part in present(slope.points, table):

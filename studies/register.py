@@ -2384,7 +2384,10 @@ CLAIMS = (
                 sources=(Source(document="TB", section="4"), Source(document="GL", section="Q7")),
             ),
         ),
-        measure="max/min layer norm ≤ 10; the number is ours",
+        measure=(
+            "largest over smallest gradient norm of a weight matrix, of fixed examples, at the start, after a quarter and "
+            "at the end, ≤ 10; the number is ours"
+        ),
     ),
     Claim(
         id="flow.vanishing",
@@ -2398,7 +2401,10 @@ CLAIMS = (
         quantifier="all",
         regime=Regime(words="networks whose gradients vanish"),
         size="orders of magnitude",
-        measure="first/last norm against depth, tanh/sigmoid vs residual+norm",
+        measure=(
+            "first/last gradient against depth; how far the first layer moves, and what training the first half of the layers "
+            "gains, in deep nets of sigmoids vs residual+norm"
+        ),
     ),
     Claim(
         id="flow.dead_relu",
@@ -2409,8 +2415,8 @@ CLAIMS = (
         quantifier="exact",
         regime=Regime(words="ReLU networks"),
         measure=(
-            "gradients of ReLUs that are zero on all examples, and the share of them that revives; dead share against LR is "
-            "reported, no document claims it"
+            "gradients of ReLUs that are zero on all training examples, the share of them that held-out examples wake, and the "
+            "share that revives; dead share against LR is reported, no document claims it"
         ),
     ),
     Claim(
@@ -2437,7 +2443,7 @@ CLAIMS = (
                 sources=(Source(document="GL", section="Q37"),),
             ),
         ),
-        measure="norm near zero at high loss",
+        measure="gradient norm of the loss of all training examples near zero, at a loss that has not fallen",
     ),
     Claim(
         id="fit.small_data",

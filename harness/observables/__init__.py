@@ -16,6 +16,7 @@ import pkgutil
 from folklore.harness.observables.arithmetic import (
     FallShare,
     Gap,
+    GrowthFactor,
     Log2,
     Mean,
     MeanDistance,
@@ -55,7 +56,7 @@ from folklore.harness.observables.losses import (
 )
 from folklore.harness.observables.numerics import Exact, OperationError
 from folklore.harness.observables.range_tests import FinderPick, FinderRegret, SuggestionRate
-from folklore.harness.observables.runs import CurveMean, CurveSlope, RisingShare
+from folklore.harness.observables.runs import CurveMean, CurveQuotient, CurveSlope, RisingShare
 from folklore.harness.observables.unmeasured import Unmeasured
 from folklore.harness.spec.criterion import Alternative, Criterion, Judgement, Reported
 from folklore.harness.spec.observed import make_known
@@ -70,6 +71,7 @@ __all__ = [
     "CurveDistance",
     "CurveMean",
     "CurveMedian",
+    "CurveQuotient",
     "CurveRatio",
     "CurveSlope",
     "DivergenceTime",
@@ -82,6 +84,7 @@ __all__ = [
     "FinderRegret",
     "FormGap",
     "Gap",
+    "GrowthFactor",
     "HyperbolaError",
     "LRSensitivity",
     "LengthRatio",

@@ -172,6 +172,37 @@ class Slope(Observed):
         return float(scipy.stats.linregress(x, y).stderr)
 
 
+class GrowthFactor(Observed):
+    """The factor by which something changes with each further unit of x: of an exponential, fitted by least squares to the
+    logarithms of observables at `points`, pairs of x and an observable."""
+
+    kind: Literal["growth_factor"] = "growth_factor"
+    points: tuple[tuple[float, Observable], ...] = Field(min_length=3, description="pairs of x and an observable there")
+
+    LOG_AXIS: ClassVar[bool] = True
+    NO_EFFECT: ClassVar[float] = 1.0
+    OF_LOSSES: ClassVar[OfLosses] = "divides"
+    FIGURE: ClassVar[str] = "growth"
+    UNIT: ClassVar[str] = "none (a factor for each unit of x)"
+    EXAMPLE: ClassVar[Example] = {
+        "points": [
+            [2, {"kind": "final_loss", "arm": "depth_2"}],
+            [4, {"kind": "final_loss", "arm": "depth_4"}],
+            [8, {"kind": "final_loss", "arm": "depth_8"}],
+        ]
+    }
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """exp of the least-squares slope of ln y on x, [R]: sum (x - mean x) ln y / sum (x - mean x)^2. All points count
+        alike."""
+        points = present(self.points, trials)
+        x = np.array([value for value, _ in points])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            y = np.log([evaluate(part, trials, weights) for _, part in points])
+        centred = x - x.mean()
+        return np.asarray(np.exp(centred @ y / (centred**2).sum()))
+
+
 class RankCorrelation(Observed):
     """Spearman's rank correlation of observables with x. `points` are pairs of x and an observable."""
 

@@ -26,6 +26,26 @@ RunCurve = Literal[
     "probe_token_step_slope",
     "probe_token_update_rare",
     "probe_token_update_common",
+    "probe_flow_norm",
+    "probe_flow_least",
+    "probe_flow_most",
+    "probe_flow_hidden_least",
+    "probe_flow_hidden_most",
+    "probe_flow_rms_least",
+    "probe_flow_rms_most",
+    "probe_flow_first",
+    "probe_flow_last",
+    "probe_flow_first_update",
+    "probe_flow_last_update",
+    "probe_flow_first_moved",
+    "probe_flow_last_moved",
+    "probe_dead_units",
+    "probe_dead_units_first",
+    "probe_dead_gradient",
+    "probe_living_gradient",
+    "probe_revived_units",
+    "probe_revived_units_first",
+    "probe_awake_units",
     "token_loss_rare",
     "token_loss_common",
     "token_loss_after_rare",
@@ -139,6 +159,34 @@ class CurveSlope(_OfRuns):
             x, y = (np.where(usable, each - np.where(usable, each, 0).sum(2, keepdims=True) / count, 0) for each in (x, y))
             slopes = (x * y).sum(axis=2) / np.square(x).sum(axis=2)
         return self.at_the_lr(np.where(count[..., 0] > 2, slopes, np.nan), trials, weights)
+
+
+class CurveQuotient(_OfRuns):
+    """One curve over another, each of them averaged over a window of the run; geometric mean over seeds."""
+
+    kind: Literal["curve_quotient"] = "curve_quotient"
+    top: RunCurve = Field(description="the curve that is divided")
+    bottom: RunCurve = Field(description="the curve that it is divided by")
+
+    LOG_AXIS: ClassVar[bool] = True
+    NO_EFFECT: ClassVar[float] = 1.0
+    OF_LOSSES: ClassVar[OfLosses] = "divides"
+    FIGURE: ClassVar[str] = "forest"
+    UNIT: ClassVar[str] = "that of the one curve over that of the other: none where these are the same"
+    EXAMPLE: ClassVar[Example] = {"arm": "none", "top": "probe_matrix_update_ratio_most", "bottom": "probe_update_ratio"}
+
+    @property
+    def of_losses(self) -> OfLosses:
+        return "divides" if _is_loss(self.top) or _is_loss(self.bottom) else "no zero"
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """exp of the weighted mean over seeds of ln(mean of the one curve / mean of the other), [R]; runs without a value, as
+        where one of them is zero, count nowhere."""
+        with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
+            warnings.filterwarnings("ignore", "Mean of empty slice")  # of a run that diverged before the window
+            means = [np.nanmean(self.windowed(curve, trials)[1], axis=2) for curve in (self.top, self.bottom)]
+            logs_GS = np.log(means[0] / means[1])
+        return np.asarray(np.exp(self.at_the_lr(logs_GS, trials, weights)))
 
 
 class RisingShare(_OfRuns):

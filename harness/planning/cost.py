@@ -63,7 +63,12 @@ def trial_flops(configuration: Configuration, model: "Model") -> float:
     training, measurement = configuration.training, configuration.measurement
     trained = _passes(training) * training.batch_size * (training.steps + 0.5 * measurement.probes)
     evaluated = (measurement.evaluations + 1) * measurement.evaluation_examples + 2 * measurement.final_examples
-    return (trained + evaluated + _sharpness_passes(measurement)) * model.flops_per_example
+    return (trained + evaluated + _sharpness_passes(measurement) + _flow_passes(measurement)) * model.flops_per_example
+
+
+def _flow_passes(measurement: Measurement) -> float:
+    """Forward passes of an example that the gradients of fixed examples cost, one look for each measurement."""
+    return 3.0 * measurement.flow_examples * measurement.probes * (measurement.gradient_flow + measurement.dead_units)
 
 
 def _sharpness_passes(measurement: Measurement) -> float:

@@ -57,6 +57,20 @@ class Workload(Spec):
     activation: Annotated[Literal["relu", "gelu", "tanh", "sigmoid"], SINCE_PUBLICATION] = Field(
         default="relu", description="of an mlp's hidden layers, which start with the gain that suits it"
     )
+    norm: Annotated[Literal["none", "layer"], SINCE_PUBLICATION] = Field(
+        default="none", description="of an mlp, before each activation; 'layer': over the units, with gain and bias"
+    )
+    residual: Annotated[bool, SINCE_PUBLICATION] = Field(
+        default=False,
+        description="an mlp's hidden matrices, but for the first, add to a stream that they read through norm and activation",
+    )
+    init_gain: Annotated[float | None, SINCE_PUBLICATION] = Field(
+        default=None, gt=0, description="gain of an mlp's hidden matrices at the start; none: the one that suits the activation"
+    )
+    norm_placement: Annotated[Literal["pre", "post"], SINCE_PUBLICATION] = Field(
+        default="pre",
+        description="of a gpt; 'pre': x + f(norm(x)), and a norm before the readout; 'post': norm(x + f(x)), as at first",
+    )
     feature_scale: Annotated[float, COSTS_NOTHING, SINCE_PUBLICATION] = Field(
         default=1.0, gt=0, description="what the features are multiplied by, as if not normalized"
     )
@@ -71,6 +85,15 @@ class Workload(Spec):
     def _activation_can_be_chosen(self) -> Self:
         if self.activation != "relu" and self.model != "mlp":
             raise ValueError(f"activation = {self.activation}: is of an mlp, and model = {self.model}; leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _has_what_is_chosen(self) -> Self:
+        for model, of, names in (("mlp", "an mlp", ("norm", "residual", "init_gain")), ("gpt", "a gpt", ("norm_placement",))):
+            for name in names:
+                value = getattr(self, name)
+                if self.model != model and value != Workload.model_fields[name].default:
+                    raise ValueError(f"{name} = {value}: is of {of}, and model = {self.model}; leave it out")
         return self
 
     @model_validator(mode="after")
@@ -297,6 +320,23 @@ class Measurement(Spec):
     )
     sharpness_examples: Annotated[int, Unit("sequences or examples"), SINCE_PUBLICATION] = Field(
         default=1024, ge=1, le=1_000_000_000, strict=True, description="fixed training examples that its loss is the mean over"
+    )
+    gradient_flow: Annotated[bool, SINCE_PUBLICATION] = Field(
+        default=False,
+        description="on probed steps, the gradient of the loss of fixed training examples, weight matrix by weight matrix, and"
+        " how far the first and the last but one have moved",
+    )
+    dead_units: Annotated[bool, SINCE_PUBLICATION] = Field(
+        default=False,
+        description="on probed steps, which units of an mlp of ReLUs are zero on all of fixed training examples, their"
+        " gradients, and how many that were half-way are so no longer",
+    )
+    flow_examples: Annotated[int, Unit("sequences or examples"), SINCE_PUBLICATION] = Field(
+        default=1024,
+        ge=1,
+        le=1_000_000_000,
+        strict=True,
+        description="fixed training examples that gradient_flow and dead_units look at; all, if there are no more",
     )
     solo: Annotated[bool, SINCE_PUBLICATION] = Field(
         default=False, description="train in packs of one lane, so that its time and memory are its own"

@@ -34,6 +34,7 @@ from folklore.harness.observables import (
     CurveDistance,
     CurveMean,
     CurveMedian,
+    CurveQuotient,
     CurveRatio,
     CurveSlope,
     DivergenceTime,
@@ -45,6 +46,7 @@ from folklore.harness.observables import (
     FinderRegret,
     FormGap,
     Gap,
+    GrowthFactor,
     HyperbolaError,
     LengthRatio,
     Log2,
@@ -280,6 +282,13 @@ CASES: tuple[Case, ...] = (
         lambda e: {**_floor(2 + e), "c": Bowl(floor=2.2)},
     ),
     _of_bowls("slope", Slope(points=_OPTIMA), _widths, INSIDE, effects=(0.0, 1.0, 2.0)),
+    _of_bowls(
+        "growth_factor",
+        GrowthFactor(points=tuple((float(index), part) for index, (_, part) in enumerate(_OPTIMA))),
+        _widths,
+        INSIDE,
+        effects=(0.0, 1.0, 2.0),
+    ),
     _of_bowls("rank_correlation", RankCorrelation(points=_FLOORS), _ordered, NUMBERS, effects=(0.0, 1.0, 2.0)),
     replace(
         _of_bowls(
@@ -324,6 +333,13 @@ CASES: tuple[Case, ...] = (
     _of_points("curve_ratio", CurveRatio(arm="a", curve="gradient_norm", first=0.1, last=0.1), probe_curves(_ratio), PAIR, 3),
     _of_points("curve_median", CurveMedian(arm="a", curve="update_ratio"), probe_curves(_ratio), PAIR, 3),
     _of_points("curve_mean", CurveMean(arm="a", curve="probe_update_ratio"), probe_curves(_ratio), PAIR, 3),
+    _of_points(
+        "curve_quotient",
+        CurveQuotient(arm="a", top="probe_update_ratio", bottom="probe_gradient_norm", first=0.8),
+        probe_curves(_ratio),
+        PAIR,
+        3,
+    ),
     _of_points("curve_slope", CurveSlope(arm="a", curve="probe_gradient_norm"), probe_curves(_ratio), PAIR, 3),
     _of_points("curve_distance", CurveDistance(arm="b", reference="a"), distant_curves(lambda e: 0.05 * 1.2**e), PAIR, 3),
     _of_points("underflow_share", UnderflowShare(arm="a", of="activation"), probe_curves(_ratio), PAIR, 3),

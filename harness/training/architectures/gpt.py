@@ -19,15 +19,18 @@ class Decoder(Architecture):
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
         from folklore.models import GPT
 
-        return GPT(facts.classes, workload.context, workload.width, workload.depth, workload.heads, scheme)
+        post = workload.norm_placement == "post"
+        return GPT(facts.classes, workload.context, workload.width, workload.depth, workload.heads, scheme, post)
 
     def own_words(self, workload: Workload) -> str:
         grown = workload.parametrization == "mup" and workload.base_heads is not None
-        return f", {workload.heads} heads{f' (muP from {workload.base_heads})' * grown}, context {workload.context} tokens"
+        heads = f", {workload.heads} heads{f' (muP from {workload.base_heads})' * grown}"
+        return f"{heads}, context {workload.context} tokens" + ", post-norm" * (workload.norm_placement == "post")
 
     def hidden_parameters(self, workload: Workload) -> int:
-        """Of the blocks and the last norm."""
-        return workload.depth * (12 * workload.width**2 + 13 * workload.width) + 2 * workload.width
+        """Of the blocks and, of a pre-norm one, the last norm."""
+        last = 2 * workload.width if workload.norm_placement == "pre" else 0
+        return workload.depth * (12 * workload.width**2 + 13 * workload.width) + last
 
 
 ARCHITECTURE = Decoder()

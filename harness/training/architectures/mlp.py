@@ -18,11 +18,26 @@ class Perceptron(Architecture):
         from folklore.models import MLP
 
         features = math.prod(facts.features)
-        return MLP(features, facts.classes, workload.width, workload.depth, scheme, workload.activation)
+        return MLP(
+            features,
+            facts.classes,
+            workload.width,
+            workload.depth,
+            scheme,
+            workload.activation,
+            norm=workload.norm == "layer",
+            residual=workload.residual,
+            gain=workload.init_gain,
+        )
 
     def hidden_parameters(self, workload: Workload) -> int:
-        """Of the layers from hidden to hidden."""
-        return (workload.depth - 1) * (workload.width**2 + workload.width)
+        """Of the layers from hidden to hidden, and of all norms."""
+        norms = 2 * workload.depth * workload.width if workload.norm == "layer" else 0
+        return (workload.depth - 1) * (workload.width**2 + workload.width) + norms
+
+    def own_words(self, workload: Workload) -> str:
+        words = ", layer norm" * (workload.norm == "layer") + ", residual" * workload.residual
+        return words + (f", gain {workload.init_gain:g} at the start" if workload.init_gain is not None else "")
 
 
 ARCHITECTURE = Perceptron()

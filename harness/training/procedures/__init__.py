@@ -9,6 +9,7 @@ from folklore.harness.training.procedures import curvature, outlier
 from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
 from folklore.harness.training.procedures.curvature import Curvature, require_classes
+from folklore.harness.training.procedures.dead_units import DeadUnits, require_units
 from folklore.harness.training.procedures.epochs import Epochs
 from folklore.harness.training.procedures.full_batch import FullBatch
 from folklore.harness.training.procedures.outlier import Outlier
@@ -25,6 +26,7 @@ def require_data(configuration: Configuration, dataset: Dataset) -> None:
     SAMPLINGS[configuration.training.sampling].check(configuration, dataset)
     require_classes(configuration, dataset)
     require_rows(configuration)
+    require_units(configuration)
 
 
 def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset: Dataset, learner: Learner) -> Procedure:
@@ -41,6 +43,8 @@ def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset
         procedure = Outlier(procedure, [lane.training for lane in lanes], learner)
     if lanes[0].measurement.token_rows:
         procedure = TokenRows(procedure, lanes[0], dataset, network)
+    if lanes[0].measurement.dead_units:
+        procedure = DeadUnits(procedure, lanes[0], network)
     return procedure
 
 
