@@ -32,9 +32,12 @@ class MLP:
         depth: int,
         scheme: Parametrization | None = None,
         activation: str = "relu",
+        gain: float | None = None,
     ):
+        """gain: in the place of the one that suits the activation."""
         scheme = scheme or Parametrization()
-        self.activation, gain = ACTIVATIONS[activation]
+        self.activation, usual = ACTIVATIONS[activation]
+        gain = usual if gain is None else gain
         self.blocks = tuple(
             Linear(
                 f"hidden.{index}",

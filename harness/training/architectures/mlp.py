@@ -18,7 +18,7 @@ class Perceptron(Architecture):
         from folklore.models import MLP
 
         features = math.prod(facts.features)
-        return MLP(features, facts.classes, workload.width, workload.depth, scheme, workload.activation)
+        return MLP(features, facts.classes, workload.width, workload.depth, scheme, workload.activation, workload.init_gain)
 
     def hidden_parameters(self, workload: Workload) -> int:
         """Of the layers from hidden to hidden."""
