@@ -175,7 +175,7 @@ STUDY = Study(
         "laptop": Scale(
             description="two CPU cores, about five minutes of training",
             departures=(
-                "A network of 4,500 parameters on 250 digits, 30% of their labels drawn at random, from weights half as large as usual.",
+                "A network of 4,500 parameters on 250 digits, 30% of their labels drawn at random; its weights start small.",
             ),
         ),
         "gpu": Scale(

@@ -45,9 +45,13 @@ class _AtTheEdge(Observed):
     def curve(self) -> str:
         return "probe_preconditioned_sharpness" if self.preconditioned else "probe_sharpness"
 
+    def measured(self, trials: Trials) -> tuple[Numbers, Numbers]:
+        """Steps [P] and sharpness [S, P], nan where it did not converge."""
+        return _curve(self.arm, "probe_step", trials)[0], _curve(self.arm, self.curve, trials)
+
     def sharpness(self, trials: Trials) -> tuple[Numbers, Numbers]:
         """Steps [P], and LR x sharpness over the limit, [S, P]; nan where it did not converge, and after a run's end."""
-        steps, values = _curve(self.arm, "probe_step", trials)[0], _curve(self.arm, self.curve, trials)
+        steps, values = self.measured(trials)
         return steps, np.where(steps <= self.ends(trials)[:, None], self.lr(trials) * values / self.limit, np.nan)
 
     def lr(self, trials: Trials) -> float:
