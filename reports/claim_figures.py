@@ -16,6 +16,7 @@ from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import parts
 from folklore.reports import (
     arithmetic_figures,
+    edge_figures,
     fit_figures,
     forest_figures,
     line_figures,
@@ -117,6 +118,12 @@ KINDS: tuple[Kind, ...] = (
         "Every arm, a row each, with its 95% interval; arms of a line stand together, and an upright stroke is their mean. The"
         " share judged stands above.",
         line_figures.line_groups,
+    ),
+    Kind(
+        "edge",
+        "Sharpness over training: geometric means over seeds with 95% bands, pale once next to no loss is left. Dashed: the"
+        " limit of each LR, above which the optimizer is unstable on a quadratic. Gray: other runs, which decide nothing.",
+        edge_figures.sharpness_over_time,
     ),
     Kind(
         "survival",

@@ -1,11 +1,12 @@
-"""What does the curvature of a loss say about the learning rate?"""
+"""What does the curvature of a loss say about the learning rate, and the learning rate about the curvature?"""
 
-from folklore.harness.observables import Exact, FailureRate
+from folklore.harness.observables import EdgeLoss, EdgeSharpness, Exact, FailureRate, Gap, TunedLoss
 from folklore.harness.spec import (
     Arm,
     AtLeast,
     AtMost,
     Criterion,
+    Expected,
     Judgement,
     Measurement,
     Outside,
@@ -20,13 +21,100 @@ from folklore.harness.spec import (
 
 # The largest curvature of the bowl is 1, so that these are LRs times it.
 BELOW, ABOVE = 1.99, 2.01
+# At which a share of seeds can be told from a half.
+ENOUGH_SEEDS = ("laptop", "cluster")
 ONCE = {"refuted": AtMost(value=0.5), "claimed": AtLeast(value=0.5), "unit": "share"}
+
+# LR x sharpness above which an optimizer is unstable on a quadratic.
+DESCENT, HEAVY_BALL, NESTEROV, ADAM = 2.0, 2 * (1 + 0.9), 2 * (1 + 0.9) / (1 + 2 * 0.9), 2 * (1 + 0.9) / (1 - 0.9)
+# A tanh network without norms on all of a few digits at once, half the squared error: Cohen et al. 2021 in small. Digits are so
+# easy that their loss is gone before sharpness is high; with some labels drawn at random they are as hard as CIFAR-10.
+EXAMPLES = 250
+DEEP = {
+    "model": "mlp",
+    "dataset": "digits",
+    "width": 32,
+    "depth": 3,
+    "activation": "tanh",
+    "init_gain": 0.5,
+    "loss": "squared_error",
+    "training_examples": EXAMPLES,
+    "feature_scale": 0.375,
+    "label_noise": 0.3,
+    "sampling": "full",
+    "batch_size": EXAMPLES,
+    "sharpness": "probes",
+    "sharpness_examples": EXAMPLES,
+    "probes": 80,
+    "evaluations": 1,
+    "evaluation_examples": 359,
+    "final_examples": 359,
+}
+# A point of the training curve is the mean of so many steps, five of them a window.
+POINT = 20
+# Name -> panel, label, optimizer's settings, limit, steps, LR. All LRs start far below their edge (LOG.md).
+GD = {"optimizer": "sgd", "momentum": 0.0}
+DESCENTS = {"gd_low": ("low LR", 0.1, 8000), "gd_middle": ("middle LR", 0.15, 5000), "gd_high": ("high LR", 0.25, 4000)}
+OTHERS = {
+    "heavy_ball": ("Heavy ball", {"optimizer": "sgd", "momentum": 0.9}, HEAVY_BALL, 0.1, 3000),
+    "nesterov": ("Nesterov", {"optimizer": "sgd", "momentum": 0.9, "nesterov": True}, NESTEROV, 0.08, 3000),
+    "adam": ("Adam", {"optimizer": "adam", "preconditioned_sharpness": True}, ADAM, 0.0005, 3000),
+}
+FLOW_LR, FLOW_STEPS = 0.04, 16_000
+# Arm -> what its sharpness is held against.
+LIMITS = {
+    **{arm: {"arm": arm, "limit": DESCENT} for arm in DESCENTS},
+    **{arm: {"arm": arm, "limit": limit, "preconditioned": arm == "adam"} for arm, (_, _, limit, _, _) in OTHERS.items()},
+}
+PANELS = {**dict.fromkeys(DESCENTS, "Gradient descent"), **{arm: panel for arm, (panel, *_) in OTHERS.items()}}
+NAMES = {**{arm: label for arm, (label, *_) in DESCENTS.items()}, **{arm: panel for arm, (panel, *_) in OTHERS.items()}}
+# Batches of 25 examples, as most training has them.
+BATCHES = {"sampling": "replacement", "batch_size": 25}
+# Cohen et al. 2021's own: the first 5,000 images of CIFAR-10, width 200, and its LRs; torch's own start of hidden weights.
+CIFAR = {
+    "dataset": "cifar-10",
+    "width": 200,
+    "depth": 2,
+    "init_gain": 0.577,
+    "training_examples": 5000,
+    "feature_scale": 1.0,
+    "label_noise": 0.0,
+    "probes": 50,
+    "batch_size": 5000,
+    "sharpness_examples": 5000,
+    "precision": "tf32",
+    "steps": 4000,
+    "curve_points": 200,
+    "evaluation_examples": 5000,
+    "final_examples": 5000,
+}
+LONG_CIFAR = {**CIFAR, "steps": 8000, "curve_points": 400}
+CIFAR_LRS = {"gd_low": 0.01, "gd_middle": 0.02, "gd_high": 0.05, "heavy_ball": 0.02, "nesterov": 0.02, "adam": 1e-4}
+CIFAR_ARMS = {
+    **dict.fromkeys(LIMITS, CIFAR),
+    "gd_low": LONG_CIFAR,
+    "flow": LONG_CIFAR,
+    "sgd_batches": {**CIFAR, "batch_size": 100, "steps": 2000, "curve_points": 100},
+    "adam_batches": {**CIFAR, "batch_size": 100, "steps": 2000, "curve_points": 100},
+}
+CIFAR_FACTORS = {
+    **{arm: {"peak_lr": (lr,)} for arm, lr in CIFAR_LRS.items()},
+    "flow": {"peak_lr": (0.005,)},
+    "sgd_batches": {"peak_lr": (0.05,)},
+    "adam_batches": {"peak_lr": (1e-4,)},
+}
+SOURCES = {
+    "gd": "Cohen et al. 2021, section 3: at 2/LR or just above",
+    "heavy_ball": "Cohen et al. 2021, appendix B: (2 + 2 beta)/LR",
+    "nesterov": "Cohen et al. 2021, appendix B: (2 + 2 beta)/(1 + 2 beta)/LR",
+    "adam": "Cohen et al. 2022, section 3: 38/LR",
+}
 
 STUDY = Study(
     name="edge_of_stability",
-    version=1,
+    version=2,
     title="Curvature and the learning rate",
-    question="What does the curvature of a loss say about the learning rate?",
+    question="What does the curvature of a loss say about the learning rate, and the learning rate about the curvature?",
     # Batches, and not all examples, so that runs differ: their noise is the same wherever the weights are, and moves no limit.
     workload=Workload(model="quadratic", dataset="quadratic:16"),
     training=Training(
@@ -36,28 +124,89 @@ STUDY = Study(
     arms={
         "below": Arm(panel="Bowl", label="LR x λmax 1.99", factors={"peak_lr": (BELOW,)}),
         "above": Arm(panel="Bowl", label="LR x λmax 2.01", factors={"peak_lr": (ABOVE,)}),
+        **{
+            arm: Arm(
+                panel="Gradient descent",
+                label=label,
+                settings={**DEEP, **GD, "steps": steps, "curve_points": steps // POINT},
+                factors={"peak_lr": (lr,)},
+            )
+            for arm, (label, lr, steps) in DESCENTS.items()
+        },
+        **{
+            arm: Arm(
+                panel=panel,
+                label=panel,
+                settings={**DEEP, **optimizer, "steps": steps, "curve_points": steps // POINT},
+                factors={"peak_lr": (lr,)},
+            )
+            for arm, (panel, optimizer, _, lr, steps) in OTHERS.items()
+        },
+        "flow": Arm(
+            panel="Gradient descent",
+            label="next to gradient flow",
+            settings={**DEEP, **GD, "steps": FLOW_STEPS, "curve_points": FLOW_STEPS // POINT, "probes": 50},
+            factors={"peak_lr": (FLOW_LR,)},
+        ),
+        "sgd_batches": Arm(
+            panel="Batches",
+            label="SGD, batches",
+            settings={**DEEP, **GD, **BATCHES, "steps": 4000, "curve_points": 200},
+            factors={"peak_lr": (0.25,)},
+        ),
+        "adam_batches": Arm(
+            panel="Batches",
+            label="Adam, batches",
+            settings={**DEEP, **OTHERS["adam"][1], **BATCHES, "steps": 3000, "curve_points": 150},
+            factors={"peak_lr": (0.0005,)},
+        ),
     },
     factors={"peak_lr": (BELOW,)},
-    seeds=12,
-    first_seed=23_000,
+    seeds=8,
+    first_seed=27_000,
     scales={
-        "smoke": Scale(description="plumbing in seconds, never judged", training={"steps": 60}, seeds=2, judged=False),
-        "laptop": Scale(description="two CPU cores, seconds of training"),
+        "smoke": Scale(
+            description="plumbing in seconds, never judged",
+            training={"steps": 60},
+            arm_settings={arm: {"steps": 100, "curve_points": 5, "probes": 4} for arm in CIFAR_ARMS},
+            seeds=2,
+            judged=False,
+        ),
+        "laptop": Scale(
+            description="two CPU cores, about five minutes of training",
+            departures=(
+                "A network of 4,500 parameters on 250 digits, 30% of their labels drawn at random; its weights start small.",
+            ),
+        ),
         "gpu": Scale(
-            description="one GPU, seconds of training: 256 dimensions", device="cuda", workload={"dataset": "quadratic:256"}
+            description="one GPU, at most four minutes: Cohen et al.'s network on 5,000 images of CIFAR-10; 256 dimensions",
+            device="cuda",
+            workload={"dataset": "quadratic:256"},
+            arm_settings=CIFAR_ARMS,
+            arm_factors=CIFAR_FACTORS,
+            seeds=5,
+            departures=(
+                "Images that were compressed as JPEG give other numbers than CIFAR-10's own. Training is in TF32, sharpness in"
+                " FP32.",
+            ),
         ),
         "cluster": Scale(
-            description="a GPU of a cluster, a minute: 1,024 dimensions",
+            description="a GPU of a cluster, a quarter of an hour: the same with more seeds; 1,024 dimensions",
             device="cuda",
             workload={"dataset": "quadratic:1024"},
             training={"steps": 4000},
+            arm_settings=CIFAR_ARMS,
+            arm_factors=CIFAR_FACTORS,
+            seeds=10,
         ),
     },
     departures=(
-        "Quadratics, and one convex loss: what holds near a minimum, not what a deep network does on its way.",
+        "The exact claims are of quadratics and one convex loss: what holds near a minimum, not on the way there.",
+        "One small tanh network without norms and half the squared error, all examples at every step and a constant LR. The"
+        " documents say any training; with batches sharpness stays below the limit, which is reported and decides nothing.",
         "Exact numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
     ),
-    answer=("eos.quadratic", "eos.newton"),
+    answer=("eos.sharpness", "eos.nonmonotone", "eos.quadratic", "eos.newton"),
     judgements=(
         Judgement(
             claim="eos.quadratic",
@@ -90,6 +239,7 @@ STUDY = Study(
                     name="share of runs that diverge at 2.01/λmax",
                     observe=FailureRate(arm="above", tuned_for="above"),
                     says="Trained with noisy batches, {estimate} of the runs at 2.01/λmax diverge",
+                    scales=ENOUGH_SEEDS,
                     **ONCE,
                 ),
                 Criterion(
@@ -98,6 +248,7 @@ STUDY = Study(
                     claimed=AtMost(value=0.5),
                     refuted=AtLeast(value=0.5),
                     says="At 1.99/λmax {estimate} do",
+                    scales=ENOUGH_SEEDS,
                     unit="share",
                 ),
             ),
@@ -138,12 +289,167 @@ STUDY = Study(
                 "refuted": "Do not count on quadratic convergence.",
             },
         ),
+        Judgement(
+            claim="eos.sharpness",
+            criteria=(
+                Criterion(
+                    name="sharpness without a limit, over the limit of the lowest LR",
+                    observe=EdgeSharpness(arm="flow", limit=DESCENT, of="highest", lr_of="gd_low", until=0.0),
+                    claimed=AtLeast(value=1.0),
+                    refuted=AtMost(value=1.0),
+                    precondition=True,
+                    says="Next to gradient flow sharpness comes to {estimate} the limit of the lowest LR",
+                    unit="x",
+                ),
+                Criterion(
+                    name="sharpness at the start over the limit of the highest LR",
+                    observe=EdgeSharpness(arm="gd_high", limit=DESCENT, of="start"),
+                    claimed=AtMost(value=0.7),
+                    refuted=AtLeast(value=0.9),
+                    precondition=True,
+                    says="It starts at {estimate} that of the highest",
+                    unit="x",
+                ),
+                *(
+                    Criterion(
+                        name=f"LR x sharpness at the edge over {limit['limit']:.4g}, {NAMES[arm]}",
+                        panel=PANELS[arm],
+                        observe=EdgeSharpness(**limit),
+                        claimed=Within(low=0.9, high=1.2),
+                        refuted=Outside(low=0.7, high=1.5),
+                        expected=Expected(value=1.02, source=SOURCES.get(arm, SOURCES["gd"]), scales=("laptop",)),
+                        says=f"{NAMES[arm]}: LR x sharpness stands at {{estimate}} {limit['limit']:.4g}",
+                        unit="x",
+                    )
+                    for arm, limit in LIMITS.items()
+                ),
+            ),
+            reported=(
+                *(
+                    Reported(
+                        name=f"sharpness at the start over the limit, {NAMES[arm]}",
+                        observe=EdgeSharpness(**limit, of="start"),
+                        unit="x",
+                    )
+                    for arm, limit in LIMITS.items()
+                ),
+                Reported(
+                    name="LR x sharpness over 2, SGD with batches, the highest",
+                    observe=EdgeSharpness(arm="sgd_batches", limit=DESCENT, of="highest", until=0.0),
+                    unit="x",
+                ),
+                Reported(
+                    name="LR x sharpness over 2, Adam, the highest",
+                    observe=EdgeSharpness(arm="adam", limit=DESCENT, of="highest"),
+                    unit="x",
+                ),
+                Reported(
+                    name="LR x preconditioned sharpness over 38, Adam with batches, the highest",
+                    observe=EdgeSharpness(arm="adam_batches", limit=ADAM, preconditioned=True, of="highest", until=0.0),
+                    unit="x",
+                ),
+            ),
+            note=(
+                "Sharpness is the largest eigenvalue of the Hessian of the whole training loss. A limit is the LR x sharpness"
+                " above which an optimizer is unstable on a quadratic: 2 for gradient descent, 3.8 with heavy-ball momentum of"
+                " 0.9, 1.357 with Nesterov's, and 38 for Adam, of its Hessian between the inverse roots of what it divides by."
+                " Counted are the medians from where a run first comes to 0.9 of its limit until its loss is 1% of what it"
+                " began with; a run that never comes there counts with the highest it reaches. The documents' limit is 2/LR:"
+                " for the other optimizers it is theirs that is judged."
+            ),
+            advice={
+                "supported": (
+                    "Expect the LR to choose the curvature of where full-batch training goes: sharpness at 2/LR is no alarm."
+                ),
+                "partly": "Take 2/LR for the sharpness of full-batch gradient descent; look up your optimizer's own limit.",
+                "refuted": "Do not infer the sharpness of your network from its LR.",
+            },
+        ),
+        Judgement(
+            claim="eos.nonmonotone",
+            right={"supported": "healthy", "refuted": "concerning"},
+            criteria=(
+                *(
+                    Criterion(
+                        name=f"share of steps at the edge whose loss rises, {NAMES[arm]}",
+                        panel=PANELS[arm],
+                        observe=EdgeLoss(**limit, of="rising_steps"),
+                        claimed=AtLeast(value=0.1),
+                        refuted=AtMost(value=0.02),
+                        says=f"{NAMES[arm]}: the loss rises at {{estimate}} of the steps",
+                        unit="share",
+                    )
+                    for arm, limit in LIMITS.items()
+                ),
+                *(
+                    Criterion(
+                        name=f"share of windows of 100 steps at the edge whose loss falls, {NAMES[arm]}",
+                        panel=PANELS[arm],
+                        observe=EdgeLoss(**limit, of="falling_windows"),
+                        claimed=AtLeast(value=0.8),
+                        refuted=AtMost(value=0.5),
+                        says="and falls from one window of 100 steps to the next in {estimate} of them",
+                        unit="share",
+                    )
+                    for arm, limit in LIMITS.items()
+                ),
+            ),
+            reported=(
+                *(
+                    Reported(
+                        name=f"share of runs that diverge, {NAMES[arm]}",
+                        observe=FailureRate(arm=arm, tuned_for=arm),
+                        unit="share",
+                    )
+                    for arm in LIMITS
+                ),
+                Reported(
+                    name="test loss at the end, high LR minus next to gradient flow",
+                    observe=Gap(left=TunedLoss(arm="gd_high"), right=TunedLoss(arm="flow")),
+                ),
+            ),
+            note=(
+                "At the edge as above. All examples are in every step: no rise is a batch's. That the loss falls in the long"
+                " run and no run diverges is what healthy means here."
+            ),
+            advice={
+                "supported": "Do not lower the LR for a loss that bounces and falls: judge it by means over many steps.",
+                "refuted": "Take a loss that rises from step to step for a warning.",
+            },
+        ),
     ),
     published=(
         Published(
             claim="eos.quadratic",
             finding="Gradient descent on a quadratic converges if and only if the LR is below 2/λmax.",
             source="Cohen et al. 2021, section 2",
+            link="https://arxiv.org/abs/2103.00065",
+            how="reported",
+        ),
+        *(
+            Published(claim="eos.sharpness", finding=finding, source=source, link=link, how="reported")
+            for finding, source, link in (
+                (
+                    "Sharpness under full-batch gradient descent rises to 2/LR and then stands just above it.",
+                    "Cohen et al. 2021, section 3",
+                    "https://arxiv.org/abs/2103.00065",
+                ),
+                (
+                    "With momentum it rises to (2 + 2 beta)/LR (Polyak) or (2 + 2 beta)/(1 + 2 beta)/LR (Nesterov).",
+                    "Cohen et al. 2021, section 3 and appendix B",
+                    "https://arxiv.org/abs/2103.00065",
+                ),
+                (
+                    "Under full-batch Adam the preconditioned sharpness comes to stand at 38/LR, at a beta1 of 0.9.",
+                    "Cohen et al. 2022, section 3",
+                    "https://arxiv.org/abs/2207.14484",
+                ),
+            )
+        ),
+        Published(
+            claim="eos.nonmonotone",
+            finding="At the edge the training loss is not monotone over short times and falls over long ones.",
+            source="Cohen et al. 2021, section 3",
             link="https://arxiv.org/abs/2103.00065",
             how="reported",
         ),

@@ -1,5 +1,6 @@
 """Datasets by name: splits to train on, to choose by and to judge by, and batches keyed on a seed."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,13 +15,35 @@ from folklore.harness.own.address import KIND as OWN
 from folklore.harness.spec.characters import refused_character
 
 BUILT_IN = ("digits", "python-docs", "python-source")
+
+
+@dataclass(frozen=True)
+class GivenByPath:
+    """words: what it is; write: how --data has it; facts: placeholders to plan with, the hash unknown."""
+
+    words: str
+    write: str
+    facts: DataFacts
+
+
 # Sets a study may name although no package carries them: the user says where they lie.
-BY_PATH = {"web-text": "any large sample of web text, such as a shard of OpenWebText or FineWeb"}
+BY_PATH = {
+    "web-text": GivenByPath(
+        "any large sample of web text, such as a shard of OpenWebText or FineWeb",
+        "text:PATH",
+        DataFacts(hash="unknown", classes=256),
+    ),
+    "cifar-10": GivenByPath(
+        "the images of CIFAR-10, in a sub-folder for each class",
+        "images:PATH",
+        DataFacts(hash="unknown", classes=10, features=(3, 32, 32)),
+    ),
+}
 
 
 def describe(name: str) -> DataFacts:
-    """For a plan: the facts of a dataset, or placeholders (any byte, unknown) for a text that is still to be given."""
-    return DataFacts(hash="unknown", classes=256) if name in BY_PATH else load(name).facts
+    """For a plan: the facts of a dataset, or placeholders for one that is still to be given."""
+    return BY_PATH[name].facts if name in BY_PATH else load(name).facts
 
 
 @lru_cache(maxsize=4)
@@ -39,7 +62,8 @@ def load(name: str) -> Dataset:
     if name == "digits":
         return digits()
     if name in BY_PATH:
-        raise UserError(f"dataset '{name}' ({BY_PATH[name]}) is not shipped: say where it lies with --data {name}=text:PATH")
+        given = BY_PATH[name]
+        raise UserError(f"dataset '{name}' ({given.words}) is not shipped: say where it lies with --data {name}={given.write}")
     kind, _, path = name.partition(":")
     if kind == "text" and path:
         return tokenize(name, read_text(Path(path)))

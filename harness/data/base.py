@@ -71,6 +71,14 @@ class Dataset(ABC):
             raise UserError(f"label_noise = {label_noise}: dataset '{self.name}' is a text and has no labels; leave it at 0")
         return self.arrays("train")
 
+    def limited(self, training_examples: int | None) -> "Dataset":
+        """The same with the first so many training examples for its training split. Raises UserError where it has none."""
+        if training_examples is not None:
+            raise UserError(
+                f"training_examples = {training_examples}: dataset '{self.name}' is a text and has no examples; leave it out"
+            )
+        return self
+
     @abstractmethod
     def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":
         """Inputs and targets of the indexed examples; an index [...] gives [..., example]."""

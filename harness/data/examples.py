@@ -1,7 +1,7 @@
 """Examples: vectors or images, each with a class, or with numbers for its target."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,6 +61,17 @@ class Examples(Dataset):
         replaced = generator.random(len(labels)) < label_noise
         drawn = generator.integers(0, self.facts.classes, size=len(labels))
         return features, torch.where(torch.from_numpy(replaced), torch.from_numpy(drawn), labels)
+
+    def limited(self, training_examples: int | None) -> "Examples":
+        if training_examples is None:
+            return self
+        features, labels = self.splits["train"]
+        if training_examples > len(labels):
+            raise UserError(
+                f"training_examples = {training_examples}: dataset '{self.name}' has {len(labels)}; choose at most so many"
+            )
+        first = features[:training_examples], labels[:training_examples]
+        return replace(self, splits={**self.splits, "train": first})
 
     def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":
         features, labels = arrays

@@ -40,6 +40,7 @@ from folklore.harness.observables.curves import (
 )
 from folklore.harness.observables.diagnosis import NormDiagnosis
 from folklore.harness.observables.divergence import CureRate, DivergenceTime, FailureRate
+from folklore.harness.observables.edge import EdgeLoss, EdgeSharpness
 from folklore.harness.observables.hardware import MemoryRatio, OverheadBatch, SpeedUp
 from folklore.harness.observables.learning_rates import BasinWidth, MaxTrainable, Optimum, SmallestWithin
 from folklore.harness.observables.lengths import LengthRatio
@@ -76,6 +77,8 @@ __all__ = [
     "CurveSlope",
     "DivergenceTime",
     "DoublingGain",
+    "EdgeLoss",
+    "EdgeSharpness",
     "Exact",
     "FailureRate",
     "FallShare",

@@ -167,7 +167,8 @@ def _require_data(configurations: Iterable[Configuration], datasets: Mapping[str
     from folklore.harness.training.procedures import require_data
 
     for configuration in configurations:
-        require_data(configuration, data.load(datasets[configuration.workload.dataset]))
+        workload = configuration.workload
+        require_data(configuration, data.load(datasets[workload.dataset]).limited(workload.training_examples))
     for workload in {configuration.workload for configuration in configurations}:
         data.load(datasets[workload.dataset]).training_arrays(workload.label_noise)
 

@@ -80,6 +80,18 @@ class Workload(Spec):
         lt=1,
         description="share of the training labels that are drawn at random, once; raises gradient noise",
     )
+    training_examples: Annotated[int | None, COSTS_NOTHING, SINCE_PUBLICATION] = Field(
+        default=None,
+        ge=1,
+        le=1_000_000_000,
+        strict=True,
+        description="of examples: the first so many of the training split are all there are to train on; none: the whole split",
+    )
+    loss: Annotated[Literal["cross_entropy", "squared_error"], SINCE_PUBLICATION] = Field(
+        default="cross_entropy",
+        description="of an mlp's or cnn's classes; 'squared_error': half the squared distance from the one-hot target, summed"
+        " over classes (Cohen et al. 2021)",
+    )
 
     @model_validator(mode="after")
     def _activation_can_be_chosen(self) -> Self:
@@ -94,6 +106,12 @@ class Workload(Spec):
                 value = getattr(self, name)
                 if self.model != model and value != Workload.model_fields[name].default:
                     raise ValueError(f"{name} = {value}: is of {of}, and model = {self.model}; leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _loss_can_be_chosen(self) -> Self:
+        if self.loss != "cross_entropy" and self.model not in ("mlp", "cnn"):
+            raise ValueError(f"loss = {self.loss}: is of an mlp's or cnn's classes, and model = {self.model}; leave it out")
         return self
 
     @model_validator(mode="after")
@@ -321,6 +339,11 @@ class Measurement(Spec):
     sharpness_examples: Annotated[int, Unit("sequences or examples"), SINCE_PUBLICATION] = Field(
         default=1024, ge=1, le=1_000_000_000, strict=True, description="fixed training examples that its loss is the mean over"
     )
+    preconditioned_sharpness: Annotated[bool, SINCE_PUBLICATION] = Field(
+        default=False,
+        description="wherever sharpness is measured, also the largest eigenvalue of the Hessian between the inverse roots of"
+        " what Adam divides by (Cohen et al. 2022); adam and adamw",
+    )
     gradient_flow: Annotated[bool, SINCE_PUBLICATION] = Field(
         default=False,
         description="on probed steps, the gradient of the loss of fixed training examples, weight matrix by weight matrix, and"
@@ -349,6 +372,15 @@ class Configuration(Spec):
     workload: Workload
     training: Training
     measurement: Measurement
+
+    @model_validator(mode="after")
+    def _a_preconditioner_is_adams(self) -> Self:
+        if self.measurement.preconditioned_sharpness and self.training.optimizer not in ("adam", "adamw"):
+            raise ValueError(
+                f"preconditioned_sharpness = True: is by Adam's second moment, and optimizer = {self.training.optimizer};"
+                " choose adam or adamw, or leave it out"
+            )
+        return self
 
     @cached_property
     def pack_key(self) -> str:

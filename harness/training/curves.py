@@ -23,6 +23,7 @@ OF_EVERY_RUN = (
         derived=True,
     ),
     Curve("train_loss_spikes", "", "share of each bin's steps whose training loss is a spike", STEP, derived=True),
+    Curve("train_loss_rises", "", "share of each bin's steps whose training loss is above the last step's", STEP, derived=True),
 )
 
 

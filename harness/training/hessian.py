@@ -26,6 +26,9 @@ from folklore.harness.training.network import PackedNetwork
 TOLERANCE = 1e-3
 # Products between two looks at whether a lane has converged.
 LOOK_EVERY = 5
+# Length of the random vector that is added to where another look found the eigenvector, of length 1: from an eigenvector alone
+# Lanczos's method would never find another one that has become larger.
+ASIDE = 0.3
 # A step of Lanczos this small, over the largest eigenvalue seen, has left nothing to look at but rounding.
 EXHAUSTED = 1e-6
 
@@ -36,25 +39,47 @@ Product = Callable[[Tensor], Tensor]
 @dataclass(frozen=True)
 class Sharpness:
     """value: the largest eigenvalue of each lane, [K], nan where it did not converge. residual: |Hv - value v| / |value|, [K],
-    also where it did not; nan where nothing is finite."""
+    also where it did not; nan where nothing is finite. vector: its eigenvector of length 1, [K, P]; zero where there is no
+    value. products: with the Hessian, until the last lane was done."""
 
     value: Tensor
     residual: Tensor
+    vector: Tensor
+    products: int
 
 
-def sharpness(network: PackedNetwork, inputs: Tensor, targets: Tensor, seeds: Sequence[int]) -> Sharpness:
+def sharpness(
+    network: PackedNetwork,
+    inputs: Tensor,
+    targets: Tensor,
+    seeds: Sequence[int],
+    near_KP: Tensor | None = None,
+    preconditioner_KP: Tensor | None = None,
+) -> Sharpness:
     """Of the mean loss over the same examples [N, ...] for every lane, at the network's weights. Where a lane begins to look is
-    keyed on its seed. Raises UserError for a module of which torch knows no second derivative."""
+    keyed on its seed. near_KP: eigenvectors that these were near to a while ago, zero where there are none. preconditioner_KP:
+    positive numbers P; the matrix is then P^-1/2 H P^-1/2, which has the eigenvalues of P^-1 H (Cohen et al. 2022). Raises
+    UserError for a module of which torch knows no second derivative."""
     start_KP = torch.stack([_start(seed, network.flat_KP.shape[1]) for seed in seeds]).to(network.flat_KP.device)
+    if near_KP is not None:
+        start_KP = near_KP + ASIDE * _unit(start_KP)
     try:
         with network.in_fp32(), _in_fp32(network.flat_KP.device):
-            return largest_eigenvalue(hessian_product(network, inputs, targets), start_KP)
+            product = hessian_product(network, inputs, targets)
+            if preconditioner_KP is not None:
+                product = _between(product, preconditioner_KP.rsqrt())
+            return largest_eigenvalue(product, start_KP)
     except RuntimeError as error:
         if "not implemented" not in str(error):
             raise
         raise UserError(
             f"measurement sharpness: {one_line(error)}; a module has to be differentiable twice, or set it off"
         ) from None
+
+
+def _between(product: Product, scale_KP: Tensor) -> Product:
+    """Of the matrix with its rows and columns scaled."""
+    return lambda vector_KP: scale_KP * product(scale_KP * vector_KP)
 
 
 def _start(seed: int, parameters: int) -> Tensor:
@@ -115,6 +140,8 @@ def largest_eigenvalue(
     device = start_KP.device
     value_K, residual_K = (torch.full((lanes,), float("nan"), dtype=torch.float64, device=device) for _ in range(2))
     done_K = torch.zeros(lanes, dtype=torch.bool, device=device)
+    # Of a lane's eigenvector along the basis.
+    along_KM = torch.zeros(lanes, most, dtype=torch.float64, device=device)
     basis: list[Tensor] = [_unit(start_KP)]
     diagonal: list[Tensor] = []  # of the small matrix of Lanczos, [K] each
     beside: list[Tensor] = []
@@ -125,18 +152,24 @@ def largest_eigenvalue(
         rest_KP = _orthogonal(image_KP, basis)
         beside.append(_length(rest_KP))
         if count % LOOK_EVERY == 0 or count == most:
-            found_K, left_K, lost_K, spent_K = _top(diagonal, beside)
+            found_K, left_K, lost_K, spent_K, found_KM = _top(diagonal, beside)
             near_K = (left_K <= tolerance) | spent_K | (count == size)
             fresh_K = ~done_K
+            kept_K = fresh_K & near_K & ~lost_K
             residual_K = torch.where(fresh_K, left_K, residual_K)
-            value_K = torch.where(fresh_K & near_K & ~lost_K, found_K, value_K)
+            value_K = torch.where(kept_K, found_K, value_K)
+            along_KM[:, :count] = torch.where(kept_K[:, None], found_KM, along_KM[:, :count])
             done_K |= near_K | lost_K
             if done_K.all():
                 break
         if count < most:
             basis.append(_unit(rest_KP))
     dtype = start_KP.dtype
-    return Sharpness(value_K.to(dtype), residual_K.to(dtype))
+    vector_KP = torch.zeros_like(start_KP)
+    for place, each_KP in enumerate(basis):
+        # What is not finite has no part in any vector, and zero times it would be nan.
+        vector_KP += torch.where(along_KM[:, place, None] != 0, along_KM[:, place, None].to(dtype) * each_KP, 0.0)
+    return Sharpness(value_K.to(dtype), residual_K.to(dtype), _unit(vector_KP), count)
 
 
 def _orthogonal(vector_KP: Tensor, basis: Sequence[Tensor]) -> Tensor:
@@ -158,9 +191,9 @@ def _unit(vector_KP: Tensor) -> Tensor:
     return vector_KP / torch.where(length_K1 > 0, length_K1, 1.0)
 
 
-def _top(diagonal: Sequence[Tensor], beside: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _top(diagonal: Sequence[Tensor], beside: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Of each lane, [K]: the largest eigenvalue of its small matrix; the residual over it; whether it is not finite; whether
-    the space of its start is spent, after which the small matrix has all that can be found."""
+    the space of its start is spent, after which the small matrix has all that can be found; and the eigenvector, [K, M]."""
     alpha_KM, beta_KM = torch.stack(list(diagonal), dim=1), torch.stack(list(beside), dim=1)
     lost_K = ~(alpha_KM.isfinite().all(1) & beta_KM.isfinite().all(1))
     alpha_KM, beta_KM = (torch.where(lost_K[:, None], 0.0, each) for each in (alpha_KM, beta_KM))
@@ -179,4 +212,4 @@ def _top(diagonal: Sequence[Tensor], beside: Sequence[Tensor]) -> tuple[Tensor, 
     error_K = (beta_KM[:, -1] * vectors_KMM[:, -1, -1]).abs()
     # A Hessian of zero has an eigenvalue of zero, and no error of it.
     residual_K = torch.where(error_K > 0, error_K / value_K.abs(), error_K)
-    return value_K, torch.where(lost_K, float("nan"), residual_K), lost_K, spent_K
+    return value_K, torch.where(lost_K, float("nan"), residual_K), lost_K, spent_K, vectors_KMM[:, :, -1]

@@ -10,6 +10,7 @@ from folklore.harness.training.clipping import clip_factor, clip_limits
 from folklore.harness.training.loss_scaling import LossScaler
 from folklore.harness.training.network import PackedNetwork, lr_multipliers
 from folklore.harness.training.optimizers import make_optimizer
+from folklore.harness.training.optimizers.adam import Adam
 from folklore.harness.training.schedules import learning_rate_table
 
 
@@ -54,6 +55,13 @@ class Learner:
         for tensor, old in zip(changed, before, strict=True):
             tensor.copy_(torch.where(finite_K.unsqueeze(1), tensor, old))
         self.scaler.update(finite_K)
+
+    def preconditioner(self) -> Tensor:
+        """What Adam divides its average gradient by at this point, [K, P]; an LR of an entry's own is no part of it."""
+        assert isinstance(self.optimizer, Adam)
+        skips = self.scaler.skips
+        taken = self.scaler.state["updates"].unsqueeze(1) if skips else self.clock.view(1, 1)
+        return self.optimizer.preconditioner(taken.double())
 
     def state(self) -> dict[str, Tensor]:
         """All that is needed to go on from here but for the clock, as tensors that a checkpoint is copied into."""

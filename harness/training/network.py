@@ -148,6 +148,7 @@ class PackedNetwork:
     def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
         self.model = build(workload, facts, device.type)
         self.classifies = facts.classes > 0
+        self.squares = workload.loss == "squared_error"
         chosen = format_named(precision)
         self.dtype, self.product = chosen.dtype, chosen.product()
         self.feature_scale = workload.feature_scale
@@ -204,13 +205,15 @@ class PackedNetwork:
 
     def losses(self, inputs: Tensor, targets: Tensor, tap: Tap | None = None, views: dict[str, Tensor] | None = None) -> Tensor:
         """Mean loss of each lane, [K]; inputs and targets are [K, B, ...]. Cross-entropy in nats, or half the squared error
-        where targets are numbers, summed over those of an example. views: in place of its own.
+        where targets are numbers, or the workload's loss is that, summed over those of an example. views: in place of its own.
         """
         # What a tap is shown must not be shown twice, and without a backward pass nothing is kept.
         segments = self.segments if tap is None and torch.is_grad_enabled() else 0
         logits = self.outputs(inputs, tap, views, segments).float()
         if not self.classifies:
             return 0.5 * (logits - targets).square().sum(dim=-1).mean(dim=1)
+        if self.squares:
+            return 0.5 * (logits - F.one_hot(targets, logits.shape[-1])).square().sum(dim=-1).mean(dim=1)
         losses = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
         return losses.view(targets.shape[0], -1).mean(dim=1)
 

@@ -59,6 +59,7 @@ class Pack:
         tensor_cores = format_named(self.training.precision).tensor_cores
         torch.backends.cuda.matmul.allow_tf32 = tensor_cores
         torch.backends.cudnn.allow_tf32 = tensor_cores  # an own module's convolutions
+        dataset = dataset.limited(first.workload.training_examples)
         require_data(first, dataset)
         self.network = make_network(first.workload, dataset.facts, self.seeds, self.device, self.training.precision)
         require_suited(self.training, first.workload, self.network.model)
@@ -73,6 +74,9 @@ class Pack:
         self._due = _due(self.evaluations)
         self.taps = self._tap_names()
         self.probes = [probe for probe in PROBES if probe.serves(self.measurement)]
+        self.memory = {
+            name: each for probe in self.probes for name, each in probe.memory(self.measurement, self.network.flat_KP).items()
+        }
         self.records = Records(first, self.network, self.evaluations, self.probes, len(self.probe_steps), self.taps)
         self.usage = Usage(self.device)
         self.step = 0
@@ -173,6 +177,8 @@ class Pack:
             self.procedure.training_sample,
             last=self.step + 1 == self.training.steps,
             tallies=self.procedure.tallies(),
+            preconditioner=self.learner.preconditioner,
+            memory=self.memory,
         )
         found: dict[str, Tensor] = {}
         with self.network.buffers_kept():
@@ -238,6 +244,7 @@ class Pack:
             "progress": torch.tensor([self.step, self.usage.seconds], dtype=torch.float64),
             **self.learner.state(),
             **self.procedure.state(),
+            **{f"probe.{name}": value for name, value in self.memory.items()},
             **{f"record.{name}": value for name, value in self.records.items()},
         }
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from folklore.harness.training.curve import EVALUATION_STEP, PROBE_STEP, STEP
 from folklore.harness.training.probes.base import Probe
-from folklore.harness.training.roughness import spikes, squared_changes
+from folklore.harness.training.roughness import rises, spikes, squared_changes
 from folklore.harness.training.token_groups import GROUPS
 
 Numbers = NDArray[np.float64]
@@ -70,8 +70,8 @@ def lane_result(
     tail = train_loss[-max(1, round(FINAL_SHARE * len(train_loss))) :]
     diverged = not np.isfinite(train_loss).all() or not final < initial
     recorded = [curve for probe in probes for curve in probe.curves if not curve.derived]
-    step, kept_loss, kept_lr, kept_spikes, squares = binned(
-        curve_points, train_loss, lr, spikes(train_loss), squared_changes(train_loss)
+    step, kept_loss, kept_lr, kept_spikes, squares, kept_rises = binned(
+        curve_points, train_loss, lr, spikes(train_loss), squared_changes(train_loss), rises(train_loss)
     )
     return LaneResult(
         outcome="diverged" if diverged else "finished",
@@ -95,6 +95,7 @@ def lane_result(
             "lr": kept_lr,
             "train_loss_spikes": kept_spikes,
             "train_loss_swing": np.sqrt(squares).tolist(),
+            "train_loss_rises": kept_rises,
             EVALUATION_STEP: [index + 1.0 for index in evaluation_steps],
             "evaluation_loss": records["evaluation_loss"].tolist(),
             **{group.name: records[group.name].tolist() for group in GROUPS if group.name in records},

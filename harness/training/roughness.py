@@ -36,3 +36,13 @@ def squared_changes(train_loss: Numbers) -> Numbers:
     """The square of what each step's loss differs by from the one before, [steps], nats squared; 0 at the first."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.square(np.diff(train_loss, prepend=train_loss[:1])))
+
+
+def rises(train_loss: Numbers) -> Numbers:
+    """1 at every step whose loss is above that of the one before, else 0, [steps]; 0 at the first; nan once a loss is not
+    finite."""
+    with np.errstate(invalid="ignore"):
+        found = np.asarray(np.diff(train_loss, prepend=train_loss[:1]) > 0, dtype=np.float64)
+    lost = np.flatnonzero(~np.isfinite(train_loss))
+    found[lost[0] if len(lost) else len(found) :] = np.nan
+    return found

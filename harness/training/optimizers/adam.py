@@ -81,6 +81,14 @@ class Adam(PackedOptimizer):
         denominator = torch.sqrt(self.state["second"], out=self.scratch_KP).add_(self.epsilon * root2)
         return torch.div(self.state["first"], denominator, out=self.scratch_KP).mul_(root2 / correction1)
 
+    def preconditioner(self, taken: Tensor) -> Tensor:
+        """What the moving average of gradients is divided by once so many updates are made, [K, P], float64 [1, 1] or [K, 1]:
+        (1 - beta1^t) (sqrt(v / (1 - beta2^t)) + epsilon), of Cohen et al. 2022 (arXiv:2207.14484v2, equation 2)."""
+        moving = (taken - self.held_K1).clamp(min=1)
+        corrections = [(1 - self.beta1_64.pow(moving)).float(), (1 - self.beta2_64.pow(taken)).float()]
+        correction1, correction2 = (each.where(self.corrects, 1.0) for each in corrections)
+        return correction1 * ((self.state["second"] / correction2).sqrt() + self.epsilon)
+
     def kernel_serves(self, lr_K1: Tensor, step: Tensor) -> bool:
         """Whether torch's own kernel does the same, faster: wide lanes on a CPU, in a step that is not compiled."""
         import torch

@@ -32,7 +32,8 @@ class ProbedStep:
     """A step of a pack. objective: what its gradient is of. inputs, targets: its batch, [K, B, ...]. gradient: of that batch,
     [K, P]. scale: what each loss is multiplied by for its backward pass, [K]. taps: names of the activations that the model
     shows. seeds: of the lanes. measurement: what is asked for. training_sample: so many fixed training examples. last: whether
-    it is the run's last step. tallies: what the procedure has counted in the steps before this one.
+    it is the run's last step. tallies: what the procedure has counted in the steps before this one. preconditioner: what Adam
+    divides by, [K, P]. memory: what probes remember from one probed step to the next, to be written in place.
     """
 
     network: PackedNetwork
@@ -47,6 +48,8 @@ class ProbedStep:
     training_sample: Callable[[int], tuple[Tensor, Tensor]]
     last: bool
     tallies: Mapping[str, Tensor] = field(default_factory=dict)
+    preconditioner: Callable[[], Tensor] | None = None
+    memory: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 class Probe:
@@ -57,6 +60,10 @@ class Probe:
     def serves(self, measurement: Measurement) -> bool:
         """Whether it is asked for."""
         return True
+
+    def memory(self, measurement: Measurement, parameters_KP: Tensor) -> dict[str, Tensor]:
+        """Name -> a tensor that it is to find at the next probed step as it leaves it at one; a checkpoint keeps it."""
+        return {}
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
         """Curve -> values, from weights as the batch saw them; those that need the update are left out."""

@@ -27,7 +27,12 @@ def is_asked_for(training: Training) -> bool:
 
 
 def require_classes(configuration: Configuration, dataset: Dataset) -> None:
-    """Raises UserError for targets that no softmax gives."""
+    """Raises UserError for targets that no softmax gives, and for a loss without one."""
+    if is_asked_for(configuration.training) and configuration.workload.loss != "cross_entropy":
+        raise UserError(
+            f"optimizer '{configuration.training.optimizer}' samples classes from the model's softmax, and loss ="
+            f" {configuration.workload.loss} has none; choose another optimizer, such as adamw"
+        )
     if is_asked_for(configuration.training) and not dataset.facts.classes:
         raise UserError(
             f"optimizer '{configuration.training.optimizer}' samples classes from the model's softmax, and the targets of"

@@ -167,6 +167,9 @@ PINNED = {
         "activation": "relu",
         "feature_scale": 1.0,
         "label_noise": 0.0,
+        "training_examples": None,
+        "loss": "cross_entropy",
+        "init_gain": None,
     },
     "training": {
         "optimizer": "adamw",
@@ -217,6 +220,7 @@ PINNED = {
         "token_rows": False,
         "sharpness": "off",
         "sharpness_examples": 1024,
+        "preconditioned_sharpness": False,
         "solo": False,
     },
 }

@@ -284,3 +284,100 @@ def test_a_text_that_is_trained_by_epochs_and_in_micro_batches_has_one(text: Tex
     pack.advance()
     largest = torch.linalg.eigvalsh(brute_force(pack.network, 0, *examples(GPT, text, 16)).double())[-1]
     assert pack.results()[0].curves[VALUE.name][-1] == pytest.approx(float(largest), rel=1e-3)
+
+
+# ---- preconditioned, and near the last probe's
+
+
+def adam_pack(workload: Workload = DEEP, steps: int = 12, probes: int = 3, **training: object) -> Pack:
+    measurement = Measurement(
+        probes=probes,
+        evaluations=1,
+        evaluation_examples=8,
+        final_examples=8,
+        sharpness="probes",
+        sharpness_examples=64,
+        preconditioned_sharpness=True,
+    )
+    chosen = {"optimizer": "adam", "weight_decay": 0.0, "peak_lr": 0.01, "steps": steps, "batch_size": 8, **training}
+    configuration = Configuration(workload=workload, training=Training.model_validate(chosen), measurement=measurement)
+    return Pack([Lane(configuration, seed) for seed in (1, 2)], digits())
+
+
+@pytest.mark.parametrize("corrects", [True, False])
+def test_preconditioned_against_the_whole_hessian(corrects: bool) -> None:
+    """P is written out from moments that are averaged by hand, gradient by gradient; the matrix as P^-1 H, which is not
+    symmetric and has the same eigenvalues."""
+    pack = adam_pack(steps=6, epsilon=1e-3, beta1=0.8, beta2=0.95, bias_correction=corrects)
+    second, taken = torch.zeros_like(pack.network.flat_KP, dtype=torch.float64), 0
+    while not pack.done:
+        gradient = pack.procedure.gradient(*pack.procedure.batch(pack._draws[pack.step]))[1].double()
+        pack.advance(seconds=0.0)
+        second, taken = 0.95 * second + 0.05 * gradient**2, taken + 1
+    correction1, correction2 = (1 - 0.8**taken, 1 - 0.95**taken) if corrects else (1.0, 1.0)
+    by_hand = correction1 * ((second / correction2).sqrt() + 1e-3)
+    assert torch.allclose(pack.learner.preconditioner().double(), by_hand, rtol=1e-4)
+    for lane, result in enumerate(pack.results()):
+        whole = brute_force(pack.network, lane, *examples(DEEP, digits(), 64)).double()
+        eigenvalues = torch.linalg.eigvals(whole / by_hand[lane][:, None]).real
+        seen = result.curves["probe_preconditioned_sharpness"][-1]
+        assert seen == pytest.approx(float(eigenvalues.max()), rel=1e-3)
+        assert seen != pytest.approx(result.curves[VALUE.name][-1], rel=0.1)
+        assert result.curves["probe_preconditioned_sharpness_residual"][-1] <= hessian.TOLERANCE
+
+
+def test_adam_on_a_bowl_is_stable_below_38_over_the_lr() -> None:
+    """Adam's second moment stands still on average of a constant noise; here it is held: m is an average of gradients with
+    beta1 of 0.9, w moves by LR m / P. The preconditioned eigenvalue decides, as the constant says."""
+    for factor, stable in ((0.98, True), (1.02, False)):
+        curvature, preconditioner, lr = 3.0, 0.25, 0.01
+        lr *= factor * 38 / (lr * curvature / preconditioner)
+        weight, average = 1e-3, 0.0
+        for _ in range(3000):
+            average = 0.9 * average + 0.1 * curvature * weight
+            weight -= lr * average / preconditioner
+        assert (abs(weight) < 1e-3) == stable
+
+
+def test_starting_near_the_last_eigenvector_gives_the_same() -> None:
+    """Its own, any other, one of which another eigenvector has become the largest, and none at all."""
+    found = network(DEEP, digits(), [1, 2])
+    inputs, targets = examples(DEEP, digits(), 64)
+    cold = sharpness(found, inputs, targets, [1, 2])
+    assert torch.allclose(cold.vector.norm(dim=1), torch.ones(2), atol=1e-5)
+    product = hessian_product(found, inputs, targets)(cold.vector)
+    assert torch.allclose(product, cold.value[:, None] * cold.vector, atol=2e-3 * float(cold.value.max()))
+    for near in (cold.vector, cold.vector.flip(0), torch.zeros_like(cold.vector)):
+        warm = sharpness(found, inputs, targets, [1, 2], near)
+        assert warm.value.tolist() == pytest.approx(cold.value.tolist(), rel=1e-4)
+    assert sharpness(found, inputs, targets, [1, 2], cold.vector).products < cold.products
+
+
+def test_an_eigenvector_that_is_no_longer_the_largest_is_left() -> None:
+    """Exactly the second eigenvector of a hundred: alone it would be found again with no residual at all."""
+    values = torch.cat([torch.linspace(0.0, 1.0, 98), torch.tensor([2.0, 2.5])])
+    start = hessian.ASIDE * hessian._unit(torch.randn(1, 100, generator=torch.Generator().manual_seed(3)))
+    start[0, 98] += 1.0
+    assert float(largest_eigenvalue(lambda v_KP: values * v_KP, start).value) == pytest.approx(2.5, rel=1e-4)
+    alone = torch.zeros(1, 100)
+    alone[0, 98] = 1.0
+    assert float(largest_eigenvalue(lambda v_KP: values * v_KP, alone).value) == pytest.approx(2.0)
+
+
+def test_what_probes_remember_survives_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, first, second = (adam_pack() for _ in range(3))
+    whole.advance()
+    while first.step < 7:
+        first.advance(seconds=0.0)
+    state = first.state()
+    assert float(state["probe.probe_sharpness"].norm(dim=1).min()) == pytest.approx(1.0, rel=1e-4)
+    assert second.load(state)
+    second.advance()
+    for name in (VALUE.name, "probe_preconditioned_sharpness"):
+        for one, other in zip(whole.results(), second.results(), strict=True):
+            assert one.curves[name] == other.curves[name]
+
+
+def test_only_adam_preconditions() -> None:
+    with pytest.raises(ValueError, match="preconditioned_sharpness = True: is by Adam's second moment, and optimizer = sgd"):
+        adam_pack(optimizer="sgd")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from folklore.harness.training import roughness
-from folklore.harness.training.roughness import SPIKE_WINDOW, spikes, squared_changes
+from folklore.harness.training.roughness import SPIKE_WINDOW, rises, spikes, squared_changes
 
 
 def test_a_spike_stands_out_of_what_came_before() -> None:
@@ -56,3 +56,10 @@ def test_an_infinite_loss_warns_nobody() -> None:
         warnings.simplefilter("error")
         assert np.isnan(spikes(loss)[120:]).all()
         assert not np.isfinite(squared_changes(loss)[120:]).any()
+
+
+def test_rises_are_steps_above_the_last() -> None:
+    assert rises(np.array([3.0, 1.0, 1.0, 4.0, 5.0, 4.0])).tolist() == [0.0, 0.0, 0.0, 1.0, 1.0, 0.0]
+    lost = rises(np.array([1.0, 2.0, np.inf, 1.0]))
+    assert lost[:2].tolist() == [0.0, 1.0]
+    assert np.isnan(lost[2:]).all()

@@ -1,0 +1,123 @@
+"""Half the squared distance from one-hot targets, against plain torch: the loss, its gradient, training and its Hessian."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from folklore.harness.data.examples import digits
+from folklore.harness.data.text import Text
+from folklore.harness.errors import UserError
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training.hessian import sharpness
+from folklore.harness.training.network import PackedNetwork
+from folklore.harness.training.pack import Lane, Pack
+
+DIGITS = digits()
+MLP = Workload(model="mlp", dataset="digits", width=6, depth=2, activation="tanh", init_gain=0.5, loss="squared_error")
+CNN = Workload(model="cnn", dataset="digits", width=2, depth=1, loss="squared_error")
+FEW = {"training_examples": 40}
+LOOKS = Measurement(probes=2, evaluations=1, evaluation_examples=50, final_examples=359)
+
+
+def by_hand(logits: Tensor, labels: Tensor) -> Tensor:
+    """Mean over examples of half the sum over classes, written out."""
+    total = torch.zeros(())
+    for row, label in zip(logits, labels.tolist(), strict=True):
+        for place, value in enumerate(row):
+            total = total + 0.5 * (value - (1.0 if place == label else 0.0)) ** 2
+    return total / len(labels)
+
+
+def module_of(network: PackedNetwork, lane: int) -> nn.Sequential:
+    """The same MLP in torch.nn."""
+    layers: list[nn.Module] = [nn.Flatten()]
+    for name in ("hidden.0", "hidden.1", "readout"):
+        weight, bias = (network.views[f"{name}.{part}"][lane].detach().clone() for part in ("weight", "bias"))
+        linear = nn.Linear(*weight.shape)
+        linear.load_state_dict({"weight": weight.T, "bias": bias.flatten()})
+        layers += [linear, nn.Tanh()]
+    return nn.Sequential(*layers[:-1])
+
+
+def pack_of(workload: Workload, **training: object) -> Pack:
+    chosen = {"optimizer": "sgd", "momentum": 0.0, "weight_decay": 0.0, "schedule": "constant", "warmup_fraction": 0.0}
+    of = Training.model_validate({**chosen, "sampling": "full", "batch_size": 40, "steps": 8, "peak_lr": 0.1, **training})
+    configuration = Configuration(workload=workload.model_copy(update=FEW), training=of, measurement=LOOKS)
+    return Pack([Lane(configuration, seed) for seed in (1, 2)], DIGITS)
+
+
+@pytest.mark.parametrize("workload", [MLP, CNN], ids=["mlp", "cnn"])
+def test_the_loss_and_its_gradient(workload: Workload) -> None:
+    network = PackedNetwork(workload, DIGITS.facts, [1, 2], torch.device("cpu"), "fp32")
+    features, labels = DIGITS.arrays("train")
+    inputs, targets = features[:14].view(2, 7, 8, 8), labels[:14].view(2, 7)
+    losses, gradient = network.gradient(inputs, targets)
+    expected = torch.stack([by_hand(each, targets[lane]) for lane, each in enumerate(network.outputs(inputs))])
+    assert torch.allclose(losses, expected.detach(), rtol=1e-5)
+    by_autograd = torch.autograd.grad(expected.sum(), list(network.views.values()))
+    assert torch.allclose(gradient, torch.cat([each.flatten(1) for each in by_autograd], dim=1), atol=1e-6)
+    assert not torch.allclose(losses, network.evaluate(features[:7], labels[:7])), "the second lane sees other examples"
+    assert float(network.evaluate(features[:7], labels[:7])[0]) == pytest.approx(float(losses[0]), rel=1e-5)
+
+
+def test_full_batch_descent_is_that_of_torch() -> None:
+    """Losses at every step, the weights in the end and the test loss, on the first 40 examples and no others."""
+    pack = pack_of(MLP)
+    modules = [module_of(pack.network, lane) for lane in range(2)]
+    pack.advance()
+    inputs, labels = (each[:40] for each in DIGITS.arrays("train"))
+    for lane, (module, result) in enumerate(zip(modules, pack.results(), strict=True)):
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+        seen = []
+        for _ in range(8):
+            optimizer.zero_grad()
+            loss = by_hand(module(inputs), labels)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            seen.append(float(loss.detach()))
+        assert result.curves["train_loss"] == pytest.approx(seen, rel=1e-5)
+        assert torch.allclose(pack.network.views["readout.weight"][lane], module[-1].weight.T, atol=1e-6)
+        tested = DIGITS.arrays("test")
+        assert result.test_loss == pytest.approx(float(by_hand(module(tested[0]), tested[1]).detach()), rel=1e-4)
+
+
+def test_its_hessian() -> None:
+    pack = pack_of(MLP)
+    inputs, labels = (each[:40] for each in DIGITS.arrays("train"))
+    seen = sharpness(pack.network, inputs, labels, [1, 2]).value
+
+    def loss(flat_P: Tensor) -> Tensor:
+        return by_hand(pack.network.outputs(inputs[None], views=pack.network.views_of(flat_P[None]))[0], labels)
+
+    for lane in range(2):
+        whole = torch.autograd.functional.hessian(loss, pack.network.flat_KP[lane].clone())  # type: ignore[no-untyped-call]
+        assert float(seen[lane]) == pytest.approx(float(torch.linalg.eigvalsh(whole.double())[-1]), rel=1e-4)
+
+
+def test_hidden_weights_start_with_the_gain_that_is_asked_for() -> None:
+    wide = Workload(model="mlp", dataset="digits", width=256, depth=2, activation="tanh", init_gain=0.5)
+    network = PackedNetwork(wide, DIGITS.facts, [0], torch.device("cpu"), "fp32")
+    usual = PackedNetwork(wide.model_copy(update={"init_gain": None}), DIGITS.facts, [0], torch.device("cpu"), "fp32")
+    assert float(network.views["hidden.1.weight"].detach().std()) == pytest.approx(0.5 / 16, rel=0.02)
+    assert torch.equal(network.views["readout.weight"], usual.views["readout.weight"])
+
+
+def test_only_the_first_examples_are_trained_on() -> None:
+    few = DIGITS.limited(5)
+    assert few.examples_index(0).tolist() == [0, 1, 2, 3, 4]
+    assert set(few.batch_index(1, 0, 32, 0).ravel()) == {0, 1, 2, 3, 4}
+    assert len(few.arrays("test")[1]) == len(DIGITS.arrays("test")[1])
+    assert DIGITS.limited(None) is DIGITS
+    with pytest.raises(UserError, match="training_examples = 1080: dataset 'digits' has 1079; choose at most so many"):
+        DIGITS.limited(1080)
+
+
+def test_what_cannot_be(text: Text) -> None:
+    with pytest.raises(ValueError, match="loss = squared_error: is of an mlp's or cnn's classes, and model = gpt"):
+        Workload(loss="squared_error")
+    with pytest.raises(ValueError, match=r"init_gain = 0.5: is of an mlp, and model = cnn; leave it out"):
+        Workload(model="cnn", dataset="digits", init_gain=0.5)
+    with pytest.raises(UserError, match="is a text and has no examples"):
+        text.limited(3)
+    with pytest.raises(UserError, match="optimizer 'sophia' samples classes from the model's softmax"):
+        pack_of(MLP, optimizer="sophia")
