@@ -123,7 +123,6 @@ def growths(records: TrialSet, judgement: Judgement | None = None) -> Figure | N
     with mpl.rc_context(STYLE):
         figure, (axes,) = panels(1, below=legend_rows(names, WIDTH), height=3.6)
         axes.set_yscale("log")
-        axes.set_xscale("log", base=2)
         for index, ((_, expected, (x, seen)), name) in enumerate(zip(drawn, names, strict=True)):
             look = Look(HUES[index % len(HUES)], MARKERS[index % len(MARKERS)], LINES[index % len(LINES)])
             estimates = [each.estimate for each in seen]
@@ -131,22 +130,21 @@ def growths(records: TrialSet, judgement: Judgement | None = None) -> Figure | N
                 axes.plot([at, at], [each.low, each.high], color=look.colour, linewidth=2, label="_")
             axes.plot(x, estimates, color=look.colour, marker=look.marker, linestyle=look.line, linewidth=1.2, label=name)
             if expected is not None:
-                along = np.geomspace(x[0], x[-1], 50)
-                axes.plot(along, estimates[0] * expected.value ** (along - x[0]), color=SOFT, linestyle=":", label="_")
+                ends = np.array([x[0], x[-1]])
+                axes.plot(ends, estimates[0] * expected.value ** (ends - x[0]), color=SOFT, linestyle=":", label="_", zorder=0)
         key = _varied(drawn[0][0], table)
         first = drawn[0][0].points[0][1]
         of = QUOTIENTS.get((first.top, first.bottom), "") if isinstance(first, CurveQuotient) else ""
         axes.set(xlabel=AXIS.get(key, in_words(key) if key else "x"), ylabel=of or in_words(str(getattr(first, "kind", ""))))
         axes.set_xticks(drawn[0][2][0], [f"{at:g}" for at in drawn[0][2][0]])
-        axes.minorticks_off()
         legend_below(axes, WIDTH)
         return figure
 
 
 def _growth_label(growth: GrowthFactor, table: TrialArrays) -> str:
-    seen = observe(growth, table)
+    seen, each = observe(growth, table), {"depth": "layer"}.get(_varied(growth, table), "step")
     arms = sorted(arms_of(growth), key=list(table.study.arms).index)
-    return f"{table.study.arms[arms[0]].panel or 'points'}: {in_prose(seen.estimate, seen.low, seen.high, 'x')} each"
+    return f"{table.study.arms[arms[0]].panel or 'points'}: {in_prose(seen.estimate, seen.low, seen.high, 'x')} a {each}"
 
 
 def _points(slope: Slope | GrowthFactor, table: TrialArrays) -> tuple[list[float], list[Observation]] | None:

@@ -625,7 +625,7 @@ STUDY = Study(
                 " not converged is 90% of its fall lost. One of the two ways to vanish has to show both."
             ),
             advice={
-                "supported": "Before you take a small gradient norm for convergence, look at the loss, and at first over last layer.",
+                "supported": "Before you take a small gradient norm for convergence, look at the loss, and layer by layer.",
                 "partly": "Look at the loss before you take a small gradient norm for convergence.",
                 "refuted": "Where the gradient norm is near zero, training has converged.",
             },
