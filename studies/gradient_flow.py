@@ -6,6 +6,7 @@ from folklore.harness.observables import (
     FallShare,
     FinalLoss,
     GrowthFactor,
+    LossAt,
     Quotient,
     RankCorrelation,
 )
@@ -80,6 +81,7 @@ TIMES = {"at the start": START, "after a quarter of the run": QUARTER, "at the e
 NORMS = {"top": "probe_flow_most", "bottom": "probe_flow_least"}
 HIDDEN = {"top": "probe_flow_hidden_most", "bottom": "probe_flow_hidden_least"}
 ENTRIES = {"top": "probe_flow_rms_most", "bottom": "probe_flow_rms_least"}
+MOVED = {"top": "probe_flow_first_moved", "bottom": "probe_flow_last_moved"}
 FIRST_OVER_LAST = {"top": "probe_flow_first", "bottom": "probe_flow_last"}
 
 # What is drawn against the depth, at the start alone.
@@ -102,6 +104,22 @@ HALVES = {5: "hidden.[01].*", 10: "hidden.[0-4].*"}
 DEEP = (*((depth, optimizer) for optimizer in OPTIMIZERS for depth in HALVES),)
 DEEP_NAMES = {(depth, optimizer): f"{depth} layers of sigmoids, {SPELLED[optimizer]}" for depth, optimizer in DEEP}
 FROZEN_LR = 1e-6
+GAINS = {
+    depth: Criterion(
+        name=f"share of the fall that training the first half of the layers gains, {DEEP_NAMES[depth, 'adam']}",
+        panel=DEEP_NAMES[depth, "adam"],
+        observe=FallShare(
+            left=FinalLoss(arm=f"sigmoid_{depth}_adam_frozen"),
+            right=FinalLoss(arm=f"sigmoid_{depth}_adam"),
+            best_of=(f"sigmoid_{depth}_adam", f"residual_{depth}_adam"),
+        ),
+        claimed=AtMost(value=0.05),
+        refuted=AtLeast(value=0.2),
+        says=f"In {DEEP_NAMES[depth, 'adam']}, training the first half of them gains {{value}} of a healthy network's fall",
+        unit="share",
+    )
+    for depth in HALVES
+}
 # Of ReLU networks: the LR that pilots found best, and up to where nothing is learnt any more.
 DEAD_GRIDS = {
     "sgd": (2.0**-7, 2.0**-6, 2.0**-5, 2.0**-4, 2.0**-3, 2.0**-2),
@@ -112,7 +130,14 @@ DEAD_AT = {"sgd": 2.0**-3, "adam": 2.0**-4}
 DEAD = {
     (optimizer, curve): CurveMean(arm=f"dead_{optimizer}", curve=f"probe_{curve}", value=DEAD_AT[optimizer], **END)
     for optimizer in OPTIMIZERS
-    for curve in ("dead_units", "dead_units_first", "revived_units", "revived_units_first", "awake_units")
+    for curve in (
+        "dead_units",
+        "dead_units_first",
+        "revived_units",
+        "revived_units_first",
+        "revived_units_deeper",
+        "awake_units",
+    )
 }
 FLAT: dict[str, dict[str, Setting]] = {"sigmoids": SIGMOID, "small weights": {"init_gain": 0.5}}
 FLAT_ARMS = {"sigmoids": "flat_sigmoid", "small weights": "flat_small"}
@@ -308,7 +333,7 @@ STUDY = Study(
                     for when, window in TIMES.items()
                 ),
             ),
-            right={"supported": "similar", "refuted": "differ"},
+            right={"refuted": "differ"},
             reported=(
                 *(
                     Reported(name=f"{name} {when}, {NAMES[arm]}", observe=CurveQuotient(arm=arm, **curves, **window), unit="x")
@@ -326,14 +351,17 @@ STUDY = Study(
                     for kind in ("sigmoid",)
                 ),
             ),
-            note="Of similar size is within 10x, of all weight matrices, at three times of the run.",
+            note=(
+                "Of similar size is within 10x, of all weight matrices, at three times of the run, in all four networks. Ratios"
+                " below that do not speak against documents by which layers may differ."
+            ),
             advice={
                 "supported": "Log gradient norms by layer; look into a network in which they lie more than 10x apart.",
                 "partly": (
                     "Compare a layer's gradient norm with its own earlier one: in some healthy models layers lie more than 10x"
                     " apart."
                 ),
-                "refuted": "Do not take layers whose gradient norms differ by 10x for ill.",
+                "refuted": "Layers whose gradient norms differ by 10x are no sign of trouble.",
             },
         ),
         Judgement(
@@ -341,7 +369,6 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="factor of each further layer of sigmoids on the first layer's gradient over the last one's",
-                    panel=DEEP_NAMES[DEEP[0]],
                     precondition=True,
                     observe=BY_DEPTH["sigmoid"],
                     claimed=AtMost(value=0.5),
@@ -367,37 +394,25 @@ STUDY = Study(
                             unit="x",
                         ),
                         Criterion(
-                            name=f"how far the first layer moves, over that of a network with residuals and norms, {name}",
+                            name=f"how far the first layer moves, over how far the last one does, {name}",
                             panel=name,
-                            observe=Quotient(
-                                top=CurveMean(arm=arm, curve="probe_flow_first_moved", **END),
-                                bottom=CurveMean(arm=twin, curve="probe_flow_first_moved", **END),
-                            ),
-                            null=1.0,
+                            observe=CurveQuotient(arm=arm, **MOVED, **END),
                             claimed=AtMost(value=0.1),
                             refuted=AtLeast(value=0.5),
-                            says=f"In {name}, the first layer moves {{estimate}} as far as where gradients do not vanish",
+                            says=f"In {name}, the first layer moves {{estimate}} as far as the last one",
                             unit="x",
                             alternatives=(
                                 Alternative(
-                                    name="over how far the last layer of the same network moves",
-                                    observe=CurveQuotient(
-                                        arm=arm, top="probe_flow_first_moved", bottom="probe_flow_last_moved", **END
+                                    name="over how far that of a network with residuals and norms moves",
+                                    observe=Quotient(
+                                        top=CurveMean(arm=arm, curve="probe_flow_first_moved", **END),
+                                        bottom=CurveMean(arm=twin, curve="probe_flow_first_moved", **END),
                                     ),
                                 ),
                             ),
                         ),
-                        Criterion(
-                            name=f"share of the fall that training the first half of the layers gains, {name}",
-                            panel=name,
-                            observe=FallShare(
-                                left=FinalLoss(arm=f"{arm}_frozen"), right=FinalLoss(arm=arm), best_of=(arm, twin)
-                            ),
-                            claimed=AtMost(value=0.05),
-                            refuted=AtLeast(value=0.2),
-                            says=f"In {name}, training the first half of the layers gains {{value}} of the fall",
-                            unit="share",
-                        ),
+                        # With SGD they learn nothing at all, whichever layers are trained.
+                        *((GAINS[depth],) if optimizer == "adam" else ()),
                     )
                 ),
             ),
@@ -423,12 +438,26 @@ STUDY = Study(
                 ),
                 *(
                     Reported(
-                        name=f"how far the first layer moves at an LR of 1, over residuals and norms, depth {depth}, SGD",
-                        observe=Quotient(
-                            top=CurveMean(arm=f"sigmoid_{depth}_sgd_large", curve="probe_flow_first_moved", **END),
-                            bottom=CurveMean(arm=f"residual_{depth}_sgd", curve="probe_flow_first_moved", **END),
-                        ),
+                        name=f"how far the first layer moves, over how far the last one does, {words}",
+                        observe=CurveQuotient(arm=arm, **MOVED, **END),
                         unit="x",
+                    )
+                    for depth in HALVES
+                    for arm, words in (
+                        (f"sigmoid_{depth}_sgd_large", f"{depth} layers of sigmoids, SGD, an LR of 1"),
+                        (f"residual_{depth}_sgd", f"{depth} layers with residuals and norms, SGD"),
+                        (f"residual_{depth}_adam", f"{depth} layers with residuals and norms, AdamW"),
+                    )
+                ),
+                *(
+                    Reported(
+                        name=f"share of the fall that training the first half of the layers gains, {DEEP_NAMES[depth, 'sgd']}",
+                        observe=FallShare(
+                            left=FinalLoss(arm=f"sigmoid_{depth}_sgd_frozen"),
+                            right=FinalLoss(arm=f"sigmoid_{depth}_sgd"),
+                            best_of=(f"sigmoid_{depth}_sgd", f"residual_{depth}_sgd"),
+                        ),
+                        unit="share",
                     )
                     for depth in HALVES
                 ),
@@ -466,9 +495,11 @@ STUDY = Study(
                 ),
             ),
             note=(
-                "Orders of magnitude are two. A layer has stopped learning if it moves a tenth as far as in a network of equal"
-                " depth with residuals and norms, each at its best LR, and if the loss is as good without training the first"
-                " half of the layers."
+                "Orders of magnitude are two. The first layer has stopped learning if it moves a tenth as far as the last one of"
+                " the same network, relative to the size of their weights, and if the loss is as good without training the first"
+                " half of the layers. That is asked with AdamW alone: with SGD these networks learn nothing, whichever layers"
+                " are trained. A pilot on other seeds had held the movement against that of a healthy network, which depends on"
+                " two LRs: it is an alternative reading now."
             ),
             advice={
                 "supported": "Compare the gradient norms of first and last layers; use norms and residuals.",
@@ -489,11 +520,26 @@ STUDY = Study(
                         Criterion(
                             name=f"largest gradient of a dead ReLU's weights and bias, {name}",
                             panel=name,
+                            precondition=True,
                             observe=CurveMean(arm=f"dead_{optimizer}", curve="probe_dead_gradient", value=DEAD_AT[optimizer]),
                             # Zero is at the end of what can be observed, and no region ends there.
                             claimed=AtMost(value=1e-30),
                             refuted=AtLeast(value=1e-12),
                             says=f"With {name} the largest gradient of a dead ReLU is {{estimate}}",
+                        ),
+                        Criterion(
+                            name=f"share of the fall that is lost at that LR, {name}",
+                            panel=name,
+                            precondition=True,
+                            observe=FallShare(
+                                left=LossAt(arm=f"dead_{optimizer}", value=DEAD_AT[optimizer]),
+                                right=FinalLoss(arm="residual"),
+                                best_of=("residual",),
+                            ),
+                            claimed=AtMost(value=0.5),
+                            refuted=AtLeast(value=0.9),
+                            says=f"With {name} so many dead ReLUs lose {{value}} of the fall",
+                            unit="share",
                         ),
                         Criterion(
                             name=f"share of dead ReLUs that some held-out example wakes, {name}",
@@ -505,12 +551,12 @@ STUDY = Study(
                             unit="share",
                         ),
                         Criterion(
-                            name=f"share of ReLUs dead half-way that are alive at the end, {name}",
+                            name=f"share of ReLUs above the first layer, dead half-way, that are alive at the end, {name}",
                             panel=name,
-                            observe=DEAD[optimizer, "revived_units"],
+                            observe=DEAD[optimizer, "revived_units_deeper"],
                             claimed=AtMost(value=0.05),
                             refuted=AtLeast(value=0.2),
-                            says=f"With {name}, {{value}} of the ReLUs that are dead half-way are alive at the end",
+                            says=f"With {name}, {{value}} of the deeper ReLUs that are dead half-way are alive at the end",
                             unit="share",
                         ),
                     )
@@ -523,7 +569,8 @@ STUDY = Study(
                     for words, curve in (
                         ("share of dead ReLUs", "dead_units"),
                         ("share of dead ReLUs in the first layer", "dead_units_first"),
-                        ("share of the first layer's revived", "revived_units_first"),
+                        ("share of all that revive", "revived_units"),
+                        ("share of the first layer's that revive", "revived_units_first"),
                     )
                 ),
                 *(
@@ -551,8 +598,10 @@ STUDY = Study(
                 ),
             ),
             note=(
-                "A ReLU is dead if it is zero on all 1,079 training examples. At an LR that a pilot found to kill many. That a"
-                " high LR kills more is in no document: it is reported, and not judged."
+                "A ReLU is dead if it is zero on all 1,079 training examples, and then its gradient is none: that is checked,"
+                " and decides nothing. At an LR that a pilot found to kill many, in a network that still learns. The first layer's"
+                " cannot come back, for their inputs stay; those above it can. That a high LR kills more is in no document: it"
+                " is reported, and not judged."
             ),
             advice={
                 "supported": "Log the share of units that are zero on all of a large sample: they do not come back.",
@@ -560,12 +609,22 @@ STUDY = Study(
                     "Log the share of units that are zero on all of a large sample. Some come back: layers below them move"
                     " their inputs."
                 ),
-                "refuted": "Do not take a unit that is zero on a sample for lost: it comes back.",
+                "refuted": "Do not take a unit that is zero on a sample for lost: some come back, or answer to other examples.",
             },
         ),
         Judgement(
             claim="flow.zero_is_not_converged",
             criteria=(
+                Criterion(
+                    name="gradient of the first layer over that of the last at the end, sigmoids",
+                    panel="sigmoids",
+                    precondition=True,
+                    observe=CurveQuotient(arm=FLAT_ARMS["sigmoids"], **FIRST_OVER_LAST, **END),
+                    claimed=AtMost(value=0.01),
+                    refuted=AtLeast(value=0.1),
+                    says="Through 16 layers of sigmoids the first layer's gradient is {estimate} the last one's",
+                    unit="x",
+                ),
                 *(
                     criterion
                     for words, arm in FLAT_ARMS.items()
@@ -622,12 +681,14 @@ STUDY = Study(
             ),
             note=(
                 "Near zero is a hundredth of what a healthy network of the same depth begins with, without batch noise;"
-                " not converged is 90% of its fall lost. One of the two ways to vanish has to show both."
+                " not converged is 90% of its fall lost. One of the two ways to vanish has to show both: sigmoids, which pass"
+                " less to each earlier layer, and ReLUs of half the usual gain, whose gradients vanish in all layers alike."
+                " Both are trained at the healthy network's LR, which falls to zero."
             ),
             advice={
                 "supported": "Before you take a small gradient norm for convergence, look at the loss, and layer by layer.",
                 "partly": "Look at the loss before you take a small gradient norm for convergence.",
-                "refuted": "Where the gradient norm is near zero, training has converged.",
+                "refuted": "These two networks give no reason to doubt that a norm near zero means convergence.",
             },
         ),
     ),

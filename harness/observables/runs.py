@@ -45,6 +45,7 @@ RunCurve = Literal[
     "probe_living_gradient",
     "probe_revived_units",
     "probe_revived_units_first",
+    "probe_revived_units_deeper",
     "probe_awake_units",
     "token_loss_rare",
     "token_loss_common",

@@ -27,11 +27,12 @@ DEAD_GRADIENT = Curve(
 LIVING_GRADIENT = Curve("probe_living_gradient", "nats", "the same of all other units")
 REVIVED = Curve("probe_revived_units", "share", "share of the units that were dead half-way and are not any more")
 REVIVED_FIRST = Curve("probe_revived_units_first", "share", "the same of the first layer's units")
+REVIVED_DEEPER = Curve("probe_revived_units_deeper", "share", "the same of the units above the first layer")
 AWAKE = Curve("probe_awake_units", "share", "share of the dead units that some held-out example wakes")
 
 
 class DeadUnitShares(Probe):
-    curves = (DEAD, DEAD_FIRST, DEAD_GRADIENT, LIVING_GRADIENT, REVIVED, REVIVED_FIRST, AWAKE)
+    curves = (DEAD, DEAD_FIRST, DEAD_GRADIENT, LIVING_GRADIENT, REVIVED, REVIVED_FIRST, REVIVED_DEEPER, AWAKE)
 
     def serves(self, measurement: Measurement) -> bool:
         return measurement.dead_units
@@ -52,6 +53,7 @@ class DeadUnitShares(Probe):
             LIVING_GRADIENT.name: _largest(entries_KLU, ~dead_KLU),
             REVIVED.name: share(~dead_KLU, halfway_KLU),
             REVIVED_FIRST.name: share(~dead_KLU[:, :1], halfway_KLU[:, :1]),
+            REVIVED_DEEPER.name: share(~dead_KLU[:, 1:], halfway_KLU[:, 1:]),
             AWAKE.name: share(awake_KLU, dead_KLU),
         }
         # A unit that is no number is not dead.

@@ -198,6 +198,7 @@ def test_revived_and_woken_units_by_hand() -> None:
     curves = pack.results()[0].curves
     assert curves["probe_revived_units"][-1] == pytest.approx((halfway & ~now).sum() / halfway.sum())
     assert curves["probe_revived_units_first"][-1] == pytest.approx((halfway & ~now)[0].sum() / halfway[0].sum())
+    assert curves["probe_revived_units_deeper"][-1] == pytest.approx((halfway & ~now)[1:].sum() / halfway[1:].sum())
     assert curves["probe_revived_units"][-1] > 0
     assert curves["probe_awake_units"][-1] == pytest.approx((now & awake).sum() / now.sum())
     assert math.isnan(curves["probe_revived_units"][0])
