@@ -155,7 +155,7 @@ def _limits(axes: Axes, arms: list[Edge], table: TrialArrays) -> None:
         few_ticks(axes.yaxis)
     alone = axes.get_position().width * WIDTH < WIDTH / 2
     for index, (part, limit) in enumerate(zip(arms, limits, strict=True)):
-        mark(axes, limit, "--", colour=HUES[index % len(HUES)])
+        mark(axes, limit, "--", upright=True, colour=HUES[index % len(HUES)])
         name = f"{number(float(f'{part.limit:.4g}'))}/LR, LR {number(_own_lr(part, table))}"
         place, ends = ((0.02, limit), (0, 3)) if alone else ((1.0, limit), (5, 0))
         axes.annotate(

@@ -40,7 +40,7 @@ DEEP = {
     "loss": "squared_error",
     "training_examples": EXAMPLES,
     "feature_scale": 0.375,
-    "label_noise": 0.3,
+    "label_noise": 0.2,
     "sampling": "full",
     "batch_size": EXAMPLES,
     "sharpness": "probes",
@@ -54,13 +54,13 @@ DEEP = {
 POINT = 20
 # Name -> panel, label, optimizer's settings, limit, steps, LR. All LRs start far below their edge (LOG.md).
 GD = {"optimizer": "sgd", "momentum": 0.0}
-DESCENTS = {"gd_low": ("low LR", 0.1, 8000), "gd_middle": ("middle LR", 0.15, 5000), "gd_high": ("high LR", 0.25, 4000)}
+DESCENTS = {"gd_low": ("low LR", 0.06, 8000), "gd_middle": ("middle LR", 0.12, 4000), "gd_high": ("high LR", 0.24, 3000)}
 OTHERS = {
     "heavy_ball": ("Heavy ball", {"optimizer": "sgd", "momentum": 0.9}, HEAVY_BALL, 0.1, 3000),
     "nesterov": ("Nesterov", {"optimizer": "sgd", "momentum": 0.9, "nesterov": True}, NESTEROV, 0.08, 3000),
     "adam": ("Adam", {"optimizer": "adam", "preconditioned_sharpness": True}, ADAM, 0.0005, 3000),
 }
-FLOW_LR, FLOW_STEPS = 0.04, 16_000
+FLOW_LR, FLOW_STEPS = 0.024, 15_000
 # Arm -> what its sharpness is held against.
 LIMITS = {
     **{arm: {"arm": arm, "limit": DESCENT} for arm in DESCENTS},
@@ -151,8 +151,8 @@ STUDY = Study(
         "sgd_batches": Arm(
             panel="Batches",
             label="SGD, batches",
-            settings={**DEEP, **GD, **BATCHES, "steps": 4000, "curve_points": 200},
-            factors={"peak_lr": (0.25,)},
+            settings={**DEEP, **GD, **BATCHES, "steps": 3000, "curve_points": 150},
+            factors={"peak_lr": (0.24,)},
         ),
         "adam_batches": Arm(
             panel="Batches",
@@ -175,7 +175,7 @@ STUDY = Study(
         "laptop": Scale(
             description="two CPU cores, about five minutes of training",
             departures=(
-                "A network of 4,500 parameters on 250 digits, 30% of their labels drawn at random; its weights start small.",
+                "A network of 4,500 parameters on 250 digits, 20% of their labels drawn at random; its weights start small.",
             ),
         ),
         "gpu": Scale(
