@@ -20,6 +20,10 @@ class Perceptron(Architecture):
         features = math.prod(facts.features)
         return MLP(features, facts.classes, workload.width, workload.depth, scheme, workload.activation, workload.init_gain)
 
+    def own_words(self, workload: Workload) -> str:
+        gain = "" if workload.init_gain is None else f", hidden weights from a gain of {workload.init_gain:.3g}"
+        return f", {workload.activation}" * (workload.activation != "relu") + gain
+
     def hidden_parameters(self, workload: Workload) -> int:
         """Of the layers from hidden to hidden."""
         return (workload.depth - 1) * (workload.width**2 + workload.width)
