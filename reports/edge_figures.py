@@ -155,16 +155,17 @@ def _limits(axes: Axes, arms: list[Edge], table: TrialArrays) -> None:
         few_ticks(axes.yaxis)
     alone = axes.get_position().width * WIDTH < WIDTH / 2
     for index, (part, limit) in enumerate(zip(arms, limits, strict=True)):
-        mark(axes, limit, "--", colour=HUES[index % len(HUES)])
+        mark(axes, limit, "--", upright=True, colour=HUES[index % len(HUES)])
         name = f"{number(float(f'{part.limit:.4g}'))}/LR, LR {number(_own_lr(part, table))}"
-        place, ends = ((0.02, limit), (0, 3)) if alone else ((1.0, limit), (5, 0))
+        # Beside the panel, or in its empty corner where there is no room.
         axes.annotate(
             name if alone else name.replace(", ", "\n"),
-            place,
-            xycoords=("axes fraction", "data"),
-            xytext=ends,
+            (0.98, 0.05) if alone else (1.0, limit),
+            xycoords="axes fraction" if alone else ("axes fraction", "data"),
+            xytext=(0, 0) if alone else (5, 0),
             textcoords="offset points",
             color=HUES[index % len(HUES)],
+            ha="right" if alone else "left",
             va="bottom" if alone else "center",
             annotation_clip=False,
         )
@@ -180,8 +181,11 @@ def _behind(axes: Axes, part: Edge, table: TrialArrays, in_time: bool) -> None:
               zorder=1)  # fmt: skip
     inside = np.flatnonzero((centre <= limits[1]) & (x <= across[1]))
     if len(inside):
-        place = inside[-1] if centre[inside[-1]] > 0.8 * limits[1] else inside[len(inside) * 3 // 4]
-        axes.annotate(table.study.arms[part.arm].label, (x[place], centre[place]), xytext=(-5, 4), textcoords="offset points",
-                      color=SOFT, ha="right", va="bottom")  # fmt: skip
+        # Right of a line that leaves the panel at its top, else below its end.
+        leaves = inside[-1] + 1 < len(x) and centre[inside[-1] + 1] > limits[1]
+        at = (x[inside[-1]], centre[inside[-1]])
+        place = {"xytext": (10, -2), "ha": "left"} if leaves else {"xytext": (0, -4), "ha": "right"}
+        name = table.study.arms[part.arm].label
+        axes.annotate(name, at, textcoords="offset points", color=SOFT, va="top", **place)
     axes.set_ylim(*limits)
     axes.set_xlim(*across)

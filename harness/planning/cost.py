@@ -74,6 +74,7 @@ def _flow_passes(measurement: Measurement) -> float:
 def _sharpness_passes(measurement: Measurement) -> float:
     """Forward passes of an example that its eigenvalues cost."""
     looks = {"off": 0, "end": 1, "probes": measurement.probes}[measurement.sharpness]
+    looks *= 1 + measurement.preconditioned_sharpness
     return float(looks * HESSIAN_PRODUCTS * HESSIAN_PASSES * measurement.sharpness_examples)
 
 
@@ -106,13 +107,14 @@ def lane_bytes(configuration: Configuration, model: "Model") -> int:
 
 
 def _sharpness_bytes(measurement: Measurement, workload: Workload, parameters: int, model: "Model") -> int:
-    """The most that looking for an eigenvalue adds: its basis, and what forward pass, backward pass and a backward pass through
-    both keep of as many examples as are passed at once."""
+    """The most that looking for an eigenvalue adds: its basis, what probes remember, and what forward pass, backward pass and a
+    backward pass through both keep of as many examples as are passed at once."""
     if measurement.sharpness == "off":
         return 0
     targets = workload.context if workload.model == "gpt" else 1
     at_once = min(measurement.sharpness_examples, max(1, EVALUATION_TARGETS // targets))
-    return FLOAT_BYTES * ((MOST_PRODUCTS + 3) * parameters + 3 * at_once * model.activations_per_example)
+    remembered = (measurement.sharpness == "probes") * (1 + measurement.preconditioned_sharpness)
+    return FLOAT_BYTES * ((MOST_PRODUCTS + 3 + remembered) * parameters + 3 * at_once * model.activations_per_example)
 
 
 def estimate(

@@ -84,11 +84,14 @@ def _parts(configuration: Configuration) -> dict[str, str]:
 def _model(workload: Workload) -> str:
     if workload.model == "own":
         return f"own module {address_of(workload.dataset)}"
-    return architecture_named(workload.model).words(workload)
+    loss = ", half the squared distance from one-hot targets" * (workload.loss == "squared_error")
+    return architecture_named(workload.model).words(workload) + loss
 
 
 def _data(workload: Workload) -> str:
     found = f"of {address_of(workload.dataset)}" if workload.model == "own" else workload.dataset
+    if workload.training_examples is not None:
+        found += f", its first {workload.training_examples:,} training examples"
     if workload.feature_scale != 1:
         found += f", features times {workload.feature_scale:g}"
     return found + (f", {workload.label_noise:.3g} of the labels drawn at random" if workload.label_noise else "")

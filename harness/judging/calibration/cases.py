@@ -15,6 +15,7 @@ from folklore.harness.judging.calibration.worlds import (
     both,
     bowls,
     distant_curves,
+    edge_runs,
     flat_runs,
     noisy_gradients,
     octave_grid,
@@ -39,6 +40,8 @@ from folklore.harness.observables import (
     CurveSlope,
     DivergenceTime,
     DoublingGain,
+    EdgeLoss,
+    EdgeSharpness,
     FailureRate,
     FallShare,
     FinalLoss,
@@ -458,6 +461,18 @@ LATER_CASES: tuple[Case, ...] = (
         ENDINGS,
     ),
     # Rarer rises leave few seeds without any, which no interval of theirs can tell from none ever.
+    _of_points(
+        "edge_sharpness",
+        EdgeSharpness(arm="a", limit=2.0),
+        edge_runs(lambda e: 1.05 * 1.02**e, lambda e: 0.2, 2.0**-7, 2.0),
+        {"a": {}},
+    ),
+    _of_points(
+        "edge_loss",
+        EdgeLoss(arm="a", limit=2.0, of="rising_steps"),
+        edge_runs(lambda e: 1.2, lambda e: 0.1 * 1.2**e, 2.0**-7, 2.0),
+        {"a": {}},
+    ),
     _of_points("rising_share", RisingShare(arm="a", of="train"), rough_curves(lambda e: 0.06 * 1.3**e), {"a": {}}, 3),
     _of_points(
         "norm_diagnosis",

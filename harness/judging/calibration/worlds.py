@@ -177,6 +177,39 @@ def rough_curves(roughness: Callable[[float], float]) -> Draw:
     return draw
 
 
+def edge_runs(level: Callable[[float], float], rises: Callable[[float], float], lr: float, limit: float) -> Draw:
+    """Runs of one arm on one LR: their sharpness climbs from a third of the limit to a level over it within 30% of the run,
+    each seed's around that, and stays. The loss falls in a straight line, with noise, and rises at a share of the steps."""
+
+    def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
+        seeds, points = planned.seeds_at(SCALE), 4 * PROBES
+        share = np.linspace(1 / points, 1.0, points)
+        height = level(effect) * np.exp(0.05 * condition.noise(generator, 1, seeds))[..., None]
+        sharpness = height * np.minimum(1.0, 1 / 3 + share * (2 / 3) / 0.3) * limit / lr
+        jitter = np.exp(0.03 * generator.standard_normal((1, seeds, points)))
+        rising = np.clip(rises(effect) * np.exp(0.2 * condition.noise(generator, 1, seeds)), 0, 1)[..., None]
+        rising = generator.binomial(20, np.broadcast_to(rising, (1, seeds, points))) / 20
+        losses = INITIAL_LOSS * (0.5 - 0.3 * share + 0.01 * generator.standard_normal((1, seeds, points)))
+        step = np.broadcast_to(share * STEPS, (1, seeds, points))
+        final = losses[..., -1]
+        curves = {
+            "curve_step": step,
+            "curve_probe_step": step,
+            "curve_probe_sharpness": sharpness * jitter,
+            "curve_train_loss": losses,
+            "curve_train_loss_rises": rising,
+        }
+        return {
+            "validation_loss": {"a": final},
+            "test_loss": {"a": final},
+            "initial_loss": {"a": np.full((1, seeds), INITIAL_LOSS)},
+            "outcome": {"a": np.full((1, seeds), "finished")},
+            **{name: {"a": _lists(each)} for name, each in curves.items()},
+        }
+
+    return draw
+
+
 def flat_runs(distance: Callable[[float], float]) -> Draw:
     """A healthy arm, and three whose losses are flat. Their gradient norms lie so many factors of e inside what the rule says
     of their cause, each seed's around it, so that some lie outside."""

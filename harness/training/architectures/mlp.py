@@ -30,6 +30,10 @@ class Perceptron(Architecture):
             gain=workload.init_gain,
         )
 
+    def own_words(self, workload: Workload) -> str:
+        gain = "" if workload.init_gain is None else f", hidden weights from a gain of {workload.init_gain:.3g}"
+        return f", {workload.activation}" * (workload.activation != "relu") + gain
+
     def hidden_parameters(self, workload: Workload) -> int:
         """Of the layers from hidden to hidden, and of all norms."""
         norms = 2 * workload.depth * workload.width if workload.norm == "layer" else 0

@@ -84,4 +84,5 @@ def test_eigenvalues_are_counted() -> None:
         more = cost.trial_flops(looked_at, model) - cost.trial_flops(plain, model)
         assert more == pytest.approx(looks * 15 * 6 * 500 * model.flops_per_example)
         held = cost.lane_bytes(looked_at, model) - cost.lane_bytes(plain, model)
-        assert held == (0 if kind == "off" else 83 * weights + 3 * 4 * 500 * model.activations_per_example)
+        vectors = {"off": 0, "end": 83, "probes": 84}[kind]
+        assert held == (0 if kind == "off" else vectors * weights + 3 * 4 * 500 * model.activations_per_example)

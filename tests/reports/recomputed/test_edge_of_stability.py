@@ -1,6 +1,7 @@
-"""One number of each claim of edge_of_stability again: descent and Newton's method by numpy alone, runs by pandas."""
+"""One number of each claim of edge_of_stability again: descent and Newton's method by numpy alone, runs by pandas and loops."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from folklore.harness.data import load
@@ -35,3 +36,51 @@ def test_newton() -> None:
     before, now, after = errors[errors > 1e-12][-3:]
     assert published("eos.newton", STUDY, 0) == pytest.approx(np.log(after / now) / np.log(now / before), abs=0.02)
     assert published("eos.newton", STUDY, 1) == pytest.approx(1.0, abs=0.01)
+
+
+# LR x sharpness at which each optimizer turns unstable, by the formulas of Cohen et al.
+LIMITS = {"gd_low": 2.0, "gd_middle": 2.0, "gd_high": 2.0, "heavy_ball": 3.8, "nesterov": 3.8 / 2.8, "adam": 38.0}
+
+
+def windows(table: pd.DataFrame, arm: str) -> list[tuple[float, float, pd.Series]]:
+    """Of every run of an arm: the probed step at which it comes to 0.9 of its limit, the step at which its loss is down to 1%,
+    and the run with its LR x sharpness over the limit."""
+    found = []
+    curve = f"curve_probe_{'preconditioned_' * (arm == 'adam')}sharpness"
+    for _, run in table[table["arm"] == arm].iterrows():
+        height = {
+            step: run["lr"] * value / LIMITS[arm] for step, value in zip(run["curve_probe_step"], run[curve], strict=True)
+        }
+        gone = [
+            s for s, loss in zip(run["curve_step"], run["curve_train_loss"], strict=True) if loss <= run["initial_loss"] / 100
+        ]
+        end = gone[0] if gone else run["curve_step"][-1]
+        late = {step: value for step, value in height.items() if 0.01 * run["curve_probe_step"][-1] < step <= end}
+        begin = next((step for step, value in late.items() if value >= 0.9), np.inf)
+        found.append((begin, end, run.copy()))
+        found[-1][2]["late"] = late
+    return found
+
+
+def test_sharpness() -> None:
+    """Geometric mean over seeds of the median at the edge; two criteria come before those of the arms."""
+    table = trials(STUDY)
+    for index, arm in enumerate(LIMITS, start=2):
+        logs = []
+        for begin, _, run in windows(table, arm):
+            inside = [value for step, value in run["late"].items() if step >= begin]
+            logs.append(np.log(np.median(inside) if inside else max(run["late"].values())))
+        assert published("eos.sharpness", STUDY, index) == pytest.approx(np.exp(np.mean(logs)), rel=1e-4)
+
+
+def test_nonmonotone() -> None:
+    """The mean over seeds of the share of rising steps: points of the curve are the means of equally many steps."""
+    table = trials(STUDY)
+    for index, arm in enumerate(LIMITS):
+        shares = []
+        for begin, end, run in windows(table, arm):
+            steps = run["curve_step"]
+            rises = zip(steps, run["curve_train_loss_rises"], strict=True)
+            inside = [share for step, share in rises if step - steps[0] >= begin and step <= end]
+            shares += [np.mean(inside)] if inside else []
+        assert published("eos.nonmonotone", STUDY, index) == pytest.approx(np.mean(shares), abs=1e-4)
