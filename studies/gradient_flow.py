@@ -495,11 +495,11 @@ STUDY = Study(
                 ),
             ),
             note=(
-                "Orders of magnitude are two. The first layer has stopped learning if it moves a tenth as far as the last one of"
-                " the same network, relative to the size of their weights, and if the loss is as good without training the first"
-                " half of the layers. That is asked with AdamW alone: with SGD these networks learn nothing, whichever layers"
-                " are trained. A pilot on other seeds had held the movement against that of a healthy network, which depends on"
-                " two LRs: it is an alternative reading now."
+                "Orders of magnitude are two. The first layer has stopped learning if it moves a tenth as far as the last one"
+                " of the same network, relative to the size of their weights, and if the loss is as good without training the"
+                " first half of the layers. That is asked with AdamW alone: with SGD these networks learn nothing, whichever"
+                " layers are trained. A pilot on other seeds had held the movement against that of a healthy network, which"
+                " depends on two LRs: it is an alternative reading now."
             ),
             advice={
                 "supported": "Compare the gradient norms of first and last layers; use norms and residuals.",
@@ -599,9 +599,9 @@ STUDY = Study(
             ),
             note=(
                 "A ReLU is dead if it is zero on all 1,079 training examples, and then its gradient is none: that is checked,"
-                " and decides nothing. At an LR that a pilot found to kill many, in a network that still learns. The first layer's"
-                " cannot come back, for their inputs stay; those above it can. That a high LR kills more is in no document: it"
-                " is reported, and not judged."
+                " and decides nothing. At an LR that a pilot found to kill many, in a network that still learns. The first"
+                " layer's cannot come back, for their inputs stay; those above it can. That a high LR kills more is in no"
+                " document: it is reported, and not judged."
             ),
             advice={
                 "supported": "Log the share of units that are zero on all of a large sample: they do not come back.",

@@ -1,7 +1,8 @@
 """Training at the edge of stability: how the sharpness stands to the largest at which an optimizer is stable, and what the
 loss does there (Cohen et al. 2021, arXiv:2103.00065; 2022, arXiv:2207.14484).
 
-A run is at the edge from the first probe on whose sharpness comes to REACHED of the limit, until its training loss is down to a
+A run is at the edge from the first probe on whose sharpness comes to the limit (what looks at sharpness itself begins a little
+below), until its training loss is down to a
 share of the loss it began with: with next to no loss left nothing drives the sharpness any more. Probes of a run's first
 hundredth do not count: Adam's averages form there, and what it divides by is not yet of the size of a gradient.
 """
@@ -16,8 +17,8 @@ from folklore.harness.observables.estimating.weighted import seed_mean, stacked
 from folklore.harness.spec.observed import ArmName, Example, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
 
-# Of the limit: from where on a run is at the edge.
-REACHED = 0.9
+# Of the limit: from where on sharpness is looked at. Of the loss below the limit there is nothing to see.
+NEAR = 0.9
 # Share of the run whose probes only say where it starts.
 EARLY = 0.01
 
@@ -40,6 +41,8 @@ class _AtTheEdge(Observed):
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     AT_ONE_POINT: ClassVar[bool] = True
     FIGURE: ClassVar[str] = "edge"
+    # Of the limit: from where on a run is at the edge.
+    REACHED: ClassVar[float] = 1.0
 
     @property
     def curve(self) -> str:
@@ -67,7 +70,7 @@ class _AtTheEdge(Observed):
     def begins(self, trials: Trials) -> Numbers:
         """The first step at the edge of each run, [S]; infinite where it never comes there."""
         steps, values = self.sharpness(trials)
-        there = (values >= REACHED) & (steps > EARLY * steps[-1])
+        there = (values >= self.REACHED) & (steps > EARLY * steps[-1])
         return np.asarray(np.where(there.any(axis=1), steps[there.argmax(axis=1)], np.inf))
 
 
@@ -75,6 +78,7 @@ class EdgeSharpness(_AtTheEdge):
     """LR x sharpness over the largest that is stable: 1 at the edge of stability."""
 
     kind: Literal["edge_sharpness"] = "edge_sharpness"
+    REACHED: ClassVar[float] = NEAR
     of: Literal["median", "highest", "start"] = Field(
         default="median",
         description="'median': over the probes at the edge; a run that never comes there counts with the highest it comes to;"
@@ -127,8 +131,8 @@ class EdgeLoss(_AtTheEdge):
     EXAMPLE: ClassVar[Example] = {"arm": "none", "limit": 2.0, "of": "rising_steps"}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """Weighted mean over seeds of the share, [R]; a run that is never at the edge counts nowhere, and if none is the claim
-        is out of regime."""
+        """Weighted mean over seeds of the share, [R]. A run that is never at the edge counts nowhere, and if none is the claim
+        is out of regime; windows that are not finite do not fall."""
         begin, end = self.begins(trials)[:, None], self.ends(trials)[:, None]
         if not np.isfinite(begin).any():
             raise UndecidableError("out of regime", f"no run of {trials.arm_name(self.arm)} comes to the edge of stability")
@@ -140,7 +144,7 @@ class EdgeLoss(_AtTheEdge):
             else:
                 means, step = self._windows(step, _curve(self.arm, "train_loss", trials))
                 change = np.diff(means, axis=1)
-                values = np.where(np.isfinite(change), change < 0, np.nan)
+                values = np.where(np.isfinite(change), change < 0, 0.0)
                 # Both windows that are compared lie at the edge.
                 first, step = np.concatenate([[0.0], step[:-2]]), step[1:]
             values = np.where((first >= begin) & (step <= end), values, np.nan)

@@ -30,18 +30,16 @@ class Perceptron(Architecture):
             gain=workload.init_gain,
         )
 
-    def own_words(self, workload: Workload) -> str:
-        gain = "" if workload.init_gain is None else f", hidden weights from a gain of {workload.init_gain:.3g}"
-        return f", {workload.activation}" * (workload.activation != "relu") + gain
-
     def hidden_parameters(self, workload: Workload) -> int:
         """Of the layers from hidden to hidden, and of all norms."""
         norms = 2 * workload.depth * workload.width if workload.norm == "layer" else 0
         return (workload.depth - 1) * (workload.width**2 + workload.width) + norms
 
     def own_words(self, workload: Workload) -> str:
-        words = ", layer norm" * (workload.norm == "layer") + ", residual" * workload.residual
-        return words + (f", gain {workload.init_gain:g} at the start" if workload.init_gain is not None else "")
+        """What differs from a plain one of ReLUs."""
+        words = f", {workload.activation}" * (workload.activation != "relu")
+        words += ", layer norm" * (workload.norm == "layer") + ", residual" * workload.residual
+        return words + (f", hidden weights from a gain of {workload.init_gain:.3g}" if workload.init_gain is not None else "")
 
 
 ARCHITECTURE = Perceptron()

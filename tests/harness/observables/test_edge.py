@@ -110,10 +110,10 @@ def test_where_it_starts_and_how_high_it_comes_against_another_lr(planned: Study
 
 
 def test_rising_steps_are_counted_at_the_edge_alone(table: TrialArrays) -> None:
-    """Seeds reach 0.9 at step 400 or 450; rises are 0.1 up to step 600 and 0.4 from there, to step 820."""
+    """Seeds reach the limit at a step of their own; rises are 0.1 up to step 600 and 0.4 from there, to step 820."""
     shares = []
     for seed in table.seed_numbers:
-        first = next(step for step in PROBED if step > 10 and height(step, seed) >= 0.9)
+        first = next(step for step in PROBED if step > 10 and height(step, seed) >= 1.0)
         points = [step for step in POINTS if step - 20 >= first and step <= 820]
         shares.append(np.mean([0.4 if step > 600 else 0.1 for step in points]))
     assert seen(EdgeLoss(arm="edge", limit=LIMIT, of="rising_steps"), table) == pytest.approx(np.mean(shares))
@@ -123,7 +123,7 @@ def test_falling_windows(table: TrialArrays) -> None:
     """Means of 100 steps; the loss lies higher from step 600 to 700, and every other window is below the last."""
     shares = []
     for seed in table.seed_numbers:
-        first = next(step for step in PROBED if step > 10 and height(step, seed) >= 0.9)
+        first = next(step for step in PROBED if step > 10 and height(step, seed) >= 1.0)
         falls = []
         for end in range(200, 821, 100):
             if end - 200 >= first:
