@@ -33,6 +33,9 @@ class Plain:
     def steps_per_draw(self) -> int:
         return STEPS_PER_DRAW
 
+    def block_of(self, step: int) -> tuple[int, int]:
+        return step // self.steps_per_draw, step - step % self.steps_per_draw
+
     def draw(self, block: int) -> Index:
         by_seed = {seed: self.draw_of(seed, block) for seed in dict.fromkeys(self.seeds)}
         return np.stack([by_seed[seed] for seed in self.seeds], axis=1)
@@ -62,7 +65,7 @@ class Plain:
 
     def evaluations(self) -> tuple[Evaluation, ...]:
         steps, often, final = self.training.steps, self.measurement.evaluation_examples, self.measurement.final_examples
-        on_the_way = tuple(step + 1 for step in evaluation_steps(steps, self.measurement))
+        on_the_way = tuple(step + 1 for step in evaluation_steps(self.training, self.measurement))
         return (
             Evaluation("initial_loss", "validation", often, (0,), accuracy="initial_accuracy"),
             Evaluation("evaluation_loss", "validation", often, on_the_way, is_curve=True, accuracy="evaluation_accuracy"),

@@ -181,6 +181,8 @@ PINNED = {
         "ramp_start": 1e-6,
         "patience": 4,
         "batch_size": 8,
+        "batch_ramp": [],
+        "batch_ramp_factor": 4.0,
         "micro_batches": 1,
         "recompute_segments": 0,
         "outlier": "none",
