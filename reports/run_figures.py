@@ -218,7 +218,7 @@ def _trajectory(criterion: Criterion, each: TrajectoryGap | MeanGap, table: Tria
     own = evaluation_curves(each.tuned_for, over, table)[best]
     training = training_of(each.tuned_for, over, table)
     share = (np.arange(own.shape[1]) + 1) / own.shape[1]
-    examples = share * training.steps * training.batch_size
+    examples = share * training.examples
     gaps, what = _gaps(each, theirs, own, table)
     seen = observe(each, table)
     names = [f"{study.arms[arm].label}{lr}" for arm, lr in ((each.tuned_for, ", tuned LR"), (each.arm, _times(each.times)))]
@@ -318,7 +318,7 @@ def noise_scales(records: TrialSet, judgement: Judgement | None = None) -> Figur
 
 def _noise(axes: Axes, criterion: Criterion, part: NoiseScale, share: Numbers, scale: Numbers, table: TrialArrays) -> None:
     training = training_of(part.arm, part.over, table)
-    total = training.steps * training.batch_size
+    total = training.examples
     look = looks(table.study)[part.arm]
     unit = example_unit(part.arm, part.over, table)
     x = share * total

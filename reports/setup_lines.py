@@ -78,9 +78,10 @@ def _data(setting: Configuration) -> str:
 def _seen(settings: Sequence[Configuration]) -> str:
     """300 steps of 8 x 32 tokens: 77k tokens, 3.1 a parameter."""
     text = settings[0].workload.model != "own" and architecture_named(settings[0].workload.model).reads_text
-    steps, batches = ([getattr(each.training, name) for each in settings] for name in ("steps", "batch_size"))
+    steps = [each.training.steps for each in settings]
+    batches = [batch for each in settings for _, _, batch in each.training.batch_segments]
     contexts = [each.workload.context if text else 1 for each in settings]
-    seen = [step * batch * context for step, batch, context in zip(steps, batches, contexts, strict=True)]
+    seen = [each.training.examples * context for each, context in zip(settings, contexts, strict=True)]
     unit = "tokens" if text else "examples"
     batch = _range(batches) + (f" × {_range(contexts)} tokens" if text else " examples")
     found = f"{_range(steps)} steps of {batch}: {_range(seen, in_thousands)} {unit}"

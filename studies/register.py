@@ -2612,7 +2612,7 @@ CLAIMS = (
         quantifier="all",
         regime=Regime(words="SGD"),
         size="no change",
-        measure="equivalence of final loss at equal examples, below B_crit; updates ratio",
+        measure="equivalence of the final loss at equal examples, below the noise scale, where lowering the LR matters; time",
     ),
     Claim(
         id="emb.rare_tokens",

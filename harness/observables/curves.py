@@ -297,7 +297,10 @@ def _noise_parts(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers,
     steps = stacked(trials.values(arm, over, "curve_probe_step"))
     variance = stacked(trials.values(arm, over, "curve_probe_gradient_variance"))
     square = stacked(trials.values(arm, over, "curve_probe_gradient_norm")) ** 2
-    return steps / training.steps, *noise_parts(square, variance, training.batch_size)
+    trace, signal = noise_parts(square, variance, training.batch_size)
+    if training.batch_ramp:
+        trace *= np.vectorize(lambda step: training.batch_size_at(int(step) - 1) / training.batch_size)(steps)
+    return steps / training.steps, trace, signal
 
 
 def noise_curve(arm: str, over: str, trials: Trials, weights: Numbers) -> tuple[Numbers, Numbers]:

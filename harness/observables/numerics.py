@@ -89,6 +89,7 @@ ExactCheck = Literal[
     "activations_on_batch_exponent",
     "smaller_batch_saves_gb",
     "smallest_batch_over_gpu",
+    "batch_ramp_updates",
 ]
 
 

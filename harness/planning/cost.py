@@ -61,8 +61,9 @@ class Estimate:
 def trial_flops(configuration: Configuration, model: "Model") -> float:
     """Floating-point operations of a whole trial: a backward pass costs two forward passes, and what is recomputed another."""
     training, measurement = configuration.training, configuration.measurement
-    trained = _passes(training) * training.batch_size * (training.steps + 0.5 * measurement.probes)
+    trained = _passes(training) * (training.examples + 0.5 * measurement.probes * training.examples / training.steps)
     evaluated = (measurement.evaluations + 1) * measurement.evaluation_examples + 2 * measurement.final_examples
+    evaluated += measurement.evaluations * measurement.training_examples
     return (trained + evaluated + _sharpness_passes(measurement) + _flow_passes(measurement)) * model.flops_per_example
 
 
@@ -98,7 +99,7 @@ def lane_bytes(configuration: Configuration, model: "Model") -> int:
     training = configuration.training
     activation_bytes = format_named(training.precision).activation_bytes
     parameters = sum(math.prod(p.shape) for p in model.parameters)
-    held = training.batch_size if configuration.measurement.underflow else training.micro_batch_size
+    held = training.largest_batch_size if configuration.measurement.underflow else training.micro_batch_size
     state = max(2, len(optimizer_kind(training.optimizer).moments))
     copies = 6 + state + (training.micro_batches > 1) + 2 * (training.outlier != "none")
     copies += 2 * (training.scaled_parameter is not None) + configuration.measurement.token_rows
@@ -171,6 +172,6 @@ def lanes_that_fit(configuration: Configuration, model: "Model", free_bytes: int
 def lane_step_seconds(configuration: Configuration, model: "Model", device: str, lanes: int) -> float:
     """Nominal time of a trial's step in packs of so many lanes."""
     rate, training = RATES[device], configuration.training
-    flops = _passes(training) * training.batch_size * model.flops_per_example
+    flops = _passes(training) * training.examples / training.steps * model.flops_per_example
     overhead_seconds = training.micro_batches * rate.step_overhead_seconds
     return flops / _flops_per_second(training.precision, device) + overhead_seconds / lanes

@@ -194,7 +194,10 @@ class Packing:
 
     def _lane_seconds(self, configuration: Configuration, timings: list[Timing]) -> float:
         if timings:
-            return min(each.lane_seconds for each in timings)
+            # Timed with the first batches; larger ones take longer in proportion.
+            training = configuration.training
+            larger = training.examples / training.steps / training.batch_size
+            return larger * min(each.lane_seconds for each in timings)
         model = self.model_of(configuration.workload)
         lanes = 1 if configuration.measurement.solo else self.nominal(configuration)
         return cost.lane_step_seconds(configuration, model, self.device.kind, lanes)

@@ -114,11 +114,12 @@ def _warmup(training: Training) -> str:
 
 
 def _seen(workload: Workload, training: Training) -> str:
-    count = training.steps * training.batch_size
+    count = training.examples
+    batch = str(training.batch_size) + "".join(f", then {size}" for _, _, size in training.batch_segments[1:])
     if workload.model != "own" and architecture_named(workload.model).reads_text:
-        sequences = f"{training.batch_size} sequences of {workload.context} tokens"
+        sequences = f"{batch} sequences of {workload.context} tokens"
         return f"{_many(training.steps, 'step')} x {sequences} = {count:,} sequences, {count * workload.context:,} tokens"
-    return f"{_many(training.steps, 'step')} x {training.batch_size} examples = {count:,} examples"
+    return f"{_many(training.steps, 'step')} x {batch} examples = {count:,} examples"
 
 
 def _batches(training: Training) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -159,13 +160,21 @@ class Training(Spec):
     batch_size: Annotated[int, Unit("sequences or examples")] = Field(
         default=8, ge=2, le=100_000_000, strict=True, description="sequences a step"
     )
+    batch_ramp: Annotated[tuple[float, ...], SINCE_PUBLICATION] = Field(
+        default=(),
+        description="shares of the run's examples after which the batch is multiplied by batch_ramp_factor; schedules,"
+        " evaluations and probes then follow the share of the examples, too, and steps are as many as are taken in all",
+    )
+    batch_ramp_factor: Annotated[float, SINCE_PUBLICATION] = Field(
+        default=4.0, gt=0, le=1_000_000, description="what the batch is multiplied by at each share of batch_ramp"
+    )
     micro_batches: Annotated[int, SINCE_PUBLICATION] = Field(
         default=1,
         ge=1,
         le=100_000_000,
         strict=True,
         description="equal parts of a batch whose gradients are summed one after another, so that a step holds the activations"
-        " of one; divides batch_size",
+        " of one; divides batch_size, and a batch that was ramped up comes in more parts of that size",
     )
     recompute_segments: Annotated[int, SINCE_PUBLICATION] = Field(
         default=0,
@@ -264,7 +273,7 @@ class Training(Spec):
             raise ValueError(
                 f"decay_fraction = {self.decay_fraction}: with warmup_fraction = {self.warmup_fraction} must not exceed 1"
             )
-        if self.warmup_steps >= self.steps:
+        if self.warmup_steps >= self.nominal_steps:
             raise ValueError(f"warmup_fraction = {self.warmup_fraction}: leaves no step of {self.steps} after warmup")
         if any(not 0 < drop < 1 for drop in self.step_drops) or list(self.step_drops) != sorted(set(self.step_drops)):
             raise ValueError(f"step_drops = {self.step_drops}: must rise, each inside (0, 1)")
@@ -282,15 +291,91 @@ class Training(Spec):
             raise ValueError(f"micro_batches = {self.micro_batches}: must divide batch_size = {self.batch_size}")
         return self
 
+    @model_validator(mode="after")
+    def _batch_can_be_ramped(self) -> Self:
+        if not self.batch_ramp:
+            return self
+        if any(not 0 < share < 1 for share in self.batch_ramp) or list(self.batch_ramp) != sorted(set(self.batch_ramp)):
+            raise ValueError(f"batch_ramp = {self.batch_ramp}: must rise, each inside (0, 1)")
+        if self.sampling == "full":
+            raise ValueError("batch_ramp: with sampling = full a step sees all examples; choose replacement or epochs")
+        if self.warmup_fraction > self.batch_ramp[0]:
+            raise ValueError(
+                f"batch_ramp = {self.batch_ramp}: begins before the warmup ends, at {self.warmup_fraction:g}; begin later"
+            )
+        for power in range(1, len(self.batch_ramp) + 1):
+            batch = self.batch_size * self.batch_ramp_factor**power
+            if batch < 2 or abs(batch - round(batch)) > 1e-6:
+                raise ValueError(
+                    f"batch_ramp_factor = {self.batch_ramp_factor:g}: makes batches of {batch:g} of batch_size ="
+                    f" {self.batch_size}; must make whole ones of 2 at least"
+                )
+        if any(first >= end for first, end, _ in self.batch_segments):
+            raise ValueError(f"batch_ramp = {self.batch_ramp}: leaves no step between two of its shares; take more steps")
+        return self
+
+    @property
+    def steps_a_nominal_step(self) -> float:
+        """Steps that a run takes for every step that one without a ramp of the batch would take for as many examples."""
+        bounds = pairwise((0.0, *self.batch_ramp, 1.0))
+        return sum((end - begin) / self.batch_ramp_factor**power for power, (begin, end) in enumerate(bounds))
+
+    @property
+    def batch_segments(self) -> tuple[tuple[int, int, int], ...]:
+        """The first step, the one after the last, and the batch size of every stretch of steps of one batch size."""
+        if not self.batch_ramp:
+            return ((0, self.steps, self.batch_size),)
+        bounds, done, firsts = (0.0, *self.batch_ramp, 1.0), 0.0, [0]
+        for power, (begin, end) in enumerate(pairwise(bounds)):
+            done += (end - begin) / self.batch_ramp_factor**power
+            firsts.append(round(self.steps * done / self.steps_a_nominal_step))
+        sizes = (round(self.batch_size * self.batch_ramp_factor**power) for power in range(len(bounds) - 1))
+        return tuple((first, end, size) for (first, end), size in zip(pairwise(firsts), sizes, strict=True))
+
+    @property
+    def examples(self) -> int:
+        """Examples, or sequences, that the whole run sees."""
+        return sum((end - first) * batch for first, end, batch in self.batch_segments)
+
+    @property
+    def largest_batch_size(self) -> int:
+        return max(batch for _, _, batch in self.batch_segments)
+
+    @property
+    def nominal_steps(self) -> float:
+        """Steps that would see as many examples if the batch stayed as it begins."""
+        return self.examples / self.batch_size if self.batch_ramp else self.steps
+
+    def steps_for(self, examples: int) -> int:
+        """Steps that see so many examples."""
+        if not self.batch_ramp:
+            return examples // self.batch_size
+        return round(examples / self.batch_size * self.steps_a_nominal_step)
+
+    def steps_at(self, part: int, parts: int) -> int:
+        """Steps after which so many of equal parts of the run's examples are seen, to the nearest."""
+        if not self.batch_ramp:
+            return round(part * self.steps / parts)
+        left = part * self.examples / parts
+        for first, end, batch in self.batch_segments:
+            if left <= (end - first) * batch:
+                return first + round(left / batch)
+            left -= (end - first) * batch
+        return self.steps
+
+    def batch_size_at(self, step: int) -> int:
+        """Of a step, from 0."""
+        return next(batch for _, end, batch in self.batch_segments if step < end)
+
     @property
     def micro_batch_size(self) -> int:
         """Examples whose activations are held at once."""
-        return self.batch_size // self.micro_batches
+        return self.batch_size // self.micro_batches if self.micro_batches > 1 else self.largest_batch_size
 
     @property
     def warmup_steps(self) -> int:
         """Steps below the peak; a positive fraction gives at least one."""
-        return max(1, round(self.warmup_fraction * self.steps)) if self.warmup_fraction else 0
+        return max(1, round(self.warmup_fraction * self.nominal_steps)) if self.warmup_fraction else 0
 
 
 # Loss scales at which the underflow of gradients is looked at.
@@ -319,6 +404,14 @@ class Measurement(Spec):
     )
     final_examples: Annotated[int, Unit("sequences or examples")] = Field(
         default=128, ge=1, le=1_000_000_000, strict=True, description="sequences of the final validation and test samples"
+    )
+    training_examples: Annotated[int, Unit("sequences or examples"), SINCE_PUBLICATION] = Field(
+        default=0,
+        ge=0,
+        le=1_000_000_000,
+        strict=True,
+        description="fixed training examples, as trained on, that are evaluated in eval mode as often as the validation"
+        " sample; 0: none",
     )
     curve_points: Annotated[int, Unit("points"), SINCE_PUBLICATION] = Field(
         default=100, ge=1, le=10_000, strict=True, description="points kept of a curve that has one a step"

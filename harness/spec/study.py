@@ -259,7 +259,7 @@ class Study(Spec):
         training = _overlay(self.training, chosen.training, overrides)
         examples = chosen.examples or self.examples
         if examples is not None:
-            training = _overlay(training, {"steps": examples // training.batch_size})
+            training = _overlay(training, {"steps": training.steps_for(examples)})
         return Configuration(
             workload=_overlay(self.workload, chosen.workload, overrides),
             training=training,

@@ -2,7 +2,7 @@
 
 import math
 
-from folklore.harness.spec import Measurement
+from folklore.harness.spec import Measurement, Training
 
 # Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
 EVALUATION_TARGETS = 4096
@@ -12,15 +12,14 @@ MOST_PRODUCTS = 80
 MOST_EARLY_PROBES = 10
 
 
-def probe_steps(steps: int, measurement: Measurement) -> list[int]:
-    """Evenly spread steps, the last one among them, and the first hundredth of the run (from 0)."""
-    spread = {round((index + 1) * steps / measurement.probes) - 1 for index in range(measurement.probes)}
-    early = range(min(MOST_EARLY_PROBES, math.ceil(0.01 * steps)))
+def probe_steps(training: Training, measurement: Measurement) -> list[int]:
+    """Steps evenly spread over the run's examples, the last one among them, and the first hundredth of the run (from 0)."""
+    spread = {training.steps_at(index + 1, measurement.probes) - 1 for index in range(measurement.probes)}
+    early = range(min(MOST_EARLY_PROBES, math.ceil(0.01 * training.steps)))
     return sorted({step for step in spread if step >= 0} | set(early))
 
 
-def evaluation_steps(steps: int, measurement: Measurement) -> list[int]:
-    """Evenly spread steps after which the validation sample is evaluated; the last step is one."""
-    return sorted(
-        {max(0, round((index + 1) * steps / measurement.evaluations) - 1) for index in range(measurement.evaluations)}
-    )
+def evaluation_steps(training: Training, measurement: Measurement) -> list[int]:
+    """Steps evenly spread over the run's examples after which the validation sample is evaluated; the last step is one."""
+    count = measurement.evaluations
+    return sorted({max(0, training.steps_at(index + 1, count) - 1) for index in range(count)})

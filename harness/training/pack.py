@@ -68,7 +68,7 @@ class Pack:
         self.optimizer, self.scaler = self.learner.optimizer, self.learner.scaler
         self.lr_SK, self.clock = self.learner.lr_SK, self.learner.clock
         self.procedure = make_procedure(configurations, self.seeds, dataset, self.learner)
-        self.probe_steps = probe_steps(self.training.steps, self.measurement)
+        self.probe_steps = probe_steps(self.training, self.measurement)
         self._probe_index = {step: row for row, step in enumerate(self.probe_steps)}
         self.evaluations = self.procedure.evaluations()
         self._due = _due(self.evaluations)
@@ -81,10 +81,14 @@ class Pack:
         self.usage = Usage(self.device)
         self.step = 0
         self._draws, self._drawn = torch.from_numpy(self.procedure.draw(0)).to(self.device), 0
+        self._first_drawn = torch.zeros_like(self.clock)  # the step of the first row
         # What an own module does in a step is not known to be safe to compile or capture, and compilers do not follow what is
         # recomputed: a trace that fails leaves torch.func's state behind, and nothing trains in that process any more.
         program = program if self.network.shows and not self.network.segments else EAGER
-        self.runner = StepRunner(self._plain_step, program, self.device, None if program == EAGER else self._step_check())
+        self.runner = self._runner(program)
+
+    def _runner(self, program: Program) -> StepRunner:
+        return StepRunner(self._plain_step, program, self.device, None if program == EAGER else self._step_check())
 
     @property
     def done(self) -> bool:
@@ -136,8 +140,9 @@ class Pack:
             inputs, targets = self._sample(evaluation.split, evaluation.examples)
             if evaluation.among is not None:
                 targets = evaluation.among(inputs, targets)
-            found[evaluation.record] = self.network.evaluate(inputs, targets)
-            self.records.note_evaluation(evaluation, self.step, found[evaluation.record])
+            scores = self.network.scores(inputs, targets)
+            found[evaluation.record] = scores.loss
+            self.records.note_evaluation(evaluation, self.step, scores)
         return found
 
     def _plain_step(self) -> None:
@@ -198,14 +203,29 @@ class Pack:
 
     def _draw(self) -> None:
         """Put the batches of the steps around this one where `_batch` finds them."""
-        block = self.step // self.procedure.steps_per_draw
-        if self._drawn != block:
-            self._draws.copy_(torch.from_numpy(self.procedure.draw(block)))
-            self._drawn = block
+        block, first = self.procedure.block_of(self.step)
+        if self._drawn == block:
+            return
+        drawn = torch.from_numpy(self.procedure.draw(block))
+        if drawn.shape == self._draws.shape:
+            self._draws.copy_(drawn)
+        else:
+            self._change_shape(drawn)
+        self._first_drawn.fill_(first)
+        self._drawn = block
+
+    def _change_shape(self, drawn: Tensor) -> None:
+        """Batches of another size have a program of their own, which is made and compared anew; what the one before could not
+        be is not attempted again."""
+        program, note = self.runner.program, self.runner.note
+        self.runner.close()
+        self._draws = drawn.to(self.device)
+        self.runner = self._runner(program)
+        self.runner.note = note
 
     def _batch(self) -> tuple[Tensor, Tensor]:
         """This step's training examples, [K, B, ...]."""
-        return self.procedure.batch(self._draws.index_select(0, self.clock % len(self._draws))[0])
+        return self.procedure.batch(self._draws.index_select(0, (self.clock - self._first_drawn) % len(self._draws))[0])
 
     def _sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
         """The fixed examples a split is evaluated on, [examples, ...]."""
@@ -264,7 +284,7 @@ class Pack:
         if not self.done:
             raise ValueError(f"step {self.step} of {self.training.steps}: results exist when the pack is done; advance it")
         lr_SK = self.lr_SK.cpu().double().numpy()
-        examples, seconds = self.training.steps * self.training.batch_size * len(self.lanes), self.usage.seconds
+        examples, seconds = self.training.examples * len(self.lanes), self.usage.seconds
         return [
             lane_result(
                 records,

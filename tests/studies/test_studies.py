@@ -110,5 +110,5 @@ def test_runs_that_are_timed_have_steps_to_time(name: str) -> None:
             found = study.configuration(scale, arm, point)
             if found.measurement.solo:
                 steps, measurement = found.training.steps, found.measurement
-                looked_at = {0, *probe_steps(steps, measurement), *evaluation_steps(steps, measurement)}
+                looked_at = {0, *probe_steps(found.training, measurement), *evaluation_steps(found.training, measurement)}
                 assert steps - len(looked_at) - (STEPS_BEFORE_CAPTURE + 1) >= 5, f"{scale} {arm}"

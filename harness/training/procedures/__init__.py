@@ -8,6 +8,7 @@ from folklore.harness.training.learner import Learner
 from folklore.harness.training.procedures import curvature, outlier
 from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
+from folklore.harness.training.procedures.batch_ramp import BatchRamp
 from folklore.harness.training.procedures.curvature import Curvature, require_classes
 from folklore.harness.training.procedures.dead_units import DeadUnits, require_units
 from folklore.harness.training.procedures.epochs import Epochs
@@ -33,6 +34,8 @@ def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset
     """What a pack of these lanes does."""
     training, network = lanes[0].training, learner.network
     procedure: Procedure = SAMPLINGS[training.sampling](lanes[0], seeds, dataset, network)
+    if training.batch_ramp:
+        procedure = BatchRamp(procedure, training)
     if training.micro_batches > 1:
         procedure = Accumulation(procedure, network, training.micro_batch_size)
     if curvature.is_asked_for(training):

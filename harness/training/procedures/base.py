@@ -15,7 +15,9 @@ from folklore.models import Tap
 class Evaluation:
     """The loss of fixed examples of a split, noted under `record` whenever so many steps are done as `after` says; 0 is before
     the first. is_curve: whether the record has a row for each of these, even if there is only one. among: maps inputs and
-    targets of the sample to targets of which those that do not count are NOT_COUNTED; None: all count."""
+    targets of the sample to targets of which those that do not count are NOT_COUNTED; None: all count. accuracy: the record of
+    the share that is right, in the same shape, where targets are classes; None: there is none. Of the training split the
+    examples are as they are trained on."""
 
     record: str
     split: Split
@@ -23,6 +25,7 @@ class Evaluation:
     after: tuple[int, ...]
     is_curve: bool = False
     among: Callable[[Tensor, Tensor], Tensor] | None = None
+    accuracy: str | None = None
 
 
 class Procedure(Protocol):
@@ -38,9 +41,12 @@ class Procedure(Protocol):
     def steps_per_draw(self) -> int:
         """How many steps one draw serves."""
 
+    def block_of(self, step: int) -> tuple[int, int]:
+        """Which draw serves a step, and the first step that it serves."""
+
     def draw(self, block: int) -> Index:
         """The training examples of the `block`-th run of `steps_per_draw` steps, [steps, K, B]. If rows are fewer than the
-        steps, they repeat."""
+        steps, they repeat. B may differ between blocks."""
 
     def batch(self, index_KB: Tensor) -> tuple[Tensor, Tensor]:
         """Inputs and targets of the examples of a step, [K, B, ...]."""
@@ -88,12 +94,16 @@ class Wrapper:
 
     def examples_of(self, step: int) -> Tensor:
         """The training examples of a step, from 0, [K, B]; on the host."""
-        block = self.draw(step // self.steps_per_draw)
-        return torch.from_numpy(block[step % self.steps_per_draw % len(block)])
+        block, first = self.block_of(step)
+        drawn = self.draw(block)
+        return torch.from_numpy(drawn[(step - first) % len(drawn)])
 
     @property
     def steps_per_draw(self) -> int:
         return self.inner.steps_per_draw
+
+    def block_of(self, step: int) -> tuple[int, int]:
+        return self.inner.block_of(step)
 
     def draw(self, block: int) -> Index:
         return self.inner.draw(block)

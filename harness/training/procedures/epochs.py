@@ -21,10 +21,11 @@ class Epochs(Plain):
     @classmethod
     def check(cls, configuration: Configuration, dataset: Dataset) -> None:
         super().check(configuration, dataset)
-        batch, examples = configuration.training.batch_size, len(dataset.examples_index(configuration.workload.context))
+        batch, examples = configuration.training.largest_batch_size, len(dataset.examples_index(configuration.workload.context))
+        name = "batch_size" if batch == configuration.training.batch_size else "the largest batch"
         if batch > examples:
             raise UserError(
-                f"batch_size = {batch}: with sampling = epochs must be at most {examples}, the training examples of dataset"
+                f"{name} = {batch}: with sampling = epochs must be at most {examples}, the training examples of dataset"
                 f" '{dataset.name}'"
             )
 

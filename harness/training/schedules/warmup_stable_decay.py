@@ -7,7 +7,7 @@ from folklore.harness.training.schedules.base import Curve, Schedule, percent, t
 
 
 def _shape(training: Training, progress: Curve) -> Curve:
-    share = training.decay_fraction * training.steps / (training.steps - training.warmup_steps)
+    share = training.decay_fraction * training.nominal_steps / (training.nominal_steps - training.warmup_steps)
     decayed = np.clip((progress - (1.0 - share)) / share, 0.0, 1.0)
     return 1.0 - (1.0 - training.final_fraction) * decayed
 

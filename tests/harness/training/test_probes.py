@@ -84,7 +84,7 @@ def test_a_further_probe_is_recorded_for_its_lane(text: Text, monkeypatch: pytes
 
 
 def test_every_probe_gives_its_curves_and_no_other(text: Text) -> None:
-    extras = {"underflow": True, "token_rows": True, "sharpness": "end", "sharpness_examples": 8}
+    extras = {"underflow": True, "token_rows": True, "sharpness": "end", "sharpness_examples": 8, "training_examples": 4}
     measurement = Measurement(probes=2, evaluations=1, evaluation_examples=4, final_examples=4, **extras)
     configuration = Configuration(workload=WORKLOAD, training=Training(steps=40, batch_size=4), measurement=measurement)
     pack = Pack([Lane(configuration, 0)], text)
@@ -97,16 +97,16 @@ def test_every_probe_gives_its_curves_and_no_other(text: Text) -> None:
 
 def test_steps_are_spread_and_end_at_the_end() -> None:
     measurement = Measurement(probes=20, evaluations=4)
-    steps = probe_steps(300, measurement)
+    steps = probe_steps(Training(steps=300), measurement)
     assert steps[:3] == [0, 1, 2]
     assert steps[-1] == 299
     assert len(steps) == 23
-    assert evaluation_steps(300, measurement) == [74, 149, 224, 299]
+    assert evaluation_steps(Training(steps=300), measurement) == [74, 149, 224, 299]
 
 
 def test_more_probes_than_steps() -> None:
-    assert probe_steps(5, Measurement(probes=20)) == [0, 1, 2, 3, 4]
-    assert evaluation_steps(2, Measurement(evaluations=4))[-1] == 1
+    assert probe_steps(Training(steps=5), Measurement(probes=20)) == [0, 1, 2, 3, 4]
+    assert evaluation_steps(Training(steps=2), Measurement(evaluations=4))[-1] == 1
 
 
 def test_update_ratio_is_what_the_optimizer_did(text: Text) -> None:

@@ -300,6 +300,8 @@ ALL = {
     "epochs": {"sampling": "epochs"},
     "micro-batches": {"micro_batches": 2, "precision": "fp16", "loss_scaling": "dynamic", "scale_growth_interval": 3},
     "epochs in micro-batches": {"sampling": "epochs", "micro_batches": 3},
+    "a ramp of the batch": {"batch_ramp": (0.4, 0.7), "batch_ramp_factor": 2.0},
+    "a ramp in epochs and micro-batches": {"sampling": "epochs", "micro_batches": 3, "batch_ramp": (0.5,)},
     "full in micro-batches": {"sampling": "full", "batch_size": DIGITS, "micro_batches": 13},
 }
 

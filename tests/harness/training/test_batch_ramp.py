@@ -1,0 +1,184 @@
+"""A ramp of the batch against plain torch and counting: batches, LRs, steps, evaluations, cost, and what is refused."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+from torch import Tensor
+
+from folklore.harness.data import STEPS_PER_DRAW, load
+from folklore.harness.data.examples import digits
+from folklore.harness.data.text import Text
+from folklore.harness.errors import UserError
+from folklore.harness.planning.cost import lane_bytes, trial_flops
+from folklore.harness.planning.recipe import trial_recipe
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training.network import build
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.schedules import learning_rates
+from folklore.models import View
+from tests.harness.training.single_steps import assert_lane_is_torchs
+
+MLP = Workload(model="mlp", dataset="digits", width=8, depth=1)
+GPT = Workload(width=8, depth=1, heads=2, context=8)
+MEASUREMENT = Measurement(probes=4, evaluations=8, evaluation_examples=16, final_examples=32)
+# In 37 steps: 32 of 4 examples, 4 of 16 and 1 of 64, 256 in all.
+RAMP = {"batch_ramp": (0.5, 0.75), "batch_ramp_factor": 4.0, "batch_size": 4}
+
+
+def lane(workload: Workload, seed: int = 0, measurement: Measurement = MEASUREMENT, **training: Any) -> Lane:
+    settings = {"steps": 37, "peak_lr": 2.0**-6, **RAMP, **training}
+    return Lane(Configuration(workload=workload, training=Training(**settings), measurement=measurement), seed)
+
+
+def batches(made: Pack, number: int) -> list[np.ndarray]:
+    """The training examples that a lane sees in each of its steps."""
+    found = []
+    for step in range(made.training.steps):
+        made.step = step
+        made.clock.fill_(step)
+        made._draw()
+        row = int((made.clock - made._first_drawn) % len(made._draws))
+        found.append(made._draws[row, number].numpy().copy())
+    return found
+
+
+@pytest.mark.parametrize("sampling", ["replacement", "epochs"])
+@pytest.mark.parametrize("workload", [MLP, GPT], ids=["mlp", "gpt"])
+def test_the_same_examples_in_the_same_order(workload: Workload, sampling: str, text: Text) -> None:
+    """As the run without a ramp, over several draws of each batch size, in every lane."""
+    dataset = text if workload.model == "gpt" else load("digits")
+    # 4736 steps see what 8192 of 4 see: 4096 of 4, 512 of 16, 128 of 64.
+    ramped = Pack([lane(workload, seed, steps=4736, sampling=sampling) for seed in (3, 4)], dataset)
+    plain = Pack([lane(workload, seed, steps=8192, batch_ramp=(), sampling=sampling) for seed in (3, 4)], dataset)
+    for number in (0, 1):
+        ours, theirs = batches(ramped, number), batches(plain, number)
+        assert [len(each) for each in ours] == [4] * 4096 + [16] * 512 + [64] * 128
+        assert np.array_equal(np.concatenate(ours), np.concatenate(theirs))
+    assert ramped.training.examples == plain.training.examples == 32768
+    assert not np.array_equal(ours[0], batches(ramped, 0)[0])
+
+
+def test_a_draw_depends_on_the_step_alone() -> None:
+    """Not on what was drawn before."""
+    made = Pack([lane(MLP, steps=4736)], load("digits"))
+    straight = batches(made, 0)
+    for step in (4700, 10, 4096 + 300, 4095, 4096, STEPS_PER_DRAW):
+        made.step = step
+        made.clock.fill_(step)
+        made._draw()
+        assert np.array_equal(made._batch()[1][0], load("digits").splits["train"][1][straight[step]]), step
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        {"schedule": "constant", "warmup_fraction": 0.0},
+        {"schedule": "cosine", "warmup_fraction": 0.1},
+        {"schedule": "step", "warmup_fraction": 0.0, "step_drops": (0.5, 0.75)},
+        {"schedule": "warmup_stable_decay", "warmup_fraction": 0.1, "decay_fraction": 0.3},
+        {"schedule": "linear", "warmup_fraction": 0.25, "final_fraction": 0.0},
+    ],
+)
+def test_the_lr_is_that_of_as_many_examples(training: dict[str, Any]) -> None:
+    """Every step has the LR that the run without a ramp has once it has seen as many examples."""
+    ramped = Training(steps=4736, **RAMP, **training)
+    plain = learning_rates(Training(steps=8192, batch_size=4, **training))
+    seen = 0
+    for step, rate in enumerate(learning_rates(ramped)):
+        assert rate == pytest.approx(plain[seen // 4], rel=1e-9), step
+        seen += ramped.batch_size_at(step)
+    assert seen == 32768
+    assert Training(steps=2000, **training).nominal_steps == 2000
+
+
+def test_against_plain_torch() -> None:
+    """Losses, gradients and updates of every step on these batches, through two changes of the batch."""
+    chosen = lane(MLP, 5, optimizer="sgd", momentum=0.9, weight_decay=0.0, steps=74)
+    made = Pack([lane(MLP, 1, **chosen.configuration.training.model_dump(exclude={"peak_lr", *RAMP})), chosen], load("digits"))
+    model, rates = made.network.model, learning_rates(chosen.configuration.training)
+    weights = {p.name: torch.nn.Parameter(torch.zeros(1, *p.shape)) for p in model.parameters}
+    theirs = torch.optim.SGD(weights.values(), momentum=0.9)
+    data = digits()
+    features, labels = data.arrays("train")
+    stream = np.concatenate([data.batch_index(5, draw, 4, 0).ravel() for draw in range(2)])
+    edges = np.cumsum([0] + [4] * 64 + [16] * 8 + [64] * 2)
+
+    def loss_at(step: int) -> Tensor:
+        index = stream[edges[step] : edges[step + 1]]
+        return torch.nn.functional.cross_entropy(model(View(weights), features[index][None])[0], labels[index])
+
+    def set_rates(step: int) -> None:
+        for group in theirs.param_groups:
+            group["lr"] = rates[step]
+
+    assert_lane_is_torchs(made, 1, weights, theirs, loss_at, set_rates, layout=lambda name, value: value.unsqueeze(0))
+    assert made.step == 74
+
+
+@pytest.mark.parametrize(("steps", "factor", "shares"), [(37, 4.0, (0.5, 0.75)), (100, 2.0, (0.3,)), (61, 0.5, (0.2, 0.6))])
+def test_steps_and_shares_by_counting(steps: int, factor: float, shares: tuple[float, ...]) -> None:
+    training = Training(steps=steps, batch_size=8, batch_ramp=shares, batch_ramp_factor=factor, warmup_fraction=0.0)
+    sizes = [training.batch_size_at(step) for step in range(steps)]
+    seen = np.cumsum(sizes)
+    assert training.examples == seen[-1]
+    assert training.largest_batch_size == training.micro_batch_size == max(sizes)
+    for share, (before, after) in zip(shares, [each for each in pairwise(sizes) if each[0] != each[1]], strict=True):
+        assert after == before * factor
+        changed = next(step for step in range(1, steps) if sizes[step] == after and sizes[step - 1] == before)
+        assert abs(seen[changed - 1] - share * seen[-1]) <= max(before, after)
+    for part in range(1, 8):
+        off = np.abs(seen - part * seen[-1] / 7)
+        assert off[training.steps_at(part, 7) - 1] == off.min()
+    assert training.steps_at(7, 7) == steps
+    assert training.steps_for(training.examples) == pytest.approx(steps, abs=2)
+
+
+def test_evaluations_and_probes_come_after_equal_shares_of_the_examples() -> None:
+    made = Pack([lane(MLP, steps=37)], load("digits"))
+    made.advance()
+    (result,) = made.results()
+    # 256 examples: 32 steps of 4, 4 of 16, 1 of 64; an eighth of them is 32.
+    assert result.curves["evaluation_step"] == [8, 16, 24, 32, 34, 36, 37]
+    assert made.probe_steps == [0, 15, 31, 35, 36]
+    assert result.curves["probe_step"] == [1, 16, 32, 36, 37]
+    assert len(result.curves["train_loss"]) == 37
+    assert np.isfinite(result.curves["probe_gradient_variance"]).all()
+    assert result.examples_per_second * result.seconds == pytest.approx(256)
+
+
+def test_a_plan_counts_the_examples() -> None:
+    model = build(MLP, digits().facts)
+    ramped, plain = lane(MLP, steps=4736).configuration, lane(MLP, steps=8192, batch_ramp=()).configuration
+    assert trial_flops(ramped, model) == pytest.approx(trial_flops(plain, model), rel=1e-3)
+    largest = lane(MLP, batch_ramp=(), batch_size=64).configuration
+    assert lane_bytes(ramped, model) == lane_bytes(largest, model)
+    parts = lane(MLP, steps=4736, micro_batches=2).configuration
+    assert lane_bytes(parts, model) < lane_bytes(plain, model) + 4 * 4 * sum(np.prod(each.shape) for each in model.parameters)
+    assert "4736 steps x 4, then 16, then 64 examples = 32,768 examples" in str(trial_recipe(ramped)).replace("4,736", "4736")
+
+
+@pytest.mark.parametrize(
+    ("training", "line"),
+    [
+        ({"batch_ramp": (0.5, 0.5)}, "batch_ramp = (0.5, 0.5): must rise, each inside (0, 1)"),
+        ({"batch_ramp": (1.0,)}, "batch_ramp = (1.0,): must rise, each inside (0, 1)"),
+        ({"batch_ramp_factor": 1.3}, "batch_ramp_factor = 1.3: makes batches of 5.2 of batch_size = 4"),
+        ({"batch_ramp_factor": 0.25}, "batch_ramp_factor = 0.25: makes batches of 1 of batch_size = 4"),
+        ({"steps": 4}, "batch_ramp = (0.5, 0.75): leaves no step between two of its shares; take more steps"),
+        ({"warmup_fraction": 0.6}, "batch_ramp = (0.5, 0.75): begins before the warmup ends, at 0.6; begin later"),
+        ({"sampling": "full"}, "batch_ramp: with sampling = full a step sees all examples; choose replacement or epochs"),
+    ],
+)
+def test_what_is_refused(training: dict[str, Any], line: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        Training(**{**RAMP, "steps": 37, **training})
+    assert line in str(refused.value)
+
+
+def test_more_than_an_epoch_a_batch_is_refused() -> None:
+    with pytest.raises(UserError, match="the largest batch = 2048: with sampling = epochs must be at most 1079"):
+        Pack([lane(MLP, sampling="epochs", batch_size=128)], load("digits"))
