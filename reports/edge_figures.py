@@ -184,8 +184,8 @@ def _behind(axes: Axes, part: Edge, table: TrialArrays, in_time: bool) -> None:
         # Right of a line that leaves the panel at its top, else below its end.
         leaves = inside[-1] + 1 < len(x) and centre[inside[-1] + 1] > limits[1]
         at = (x[inside[-1]], centre[inside[-1]])
-        place = {"xytext": (10, -2), "ha": "left"} if leaves else {"xytext": (0, -4), "ha": "right"}
+        beside, side = ((10, -2), "left") if leaves else ((0, -4), "right")
         name = table.study.arms[part.arm].label
-        axes.annotate(name, at, textcoords="offset points", color=SOFT, va="top", **place)
+        axes.annotate(name, at, xytext=beside, textcoords="offset points", color=SOFT, va="top", ha=side)
     axes.set_ylim(*limits)
     axes.set_xlim(*across)

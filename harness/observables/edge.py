@@ -174,4 +174,4 @@ def _curve(arm: str, name: str, trials: Trials) -> Numbers:
     values = trials.values(arm, trials.only_factor(arm), f"curve_{name}")[:1]
     if any(curve is None or not len(curve) for curve in values.ravel()):
         raise UndecidableError("invalid", f"{trials.arm_name(arm)} was trained without {in_words(name)}; train it anew")
-    return stacked(values)[0]
+    return np.asarray(stacked(values)[0])
