@@ -38,7 +38,7 @@ DEEP = {
     "activation": "tanh",
     "init_gain": 0.5,
     "loss": "squared_error",
-    "training_examples": EXAMPLES,
+    "training_set_size": EXAMPLES,
     "feature_scale": 0.375,
     "label_noise": 0.2,
     "sampling": "full",
@@ -54,7 +54,7 @@ DEEP = {
 POINT = 20
 # Name -> panel, label, optimizer's settings, limit, steps, LR. All LRs start far below their edge (LOG.md).
 GD = {"optimizer": "sgd", "momentum": 0.0}
-DESCENTS = {"gd_low": ("low LR", 0.05, 8000), "gd_middle": ("middle LR", 0.1, 5000), "gd_high": ("high LR", 0.2, 3000)}
+DESCENTS = {"gd_low": ("low LR", 0.05, 8000), "gd_middle": ("middle LR", 0.09, 5000), "gd_high": ("high LR", 0.15, 4000)}
 OTHERS = {
     "heavy_ball": ("Heavy ball", {"optimizer": "sgd", "momentum": 0.9}, HEAVY_BALL, 0.1, 3000),
     "nesterov": ("Nesterov", {"optimizer": "sgd", "momentum": 0.9, "nesterov": True}, NESTEROV, 0.08, 3000),
@@ -75,7 +75,7 @@ CIFAR = {
     "width": 200,
     "depth": 2,
     "init_gain": 0.577,
-    "training_examples": 5000,
+    "training_set_size": 5000,
     "feature_scale": 1.0,
     "label_noise": 0.0,
     "probes": 50,
@@ -157,7 +157,7 @@ STUDY = Study(
             panel="Batches",
             label="SGD, batches",
             settings={**DEEP, **GD, **BATCHES, "steps": 3000, "curve_points": 150},
-            factors={"peak_lr": (0.2,)},
+            factors={"peak_lr": (DESCENTS["gd_high"][1],)},
         ),
         "adam_batches": Arm(
             panel="Batches",

@@ -71,11 +71,11 @@ class Dataset(ABC):
             raise UserError(f"label_noise = {label_noise}: dataset '{self.name}' is a text and has no labels; leave it at 0")
         return self.arrays("train")
 
-    def limited(self, training_examples: int | None) -> "Dataset":
+    def limited(self, training_set_size: int | None) -> "Dataset":
         """The same with the first so many training examples for its training split. Raises UserError where it has none."""
-        if training_examples is not None:
+        if training_set_size is not None:
             raise UserError(
-                f"training_examples = {training_examples}: dataset '{self.name}' is a text and has no examples; leave it out"
+                f"training_set_size = {training_set_size}: dataset '{self.name}' is a text and has no examples; leave it out"
             )
         return self
 

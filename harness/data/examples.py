@@ -62,15 +62,15 @@ class Examples(Dataset):
         drawn = generator.integers(0, self.facts.classes, size=len(labels))
         return features, torch.where(torch.from_numpy(replaced), torch.from_numpy(drawn), labels)
 
-    def limited(self, training_examples: int | None) -> "Examples":
-        if training_examples is None:
+    def limited(self, training_set_size: int | None) -> "Examples":
+        if training_set_size is None:
             return self
         features, labels = self.splits["train"]
-        if training_examples > len(labels):
+        if training_set_size > len(labels):
             raise UserError(
-                f"training_examples = {training_examples}: dataset '{self.name}' has {len(labels)}; choose at most so many"
+                f"training_set_size = {training_set_size}: dataset '{self.name}' has {len(labels)}; choose at most so many"
             )
-        first = features[:training_examples], labels[:training_examples]
+        first = features[:training_set_size], labels[:training_set_size]
         return replace(self, splits={**self.splits, "train": first})
 
     def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":

@@ -168,7 +168,7 @@ def _require_data(configurations: Iterable[Configuration], datasets: Mapping[str
 
     for configuration in configurations:
         workload = configuration.workload
-        require_data(configuration, data.load(datasets[workload.dataset]).limited(workload.training_examples))
+        require_data(configuration, data.load(datasets[workload.dataset]).limited(workload.training_set_size))
     for workload in {configuration.workload for configuration in configurations}:
         data.load(datasets[workload.dataset]).training_arrays(workload.label_noise)
 

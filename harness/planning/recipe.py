@@ -90,8 +90,8 @@ def _model(workload: Workload) -> str:
 
 def _data(workload: Workload) -> str:
     found = f"of {address_of(workload.dataset)}" if workload.model == "own" else workload.dataset
-    if workload.training_examples is not None:
-        found += f", its first {workload.training_examples:,} training examples"
+    if workload.training_set_size is not None:
+        found += f", its first {workload.training_set_size:,} training examples"
     if workload.feature_scale != 1:
         found += f", features times {workload.feature_scale:g}"
     return found + (f", {workload.label_noise:.3g} of the labels drawn at random" if workload.label_noise else "")

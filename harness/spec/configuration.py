@@ -81,7 +81,7 @@ class Workload(Spec):
         lt=1,
         description="share of the training labels that are drawn at random, once; raises gradient noise",
     )
-    training_examples: Annotated[int | None, COSTS_NOTHING, SINCE_PUBLICATION] = Field(
+    training_set_size: Annotated[int | None, COSTS_NOTHING, SINCE_PUBLICATION] = Field(
         default=None,
         ge=1,
         le=1_000_000_000,

@@ -59,7 +59,7 @@ class Pack:
         tensor_cores = format_named(self.training.precision).tensor_cores
         torch.backends.cuda.matmul.allow_tf32 = tensor_cores
         torch.backends.cudnn.allow_tf32 = tensor_cores  # an own module's convolutions
-        dataset = dataset.limited(first.workload.training_examples)
+        dataset = dataset.limited(first.workload.training_set_size)
         require_data(first, dataset)
         self.network = make_network(first.workload, dataset.facts, self.seeds, self.device, self.training.precision)
         require_suited(self.training, first.workload, self.network.model)

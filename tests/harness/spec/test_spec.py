@@ -167,9 +167,12 @@ PINNED = {
         "activation": "relu",
         "feature_scale": 1.0,
         "label_noise": 0.0,
-        "training_examples": None,
+        "training_set_size": None,
         "loss": "cross_entropy",
+        "norm": "none",
+        "residual": False,
         "init_gain": None,
+        "norm_placement": "pre",
     },
     "training": {
         "optimizer": "adamw",
@@ -224,6 +227,9 @@ PINNED = {
         "sharpness": "off",
         "sharpness_examples": 1024,
         "preconditioned_sharpness": False,
+        "gradient_flow": False,
+        "dead_units": False,
+        "flow_examples": 1024,
         "solo": False,
     },
 }

@@ -15,7 +15,7 @@ from folklore.harness.training.pack import Lane, Pack
 DIGITS = digits()
 MLP = Workload(model="mlp", dataset="digits", width=6, depth=2, activation="tanh", init_gain=0.5, loss="squared_error")
 CNN = Workload(model="cnn", dataset="digits", width=2, depth=1, loss="squared_error")
-FEW = {"training_examples": 40}
+FEW = {"training_set_size": 40}
 LOOKS = Measurement(probes=2, evaluations=1, evaluation_examples=50, final_examples=359)
 
 
@@ -108,7 +108,7 @@ def test_only_the_first_examples_are_trained_on() -> None:
     assert set(few.batch_index(1, 0, 32, 0).ravel()) == {0, 1, 2, 3, 4}
     assert len(few.arrays("test")[1]) == len(DIGITS.arrays("test")[1])
     assert DIGITS.limited(None) is DIGITS
-    with pytest.raises(UserError, match="training_examples = 1080: dataset 'digits' has 1079; choose at most so many"):
+    with pytest.raises(UserError, match="training_set_size = 1080: dataset 'digits' has 1079; choose at most so many"):
         DIGITS.limited(1080)
 
 
