@@ -680,10 +680,10 @@ STUDY = Study(
                 ),
             ),
             note=(
-                "Near zero is a hundredth of what a healthy network of the same depth begins with, without batch noise;"
-                " not converged is 90% of its fall lost. One of the two ways to vanish has to show both: sigmoids, which pass"
-                " less to each earlier layer, and ReLUs of half the usual gain, whose gradients vanish in all layers alike."
-                " Both are trained at the healthy network's LR, which falls to zero."
+                "Near zero is a hundredth of what a healthy network of the same depth begins with, without batch noise; not"
+                " converged is 90% of its fall lost. One of the two ways to vanish has to show both: sigmoids, which pass less"
+                " to each earlier layer, and ReLUs of half the usual gain, through which little passes either way. Both are"
+                " trained at the healthy network's LR, which falls to zero."
             ),
             advice={
                 "supported": "Before you take a small gradient norm for convergence, look at the loss, and layer by layer.",

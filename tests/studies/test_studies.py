@@ -23,6 +23,7 @@ DECLARED = {
     "decay": (2, "6b867bb856c5390b"),
     "edge_of_stability": (1, "6ee68b809f20c0d6"),
     "embedding_lr": (1, "4cac0627ba07a711"),
+    "gradient_flow": (1, "49e0f5b6be1498fa"),
     "gradient_noise": (1, "4efc34d4c010978c"),
     "lr_finder": (2, "c15c2e6535c8505e"),
     "lr_regimes": (2, "84a77a6fc639001d"),
