@@ -12,10 +12,13 @@ from folklore.models.parametrization import EMBEDDING_STD, Parametrization
 
 
 class Block:
-    """x + attention(norm(x)), then x + mlp(norm(x)); the MLP is four times as wide and uses GELU."""
+    """x + attention(norm(x)), then x + mlp(norm(x)); the MLP is four times as wide and uses GELU.
+
+    Dropout is of what both add to the stream (Vaswani et al. 2017, section 5.4); attention's weights are left whole.
+    """
 
     def __init__(self, name: str, width: int, depth: int, heads: int, scheme: Parametrization):
-        self.heads, self.scale = heads, scheme.attention_scale(width // heads)
+        self.name, self.heads, self.scale = name, heads, scheme.attention_scale(width // heads)
         hidden, residual = scheme.hidden_std, scheme.residual_std
         self.norm1 = LayerNorm(f"{name}.norm1", width)
         self.qkv = Linear(f"{name}.attention.qkv", width, 3 * width, hidden(width))
@@ -33,14 +36,16 @@ class Block:
         qkv = self.qkv(view, self.norm1(view, x_KNW)).view(lanes, rows // positions, positions, 3 * width)
         query, key, value = torch.chunk(qkv, 3, dim=-1)
         mixed = causal_attention(query, key, value, self.heads, self.scale)
-        x_KNW = x_KNW + self.out(view, mixed.view(lanes, rows, width))
-        return x_KNW + self.down(view, F.gelu(self.up(view, self.norm2(view, x_KNW))))
+        x_KNW = x_KNW + view.dropped(f"{self.name}.attention", self.out(view, mixed.view(lanes, rows, width)))
+        added_KNW = self.down(view, F.gelu(self.up(view, self.norm2(view, x_KNW))))
+        return x_KNW + view.dropped(f"{self.name}.mlp", added_KNW)
 
 
 class GPT:
     """Maps tokens [K, B, T] to logits [K, B, T, V], each position seeing itself and what stands before it.
 
-    tap, where given, is shown the stream before and after each block, and the logits.
+    tap, where given, is shown the stream before and after each block, and the logits. Dropout is also of the sum of both
+    embeddings.
     Raises ValueError where the width is not a multiple of the heads.
     """
 
@@ -79,6 +84,7 @@ class GPT:
         x_KBTW = self.token(view, tokens_KBT) + self.position(view, position_KT).unsqueeze(1)
         x_KNW = x_KBTW.reshape(lanes, batch * positions, -1)
         show(tap, "embedding", x_KNW)
+        x_KNW = view.dropped("embedding", x_KNW)
 
         def step(index: int, x_KNW: Tensor) -> Tensor:
             x_KNW = self.blocks[index](view, x_KNW, positions)

@@ -22,7 +22,7 @@ ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], float]] = {
 
 class MLP:
     """Maps examples [K, B, ...] to logits [K, B, C]. Hidden weights start at a variance of gain^2/fan_in: of 2/fan_in for ReLU,
-    as He et al. have it."""
+    as He et al. have it. Dropout is of what hidden layers give (Srivastava et al. 2014, section 4)."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class MLP:
         def step(index: int, x_KBF: Tensor) -> Tensor:
             x_KBF = self.activation(self.blocks[index](view, x_KBF))
             show(tap, f"hidden.{index}", x_KBF)
-            return x_KBF
+            return view.dropped(f"hidden.{index}", x_KBF)
 
         x_KBF = through([partial(step, index) for index in range(len(self.blocks))], x_KBF, view.segments)
         if self.readout_multiplier != 1.0:
