@@ -276,12 +276,12 @@ def _by_seed(observable: Observed, table: TrialArrays) -> Numbers | None:
 
 
 def _losses(observable: Observed, table: TrialArrays) -> Numbers | None:
-    """Test loss of every seed [S]."""
+    """Test loss, or what else is read of an arm, of every seed [S]."""
     if isinstance(observable, TunedLoss):
         best = tuned_index(observable.arm, observable.over, table)
-        return np.asarray(table.losses(observable.arm, observable.over, "test_loss")[best])
+        return np.asarray(table.losses(observable.arm, observable.over, observable.column)[best])
     if isinstance(observable, FinalLoss):
-        return np.asarray(table.losses(observable.arm, table.only_factor(observable.arm), "test_loss")[0])
+        return np.asarray(table.losses(observable.arm, table.only_factor(observable.arm), observable.column)[0])
     return None
 
 

@@ -17,6 +17,8 @@ from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
 from folklore.harness.storing.trial_rows import judged_losses
 
 RESAMPLES = 2000
+# Losses that every trial has, however old.
+ALWAYS_MEASURED = ("train_loss", "validation_loss", "test_loss")
 
 
 @lru_cache(maxsize=16)
@@ -79,9 +81,22 @@ class TrialArrays:
         return np.asarray(self.columns[column])[index]
 
     def losses(self, arm: str, over: str, column: str) -> Numbers:
-        """A loss [G, S] in nats, as `judged_losses` counts it."""
-        loss, initial = (self.values(arm, over, name).astype(np.float64) for name in (column, "initial_loss"))
-        return judged_losses(loss, initial, self.values(arm, over, "outcome"))
+        """A loss [G, S] in nats, as `judged_losses` counts it; so is an error, `test_error` for one, a share of examples."""
+        outcome = self.values(arm, over, "outcome")
+        if not column.endswith("_error"):
+            loss, initial = self._measured(arm, over, column), self._measured(arm, over, "initial_loss")
+        else:
+            accuracy = column.removesuffix("_error") + "_accuracy"
+            loss, initial = (1 - self._measured(arm, over, name) for name in (accuracy, "initial_accuracy"))
+        if column not in ALWAYS_MEASURED and (np.isnan(loss) & (outcome != "diverged")).any():
+            raise UndecidableError(
+                "invalid", f"{in_words(column)} was not measured in {self.arm_name(arm)}; train it anew with a study that does"
+            )
+        return judged_losses(loss, initial, outcome)
+
+    def _measured(self, arm: str, over: str, column: str) -> Numbers:
+        """Numbers of a column [G, S]; nan where there are none."""
+        return self.values(arm, over, column).astype(np.float64)
 
     def diverged(self, arm: str, over: str) -> NDArray[np.bool_]:
         return np.asarray(self.values(arm, over, "outcome") == "diverged")

@@ -19,50 +19,79 @@ from folklore.harness.observables.estimating.weighted import (
 )
 from folklore.harness.observables.learning_rates import Optimum
 from folklore.harness.randomness import numpy_generator
-from folklore.harness.spec.observed import ARM, WINDOW, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOf
+from folklore.harness.spec.observed import (
+    ARM,
+    WINDOW,
+    ArmName,
+    Example,
+    FactorName,
+    JudgedOf,
+    Observed,
+    ObservedArm,
+    OfLosses,
+    ShareOf,
+)
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
 
 # Random splits of the seeds into halves.
 SPLITS = 30
 
 
-class TunedLoss(Observed):
-    """Test loss, in nats, at the arm's best `over` value (lowest mean validation loss over seeds)."""
+class _LossOfArm(Observed):
+    """A loss of an arm's runs at their end, or an error: test loss unless `of` says otherwise."""
 
-    kind: Literal["tuned_loss"] = "tuned_loss"
     arm: ObservedArm
-    over: FactorName = "peak_lr"
+    of: JudgedOf = None
 
     OF_LOSSES: ClassVar[OfLosses] = "is one"
     FIGURE: ClassVar[str] = "lr"
-    UNIT: ClassVar[str] = "nats"
+    UNIT: ClassVar[str] = "nats; an error is a share of examples (0.01 is one point)"
+
+    @property
+    def column(self) -> str:
+        """What is read of the trials."""
+        return self.of or "test_loss"
+
+    @property
+    def of_losses(self) -> OfLosses:
+        """An error has a zero of its own, and is no share of the fall of a loss."""
+        return "no zero" if self.column.endswith("_error") else self.OF_LOSSES
+
+    @property
+    def figure(self) -> str:
+        """The figure over the LR shows test losses."""
+        return "forest" if self.of else self.FIGURE
+
+
+class TunedLoss(_LossOfArm):
+    """Test loss, in nats, at the arm's best `over` value (lowest mean validation loss over seeds)."""
+
+    kind: Literal["tuned_loss"] = "tuned_loss"
+    over: FactorName = "peak_lr"
+
     EXAMPLE: ClassVar[Example] = {"arm": "warmup_5%"}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Weighted mean test loss at argmin_g of the weighted mean validation loss, nats [R]; the minimum is looked for anew
         under every weighting, so that the luck of the choice is in the interval. Undecidable at an edge of the grid."""
-        return tuned_loss(self.arm, self.over, trials, weights)
+        return tuned_loss(self.arm, self.over, trials, weights, self.column)
 
 
-class FinalLoss(Observed):
+class FinalLoss(_LossOfArm):
     """Test loss, in nats, of an arm that is trained at one point."""
 
     kind: Literal["final_loss"] = "final_loss"
-    arm: ObservedArm
 
-    OF_LOSSES: ClassVar[OfLosses] = "is one"
-    FIGURE: ClassVar[str] = "lr"
-    UNIT: ClassVar[str] = "nats"
     EXAMPLE: ClassVar[Example] = {"arm": "trained_once"}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """sum_s w_s L_s / sum_s w_s, nats [R], of an arm trained at one point; L_s is capped at the loss at initialization.
         Undecidable (open) where the arm has several points."""
-        (loss,) = trials.losses(self.arm, trials.only_factor(self.arm), "test_loss")
+        (loss,) = trials.losses(self.arm, trials.only_factor(self.arm), self.column)
         return seed_mean(loss, weights)
 
 
-class LossAt(Observed):
+class LossAt(_LossOfArm):
     """Test loss, in nats, at a given value of `over`: at `times` the value tuned for `tuned_for`, or at a declared one. Between
     grid points it is interpolated linearly in the logarithm of the value.
 
@@ -70,7 +99,6 @@ class LossAt(Observed):
     """
 
     kind: Literal["loss_at"] = "loss_at"
-    arm: ObservedArm
     tuned_for: Annotated[str | None, ARM] = Field(default=None, description="the arm whose tuned value is taken over")
     times: float = Field(default=1.0, gt=0, description="the value is this many times the one tuned for the other arm")
     value: float | None = Field(default=None, gt=0, description="or the value itself")
@@ -82,9 +110,6 @@ class LossAt(Observed):
         " grid point itself",
     )
 
-    OF_LOSSES: ClassVar[OfLosses] = "is one"
-    FIGURE: ClassVar[str] = "lr"
-    UNIT: ClassVar[str] = "nats"
     EXAMPLE: ClassVar[Example] = {"arm": "none", "tuned_for": "warmup_20%", "times": 4.0}
 
     @model_validator(mode="after")
@@ -127,7 +152,7 @@ class LossAt(Observed):
         """The arm's test losses at some values, [V, S]; nan outside its grid."""
         grid, x = np.log2(trials.grid(self.arm, self.over)), np.log2(values)
         outside = (x < grid[0] - SAME_VALUE) | (x > grid[-1] + SAME_VALUE)
-        columns = trials.losses(self.arm, self.over, "test_loss").T
+        columns = trials.losses(self.arm, self.over, self.column).T
         found = np.stack([np.interp(x, grid, column) for column in columns], axis=1)
         return np.where(outside[:, None], np.nan, found)
 

@@ -15,6 +15,10 @@ RunCurve = Literal[
     "train_loss",
     "train_loss_swing",
     "train_loss_spikes",
+    "evaluation_loss",
+    "evaluation_accuracy",
+    "evaluation_training_loss",
+    "evaluation_training_accuracy",
     "probe_gradient_norm",
     "probe_weight_norm",
     "probe_update_ratio",
@@ -36,7 +40,7 @@ STEPS_OF = {curve.name: curve.steps for curve in CURVES}
 
 
 def _is_loss(curve: str) -> bool:
-    return curve in ("train_loss", "evaluation_loss") or curve.startswith("token_loss")
+    return curve in ("train_loss", "evaluation_loss", "evaluation_training_loss") or curve.startswith("token_loss")
 
 
 class _OfRuns(Observed):
@@ -74,8 +78,9 @@ class _OfRuns(Observed):
         if any(each is None for each in columns[1].ravel()):
             raise UndecidableError("invalid", f"{name} was trained before its {in_words(curve)} was kept; train it anew")
         steps, values = (stacked(each) for each in columns)
-        if _is_loss(curve):  # a run that is lost counts, as everywhere, with the loss it began with
-            initial = np.asarray(trials.values(self.arm, self.over, "initial_loss"), dtype=np.float64)
+        began = "initial_loss" if _is_loss(curve) else "initial_accuracy" if curve.endswith("_accuracy") else None
+        if began is not None:  # a run that is lost counts, as everywhere, with the loss it began with
+            initial = np.asarray(trials.values(self.arm, self.over, began), dtype=np.float64)
             values = np.where(np.isfinite(values), values, initial[..., None])
         grid = trials.grid(self.arm, self.over)
         total = trials.study.configuration(trials.scale, self.arm, {self.over: float(grid[0])}).training.steps
@@ -102,7 +107,9 @@ class CurveMean(_OfRuns):
     curve: RunCurve = Field(description="the curve that is averaged")
 
     FIGURE: ClassVar[str] = "forest"
-    UNIT: ClassVar[str] = "of the curve: losses and swings in nats, spikes a share of the steps, ratios and norms none"
+    UNIT: ClassVar[str] = (
+        "of the curve: losses and swings in nats, spikes a share of the steps, accuracies of the targets, ratios and norms none"
+    )
     EXAMPLE: ClassVar[Example] = {"arm": "none", "curve": "train_loss", "first": 0.5}
 
     @property

@@ -63,6 +63,7 @@ def trial_flops(configuration: Configuration, model: "Model") -> float:
     training, measurement = configuration.training, configuration.measurement
     trained = _passes(training) * training.batch_size * (training.steps + 0.5 * measurement.probes)
     evaluated = (measurement.evaluations + 1) * measurement.evaluation_examples + 2 * measurement.final_examples
+    evaluated += measurement.evaluations * measurement.training_examples
     return (trained + evaluated + _sharpness_passes(measurement)) * model.flops_per_example
 
 

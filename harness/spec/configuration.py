@@ -314,6 +314,14 @@ class Measurement(Spec):
     final_examples: Annotated[int, Unit("sequences or examples")] = Field(
         default=128, ge=1, le=1_000_000_000, strict=True, description="sequences of the final validation and test samples"
     )
+    training_examples: Annotated[int, Unit("sequences or examples"), SINCE_PUBLICATION] = Field(
+        default=0,
+        ge=0,
+        le=1_000_000_000,
+        strict=True,
+        description="fixed training examples, as trained on, that are evaluated in eval mode as often as the validation"
+        " sample; 0: none",
+    )
     curve_points: Annotated[int, Unit("points"), SINCE_PUBLICATION] = Field(
         default=100, ge=1, le=10_000, strict=True, description="points kept of a curve that has one a step"
     )

@@ -61,6 +61,13 @@ ShareOf = Annotated[
         description="what its shares are of: a loss, or the fall (loss at initialization less the lowest loss); none: a loss"
     ),
 ]
+JudgedOf = Annotated[
+    Literal["test_error", "final_training_loss", "final_training_error"] | None,
+    Field(
+        description="what is read of a run: the share of test examples that it gets wrong, or of fixed training examples at its"
+        " end their loss in eval mode or the share that it gets wrong; none: the test loss"
+    ),
+]
 FactorName = Annotated[str, FACTOR, Field(description="the factor whose values are searched")]
 
 # Estimate, low, high.

@@ -56,6 +56,7 @@ def rows(
 
 def _row(trial: Trial, result: LaneResult) -> dict[str, object]:
     measured = ("outcome", "divergence_step", "initial_loss", "train_loss", "validation_loss", "test_loss", "lanes", "program")
+    fitted = ("initial_accuracy", "validation_accuracy", "test_accuracy", "final_training_loss", "final_training_accuracy")
     spent = ("program_note", "examples_per_second", "seconds", "peak_memory_bytes", "step_seconds", "layers", "taps")
     return {
         "digest": trial.digest,
@@ -63,7 +64,7 @@ def _row(trial: Trial, result: LaneResult) -> dict[str, object]:
         "point": canonical_json(trial.point),
         "seed": trial.seed,
         "configuration": canonical_json(trial.configuration.model_dump(mode="json")),
-        **{name: getattr(result, name) for name in (*measured, *spent)},
+        **{name: getattr(result, name) for name in (*measured, *fitted, *spent)},
         **{CURVE_PREFIX + name: curve for name, curve in {**result.curves, **result.layer_curves}.items()},
     }
 

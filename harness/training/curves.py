@@ -22,6 +22,27 @@ OF_EVERY_RUN = (
         STEP,
         derived=True,
     ),
+    Curve(
+        "evaluation_accuracy",
+        "",
+        "share of the validation sample's targets that have the largest logit; of classes and tokens",
+        EVALUATION_STEP,
+        tracked="validation/accuracy",
+    ),
+    Curve(
+        "evaluation_training_loss",
+        "nats",
+        "loss on fixed training examples, in eval mode; where they are asked for",
+        EVALUATION_STEP,
+        tracked="train/evaluation_loss",
+    ),
+    Curve(
+        "evaluation_training_accuracy",
+        "",
+        "share of the targets of fixed training examples that have the largest logit; where they are asked for",
+        EVALUATION_STEP,
+        tracked="train/evaluation_accuracy",
+    ),
     Curve("train_loss_spikes", "", "share of each bin's steps whose training loss is a spike", STEP, derived=True),
 )
 

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import groupby
@@ -144,6 +145,15 @@ def _drawn(parameter: Parameter, generator: torch.Generator) -> Tensor:
     return values.t() if parameter.drawn_transposed else values
 
 
+@dataclass(frozen=True)
+class Scores:
+    """What an evaluation found, [K] each. accuracy: share of the targets that have the largest logit, the first of equal ones;
+    nan where the loss is not finite; None where targets are no classes, or an own module's loss alone knows what they are."""
+
+    loss: Tensor
+    accuracy: Tensor | None
+
+
 class PackedNetwork:
     """K copies of one model, one per seed in `seeds`, with parameters [K, P] that an optimizer may change in place.
 
@@ -227,7 +237,10 @@ class PackedNetwork:
         """
         # What a tap is shown must not be shown twice, and without a backward pass nothing is kept.
         segments = self.segments if tap is None and torch.is_grad_enabled() else 0
-        logits = self.outputs(inputs, tap, views, segments, drop).float()
+        return self._losses_of(self.outputs(inputs, tap, views, segments, drop), targets)
+
+    def _losses_of(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        logits = outputs.float()
         if not self.classifies:
             return 0.5 * (logits - targets).square().sum(dim=-1).mean(dim=1)
         losses = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
@@ -283,18 +296,35 @@ class PackedNetwork:
         gradient_KP, losses_K = torch.func.grad(scaled, has_aux=True)(self.flat_KP)
         return losses_K, gradient_KP
 
-    @torch.no_grad()
     def evaluate(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        """Each lane's mean loss over the same examples [N, ...], [K]; of classes, over the targets that are not NOT_COUNTED,
-        nan if none is."""
+        """Each lane's mean loss over the same examples [N, ...], [K], as `scores` has it."""
+        return self.scores(inputs, targets).loss
+
+    @torch.no_grad()
+    def scores(self, inputs: Tensor, targets: Tensor) -> Scores:
+        """Each lane's mean loss and accuracy over the same examples [N, ...], in one forward pass; of classes, over the targets
+        that are not NOT_COUNTED, nan if none is."""
         lanes, examples = self.flat_KP.shape[0], len(targets)
         chunk = max(1, EVALUATION_TARGETS * examples // targets.numel())
-        total = torch.zeros(lanes, device=self.flat_KP.device)
+        total_K, right_K = torch.zeros(2, lanes, device=self.flat_KP.device)
         for part, answers in zip(torch.split(inputs, chunk), torch.split(targets, chunk), strict=True):
-            losses_K = self.losses(part.expand(lanes, *part.shape), answers.expand(lanes, *answers.shape))
-            total += losses_K * len(answers)
+            losses_K, found_K = self._scored(part.expand(lanes, *part.shape), answers.expand(lanes, *answers.shape))
+            total_K += losses_K * len(answers)
+            right_K += found_K
         counted = int((targets != NOT_COUNTED).sum()) if self.classifies else targets.numel()
-        return total / examples * (targets.numel() / counted if counted else math.nan)
+        loss_K = total_K / examples * (targets.numel() / counted if counted else math.nan)
+        if not self.classifies:
+            return Scores(loss_K, None)
+        return Scores(loss_K, torch.where(loss_K.isfinite(), right_K / max(1, counted), math.nan))
+
+    def _scored(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Each lane's mean loss over a chunk, and how many of its targets have the largest logit, [K] each; zero where targets
+        are numbers."""
+        outputs = self.outputs(inputs)
+        losses_K = self._losses_of(outputs, targets)
+        if not self.classifies:
+            return losses_K, torch.zeros_like(losses_K)
+        return losses_K, (outputs.argmax(dim=-1) == targets).flatten(1).sum(dim=1)
 
     def layer_norms(self, values_KP: Tensor) -> Tensor:
         """Euclidean norm of each layer's slice, [K, layers]."""

@@ -10,7 +10,7 @@ from torch import Tensor
 from folklore.harness.data import DataFacts
 from folklore.harness.randomness import key
 from folklore.harness.spec import Workload
-from folklore.harness.training.network import PackedNetwork
+from folklore.harness.training.network import PackedNetwork, Scores
 from folklore.models import Drop, OwnModule, Tap, View
 
 log = logging.getLogger(__name__)
@@ -59,9 +59,13 @@ class OwnNetwork(PackedNetwork):
         with super().in_fp32(), self.buffers_kept(), self.model.evaluating():
             yield
 
-    def evaluate(self, inputs: Tensor, targets: Tensor) -> Tensor:
+    def scores(self, inputs: Tensor, targets: Tensor) -> Scores:
         with self.buffers_kept(), self.model.evaluating():
-            return super().evaluate(inputs, targets)
+            return super().scores(inputs, targets)
+
+    def _scored(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        losses_K = self.losses(inputs, targets)
+        return losses_K, torch.zeros_like(losses_K)
 
 
 def make_network(

@@ -136,8 +136,9 @@ class Pack:
             inputs, targets = self._sample(evaluation.split, evaluation.examples)
             if evaluation.among is not None:
                 targets = evaluation.among(inputs, targets)
-            found[evaluation.record] = self.network.evaluate(inputs, targets)
-            self.records.note_evaluation(evaluation, self.step, found[evaluation.record])
+            scores = self.network.scores(inputs, targets)
+            found[evaluation.record] = scores.loss
+            self.records.note_evaluation(evaluation, self.step, scores)
         return found
 
     def _plain_step(self) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from folklore.harness.spec import Configuration
 from folklore.harness.spec.configuration import LOSS_SCALES
-from folklore.harness.training.network import PackedNetwork
+from folklore.harness.training.network import PackedNetwork, Scores
 from folklore.harness.training.probes.base import Probe
 from folklore.harness.training.procedures import Evaluation
 from folklore.harness.training.result import Numbers
@@ -37,16 +37,23 @@ class Records(dict[str, Tensor]):
         recorded = [curve for probe in probes for curve in probe.curves if not curve.derived]
         shapes: dict[str, tuple[int, ...]] = {
             "train_loss": (steps, lanes),
-            **{each.record: (len(each.after), lanes) if each.is_curve else (lanes,) for each in evaluations},
+            **{
+                name: (len(each.after), lanes) if each.is_curve else (lanes,)
+                for each in evaluations
+                for name in (each.record, *([each.accuracy] if each.accuracy and network.classifies else []))
+            },
             **{curve.name: (probed, lanes, *across[curve.across]) for curve in recorded},
         }
         device = network.flat_KP.device
         super().__init__({name: torch.full(shape, float("nan"), device=device) for name, shape in shapes.items()})
 
-    def note_evaluation(self, evaluation: Evaluation, step: int, losses_K: Tensor) -> None:
+    def note_evaluation(self, evaluation: Evaluation, step: int, scores: Scores) -> None:
         """Put down what was evaluated when `step` steps were done."""
-        record = self[evaluation.record]
-        (record[evaluation.after.index(step)] if evaluation.is_curve else record).copy_(losses_K)
+        found = {evaluation.record: scores.loss}
+        if evaluation.accuracy is not None and scores.accuracy is not None:
+            found[evaluation.accuracy] = scores.accuracy
+        for name, values_K in found.items():
+            (self[name][evaluation.after.index(step)] if evaluation.is_curve else self[name]).copy_(values_K)
 
     def best(self, step: int) -> tuple[int, float] | None:
         """The lane with the lowest recent training loss, and that loss: for a progress display only."""

@@ -16,12 +16,16 @@ Numbers = NDArray[np.float64]
 
 # The final training loss is a mean over this share of the steps.
 FINAL_SHARE = 0.05
+# Curves of evaluations that not every run has.
+EVALUATED = ("evaluation_accuracy", "evaluation_training_loss", "evaluation_training_accuracy")
 
 
 @dataclass(frozen=True)
 class LaneResult:
     """Losses in nats. Where a run stopped being finite the numbers are nan; `outcome` says so, nothing is left out.
 
+    accuracies: shares of the targets, None where targets are no classes. final_training_loss, final_training_accuracy: of
+    fixed training examples in eval mode, None where they were not asked for; train_loss is that of the last batches.
     program: what plain steps were run as. program_note: why that is not what was asked for. step_seconds: median time of a
     step that is neither probed nor the first; of lanes that are trained alone.
     curves: name -> values, and layer_curves: name -> [probes, layers] or what else they go across; curves.py says what each
@@ -45,6 +49,11 @@ class LaneResult:
     taps: tuple[str, ...]
     curves: dict[str, list[float]] = field(repr=False)
     layer_curves: dict[str, list[list[float]]] = field(repr=False)
+    initial_accuracy: float | None = None
+    validation_accuracy: float | None = None
+    test_accuracy: float | None = None
+    final_training_loss: float | None = None
+    final_training_accuracy: float | None = None
 
 
 def lane_result(
@@ -97,13 +106,24 @@ def lane_result(
             "train_loss_swing": np.sqrt(squares).tolist(),
             EVALUATION_STEP: [index + 1.0 for index in evaluation_steps],
             "evaluation_loss": records["evaluation_loss"].tolist(),
+            **{name: records[name].tolist() for name in EVALUATED if name in records},
             **{group.name: records[group.name].tolist() for group in GROUPS if group.name in records},
             PROBE_STEP: [index + 1.0 for index in probe_steps],
             **{curve.name: records[curve.name].tolist() for curve in recorded if not curve.across},
             **{name: values for probe in probes for name, values in probe.derived(records).items()},
         },
         layer_curves={curve.name: records[curve.name].tolist() for curve in recorded if curve.across},
+        initial_accuracy=_last(records, "initial_accuracy"),
+        validation_accuracy=_last(records, "validation_accuracy"),
+        test_accuracy=_last(records, "test_accuracy"),
+        final_training_loss=_last(records, "evaluation_training_loss"),
+        final_training_accuracy=_last(records, "evaluation_training_accuracy"),
     )
+
+
+def _last(records: dict[str, Numbers], name: str) -> float | None:
+    """A record's only value or its last one; None where there is no such record."""
+    return float(np.atleast_1d(records[name])[-1]) if name in records else None
 
 
 def divergence_step(train_loss: Numbers, initial_loss: float) -> int:

@@ -35,10 +35,11 @@ def tuned(arm: str, over: str, trials: Trials, weights: Numbers) -> NDArray[np.i
     return np.asarray(best)
 
 
-def tuned_loss(arm: str, over: str, trials: Trials, weights: Numbers) -> Numbers:
-    """Mean test loss at the arm's tuned value under every weighting, nats [R]. Raises UndecidableError at an edge."""
+def tuned_loss(arm: str, over: str, trials: Trials, weights: Numbers, column: str = "test_loss") -> Numbers:
+    """Mean test loss at the arm's tuned value under every weighting, nats [R]. Raises UndecidableError at an edge. column:
+    another loss, or an error, that is read there."""
     best = tuned(arm, over, trials, weights)
-    return mean(trials.losses(arm, over, "test_loss"), weights)[np.arange(len(weights)), best]
+    return mean(trials.losses(arm, over, column), weights)[np.arange(len(weights)), best]
 
 
 def initial_loss(searched: Mapping[str, str], trials: Trials, weights: Numbers) -> Numbers:

@@ -15,7 +15,9 @@ from folklore.models import Tap
 class Evaluation:
     """The loss of fixed examples of a split, noted under `record` whenever so many steps are done as `after` says; 0 is before
     the first. is_curve: whether the record has a row for each of these, even if there is only one. among: maps inputs and
-    targets of the sample to targets of which those that do not count are NOT_COUNTED; None: all count."""
+    targets of the sample to targets of which those that do not count are NOT_COUNTED; None: all count. accuracy: the record of
+    the share that is right, in the same shape, where targets are classes; None: there is none. Of the training split the
+    examples are as they are trained on."""
 
     record: str
     split: Split
@@ -23,6 +25,7 @@ class Evaluation:
     after: tuple[int, ...]
     is_curve: bool = False
     among: Callable[[Tensor, Tensor], Tensor] | None = None
+    accuracy: str | None = None
 
 
 class Procedure(Protocol):

@@ -64,22 +64,28 @@ class Plain:
         steps, often, final = self.training.steps, self.measurement.evaluation_examples, self.measurement.final_examples
         on_the_way = tuple(step + 1 for step in evaluation_steps(steps, self.measurement))
         return (
-            Evaluation("initial_loss", "validation", often, (0,)),
-            Evaluation("evaluation_loss", "validation", often, on_the_way, is_curve=True),
-            Evaluation("validation_loss", "validation", final, (steps,)),
-            Evaluation("test_loss", "test", final, (steps,)),
+            Evaluation("initial_loss", "validation", often, (0,), accuracy="initial_accuracy"),
+            Evaluation("evaluation_loss", "validation", often, on_the_way, is_curve=True, accuracy="evaluation_accuracy"),
+            Evaluation("validation_loss", "validation", final, (steps,), accuracy="validation_accuracy"),
+            Evaluation("test_loss", "test", final, (steps,), accuracy="test_accuracy"),
+            *self._of_training_examples(on_the_way),
         )
+
+    def _of_training_examples(self, on_the_way: tuple[int, ...]) -> tuple[Evaluation, ...]:
+        record, accuracy = "evaluation_training_loss", "evaluation_training_accuracy"
+        count = self.measurement.training_examples
+        return (Evaluation(record, "train", count, on_the_way, is_curve=True, accuracy=accuracy),) if count else ()
 
     def sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
         index = torch.from_numpy(self.dataset.sample_index(split, examples, self.context)).to(self.device)
-        return self.dataset.gather(self._on_device(self.dataset.arrays(split)), index, self.context)
+        arrays = self.arrays if split == "train" else self._on_device(self.dataset.arrays(split))
+        return self.dataset.gather(arrays, index, self.context)
 
     def tallies(self) -> dict[str, Tensor]:
         return {}
 
     def training_sample(self, examples: int) -> tuple[Tensor, Tensor]:
-        index = torch.from_numpy(self.dataset.sample_index("train", examples, self.context)).to(self.device)
-        return self.dataset.gather(self.arrays, index, self.context)
+        return self.sample("train", examples)
 
     def state(self) -> dict[str, Tensor]:
         return {}

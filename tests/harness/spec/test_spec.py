@@ -217,6 +217,7 @@ PINNED = {
         "evaluations": 4,
         "evaluation_examples": 64,
         "final_examples": 128,
+        "training_examples": 0,
         "curve_points": 100,
         "underflow": False,
         "token_rows": False,

@@ -43,7 +43,7 @@ def by_torch(chosen: Lane) -> torch.Tensor:
         logits = hidden @ weights["readout.weight"] + weights["readout.bias"]
         optimizer, factor = (adam, 1.0) if step < AT else (sgd, training.sgd_lr)
         optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(logits, targets[0]).backward()
+        torch.autograd.backward(torch.nn.functional.cross_entropy(logits, targets[0]))
         for group in optimizer.param_groups:
             group["lr"] = float(pack.lr_SK[step, 0]) * factor
         optimizer.step()
