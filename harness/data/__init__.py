@@ -1,5 +1,6 @@
 """Datasets by name: splits to train on, to choose by and to judge by, and batches keyed on a seed."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,13 +15,31 @@ from folklore.harness.own.address import KIND as OWN
 from folklore.harness.spec.characters import refused_character
 
 BUILT_IN = ("digits", "python-docs", "python-source")
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a user gives in the place of a name: in words, of which kind, and the facts that a plan takes it to have."""
+
+    words: str
+    kind: str
+    facts: DataFacts
+
+
 # Sets a study may name although no package carries them: the user says where they lie.
-BY_PATH = {"web-text": "any large sample of web text, such as a shard of OpenWebText or FineWeb"}
+BY_PATH = {
+    "web-text": Given(
+        "any large sample of web text, such as a shard of OpenWebText or FineWeb", "text", DataFacts("unknown", 256)
+    ),
+    "small-photos": Given(
+        "photographs of 32 x 32 pixels in ten classes, such as CIFAR-10", "images", DataFacts("unknown", 10, (3, 32, 32))
+    ),
+}
 
 
 def describe(name: str) -> DataFacts:
-    """For a plan: the facts of a dataset, or placeholders (any byte, unknown) for a text that is still to be given."""
-    return DataFacts(hash="unknown", classes=256) if name in BY_PATH else load(name).facts
+    """For a plan: the facts of a dataset, or placeholders for one that is still to be given."""
+    return BY_PATH[name].facts if name in BY_PATH else load(name).facts
 
 
 @lru_cache(maxsize=4)
@@ -39,7 +58,10 @@ def load(name: str) -> Dataset:
     if name == "digits":
         return digits()
     if name in BY_PATH:
-        raise UserError(f"dataset '{name}' ({BY_PATH[name]}) is not shipped: say where it lies with --data {name}=text:PATH")
+        given = BY_PATH[name]
+        raise UserError(
+            f"dataset '{name}' ({given.words}) is not shipped: say where it lies with --data {name}={given.kind}:PATH"
+        )
     kind, _, path = name.partition(":")
     if kind == "text" and path:
         return tokenize(name, read_text(Path(path)))
