@@ -29,7 +29,7 @@ CNN_LARGE_STEPS = CNN_STEPS * SMALL // LARGE
 LEVEL, HIGHER, LOWER = 0.65, 0.8, 0.5
 # LR at which batches are compared at one LR, where the small batch is about best.
 ONE_LR = 2.0**-6
-SHARP = {"probes": 8, "sharpness": "probes", "sharpness_examples": 540, "training_examples": 1079, "evaluations": 32}
+SHARP = {"probes": 8, "sharpness": "probes", "sharpness_examples": 540, "evaluations": 32}
 CNN = {"model": "cnn", "width": 8, "depth": 2}
 MLP_ARMS = ("small", "large_epochs", "large_updates")
 ONE, EPOCHS, UPDATES = "one LR, equal updates", "tuned LRs, equal epochs", "tuned LRs, equal updates"
@@ -63,7 +63,9 @@ STUDY = Study(
         warmup_fraction=0.0,
         sampling="epochs",
     ),
-    measurement=Measurement(probes=2, evaluations=2, evaluation_examples=359, final_examples=359, curve_points=20),
+    measurement=Measurement(
+        probes=2, evaluations=2, evaluation_examples=359, final_examples=359, training_examples=1079, curve_points=20
+    ),
     arms={
         "small": Arm(
             label="batch 16",
@@ -190,11 +192,11 @@ STUDY = Study(
                 ),
             ),
             note=(
-                "'Some cases' is one of four. At one LR and equal epochs the large batch makes a sixteenth of the updates and has"
-                " not finished training: that is no matter of generalization, and is reported alone."
+                "'Some cases' is one of four. At one LR and equal epochs the large batch makes a sixteenth of the updates and"
+                " has not finished training: that is no matter of generalization, and is reported alone."
             ),
             advice={
-                "supported": "Expect a generalization gap if you enlarge the batch and leave the LR as it is; tune the LR anew.",
+                "supported": "Expect a generalization gap if you enlarge the batch and leave the LR as it is: tune it anew.",
                 "refuted": "Choose the batch size by time and memory, and tune the LR for it.",
             },
         ),
@@ -254,8 +256,8 @@ STUDY = Study(
                 ),
             ),
             note=(
-                "Sharpness is the largest eigenvalue of the Hessian of the training loss, read where a run's training loss first"
-                " falls to 0.65 nats: runs that fit as well are compared. 'Small ones with suitable noise' is read as a small"
+                "Sharpness is the largest eigenvalue of the Hessian of the training loss, read where a run's training"
+                " loss first falls to 0.65 nats: runs that fit as well are compared. 'Small ones with suitable noise' is read as a small"
                 " batch at its own best LR."
             ),
             advice={

@@ -68,8 +68,8 @@ def _require_reached(found: Numbers, least: float, level: float, whose: str) -> 
     if share < least:
         raise UndecidableError(
             "open",
-            f"{share:.0%} of the runs of {whose} come to a training loss of {level:.3g} with a sharpness, fewer than {least:.0%};"
-            " longer runs or a higher level would settle it",
+            f"{share:.0%} of the runs of {whose} come to a training loss of {level:.3g} with a sharpness, fewer than"
+            f" {least:.0%}; longer runs or a higher level would settle it",
         )
 
 
