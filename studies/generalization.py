@@ -256,9 +256,9 @@ STUDY = Study(
                 ),
             ),
             note=(
-                "Sharpness is the largest eigenvalue of the Hessian of the training loss, read where a run's training"
-                " loss first falls to 0.65 nats: runs that fit as well are compared. 'Small ones with suitable noise' is read as a small"
-                " batch at its own best LR."
+                "Sharpness is the largest eigenvalue of the Hessian of the training loss, read where a run's training loss"
+                " first falls to 0.65 nats: so runs are compared that fit as well. 'Small ones with suitable noise' is read as"
+                " a small batch at its own best LR."
             ),
             advice={
                 "supported": "Count on sharper minima from larger batches, whatever the LR.",
