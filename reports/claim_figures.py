@@ -23,6 +23,7 @@ from folklore.reports import (
     range_figures,
     run_figures,
     search_figures,
+    sharpness_figures,
 )
 
 NONE: Arithmetic = {}
@@ -111,6 +112,12 @@ KINDS: tuple[Kind, ...] = (
         "Every arm, a row each, with its 95% interval; arms of a line stand together, and an upright stroke is their mean. The"
         " share judged stands above.",
         line_figures.line_groups,
+    ),
+    Kind(
+        "sharpness",
+        "Validation loss against sharpness, both where a run's training loss first falls to the level. Large dots: settings,"
+        " means over seeds; pale: single runs. The correlation judged stands above.",
+        sharpness_figures.sharpness_and_loss,
     ),
     Kind(
         "survival",
