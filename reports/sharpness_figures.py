@@ -51,6 +51,6 @@ def sharpness_and_loss(records: TrialSet, judgement: Judgement | None = None) ->
             axes.set_xscale("log")
             axes.set_xlabel(f"largest eigenvalue of the Hessian at a training loss of {part.level:g} nats")
             axes.set_ylabel(AXES[part.of])
-            axes.set_title(in_prose(number.estimate, number.low, number.high, "") + " rank correlation", color=INK)
+            axes.set_title("rank correlation " + in_prose(number.estimate, number.low, number.high, ""), color=INK)
             axes.legend(loc="best", frameon=False)
         return figure

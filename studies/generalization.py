@@ -237,6 +237,7 @@ STUDY = Study(
                     expected=Expected(
                         value=3.0,
                         source="Keskar et al. 2017, sections 2 and 3: several times sharper at the LR of the small batch",
+                        spread=0.53,
                     ),
                     says="At one LR batch 256 comes to a training loss of 0.8 nats {larger} as sharp as batch 16",
                     unit="x",
