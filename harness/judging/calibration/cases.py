@@ -478,12 +478,14 @@ LATER_CASES: tuple[Case, ...] = (
         SharpnessAtLoss(arm="a", level=1.0),
         stopped_runs(lambda e: {"a": 10 * 1.2**e}, lambda e: 0.0),
         {"a": {}},
+        share=0.3,
     ),
     _of_points(
         "sharpness_correlation",
         SharpnessCorrelation(arms=SETTINGS, level=1.0),
         stopped_runs(lambda e: {arm: 2.0**index for index, arm in enumerate(SETTINGS)}, lambda e: 0.05 * e),
         {arm: {} for arm in SETTINGS},
+        share=0.3,
     ),
     _of_points(
         "finder_pick_delagged",
