@@ -58,10 +58,9 @@ EXPECTED = {
     EPOCHS: Expected(value=0.0, source="Shallue et al. 2019, section 4.8: no difference out of sample", spread=0.0117),
     UPDATES: Expected(value=0.0, source="Hoffer et al. 2017, section 5: nothing is left of the gap", spread=0.0106),
 }
-UNDERPOWERED = {
-    panel: "that there is no gap at all takes 60 seeds; a gap of 1.5% of the fall is seen with 20"
-    for panel in (EPOCHS, UPDATES)
-}
+UNDERPOWERED = dict.fromkeys(
+    (EPOCHS, UPDATES), "that there is no gap at all takes 60 seeds; a gap of 1.5% of the fall is seen with 20"
+)
 
 STUDY = Study(
     name="generalization",

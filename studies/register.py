@@ -1680,6 +1680,18 @@ CLAIMS = (
         ),
     ),
     Claim(
+        id="gen.flat_minima",
+        kinds=("empirical",),
+        paraphrase="flat minima generalize better than sharp ones",
+        short="Flat minima generalize better than sharp ones",
+        sources=(Source(document="TD", section="Loss Landscape and Optimization Trajectory"),),
+        quantifier="all",
+        measure=(
+            "rank correlation of λmax with validation loss over runs read at equal training loss: supported if its CI lies "
+            "above 0.3, refuted if below 0.1; the numbers are ours"
+        ),
+    ),
+    Claim(
         id="gen.sgd_vs_adam",
         kinds=("empirical",),
         paraphrase=(
@@ -1744,18 +1756,6 @@ CLAIMS = (
         measure=(
             "gap of test to training loss, large batch with linear LR against small batch, no larger by 0.02 nats; and the "
             "test loss at equal tokens, within 2% of the fall; square-root and tuned LR beside it; the numbers are ours"
-        ),
-    ),
-    Claim(
-        id="gen.flat_minima",
-        kinds=("empirical",),
-        paraphrase="flat minima generalize better than sharp ones",
-        short="Flat minima generalize better than sharp ones",
-        sources=(Source(document="TD", section="Loss Landscape and Optimization Trajectory"),),
-        quantifier="all",
-        measure=(
-            "rank correlation of λmax with validation loss over runs read at equal training loss: supported if its CI lies "
-            "above 0.3, refuted if below 0.1; the numbers are ours"
         ),
     ),
     Claim(
