@@ -3,7 +3,7 @@
 from folklore.models.closed_form import LinearModel, Quadratic
 from folklore.models.cnn import CNN
 from folklore.models.gpt import GPT
-from folklore.models.layers import Parameter, Product, Tap, View
+from folklore.models.layers import Drop, Parameter, Product, Tap, View
 from folklore.models.mlp import MLP
 from folklore.models.own_module import OwnModule
 from folklore.models.parametrization import Parametrization
@@ -14,6 +14,7 @@ __all__ = [
     "CNN",
     "GPT",
     "MLP",
+    "Drop",
     "LinearModel",
     "Model",
     "OwnModule",

@@ -18,11 +18,12 @@ class ResidualBlock:
     """x + conv(relu(norm(conv(relu(norm(x)))))), pre-activation (He et al. 2016, Identity mappings, figure 1b).
 
     With stride 2 the first convolution halves the sides, and the shortcut takes every second pixel of every second row
-    (He et al. 2016, Deep residual learning, section 4.1, option A; the channels stay).
+    (He et al. 2016, Deep residual learning, section 4.1, option A; the channels stay). Dropout lies between the convolutions
+    (Zagoruyko and Komodakis 2016, Wide residual networks, section 2.4).
     """
 
     def __init__(self, name: str, width: int, depth: int, stride: int, scheme: Parametrization):
-        self.stride = stride
+        self.name, self.stride = name, stride
         fan_in, gain = 9 * width, math.sqrt(2.0)
         self.norm1 = GroupNorm(f"{name}.norm1", width)
         self.conv1 = Convolution(f"{name}.conv1", width, width, gain * scheme.hidden_std(fan_in), stride)
@@ -36,7 +37,7 @@ class ResidualBlock:
     def __call__(self, view: View, x_KBCHW: Tensor) -> Tensor:
         inner = self.conv1(view, torch.relu(self.norm1(view, x_KBCHW)))
         shortcut = x_KBCHW[..., :: self.stride, :: self.stride]
-        return shortcut + self.conv2(view, torch.relu(self.norm2(view, inner)))
+        return shortcut + self.conv2(view, view.dropped(self.name, torch.relu(self.norm2(view, inner))))
 
 
 class CNN:

@@ -16,11 +16,12 @@ class Block:
     """x + attention(norm(x)), then x + mlp(norm(x)); the MLP is four times as wide and uses GELU.
 
     post_norm: norm(x + attention(x)), then norm(x + mlp(x)), as Vaswani et al. 2017 have it (Xiong et al. 2020, figure 1). Then
-    what is added is not scaled down with the depth at the start: the norm that follows keeps the stream from growing.
+    what is added is not scaled down with the depth at the start: the norm that follows keeps the stream from growing. Dropout
+    is of what both add to the stream (Vaswani et al. 2017, section 5.4); attention's weights are left whole.
     """
 
     def __init__(self, name: str, width: int, depth: int, heads: int, scheme: Parametrization, post_norm: bool = False):
-        self.heads, self.scale, self.post_norm = heads, scheme.attention_scale(width // heads), post_norm
+        self.name, self.heads, self.scale, self.post_norm = name, heads, scheme.attention_scale(width // heads), post_norm
         hidden = scheme.hidden_std
 
         def added(fan_in: int) -> float:
@@ -49,17 +50,17 @@ class Block:
         qkv = self.qkv(view, x_KNW).view(lanes, rows // positions, positions, 3 * width)
         query, key, value = torch.chunk(qkv, 3, dim=-1)
         mixed = causal_attention(query, key, value, self.heads, self.scale)
-        return self.out(view, mixed.view(lanes, rows, width))
+        return view.dropped(f"{self.name}.attention", self.out(view, mixed.view(lanes, rows, width)))
 
     def _mlp(self, view: View, x_KNW: Tensor) -> Tensor:
-        return self.down(view, F.gelu(self.up(view, x_KNW)))
+        return view.dropped(f"{self.name}.mlp", self.down(view, F.gelu(self.up(view, x_KNW))))
 
 
 class GPT:
     """Maps tokens [K, B, T] to logits [K, B, T, V], each position seeing itself and what stands before it.
 
     tap, where given, is shown the stream before and after each block, and the logits. post_norm: of its blocks; the last one's
-    norm is then the one before the readout.
+    norm is then the one before the readout. Dropout is also of the sum of both embeddings.
     Raises ValueError where the width is not a multiple of the heads.
     """
 
@@ -100,6 +101,7 @@ class GPT:
         x_KBTW = self.token(view, tokens_KBT) + self.position(view, position_KT).unsqueeze(1)
         x_KNW = x_KBTW.reshape(lanes, batch * positions, -1)
         show(tap, "embedding", x_KNW)
+        x_KNW = view.dropped("embedding", x_KNW)
 
         def step(index: int, x_KNW: Tensor) -> Tensor:
             x_KNW = self.blocks[index](view, x_KNW, positions)

@@ -16,18 +16,24 @@ from torch.utils.checkpoint import checkpoint
 
 Product = Callable[[Tensor, Tensor], Tensor]  # [K, N, I], [K, I, O] -> [K, N, O]
 Tap = Callable[[str, Tensor], None]  # is shown an activation [K, ...] under its name
+Drop = Callable[[str, Tensor], Tensor]  # the name of a place, an activation there [K, B, ...] -> what dropout leaves of it
 
 
 class View(dict[str, Tensor]):
     """Parameter name -> [K, *shape], and how layers multiply by their matrices: another `product` emulates a number format.
 
     segments: into how many stretches the blocks of a model are split of which only the input is kept for the backward pass,
-    and the rest computed again; 0: everything is kept.
+    and the rest computed again; 0: everything is kept. drop: what dropout does, the same however often it is asked; None:
+    nothing is dropped.
     """
 
-    def __init__(self, values: Mapping[str, Tensor], product: Product = torch.bmm, segments: int = 0):
+    def __init__(self, values: Mapping[str, Tensor], product: Product = torch.bmm, segments: int = 0, drop: Drop | None = None):
         super().__init__(values)
-        self.product, self.segments = product, segments
+        self.product, self.segments, self.drop = product, segments, drop
+
+    def dropped(self, place: str, x_KB: Tensor) -> Tensor:
+        """What is left of an activation [K, B, ...], or of [K, B * T, ...], at a place of that name."""
+        return x_KB if self.drop is None else self.drop(place, x_KB)
 
 
 def through(blocks: Sequence[Callable[[Tensor], Tensor]], x: Tensor, segments: int) -> Tensor:
@@ -38,7 +44,7 @@ def through(blocks: Sequence[Callable[[Tensor], Tensor]], x: Tensor, segments: i
         return x
     edges = [round(index * len(blocks) / segments) for index in range(segments + 1)]
     for start, end in itertools.pairwise(edges):
-        # No block draws at random: there is no state of a generator to go back to.
+        # What is dropped is a function of seed, step and place: there is no state of a generator to go back to.
         x = checkpoint(through, blocks[start:end], x, 0, use_reentrant=False, preserve_rng_state=False)
     return x
 

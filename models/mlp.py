@@ -29,7 +29,7 @@ class MLP:
     from the second layer on, so that all but the first matrix write into a stream that they read through norm and activation
     (pre-activation, He et al. 2016, Identity mappings, figure 4e); at the start what each adds is divided by the root of how
     many add, so that the stream does not grow with the depth. gain: of the hidden matrices; none: the activation's own.
-    tap, where given, is shown every a, and the logits.
+    Dropout is of every a (Srivastava et al. 2014, section 4). tap, where given, is shown every a, and the logits.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class MLP:
             s_KBW = self.norms[index](view, s_KBW) if self.norms else s_KBW
             a_KBW = self.activation(s_KBW)
             show(tap, f"hidden.{index}", a_KBW)
-            return a_KBW
+            return view.dropped(f"hidden.{index}", a_KBW)
 
         def step(index: int, a_KBF: Tensor) -> Tensor:
             return activated(index, self.blocks[index](view, a_KBF))

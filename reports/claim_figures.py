@@ -24,6 +24,7 @@ from folklore.reports import (
     range_figures,
     run_figures,
     search_figures,
+    sharpness_figures,
 )
 
 NONE: Arithmetic = {}
@@ -124,6 +125,12 @@ KINDS: tuple[Kind, ...] = (
         "Sharpness over training: geometric means over seeds with 95% bands, pale once next to no loss is left. Dashed: the"
         " limit of each LR, above which the optimizer is unstable on a quadratic. Gray: other runs, which decide nothing.",
         edge_figures.sharpness_over_time,
+    ),
+    Kind(
+        "sharpness",
+        "Validation loss against sharpness, both where a run's training loss first falls to the level. Large dots: settings,"
+        " means over seeds; pale: single runs. The correlation judged stands above.",
+        sharpness_figures.sharpness_and_loss,
     ),
     Kind(
         "survival",

@@ -58,6 +58,7 @@ from folklore.harness.observables.losses import (
 from folklore.harness.observables.numerics import Exact, OperationError
 from folklore.harness.observables.range_tests import FinderPick, FinderRegret, SuggestionRate
 from folklore.harness.observables.runs import CurveMean, CurveQuotient, CurveSlope, RisingShare
+from folklore.harness.observables.stopped import SharpnessAtLoss, SharpnessCorrelation
 from folklore.harness.observables.unmeasured import Unmeasured
 from folklore.harness.spec.criterion import Alternative, Criterion, Judgement, Reported
 from folklore.harness.spec.observed import make_known
@@ -111,6 +112,8 @@ __all__ = [
     "RisingShare",
     "Scaled",
     "Share",
+    "SharpnessAtLoss",
+    "SharpnessCorrelation",
     "Slope",
     "SmallestWithin",
     "SpeedUp",

@@ -10,6 +10,7 @@ from folklore.harness.training.architectures import architecture_named
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.schedules import schedule_named
 from folklore.harness.training.schedules.base import percent
+from folklore.harness.training.takeover import words as takeover_words
 
 LR = "peak_lr"
 # Longer lists of values are told by their ends.
@@ -103,7 +104,7 @@ def _optimizer(training: Training) -> str:
     scaled = ""
     if training.scaled_parameter is not None and training.scaled_lr != 1:
         scaled = f", the LR of {training.scaled_parameter} times {training.scaled_lr:.3g}"
-    return f"{training.optimizer}, {own}, weight decay {training.weight_decay:g}, {clipped}{scaled}"
+    return f"{training.optimizer}, {own}, weight decay {training.weight_decay:g}, {clipped}{scaled}{takeover_words(training)}"
 
 
 def _warmup(training: Training) -> str:
@@ -126,7 +127,15 @@ def _batches(training: Training) -> str:
     """How batches are chosen and differentiated, if not as usual."""
     parts = f", {training.micro_batches} micro-batches a step" * (training.micro_batches > 1)
     recomputed = f", activations recomputed in {training.recompute_segments} segments" * (training.recompute_segments > 0)
-    return SAMPLINGS[training.sampling] + parts + recomputed + _outlier(training)
+    return SAMPLINGS[training.sampling] + parts + recomputed + _regularization(training) + _outlier(training)
+
+
+def _regularization(training: Training) -> str:
+    dropped = f", {training.dropout:.3g} of the activations dropped" * (training.dropout > 0)
+    if training.augmentation == "none":
+        return dropped
+    mirrored = " and half of them mirrored" * (training.augmentation == "flip_and_shift")
+    return f"{dropped}, images shifted by up to {_many(training.shift_pixels, 'pixel')}{mirrored}"
 
 
 def _outlier(training: Training) -> str:

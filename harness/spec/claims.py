@@ -116,4 +116,10 @@ STUDY_OF_PREFIX = {
     "emb": "embedding_lr",
 }
 # Of those that another study's trials judge.
-STUDY_OF_CLAIM = {"adam.lr_tolerance": "lr_regimes"}
+STUDY_OF_CLAIM = {
+    "adam.lr_tolerance": "lr_regimes",
+    "gen.sgd_vs_adam": "optimizer_generalization",
+    "gen.adam_transformer": "optimizer_generalization",
+    "gen.lm_large_batch": "optimizer_generalization",
+    "gen.adam_train_loss": "optimizer_generalization",
+}

@@ -217,6 +217,27 @@ class Training(Spec):
     clip_norm: Annotated[float | None, PER_LANE] = Field(
         default=None, gt=0, description="largest global gradient norm; none: no clipping"
     )
+    dropout: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="chance of an activation to be dropped in training: after an mlp's hidden layers, between the convolutions"
+        " of a cnn's blocks, where a gpt's blocks and its embedding add to the stream",
+    )
+    augmentation: Annotated[Literal["none", "shift", "flip_and_shift"], PER_LANE, SINCE_PUBLICATION] = Field(
+        default="none",
+        description="'shift': every training image is moved by up to shift_pixels in both directions, at each step anew, and"
+        " what comes in is black; 'flip_and_shift': half of them are mirrored, too",
+    )
+    shift_pixels: Annotated[int, PER_LANE, Unit("pixels"), SINCE_PUBLICATION] = Field(
+        default=1, ge=1, le=1000, strict=True, description="of augmentation: the largest shift; all up to it are as likely"
+    )
+    sgd_from: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=1.0, gt=0, le=1, description="share of the steps after which SGD with momentum takes over from Adam; 1: never"
+    )
+    sgd_lr: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=1.0, gt=0, description="what the LR of the schedule is multiplied by once SGD has taken over"
+    )
     precision: PrecisionName = Field(default="fp32", description="of products and activations; weights are kept in fp32")
     loss_scaling: Annotated[Literal["none", "static", "dynamic"], SINCE_PUBLICATION] = "none"
     loss_scale: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
@@ -253,6 +274,20 @@ class Training(Spec):
         if self.scaled_lr != 1 and self.scaled_parameter is None:
             raise ValueError(f"scaled_lr = {self.scaled_lr:g}: of no parameter; name one by scaled_parameter")
         return self
+
+    @model_validator(mode="after")
+    def _sgd_takes_over_from_adam(self) -> Self:
+        if self.sgd_from < 1 and self.optimizer not in ("adam", "adamw"):
+            raise ValueError(
+                f"sgd_from = {self.sgd_from:g}: SGD takes over from Adam, and optimizer = {self.optimizer}; choose adam or"
+                " adamw"
+            )
+        return self
+
+    @property
+    def sgd_step(self) -> int:
+        """The first step, from 0, that SGD makes in Adam's place; the number of steps if there is none."""
+        return round(self.sgd_from * self.steps)
 
     @model_validator(mode="after")
     def _outliers_are_adams(self) -> Self:

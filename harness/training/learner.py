@@ -12,6 +12,7 @@ from folklore.harness.training.network import PackedNetwork, lr_multipliers
 from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.optimizers.adam import Adam
 from folklore.harness.training.schedules import learning_rate_table
+from folklore.harness.training.takeover import with_takeover
 
 
 class Learner:
@@ -24,7 +25,8 @@ class Learner:
         trainings, device = [lane.training for lane in lanes], network.flat_KP.device
         self.network = network
         self.clock = torch.zeros(1, dtype=torch.int64, device=device)
-        self.optimizer = make_optimizer(trainings, network.flat_KP, network.decays_P, network.parts)
+        first = make_optimizer(trainings, network.flat_KP, network.decays_P, network.parts)
+        self.optimizer = with_takeover(first, trainings, network.flat_KP, network.decays_P, network.parts)
         self.scaler = LossScaler(trainings, device)
         self.lr_SK = torch.from_numpy(learning_rate_table(trainings)).float().to(device)
         self.clip_limit_K = clip_limits(trainings, device)

@@ -24,7 +24,7 @@ from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.optimizers.base import Part
 from folklore.harness.training.own_module import own_module
-from folklore.models import Model, Parameter, Parametrization, Tap, View
+from folklore.models import Drop, Model, Parameter, Parametrization, Tap, View
 
 # In the place of a target that an evaluation does not count; torch's own.
 NOT_COUNTED = -100
@@ -88,9 +88,10 @@ def lr_multipliers(workload: Workload, training: Training, model: Model) -> list
 
 
 def require_suited(training: Training, workload: Workload, model: Model) -> None:
-    """Raises UserError where a model has not what a training asks of it: blocks to recompute, hidden matrices for an optimizer
-    that is of them alone, a softmax for one that samples from it."""
+    """Raises UserError where a model has not what a training asks of it: blocks to recompute, activations to drop, hidden
+    matrices for an optimizer that is of them alone, a softmax for one that samples from it."""
     _require_blocks(training, workload, model)
+    _require_dropping(training, workload)
     if optimizer_kind(training.optimizer).estimates_curvature and workload.model == "own":
         raise UserError(
             f"optimizer '{training.optimizer}' samples classes from a model's softmax, and an own workload has a loss of its"
@@ -116,6 +117,15 @@ def _require_blocks(training: Training, workload: Workload, model: Model) -> Non
             f"recompute_segments = {segments}: model '{workload.model}' has {blocks} blocks whose activations could be computed"
             f" again; {way_out}"
         )
+
+
+def _require_dropping(training: Training, workload: Workload) -> None:
+    if not training.dropout or (workload.model != "own" and architecture_named(workload.model).drops):
+        return
+    way_out = "let the module drop by itself, and leave it at 0" if workload.model == "own" else "leave it at 0"
+    raise UserError(
+        f"dropout = {training.dropout:g}: model '{workload.model}' has no place for it, {_listed('drops')} have; {way_out}"
+    )
 
 
 @lru_cache(maxsize=1)
@@ -154,6 +164,8 @@ class PackedNetwork:
     shows = True
     # Stretches of blocks that are recomputed in the backward pass; who makes a network for training sets it.
     segments = 0
+    # What drops activations in training; evaluations and curvature are of the whole network.
+    drop: Drop | None = None
 
     def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
         self.model = build(workload, facts, device.type)
@@ -213,13 +225,21 @@ class PackedNetwork:
         parts = [torch.full((size,), value) for value, size in zip(values, self.sizes, strict=True)]
         return torch.cat(parts).to(self.flat_KP.device)
 
-    def losses(self, inputs: Tensor, targets: Tensor, tap: Tap | None = None, views: dict[str, Tensor] | None = None) -> Tensor:
+    def losses(
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        tap: Tap | None = None,
+        views: dict[str, Tensor] | None = None,
+        drop: Drop | None = None,
+    ) -> Tensor:
         """Mean loss of each lane, [K]; inputs and targets are [K, B, ...]. Cross-entropy in nats, or half the squared error
         where targets are numbers, or the workload's loss is that, summed over those of an example. views: in place of its own.
+        drop: None: nothing is dropped.
         """
         # What a tap is shown must not be shown twice, and without a backward pass nothing is kept.
         segments = self.segments if tap is None and torch.is_grad_enabled() else 0
-        return self._losses_of(self.outputs(inputs, tap, views, segments), targets)
+        return self._losses_of(self.outputs(inputs, tap, views, segments, drop), targets)
 
     def _losses_of(self, outputs: Tensor, targets: Tensor) -> Tensor:
         logits = outputs.float()
@@ -231,14 +251,19 @@ class PackedNetwork:
         return losses.view(targets.shape[0], -1).mean(dim=1)
 
     def outputs(
-        self, inputs: Tensor, tap: Tap | None = None, views: dict[str, Tensor] | None = None, segments: int = 0
+        self,
+        inputs: Tensor,
+        tap: Tap | None = None,
+        views: dict[str, Tensor] | None = None,
+        segments: int = 0,
+        drop: Drop | None = None,
     ) -> Tensor:
         """Each lane's logits, or numbers, in the number format of activations, [K, B, ..., classes]."""
-        view = View(self.views if views is None else views, self.product, segments)
+        view = View(self.views if views is None else views, self.product, segments, drop)
         if self.feature_scale != 1.0:
             inputs = inputs * self.feature_scale
         if self.dtype != torch.float32:
-            view = View({name: each.to(self.dtype) for name, each in view.items()}, self.product, segments)
+            view = View({name: each.to(self.dtype) for name, each in view.items()}, self.product, segments, drop)
             inputs = inputs.to(self.dtype) if inputs.is_floating_point() else inputs
         return self.model(view, inputs, tap)
 
@@ -258,7 +283,7 @@ class PackedNetwork:
         if torch.compiler.is_compiling():
             losses_K, gradient_KP = self._traced_gradient(inputs, targets, scale_K)
         else:
-            losses_K = self.losses(inputs, targets, tap)
+            losses_K = self.losses(inputs, targets, tap, drop=self.drop)
             scaled_K = losses_K if scale_K is None else losses_K * scale_K
             # A parameter of an own module may take no part in the loss: its gradient is zero.
             gradients = torch.autograd.grad(scaled_K.sum(), list(self.views.values()), materialize_grads=not self.shows)
@@ -269,7 +294,7 @@ class PackedNetwork:
         """As `gradient`, by torch.func: the compiler follows it, and does not follow torch.autograd.grad."""
 
         def scaled(flat_KP: Tensor) -> tuple[Tensor, Tensor]:
-            losses_K = self.losses(inputs, targets, views=self.views_of(flat_KP))
+            losses_K = self.losses(inputs, targets, views=self.views_of(flat_KP), drop=self.drop)
             return (losses_K if scale_K is None else losses_K * scale_K).sum(), losses_K
 
         gradient_KP, losses_K = torch.func.grad(scaled, has_aux=True)(self.flat_KP)

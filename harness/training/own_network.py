@@ -11,7 +11,7 @@ from folklore.harness.data import DataFacts
 from folklore.harness.randomness import key
 from folklore.harness.spec import Workload
 from folklore.harness.training.network import PackedNetwork, Scores
-from folklore.models import OwnModule, Tap, View
+from folklore.models import Drop, OwnModule, Tap, View
 
 log = logging.getLogger(__name__)
 
@@ -39,8 +39,15 @@ class OwnNetwork(PackedNetwork):
         self.states = [state for _, state in found]
         return torch.stack([flat for flat, _ in found])
 
-    def losses(self, inputs: Tensor, targets: Tensor, tap: Tap | None = None, views: dict[str, Tensor] | None = None) -> Tensor:
-        """Mean loss of each lane by the workload's own loss, [K]."""
+    def losses(
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        tap: Tap | None = None,
+        views: dict[str, Tensor] | None = None,
+        drop: Drop | None = None,
+    ) -> Tensor:
+        """Mean loss of each lane by the workload's own loss, [K]. A module drops by itself or not at all."""
         view = View({**(self.views if views is None else views), **self.buffers})
         use = f"forward:{self.step}" + f":{self.part}" * (self.part > 0)
         keys = None if self.packed else [key(seed, use) for seed in self.seeds]

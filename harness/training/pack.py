@@ -18,6 +18,7 @@ from folklore.harness.data import Dataset, Split
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration
 from folklore.harness.training.agreement import StepCheck
+from folklore.harness.training.dropout import dropout_of
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.measured_steps import probe_steps
 from folklore.harness.training.network import require_suited
@@ -60,13 +61,16 @@ class Pack:
         torch.backends.cuda.matmul.allow_tf32 = tensor_cores
         torch.backends.cudnn.allow_tf32 = tensor_cores  # an own module's convolutions
         dataset = dataset.limited(first.workload.training_set_size)
-        require_data(first, dataset)
+        for configuration in configurations:
+            require_data(configuration, dataset)
         self.network = make_network(first.workload, dataset.facts, self.seeds, self.device, self.training.precision)
-        require_suited(self.training, first.workload, self.network.model)
+        for training in self.trainings:
+            require_suited(training, first.workload, self.network.model)
         self.network.segments = self.training.recompute_segments
         self.learner = Learner(configurations, self.network)
         self.optimizer, self.scaler = self.learner.optimizer, self.learner.scaler
         self.lr_SK, self.clock = self.learner.lr_SK, self.learner.clock
+        self.network.drop = dropout_of(self.trainings, self.seeds, self.learner)
         self.procedure = make_procedure(configurations, self.seeds, dataset, self.learner)
         self.probe_steps = probe_steps(self.training, self.measurement)
         self._probe_index = {step: row for row, step in enumerate(self.probe_steps)}

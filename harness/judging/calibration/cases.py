@@ -24,6 +24,7 @@ from folklore.harness.judging.calibration.worlds import (
     rising_range_test,
     rough_curves,
     single_points,
+    stopped_runs,
     study,
 )
 from folklore.harness.observables import (
@@ -72,6 +73,8 @@ from folklore.harness.observables import (
     RisingShare,
     Scaled,
     Share,
+    SharpnessAtLoss,
+    SharpnessCorrelation,
     Slope,
     SmallestWithin,
     SpeedUp,
@@ -417,6 +420,8 @@ def _finder_regret(name: str = "finder_regret", of: Literal["fall"] | None = Non
 
 # The LR of arms that are trained at one point.
 _ONE_LR = 2.0**-7
+# Batch sizes and LRs that runs are compared over.
+SETTINGS = tuple(f"setting_{index}" for index in range(8))
 
 LATER_CASES: tuple[Case, ...] = (
     _of_bowls("optimum_three_points", Optimum(arm="a"), _shift, steps=2),
@@ -499,6 +504,20 @@ LATER_CASES: tuple[Case, ...] = (
         effects=(0.0, 1.0, 4.0),
     ),
     _of_bowls("max_trainable_of_fall", MaxTrainable(arm="a", within=0.03, of="fall"), _shift, INSIDE),
+    _of_points(
+        "sharpness_at_loss",
+        SharpnessAtLoss(arm="a", level=1.0),
+        stopped_runs(lambda e: {"a": 10 * 1.2**e}, lambda e: 0.0),
+        {"a": {}},
+        share=0.3,
+    ),
+    _of_points(
+        "sharpness_correlation",
+        SharpnessCorrelation(arms=SETTINGS, level=1.0),
+        stopped_runs(lambda e: {arm: 2.0**index for index, arm in enumerate(SETTINGS)}, lambda e: 0.05 * e),
+        {arm: {} for arm in SETTINGS},
+        share=0.3,
+    ),
     _of_points(
         "finder_pick_delagged",
         FinderPick(arm="ramp", rule="passes_initial", smoothing=0.9, delag=True),

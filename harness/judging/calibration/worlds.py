@@ -291,6 +291,40 @@ def activations(exponent: Callable[[float], float], widths: Mapping[str, int]) -
     return draw
 
 
+def stopped_runs(sharpness: Callable[[float], Mapping[str, float]], pull: Callable[[float], float]) -> Draw:
+    """Runs of one point an arm whose training loss falls in a straight line from 2 to 0, at a pace of each seed's own, with a
+    sharpness that grows on the way, from the arm's level at the middle. The validation loss at any time is `pull` times the
+    logarithm of that level, and noise of a run."""
+
+    def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
+        seeds = planned.seeds_at(SCALE)
+        columns: dict[str, dict[str, Column]] = {}
+        shared = 0.2 * condition.noise(generator, 1, seeds, 1)
+        step = np.linspace(STEPS / PROBES, STEPS, PROBES)
+        size = (1, seeds, PROBES)
+        for index, (arm, level) in enumerate(sharpness(effect).items()):
+            own = condition.own(index)
+            pace = np.exp(0.1 * condition.noise(generator, 1, seeds, 1).clip(-3, 3))
+            left = np.maximum(0.0, 2.0 * (1 - pace * step / STEPS))
+            log = math.log(level) + own * 0.2 * condition.noise(generator, 1, seeds, 1)
+            held_out = 2.0 + shared + pull(effect) * log + own * 0.3 * condition.noise(generator, 1, seeds, 1)
+            for name, values in {
+                "curve_evaluation_step": np.broadcast_to(step, size),
+                "curve_evaluation_training_loss": left,
+                "curve_evaluation_loss": np.broadcast_to(held_out, size),
+                "curve_probe_step": np.broadcast_to(step, size),
+                "curve_probe_sharpness": np.exp(shared + log + (1 - left)),
+            }.items():
+                _put(columns, name, arm, _lists(values))
+            for name in ("validation_loss", "test_loss"):
+                _put(columns, name, arm, held_out[..., 0])
+            _put(columns, "initial_loss", arm, np.full((1, seeds), INITIAL_LOSS))
+            _put(columns, "outcome", arm, np.full((1, seeds), "finished"))
+        return columns
+
+    return draw
+
+
 # Evaluations of a run of a batch sweep.
 EVALUATIONS = 40
 

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
 
 class Architecture(ABC):
-    """reads_text: it takes sequences of tokens, and else examples with features. takes_numbers: its targets may be numbers."""
+    """reads_text: it takes sequences of tokens, and else examples with features. takes_numbers: its targets may be numbers.
+    drops: it has places for dropout."""
 
     reads_text = False
     takes_numbers = False
+    drops = False
     # The table one of whose rows each input chooses; '' where there is none.
     embedding = ""
 

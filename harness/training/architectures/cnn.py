@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 class Convolutional(Architecture):
+    drops = True
+
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
         from folklore.models import CNN
 

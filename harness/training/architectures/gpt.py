@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 class Decoder(Architecture):
     reads_text = True
+    drops = True
     embedding = "embedding.token.weight"
 
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:

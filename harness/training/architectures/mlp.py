@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 class Perceptron(Architecture):
+    drops = True
+
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
         from folklore.models import MLP
 

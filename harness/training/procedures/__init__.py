@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from folklore.harness.data import Dataset
 from folklore.harness.spec import Configuration
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures import curvature, outlier
+from folklore.harness.training.procedures import augmentation, curvature, outlier
 from folklore.harness.training.procedures.accumulation import Accumulation
+from folklore.harness.training.procedures.augmentation import Augmentation, require_images
 from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
 from folklore.harness.training.procedures.batch_ramp import BatchRamp
 from folklore.harness.training.procedures.curvature import Curvature, require_classes
@@ -28,6 +29,7 @@ def require_data(configuration: Configuration, dataset: Dataset) -> None:
     require_classes(configuration, dataset)
     require_rows(configuration)
     require_units(configuration)
+    require_images(configuration, dataset)
 
 
 def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset: Dataset, learner: Learner) -> Procedure:
@@ -36,6 +38,8 @@ def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset
     procedure: Procedure = SAMPLINGS[training.sampling](lanes[0], seeds, dataset, network)
     if training.batch_ramp:
         procedure = BatchRamp(procedure, training)
+    if any(augmentation.is_asked_for(lane.training) for lane in lanes):
+        procedure = Augmentation(procedure, [lane.training for lane in lanes], seeds, dataset, learner)
     if training.micro_batches > 1:
         procedure = Accumulation(procedure, network, training.micro_batch_size)
     if curvature.is_asked_for(training):

@@ -23,6 +23,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "adamw": {"clip_norm": 0.5},
     "adam": {"optimizer": "adam", "second_moment_start": "first_gradient"},
     "sgd": {"optimizer": "sgd", "nesterov": True},
+    "dropout": {"dropout": 0.2},
+    "sgd takes over": {"optimizer": "adam", "sgd_from": 0.5},
     "bf16": {"precision": "bf16"},
     "fp8": {"precision": "fp8"},
     "dynamic scaling": {"precision": "fp16", "loss_scaling": "dynamic", "scale_growth_interval": 3},

@@ -1,0 +1,48 @@
+"""Random numbers that are a function of seed, step and place, computed on the device: the same on all of them, for any
+neighbours, and as often as they are asked for.
+
+A step that is captured as a CUDA graph can draw nothing anew on the host. So a counter is hashed: 32 bits in int64, with
+products that fit there, because what overflows is not the same everywhere. The hash is lowbias32 with the constants
+0x21f0aaad and 0x735a2d97 (Wellons 2018, Prospecting for hash functions, and its later list of better constants).
+"""
+
+import zlib
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from folklore.harness.randomness import key
+
+BITS = 32
+MASK = 2**BITS - 1
+CHANCES = 2.0**BITS
+
+
+def hashed(x: Tensor) -> Tensor:
+    """A permutation of the integers below 2^32, entry by entry."""
+    x = x ^ (x >> 16)
+    x = (x * 0x21F0AAAD) & MASK
+    x = x ^ (x >> 15)
+    x = (x * 0x735A2D97) & MASK
+    return x ^ (x >> 15)
+
+
+class Counted:
+    """Of K lanes at the step that `clock` [1] says, which stays where it is. use: what the numbers are for."""
+
+    def __init__(self, seeds: Sequence[int], use: str, clock: Tensor):
+        self.clock = clock
+        keys = [key(seed, use) for seed in seeds]
+        # Two keys a lane, [K, 1] each.
+        self.first_K1, self.second_K1 = (
+            torch.tensor([each >> shift & MASK for each in keys], dtype=torch.int64, device=clock.device).unsqueeze(1)
+            for shift in (0, 31)
+        )
+
+    def bits(self, place: str, count: int, start: int = 0) -> Tensor:
+        """Integers below 2^32, [K, count]: those numbered from `start` on."""
+        number = torch.arange(start, start + count, device=self.clock.device)
+        at_K1 = hashed(self.first_K1 ^ (self.clock & MASK))
+        at_K1 = hashed(at_K1 ^ zlib.crc32(place.encode()))
+        return hashed(((number ^ at_K1) + hashed(at_K1 ^ self.second_K1)) & MASK)

@@ -1,0 +1,76 @@
+"""A last phase with SGD: from a step on, a lane is trained by SGD with momentum in Adam's place (Keskar and Socher 2017,
+Improving generalization performance by switching from Adam to SGD, arXiv:1712.07628).
+
+The step and the LR are declared, where the paper finds both by a criterion. SGD starts without momentum; its weight decay is
+L2, as SGD's always is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from folklore.harness.spec import Training
+from folklore.harness.training.optimizers.base import PackedOptimizer, Part
+from folklore.harness.training.optimizers.sgd import SGD
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def words(training: Training) -> str:
+    """What comes after Adam, as a recipe tells it; '' if nothing does."""
+    if not training.sgd_from < 1:
+        return ""
+    factor = f" times {training.sgd_lr:.3g}" * (training.sgd_lr != 1)
+    return f", after {training.sgd_from:.3g} of the steps SGD of {SGD.words(training)} at the LR{factor}"
+
+
+def with_takeover(
+    first: PackedOptimizer, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()
+) -> PackedOptimizer:
+    """The optimizer itself if SGD takes over from it in no lane."""
+    return Takeover(first, lanes, parameters_KP, decays_P, parts) if any(lane.sgd_from < 1 for lane in lanes) else first
+
+
+class Takeover(PackedOptimizer):
+    """Both make every step of every lane, and a lane takes its own. Adam's moments go on: a gradient is read off them."""
+
+    def __init__(
+        self,
+        first: PackedOptimizer,
+        lanes: Sequence[Training],
+        parameters_KP: Tensor,
+        decays_P: Tensor,
+        parts: Sequence[Part] = (),
+    ):
+        import torch
+
+        self.lanes, self.parts, self.device = lanes, parts, parameters_KP.device
+        self.first, self.then = first, SGD(lanes, parameters_KP, decays_P, parts)
+        self.moments, self.mup_rule = first.moments, first.mup_rule  # type: ignore[misc]
+        self.state = first.state | {f"sgd_{name}": value for name, value in self.then.state.items()}
+        self.gradient_KP, self.scratch_KP = first.gradient_KP, first.scratch_KP
+        self.from_K1 = torch.tensor([lane.sgd_step for lane in lanes], dtype=torch.float64, device=self.device).unsqueeze(1)
+        self.factor_K1 = self.per_lane("sgd_lr")
+
+    @staticmethod
+    def words(training: Training) -> str:
+        return words(training)
+
+    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
+        import torch
+
+        by_sgd_KP = parameters_KP.clone()
+        self.first.update(parameters_KP, gradient_KP, lr_K1, step)
+        self.then.update(by_sgd_KP, gradient_KP, lr_K1 * self.factor_K1, step)
+        switched_K1 = step >= self.from_K1
+        parameters_KP.copy_(torch.where(switched_K1, by_sgd_KP, parameters_KP))
+        for moment_KP in self.then.state.values():
+            moment_KP.copy_(torch.where(switched_K1, moment_KP, 0.0))
+
+    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
+        return self.first.gradient_between(parameters_KP, before_KP, after_KP)
+
+    def jumps_between(self, before_KP: Tensor, after_KP: Tensor) -> Tensor:
+        return self.first.jumps_between(before_KP, after_KP)

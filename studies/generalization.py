@@ -1,0 +1,363 @@
+"""Do small batches generalize better, do large ones end sharper, and do flat minima generalize better?"""
+
+from folklore.harness.observables import FallShare, Gap, LossAt, Quotient, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
+from folklore.harness.spec import (
+    Alternative,
+    Arm,
+    AtLeast,
+    AtMost,
+    Criterion,
+    Expected,
+    Judgement,
+    Measurement,
+    Published,
+    Reported,
+    Scale,
+    Study,
+    Training,
+    Workload,
+    log2_grid,
+)
+
+SMALL, LARGE = 16, 256
+# As many examples as 15 epochs; the large batch also as many steps as the small one.
+SMALL_STEPS = 1024
+LARGE_STEPS = SMALL_STEPS * SMALL // LARGE
+CNN_STEPS = 512
+CNN_LARGE_STEPS = CNN_STEPS * SMALL // LARGE
+# In nats: where an MLP has learnt what the true labels say, and begins to learn the noisy ones. Runs of the large batch that
+# are as long in epochs come no lower than 0.66.
+LEVEL, HIGHER, LOWER = 0.8, 1.0, 0.65
+# The LR at which batches are compared at one LR: a pilot's best one of the small batch.
+ONE_LR = 2.0**-5
+# A pilot's best one of the large batch at equal epochs: tuned anew for each resample it would jump by an octave.
+BEST_LARGE = 2.0**-2
+# On two cores no CNN comes far enough with noisy labels; photographs need a GPU anyway.
+LARGER = ("gpu", "cluster")
+SHARP = {"probes": 8, "sharpness": "probes", "sharpness_examples": 540, "evaluations": 32}
+CNN = {"model": "cnn", "width": 8, "depth": 2}
+MLP_ARMS = ("small", "large_epochs", "large_updates")
+ONE, EPOCHS, UPDATES = "one LR, equal updates", "tuned LRs, equal epochs", "tuned LRs, equal updates"
+CNN_EPOCHS = "CNN, tuned LRs, equal epochs"
+# Panel -> the loss of the large batch, and that of the small one.
+COMPARED = {
+    ONE: (LossAt(arm="large_updates", value=ONE_LR), LossAt(arm="small", value=ONE_LR)),
+    EPOCHS: (TunedLoss(arm="large_epochs"), TunedLoss(arm="small")),
+    UPDATES: (TunedLoss(arm="large_updates"), TunedLoss(arm="small")),
+    CNN_EPOCHS: (TunedLoss(arm="cnn_large"), TunedLoss(arm="cnn_small")),
+}
+ERRORS = {
+    ONE: (LossAt(arm="large_updates", value=ONE_LR, of="test_error"), LossAt(arm="small", value=ONE_LR, of="test_error")),
+    EPOCHS: (TunedLoss(arm="large_epochs", of="test_error"), TunedLoss(arm="small", of="test_error")),
+    UPDATES: (TunedLoss(arm="large_updates", of="test_error"), TunedLoss(arm="small", of="test_error")),
+    CNN_EPOCHS: (TunedLoss(arm="cnn_large", of="test_error"), TunedLoss(arm="cnn_small", of="test_error")),
+}
+# Spreads as a pilot had them.
+EXPECTED = {
+    ONE: Expected(value=0.05, source="Hoffer et al. 2017, table 1: up to 5 points of accuracy", spread=0.0125),
+    EPOCHS: Expected(value=0.0, source="Shallue et al. 2019, section 4.8: no difference out of sample", spread=0.0117),
+    UPDATES: Expected(value=0.0, source="Hoffer et al. 2017, section 5: nothing is left of the gap", spread=0.0106),
+}
+UNDERPOWERED = dict.fromkeys(
+    (EPOCHS, UPDATES), "that there is no gap at all takes 60 seeds; a gap of 1.5% of the fall is seen with 20"
+)
+
+STUDY = Study(
+    name="generalization",
+    version=1,
+    title="Batch size and generalization",
+    question="Do small batches generalize better, do large ones end sharper, and do flat minima generalize better?",
+    workload=Workload(model="mlp", dataset="digits", width=64, depth=2, label_noise=0.2),
+    training=Training(
+        optimizer="sgd",
+        momentum=0.9,
+        weight_decay=0.0,
+        schedule="cosine",
+        final_fraction=0.0,
+        warmup_fraction=0.0,
+        sampling="epochs",
+    ),
+    measurement=Measurement(
+        probes=2, evaluations=2, evaluation_examples=359, final_examples=359, training_examples=1079, curve_points=20
+    ),
+    arms={
+        "small": Arm(
+            label="batch 16",
+            panel="MLP",
+            settings={**SHARP, "batch_size": SMALL, "steps": SMALL_STEPS},
+            factors={"peak_lr": log2_grid(-8, -3, per_octave=1)},
+            reference=True,
+        ),
+        "large_epochs": Arm(
+            label="batch 256, as many epochs",
+            panel="MLP",
+            settings={**SHARP, "batch_size": LARGE, "steps": LARGE_STEPS},
+            factors={"peak_lr": log2_grid(-6, 0, per_octave=1)},
+        ),
+        "large_updates": Arm(
+            label="batch 256, as many updates",
+            panel="MLP",
+            settings={**SHARP, "batch_size": LARGE, "steps": SMALL_STEPS},
+            factors={"peak_lr": log2_grid(-9, -4, per_octave=1)},
+        ),
+        "cnn_small": Arm(
+            label="batch 16",
+            panel="CNN",
+            settings={**CNN, "batch_size": SMALL, "steps": CNN_STEPS},
+            factors={"peak_lr": log2_grid(-7, -1, per_octave=1)},
+            scales=LARGER,
+            reference=True,
+        ),
+        "cnn_large": Arm(
+            label="batch 256, as many epochs",
+            panel="CNN",
+            settings={**CNN, "batch_size": LARGE, "steps": CNN_LARGE_STEPS},
+            factors={"peak_lr": log2_grid(-4, 2, per_octave=1)},
+            scales=LARGER,
+        ),
+    },
+    factors={"peak_lr": (ONE_LR,)},
+    seeds=20,
+    first_seed=30_000,
+    scales={
+        "smoke": Scale(
+            description="plumbing in seconds, never judged",
+            measurement={"sharpness_examples": 64, "evaluations": 4, "probes": 2},
+            arm_settings={
+                **{
+                    arm: {"steps": 16, "batch_size": 8, "probes": 2, "sharpness_examples": 32} for arm in ("small", "cnn_small")
+                },
+                **{
+                    arm: {"steps": 8, "batch_size": 16, "probes": 2, "sharpness_examples": 32}
+                    for arm in ("large_epochs", "large_updates")
+                },
+            },
+            seeds=2,
+            judged=False,
+        ),
+        "laptop": Scale(
+            description="two CPU cores, about five minutes of training",
+            departures=("MLPs of 9,000 parameters on 1,079 digits.",),
+        ),
+        "gpu": Scale(
+            description="one GPU, at most four minutes: MLPs of 0.3M parameters, CNNs of 0.1M",
+            device="cuda",
+            arm_settings={
+                **{arm: {"width": 512} for arm in MLP_ARMS},
+                **{arm: {"width": 64} for arm in ("cnn_small", "cnn_large")},
+            },
+            seeds=8,
+        ),
+        "cluster": Scale(
+            description="a GPU of a cluster, half an hour: MLPs of 4M parameters, CNNs of 1M",
+            device="cuda",
+            arm_settings={
+                **{arm: {"width": 2048} for arm in MLP_ARMS},
+                **{arm: {"width": 192} for arm in ("cnn_small", "cnn_large")},
+            },
+            seeds=12,
+        ),
+    },
+    departures=(
+        "A fifth of the training labels are drawn at random: on clean digits all these settings generalize alike.",
+        "SGD with momentum 0.9 and a cosine to zero, no weight decay; batches are cut from epochs.",
+        "LRs are tuned by validation loss on octaves, and judged by test loss.",
+        "Sharpness is of 540 training examples, the same for all runs, at up to 18 steps of each.",
+    ),
+    answer=("gen.small_batch", "gen.sharper", "gen.flat_minima"),
+    judgements=(
+        Judgement(
+            claim="gen.small_batch",
+            right={"supported": "sometimes"},
+            criteria=(
+                *(
+                    Criterion(
+                        name=f"test loss of batch 256, less that of batch 16, of the fall, {panel}",
+                        panel=panel,
+                        observe=FallShare(left=large, right=small),
+                        null=0.0,
+                        claimed=AtLeast(value=0.01),
+                        refuted=AtMost(value=0.0),
+                        margin=0.005,
+                        expected=EXPECTED.get(panel),
+                        underpowered=UNDERPOWERED.get(panel, ""),
+                        says=f"{panel}: batch 256 ends {{higher}} than batch 16, of the fall",
+                        unit="relative",
+                        scales=LARGER if panel == CNN_EPOCHS else None,
+                    )
+                    for panel, (large, small) in COMPARED.items()
+                ),
+            ),
+            reported=(
+                *(
+                    Reported(
+                        name=f"test error of batch 256 less that of batch 16, {panel} (0.01 is a point)",
+                        observe=Gap(left=large, right=small),
+                    )
+                    for panel, (large, small) in ERRORS.items()
+                ),
+                Reported(
+                    name="test loss of batch 256 less that of batch 16, of the fall, one LR, equal epochs",
+                    observe=FallShare(left=LossAt(arm="large_epochs", value=ONE_LR), right=LossAt(arm="small", value=ONE_LR)),
+                    unit="relative",
+                ),
+                Reported(
+                    name="training loss of batch 256 less that of batch 16, one LR, equal epochs",
+                    observe=Gap(
+                        left=LossAt(arm="large_epochs", value=ONE_LR, of="final_training_loss"),
+                        right=LossAt(arm="small", value=ONE_LR, of="final_training_loss"),
+                    ),
+                    unit="nats",
+                ),
+            ),
+            note=(
+                "'Some cases' is one of those compared. At one LR and equal epochs the large batch makes a sixteenth of the"
+                " updates and has not finished training: that is no matter of generalization, and is reported alone."
+            ),
+            advice={
+                "supported": "Expect a generalization gap if you enlarge the batch and leave the LR as it is: tune it anew.",
+                "refuted": "Choose the batch size by time and memory, and tune the LR for it.",
+            },
+        ),
+        Judgement(
+            claim="gen.sharper",
+            criteria=(
+                Criterion(
+                    name="sharpness of batch 256 over batch 16 at equal training loss, one LR",
+                    panel="one LR",
+                    observe=Quotient(
+                        top=SharpnessAtLoss(arm="large_updates", level=LEVEL, value=ONE_LR),
+                        bottom=SharpnessAtLoss(arm="small", level=LEVEL, value=ONE_LR),
+                    ),
+                    null=1.0,
+                    claimed=AtLeast(value=1.5),
+                    refuted=AtMost(value=1.0),
+                    margin=1.1,
+                    expected=Expected(
+                        value=3.0,
+                        source="Keskar et al. 2017, sections 2 and 3: several times sharper at the LR of the small batch",
+                        spread=0.53,
+                    ),
+                    says="At one LR batch 256 comes to a training loss of 0.8 nats {larger} as sharp as batch 16",
+                    unit="x",
+                    alternatives=(
+                        Alternative(
+                            name="at a lower training loss",
+                            observe=Quotient(
+                                top=SharpnessAtLoss(arm="large_updates", level=LOWER, value=ONE_LR),
+                                bottom=SharpnessAtLoss(arm="small", level=LOWER, value=ONE_LR),
+                            ),
+                        ),
+                    ),
+                ),
+                Criterion(
+                    name="sharpness of batch 256 over batch 16 at equal training loss, each at its best LR",
+                    panel="best LR of each",
+                    observe=Quotient(
+                        top=SharpnessAtLoss(arm="large_epochs", level=LEVEL, value=BEST_LARGE),
+                        bottom=SharpnessAtLoss(arm="small", level=LEVEL, value=ONE_LR),
+                    ),
+                    null=1.0,
+                    claimed=AtLeast(value=1.5),
+                    refuted=AtMost(value=1.0),
+                    margin=1.1,
+                    says="At the best LR of each batch 256 comes to a training loss of 0.8 nats {larger} as sharp as batch 16",
+                    unit="x",
+                ),
+            ),
+            reported=(
+                Reported(
+                    name="the same at equal LR over batch: 2^-5 at batch 16, 2^-1 at batch 256",
+                    observe=Quotient(
+                        top=SharpnessAtLoss(arm="large_epochs", level=LEVEL, value=16 * ONE_LR),
+                        bottom=SharpnessAtLoss(arm="small", level=LEVEL, value=ONE_LR),
+                    ),
+                    unit="x",
+                ),
+            ),
+            note=(
+                "Sharpness is the largest eigenvalue of the Hessian of the training loss, read where a run's training loss"
+                " first falls to 0.8 nats: so runs are compared that fit as well. 'Small ones with suitable noise' is read as"
+                " a small batch at its own best LR."
+            ),
+            advice={
+                "supported": "Count on sharper minima from larger batches, whatever the LR.",
+                "partly": "Raise the LR with the batch: it is a low LR for its size that makes a large batch end sharp.",
+                "refuted": "Do not blame sharp minima on the batch size.",
+            },
+        ),
+        Judgement(
+            claim="gen.flat_minima",
+            criteria=(
+                Criterion(
+                    name="rank correlation of sharpness with validation loss at equal training loss",
+                    observe=SharpnessCorrelation(arms=MLP_ARMS, level=LEVEL, least_share=0.4),
+                    null=0.0,
+                    claimed=AtLeast(value=0.3),
+                    refuted=AtMost(value=0.1),
+                    says="Over batch sizes and LRs the rank correlation of sharpness with validation loss is {estimate}",
+                    alternatives=(
+                        Alternative(
+                            name="at a higher training loss",
+                            observe=SharpnessCorrelation(arms=MLP_ARMS, level=HIGHER, least_share=0.4),
+                        ),
+                        Alternative(
+                            name="with validation error",
+                            observe=SharpnessCorrelation(arms=MLP_ARMS, level=LEVEL, of="evaluation_accuracy", least_share=0.4),
+                        ),
+                    ),
+                ),
+            ),
+            reported=(
+                *(
+                    Reported(
+                        name=f"the same among runs of {words}",
+                        observe=SharpnessCorrelation(arms=(arm,), level=LEVEL, least_share=0.4),
+                    )
+                    for arm, words in (("small", "batch 16"), ("large_epochs", "batch 256, as many epochs"))
+                ),
+            ),
+            note=(
+                "Every run is read where its training loss first falls to 0.8 nats, as if it had been stopped there; runs that"
+                " never come to it are left out. The thresholds 0.3 and 0.1 are ours. One architecture: between architectures"
+                " sharpness depends on how weights are scaled (Dinh et al. 2017)."
+            ),
+            advice={
+                "supported": "Of runs that fit as well, prefer the flatter one.",
+                "refuted": "Do not choose runs by their sharpness.",
+            },
+        ),
+    ),
+    published=(
+        Published(
+            claim="gen.small_batch",
+            finding="Large batches lose up to 5 points of test accuracy at the LR of small ones; with as many updates and a"
+            " larger LR nothing is left of the gap.",
+            source="Hoffer et al. 2017, Train longer, generalize better",
+            link="https://arxiv.org/abs/1705.08741",
+            how="reported",
+        ),
+        Published(
+            claim="gen.small_batch",
+            finding="With hyper-parameters tuned for each batch size, larger batches are no worse out of sample.",
+            source="Shallue et al. 2019, Measuring the Effects of Data Parallelism",
+            link="https://arxiv.org/abs/1811.03600",
+            how="reported",
+        ),
+        Published(
+            claim="gen.flat_minima",
+            finding="Over many trained networks, measures of sharpness are among those that predict generalization best, and"
+            " norms of weights among the worst.",
+            source="Jiang et al. 2020, Fantastic Generalization Measures",
+            link="https://arxiv.org/abs/1912.02178",
+            how="reported",
+        ),
+        Published(
+            claim="gen.flat_minima",
+            finding="Sharpness correlates poorly, or negatively, with generalization in modern settings; rather with the LR.",
+            source="Andriushchenko et al. 2023, A Modern Look at the Relationship between Sharpness and Generalization",
+            link="https://arxiv.org/abs/2302.07011",
+            how="reported",
+        ),
+    ),
+)

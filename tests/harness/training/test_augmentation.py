@@ -1,0 +1,109 @@
+"""Shifted and mirrored images against numpy, image by image."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from folklore.harness.data import load
+from folklore.harness.data.base import DataFacts
+from folklore.harness.data.examples import Examples
+from folklore.harness.data.text import Text
+from folklore.harness.errors import UserError
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training.pack import Lane, Pack
+
+MEASUREMENT = Measurement(probes=2, evaluations=2, evaluation_examples=8, final_examples=8)
+CNN = Workload(model="cnn", dataset="digits", width=8, depth=1)
+
+
+def lane(seed: int = 0, workload: Workload = CNN, **training: Any) -> Lane:
+    fields = {"optimizer": "sgd", "peak_lr": 0.02, "steps": 12, "batch_size": 8, **training}
+    return Lane(Configuration(workload=workload, training=Training(**fields), measurement=MEASUREMENT), seed)
+
+
+def batch(pack: Pack, step: int) -> torch.Tensor:
+    pack.step = step
+    pack.clock.fill_(step)
+    pack._draw()
+    return pack._batch()[0]
+
+
+def moved(image: np.ndarray, dy: int, dx: int, mirrored: bool, black: float) -> np.ndarray:
+    """By loops over pixels; the last two axes are an image's."""
+    height, width = image.shape[-2:]
+    found = np.full_like(image, black)
+    for y in range(height):
+        for x in range(width):
+            source_y, source_x = y + dy, x + dx
+            source_x = width - 1 - source_x + 2 * dx if mirrored else source_x
+            if 0 <= source_y < height and 0 <= source_x < width:
+                found[..., y, x] = image[..., source_y, source_x]
+    return found
+
+
+def coloured() -> Examples:
+    generator = np.random.default_rng(0)
+    images = generator.random((40, 3, 6, 9)).astype(np.float32)
+    labels = generator.integers(0, 4, 40)
+    return Examples("colours", DataFacts("x", 4, (3, 6, 9)), dict.fromkeys(("train", "validation", "test"), (images, labels)))
+
+
+@pytest.mark.parametrize("dataset", ["digits", "colours"])
+@pytest.mark.parametrize("kind", ["shift", "flip_and_shift"])
+def test_every_image_is_one_of_the_shifts_and_all_of_these_occur(kind: str, dataset: str) -> None:
+    data = load("digits") if dataset == "digits" else coloured()
+    workload = CNN if dataset == "digits" else Workload(model="cnn", dataset="digits", width=8, depth=1)
+    plain = Pack([lane(workload=workload)], data)
+    augmented = Pack([lane(workload=workload, augmentation=kind, shift_pixels=2)], data)
+    black = float(data.arrays("train")[0].min())
+    mirrorings = (False, True) if kind == "flip_and_shift" else (False,)
+    seen = []
+    for step in range(12):
+        for before, after in zip(batch(plain, step)[0].numpy(), batch(augmented, step)[0].numpy(), strict=True):
+            fits = [
+                (dy, dx, mirrored)
+                for dy in range(-2, 3)
+                for dx in range(-2, 3)
+                for mirrored in mirrorings
+                if np.array_equal(moved(before, dy, dx, mirrored, black), after)
+            ]
+            assert fits
+            seen.append(fits[0])
+    assert {each[0] for each in seen} == {each[1] for each in seen} == {-2, -1, 0, 1, 2}
+    assert {each[2] for each in seen} == set(mirrorings)
+
+
+def test_lanes_have_their_own_and_those_without_see_images_as_they_are() -> None:
+    data = load("digits")
+    chosen = [lane(0, augmentation="shift"), lane(0), lane(1, augmentation="flip_and_shift", shift_pixels=3)]
+    together = Pack(chosen, data)
+    for step in (0, 5):
+        seen = batch(together, step)
+        for index, each in enumerate(chosen):
+            assert torch.equal(seen[index], batch(Pack([each], data), step)[0])
+        assert torch.equal(seen[1], batch(Pack([lane(0)], data), step)[0])
+    first, second, third = (Pack(chosen, data) for _ in range(3))
+    first.advance()
+    while second.step < 5:
+        second.advance(0.0)
+    third.load({name: each.clone() for name, each in second.state().items()})
+    third.advance()
+    assert torch.equal(first.network.flat_KP, third.network.flat_KP)
+
+
+def test_samples_are_as_they_are() -> None:
+    data = load("digits")
+    augmented, plain = (Pack([lane(augmentation=kind)], data).procedure for kind in ("shift", "none"))
+    assert torch.equal(augmented.sample("validation", 9)[0], plain.sample("validation", 9)[0])
+    assert torch.equal(augmented.sample("test", 9)[0], plain.sample("test", 9)[0])
+    assert torch.equal(augmented.training_sample(9)[0], plain.training_sample(9)[0])
+
+
+def test_what_is_no_image_is_refused(text: Text) -> None:
+    gpt = Workload(width=8, depth=1, heads=2, context=8)
+    with pytest.raises(UserError, match=r"augmentation = shift: the examples of dataset .* are a text and no images; leave it"):
+        Pack([lane(workload=gpt), lane(workload=gpt, augmentation="shift")], text)
+    with pytest.raises(UserError, match=r"shift_pixels = 8: must be less than a side of the images of dataset 'digits', 8 x 8"):
+        Pack([lane(augmentation="shift", shift_pixels=8)], load("digits"))

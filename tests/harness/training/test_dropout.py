@@ -1,0 +1,166 @@
+"""Dropout against plain torch with the same masks, masks against a hash in plain Python, and nothing else changed."""
+
+import zlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from folklore.harness.data import load
+from folklore.harness.data.text import Text
+from folklore.harness.errors import UserError
+from folklore.harness.randomness import key
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.training.pack import Lane, Pack
+
+MODELS: dict[str, dict[str, Any]] = {
+    "gpt": {"model": "gpt", "width": 16, "depth": 2, "heads": 2, "context": 16},
+    "mlp": {"model": "mlp", "dataset": "digits", "width": 24, "depth": 2},
+    "cnn": {"model": "cnn", "dataset": "digits", "width": 8, "depth": 2},
+}
+MEASUREMENT = Measurement(probes=2, evaluations=2, evaluation_examples=8, final_examples=8)
+
+
+def lane(model: str, seed: int = 0, **training: Any) -> Lane:
+    fields = {"optimizer": "sgd", "peak_lr": 0.02, "steps": 12, "batch_size": 8, **training}
+    workload = Workload.model_validate(MODELS[model])
+    return Lane(Configuration(workload=workload, training=Training(**fields), measurement=MEASUREMENT), seed)
+
+
+def packed(lanes: list[Lane], text: Text) -> Pack:
+    workload = lanes[0].configuration.workload
+    return Pack(lanes, text if workload.model == "gpt" else load(workload.dataset))
+
+
+def trained(lanes: list[Lane], text: Text) -> Pack:
+    pack = packed(lanes, text)
+    pack.advance()
+    return pack
+
+
+def bits(seed: int, step: int, place: str, number: int) -> int:
+    """Of one activation, in whole numbers without an end."""
+
+    def hashed(x: int) -> int:
+        x ^= x >> 16
+        x = x * 0x21F0AAAD % 2**32
+        x ^= x >> 15
+        x = x * 0x735A2D97 % 2**32
+        return x ^ x >> 15
+
+    both = key(seed, "dropout")
+    at = hashed(hashed(both % 2**32 ^ step) ^ zlib.crc32(place.encode()))
+    return hashed(((number ^ at) + hashed(at ^ (both >> 31) % 2**32)) % 2**32)
+
+
+def test_masks_are_those_of_the_hash(text: Text) -> None:
+    pack = packed([lane("mlp", 3, dropout=0.3), lane("mlp", 4, dropout=0.6)], text)
+    pack.clock.fill_(7)
+    drop = pack.network.drop
+    assert drop is not None
+    left = drop("hidden.1", torch.ones(2, 8, 24))
+    for index, (seed, chance) in enumerate(((3, 0.3), (4, 0.6))):
+        kept = [bits(seed, 7, "hidden.1", number) >= round(chance * 2**32) for number in range(8 * 24)]
+        expected = torch.tensor(kept).view(8, 24) / (1 - chance)
+        torch.testing.assert_close(left[index], expected)
+
+
+def test_masks_are_random(text: Text) -> None:
+    """Shares kept, and the correlation of masks of neighbours in number, step, place and seed, within what chance allows."""
+    pack = packed([lane("mlp", seed, dropout=0.25) for seed in (0, 1)], text)
+    drop, ones = pack.network.drop, torch.ones(2, 100_000)
+    assert drop is not None
+    drawn = []
+    for step, place in ((0, "a"), (1, "a"), (2, "a"), (0, "b")):
+        pack.clock.fill_(step)
+        drawn += list((drop(place, ones) > 0).numpy())
+    masks = np.array([*drawn, np.roll(drawn[0], 1), np.roll(drawn[0], 2), np.roll(drawn[0], 64)])
+    assert np.abs(masks.mean(axis=1) - 0.75).max() < 4 * (0.25 * 0.75 / 100_000) ** 0.5
+    beside = np.corrcoef(masks) - np.eye(len(masks))
+    assert np.abs(beside).max() < 4.5 / 100_000**0.5
+
+
+def test_an_mlp_learns_as_in_plain_torch_with_the_same_masks(text: Text) -> None:
+    pack = packed([lane("mlp", 0, dropout=0.5), lane("mlp", 1, dropout=0.2)], text)
+    pack._draw()
+    inputs, targets = pack._batch()
+    losses, gradients = pack.procedure.gradient(inputs, targets)
+    drop = pack.network.drop
+    assert drop is not None
+    masks = [drop(f"hidden.{index}", torch.ones(2, 8, 24)) for index in range(2)]
+    for index in range(2):
+        weights = {name: each[index].detach().clone().requires_grad_() for name, each in pack.network.views.items()}
+        x = inputs[index].flatten(1)
+        for layer in range(2):
+            x = torch.relu(x @ weights[f"hidden.{layer}.weight"] + weights[f"hidden.{layer}.bias"]) * masks[layer][index]
+        loss = F.cross_entropy(x @ weights["readout.weight"] + weights["readout.bias"], targets[index])
+        torch.testing.assert_close(losses[index], loss.detach())
+        expected = torch.autograd.grad(loss, list(weights.values()))
+        torch.testing.assert_close(gradients[index], torch.cat([each.flatten() for each in expected]), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("model", "places"),
+    [
+        ("mlp", ["hidden.0", "hidden.1"]),
+        ("cnn", ["blocks.0", "blocks.1"]),
+        ("gpt", ["embedding", *(f"blocks.{index}.{part}" for index in range(2) for part in ("attention", "mlp"))]),
+    ],
+)
+def test_it_is_of_the_places_that_are_declared_once_each(model: str, places: list[str], text: Text) -> None:
+    pack = packed([lane(model, dropout=0.5)], text)
+    asked = []
+
+    def noted(place: str, x: torch.Tensor) -> torch.Tensor:
+        asked.append(place)
+        return x
+
+    pack.network.drop = noted
+    pack._draw()
+    pack.procedure.gradient(*pack._batch())
+    assert asked == places
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_computed_again_or_in_parts_drops_the_same(model: str, text: Text) -> None:
+    whole, again = (trained([lane(model, dropout=0.3, recompute_segments=count)], text) for count in (0, 2))
+    assert torch.equal(whole.network.flat_KP, again.network.flat_KP)
+    parts = trained([lane(model, dropout=0.3, micro_batches=4)], text)
+    torch.testing.assert_close(parts.network.flat_KP, whole.network.flat_KP, rtol=1e-4, atol=1e-5)
+    without = trained([lane(model)], text)
+    assert (without.network.flat_KP - whole.network.flat_KP).abs().max() > 1e-3, "it drops nothing"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_neighbours_and_interruptions_change_nothing(model: str, text: Text) -> None:
+    chosen = [lane(model, 0, dropout=0.3), lane(model, 1), lane(model, 0, dropout=0.6)]
+    together = trained(chosen, text).network.flat_KP.detach()
+    alone = torch.cat([trained([each], text).network.flat_KP.detach() for each in chosen])
+    torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
+    first, second = (packed(chosen, text) for _ in range(2))
+    while first.step < 5:
+        first.advance(0.0)
+    second.load({name: each.clone() for name, each in first.state().items()})
+    second.advance()
+    assert torch.equal(second.network.flat_KP, together)
+
+
+def test_evaluations_and_curvature_are_of_the_whole_network(text: Text) -> None:
+    dropping, plain = packed([lane("mlp", dropout=0.5)], text), packed([lane("mlp")], text)
+    sample = plain._sample("validation", 50)
+    assert torch.equal(dropping.network.evaluate(*sample), plain.network.evaluate(*sample))
+    inputs, targets = (each[None] for each in sample)
+    assert torch.equal(dropping.network.losses(inputs, targets), plain.network.losses(inputs, targets))
+
+
+def test_a_model_without_a_place_for_it_is_refused() -> None:
+    chosen = lane("mlp", dropout=0.1)
+    workload = Workload(model="linear", dataset="regression:4")
+    refused = replace(chosen, configuration=chosen.configuration.model_copy(update={"workload": workload}))
+    plain = replace(refused, configuration=refused.configuration.model_copy(update={"training": Training(steps=12)}))
+    with pytest.raises(UserError, match=r"dropout = 0.1: model 'linear' has no place for it, cnn and gpt and mlp have; leave"):
+        Pack([refused], load("regression:4"))
+    Pack([plain], load("regression:4"))
