@@ -185,7 +185,7 @@ STUDY = Study(
         },
         **{
             f"{kind}_{depth}_{optimizer}{ending}": Arm(
-                label=words + ", first half frozen" * bool(ending),
+                label=words + (", first half frozen" if ending else ""),
                 panel=DEEP_NAMES[depth, optimizer],
                 settings={
                     **OPTIMIZERS[optimizer],
