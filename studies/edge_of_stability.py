@@ -331,7 +331,7 @@ STUDY = Study(
                         claimed=Within(low=0.9, high=1.2),
                         refuted=Outside(low=0.7, high=1.5),
                         expected=Expected(value=1.02, source=SOURCES["gd"], spread=0.03),
-                        says=f"At the {NAMES[arm]}, LR x sharpness stands at {{estimate}} 2",
+                        says=f"At the {NAMES[arm]}, LR x sharpness stands at {{estimate}} the limit of 2",
                         unit="x",
                     )
                     for arm in DESCENTS
