@@ -1,7 +1,7 @@
 """Dropout against plain torch with the same masks, masks against a hash in plain Python, and nothing else changed."""
 
-import zlib
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -51,8 +51,8 @@ def bits(seed: int, step: int, place: str, number: int) -> int:
         x = x * 0x735A2D97 % 2**32
         return x ^ x >> 15
 
-    both = key(seed, "dropout")
-    at = hashed(hashed(both % 2**32 ^ step) ^ zlib.crc32(place.encode()))
+    both, named = key(seed, "dropout"), reduce(lambda x, byte: (x ^ byte) * 16777619 % 2**32, place.encode(), 2166136261)
+    at = hashed(hashed(both % 2**32 ^ step) ^ named)
     return hashed(((number ^ at) + hashed(at ^ (both >> 31) % 2**32)) % 2**32)
 
 

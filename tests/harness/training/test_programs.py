@@ -53,10 +53,11 @@ def test_a_plain_step_could_be_captured(variant: str, text: Text) -> None:
     assert watch.found == []
 
 
+@pytest.mark.parametrize("augmentation", ["none", "flip_and_shift"])
 @pytest.mark.parametrize("model", ["mlp", "cnn"])
-def test_a_plain_step_on_images_could_be_captured(model: str) -> None:
+def test_a_plain_step_on_images_could_be_captured(model: str, augmentation: str) -> None:
     workload = Workload.model_validate({"model": model, "dataset": "digits", "width": 8, "depth": 1})
-    pack = Pack(lanes(workload), load("digits"))
+    pack = Pack(lanes(workload, augmentation=augmentation), load("digits"))
     pack._draw()
     with Watch() as watch:
         pack._plain_step()
