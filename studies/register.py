@@ -1486,8 +1486,8 @@ CLAIMS = (
         ungraded=("GL",),
         measure=(
             "median LR x sharpness over the optimizer's limit, at the edge: supported within 0.9 and 1.2, refuted outside 0.7"
-            " and 1.5, for full-batch gradient descent at three LRs (limit 2), heavy-ball and Nesterov's momentum (3.8, 1.357)"
-            " and Adam, preconditioned (38); batches are reported"
+            " and 1.5, for full-batch gradient descent at three LRs (limit 2); heavy-ball and Nesterov's momentum (3.8, 1.357),"
+            " Adam, preconditioned (38), and batches are reported"
         ),
     ),
     Claim(

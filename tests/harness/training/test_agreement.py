@@ -92,7 +92,8 @@ def values(pack: Pack) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("steps", [0, 12])
-@pytest.mark.parametrize("variant", [each for each in VARIANTS if each != "dropout"])  # whose masks belong to places in the batch
+# Masks of dropout belong to places in the batch, and not to examples.
+@pytest.mark.parametrize("variant", [each for each in VARIANTS if each != "dropout"])
 def test_a_program_that_rounds_otherwise_agrees(variant: str, steps: int, text: Text) -> None:
     """Also where every lane's update is skipped, as those of a large loss scale are at first."""
     pack, check = started(variant, text, steps)
