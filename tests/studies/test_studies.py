@@ -22,7 +22,7 @@ DECLARED = {
     "decay": (2, "6b867bb856c5390b"),
     "edge_of_stability": (2, "12bd823d90183f68"),
     "embedding_lr": (1, "4cac0627ba07a711"),
-    "generalization": (1, "a5d68af1367874be"),
+    "generalization": (1, "c7fd4c80d2f67037"),
     "gradient_flow": (1, "49e0f5b6be1498fa"),
     "gradient_noise": (1, "4efc34d4c010978c"),
     "lr_finder": (2, "c15c2e6535c8505e"),
