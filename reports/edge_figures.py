@@ -68,19 +68,27 @@ def sharpness_over_time(records: TrialSet, judgement: Judgement | None = None) -
 
 
 def _panels(records: TrialSet, judgement: Judgement) -> dict[str, list[Edge]]:
-    """Panel -> what its arms are held against, each arm once."""
+    """Panel -> what its arms are held against, each arm once: those that decide, then those whose medians are reported."""
     found: dict[str, list[Edge]] = {}
-    for criterion, part in observed_by(judgement, records.scale):
-        arms = found.setdefault(criterion.panel or "", []) if not criterion.precondition else []
-        if isinstance(part, Edge) and part.arm not in {each.arm for each in arms} and _is_measured(part, records.table):
-            arms.append(part)
+    judged = [(each.panel, part) for each, part in observed_by(judgement, records.scale) if not each.precondition]
+    reported = [("", part) for each in judgement.reported for part in _edges(each.observe) if _is_of_the_edge(part)]
+    for panel, part in (*judged, *reported):
+        if isinstance(part, Edge) and _is_measured(part, records.table):
+            arms = found.setdefault(panel or records.table.study.arms[part.arm].panel or "", [])
+            if part.arm not in {each.arm for each in arms}:
+                arms.append(part)
     return found
 
 
+def _is_of_the_edge(part: Edge) -> bool:
+    return isinstance(part, EdgeSharpness) and part.of == "median"
+
+
 def _beside(judgement: Judgement, table: TrialArrays) -> dict[tuple[float, bool], list[Edge]]:
-    """What nothing limits, or is reported only, by the limit that it is held against; each arm once."""
+    """What nothing limits, or is reported without a panel of its own, by the limit that it is held against; each arm once."""
     criteria = [each.observe for each in judgement.criteria if each.precondition]
     judged = {part.arm for each in judgement.criteria if not each.precondition for part in _edges(each.observe)}
+    judged |= {part.arm for each in judgement.reported for part in _edges(each.observe) if _is_of_the_edge(part)}
     found: dict[tuple[float, bool], list[Edge]] = {}
     for observable in (*criteria, *(each.observe for each in judgement.reported)):
         for part in _edges(observable):

@@ -252,7 +252,7 @@ STUDY = Study(
                         source="Keskar et al. 2017, sections 2 and 3: several times sharper at the LR of the small batch",
                         spread=0.53,
                     ),
-                    says="At one LR batch 256 comes to a training loss of 0.8 nats {estimate} as sharp as batch 16",
+                    says="At one LR, batch 256 is at 0.8 nats of training loss {estimate} as sharp as batch 16",
                     unit="x",
                     alternatives=(
                         Alternative(
@@ -282,7 +282,7 @@ STUDY = Study(
                     claimed=AtLeast(value=1.5),
                     refuted=AtMost(value=1.0),
                     margin=1.1,
-                    says="At the best LR of each batch 256 comes to a training loss of 0.8 nats {estimate} as sharp as batch 16",
+                    says="At the best LR of each, batch 256 is at 0.8 nats of training loss {estimate} as sharp as batch 16",
                     unit="x",
                     alternatives=(
                         Alternative(

@@ -29,7 +29,8 @@ def records(study: Study) -> Any:
     dump = {**study.model_dump(), "judgements": ()}
     for place, (arm, lr) in enumerate(LRS.items()):
         settings = {"warmup_fraction": 0.01 * (1 + place), "steps": 300}
-        dump["arms"][arm] = Arm(label=f"arm {arm}", settings=settings, factors={"peak_lr": (lr,)})
+        panel = "another" if arm == "other" else "two LRs"
+        dump["arms"][arm] = Arm(label=f"arm {arm}", panel=panel, settings=settings, factors={"peak_lr": (lr,)})
     found = Study.model_validate(dump)
     return SimpleNamespace(table=TrialArrays(found, "laptop", frame(found, outcome)), scale="laptop")
 
@@ -40,14 +41,17 @@ def judgement(reported: bool = True) -> Judgement:
         criteria=tuple(
             Criterion(
                 name=arm,
-                panel="two LRs" if limit == 2.0 else "another",
                 observe=EdgeSharpness(arm=arm, limit=limit),
                 claimed=Within(low=0.9, high=1.2),
                 refuted=Outside(low=0.7, high=1.5),
             )
             for arm, limit in LIMITS.items()
+            if arm != "other"
         ),
-        reported=(Reported(name="flow", observe=EdgeSharpness(arm="flow", limit=2.0, of="highest")),) * reported,
+        reported=(
+            *(Reported(name="flow", observe=EdgeSharpness(arm="flow", limit=2.0, of="highest")),) * reported,
+            Reported(name="other", observe=EdgeSharpness(arm="other", limit=3.8)),
+        ),
     )
 
 
