@@ -178,7 +178,7 @@ STUDY = Study(
         ),
     },
     departures=(
-        "The batch stays far below the number of examples and below the noise scale: batches of 4, 16 and 64.",
+        "Batches of 4, 16 and 64, far below the number of examples; the last one is near the noise scale, which is reported.",
         "Momentum stays at 0.9, and with it the number of updates, not of examples, that it remembers.",
         "The LR changes in two drops. With a smooth schedule the batch would have to follow every step.",
     ),

@@ -8,13 +8,13 @@ hundredth do not count: Adam's averages form there, and what it divides by is no
 """
 
 import warnings
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from folklore.harness.observables.estimating.weighted import seed_mean, stacked
-from folklore.harness.spec.observed import ArmName, Example, Observed, ObservedArm, OfLosses
+from folklore.harness.spec.observed import ARM, Example, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
 
 # Of the limit: from where on sharpness is looked at. Of the loss below the limit there is nothing to see.
@@ -84,7 +84,7 @@ class EdgeSharpness(_AtTheEdge):
         description="'median': over the probes at the edge; a run that never comes there counts with the highest it comes to;"
         " 'highest': over all probes; 'start': at the last probe of the run's first hundredth",
     )
-    lr_of: ArmName | None = Field(default=None, description="the arm whose LR is taken; none: its own")
+    lr_of: Annotated[str | None, ARM] = Field(default=None, description="the arm whose LR is taken; none: its own")
 
     LOG_AXIS: ClassVar[bool] = True
     UNIT: ClassVar[str] = "of the limit: 1 at the edge"
