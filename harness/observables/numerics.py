@@ -1,5 +1,6 @@
 """Errors of single operations, and exact numbers. What they compute with is torch, which is imported when they do."""
 
+from functools import cache
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -155,6 +156,12 @@ class Exact(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """The check's number under every weighting: it has no error."""
-        from folklore.harness.observables.estimating.exact import CHECKS  # computes with torch, which takes seconds to import
+        return np.full(len(weights), _worked_out(self.check))
 
-        return np.full(len(weights), CHECKS[self.check].number())
+
+@cache
+def _worked_out(check: str) -> float:
+    """Once a process: it rests on no trial, so that no choice of trials (judging/robustness.py has dozens) can change it."""
+    from folklore.harness.observables.estimating.exact import CHECKS  # computes with torch, which takes seconds to import
+
+    return float(CHECKS[check].number())

@@ -209,6 +209,8 @@ def layerwise_spread(run: str, of: int = 0) -> Callable[[], float]:
 
 
 RIGHT: dict[str, Right] = {
+    # Half of the examples at the batch itself, a quarter at four times, a quarter at sixteen times.
+    "batch_ramp_updates": (lambda: 1 / 2 + 1 / 4 / 4 + 1 / 4 / 16, {"rel": 0.0}),
     "lion_state_over_adam": (lambda: 1 / state_of_torch(), {"rel": 0.0}),
     "lamb_share_spread": (lambda: 1.0, {"rel": 1e-4}),
     "lars_share_spread": (lambda: 1.0, {"rel": 1e-4}),

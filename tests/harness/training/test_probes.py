@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from folklore.harness.data import load
 from folklore.harness.data.text import Text
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training import pack as pack_module
@@ -84,15 +85,19 @@ def test_a_further_probe_is_recorded_for_its_lane(text: Text, monkeypatch: pytes
 
 
 def test_every_probe_gives_its_curves_and_no_other(text: Text) -> None:
-    extras = {"underflow": True, "token_rows": True, "sharpness": "end", "sharpness_examples": 8, "training_examples": 4}
-    measurement = Measurement(probes=2, evaluations=1, evaluation_examples=4, final_examples=4, **extras)
-    configuration = Configuration(workload=WORKLOAD, training=Training(steps=40, batch_size=4), measurement=measurement)
-    pack = Pack([Lane(configuration, 0)], text)
-    pack.advance()
-    (result,) = pack.results()
-    assert {*result.curves, *result.layer_curves} == {curve.name for curve in CURVES}
-    for name, values in {**result.curves, **result.layer_curves}.items():
-        assert np.isfinite(values).any(), name
+    """Of a GPT that looks at all that a text has, and of a network of ReLUs, whose units can be dead."""
+    looked_at = {"underflow": True, "gradient_flow": True, "flow_examples": 8, "sharpness_examples": 8, "training_examples": 4}
+    sharp = {"sharpness": "end", "preconditioned_sharpness": True, "token_rows": True}
+    units = Workload(model="mlp", dataset="digits", width=8, depth=3)
+    seen: set[str] = set()
+    for workload, data, extras in ((WORKLOAD, text, sharp), (units, load("digits"), {"dead_units": True})):
+        measurement = Measurement(probes=2, evaluations=1, evaluation_examples=4, final_examples=4, **looked_at | extras)
+        configuration = Configuration(workload=workload, training=Training(steps=40, batch_size=4), measurement=measurement)
+        pack = Pack([Lane(configuration, 0)], data)
+        pack.advance()
+        (result,) = pack.results()
+        seen |= {name for name, values in {**result.curves, **result.layer_curves}.items() if np.isfinite(values).any()}
+    assert seen == {curve.name for curve in CURVES}
 
 
 def test_steps_are_spread_and_end_at_the_end() -> None:
