@@ -118,7 +118,7 @@ class FallShare(Observed):
         """(left - right) / (L0 - L*), [R], without unit, all of it anew under every weighting. Out of regime where nothing
         falls, undecidable where an arm of `best_of` is best at an edge of its grid."""
         searched = self._searched(trials)
-        best_of = self.best_of or tuple(arms_of(self.left) | arms_of(self.right))
+        best_of = self.best_of or sorted(arms_of(self.left) | arms_of(self.right))
         lowest = np.min([tuned_loss(arm, searched[arm], trials, weights) for arm in best_of], axis=0)
         gap = evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights)
         return share_of_fall(gap, initial_loss(searched, trials, weights), lowest)
