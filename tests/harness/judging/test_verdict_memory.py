@@ -28,7 +28,13 @@ def close(first: Any, second: Any) -> bool:
     return bool(first == second)
 
 
-@pytest.mark.parametrize("name", catalog.study_names())
+# Their exact checks take a minute.
+SLOW = {"gradient_noise", "memory"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in catalog.study_names()]
+)
 def test_published_verdicts_are_what_is_judged_now(name: str) -> None:
     """Where this fails, `folklore publish` without a study writes them again: look at what changed first."""
     study = catalog.load_study(name)

@@ -331,7 +331,14 @@ def test_every_check_has_a_number_that_it_should_be() -> None:
     assert RIGHT.keys() | TRIED == CHECKS.keys()
 
 
-@pytest.mark.parametrize("name", RIGHT)
+# Steps of large models counted, and gradients of thousands of batches: half a minute of work.
+SLOW = {
+    *("checkpoint_larger_batch", "large_step_operations_exponent", "memory_on_batch_exponent"),
+    *("gradient_variance_exponent_mlp", "gradient_variance_exponent_gpt"),
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in RIGHT])
 def test_exact_checks(name: str, table: TrialArrays) -> None:
     value, how_near = RIGHT[name][0](), RIGHT[name][1]
     seen = observe(Exact(check=name), table)  # type: ignore[arg-type]
@@ -344,7 +351,7 @@ def test_exact_checks(name: str, table: TrialArrays) -> None:
 
 def test_what_shows_a_check_can_be_made() -> None:
     """Of all but the largest models: curves of as many x as y, and rows as long as their heads."""
-    slow = {memory.budget_table, memory.levers_table, memory.size_table, noise.memory_table}
+    slow = {memory.budget_table, memory.levers_table, memory.size_table, noise.memory_table, noise.variance_table}
     plots = dict.fromkeys(each.plot for each in CHECKS.values() if each.plot is not None)
     tables = dict.fromkeys(each.table for each in CHECKS.values() if each.table is not None and each.table not in slow)
     for plot in plots:
@@ -476,12 +483,12 @@ def test_every_matrix_product_under_autocast_is_seen() -> None:
 def test_exact_checks_can_fail(table: TrialArrays, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broken formula in what the project trains with, or in its noise scale, is seen."""
     monkeypatch.setattr(cosine, "SCHEDULE", Schedule(lambda training, progress: 1.0 - progress**2, str))
-    assert observe(Exact(check="cosine_half_way"), table).estimate == 0.75
+    assert CHECKS["cosine_half_way"].number() == 0.75
     monkeypatch.setattr(constants, "noise_parts", lambda square, variance, batch: (square - variance, variance * batch))
-    assert observe(Exact(check="doubled_noise"), table).estimate == pytest.approx(0.25, rel=0.01)
+    assert CHECKS["doubled_noise"].number() == pytest.approx(0.25, rel=0.01)
     monkeypatch.setattr(torch.Tensor, "half", lambda self: self.bfloat16())
-    assert observe(Exact(check="fp16_largest"), table).estimate > 1e38
-    assert observe(Exact(check="fp16_smallest"), table).estimate < 1e-38
+    assert CHECKS["fp16_largest"].number() > 1e38
+    assert CHECKS["fp16_smallest"].number() < 1e-38
 
 
 def test_products_in_fp32_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.allocations import pretended
 from folklore.harness.training.budget import built_in
 from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.procedures import SAMPLINGS
 
 # Of the gradients: small models on the data they are trained on elsewhere, after some shares of a run.
 MODELS = {
@@ -49,12 +50,16 @@ STEP_BATCHES = tuple(2**power for power in range(1, 11))
 LARGE_BATCHES = (1, 4, 16, 64, 256)
 
 
-def _pack(model: str, seeds: Sequence[int], **training: Any) -> Pack:
-    configuration = Configuration(
+def _configuration(model: str, **training: Any) -> Configuration:
+    return Configuration(
         workload=Workload.model_validate(MODELS[model]),
         training=Training.model_validate({**TRAINED, **training}),
         measurement=Measurement(probes=2, evaluations=1, evaluation_examples=2, final_examples=2),
     )
+
+
+def _pack(model: str, seeds: Sequence[int], **training: Any) -> Pack:
+    configuration = _configuration(model, **training)
     return Pack([Lane(configuration, seed) for seed in seeds], load(MODELS[model]["dataset"]))
 
 
@@ -78,9 +83,11 @@ def _in_groups(batch: int) -> list[range]:
 @lru_cache(maxsize=64)
 def _drawn(model: str, sampling: str, batch: int) -> tuple[tuple[Tensor, Tensor], ...]:
     """The first batch of each of so many seeds: inputs and targets of those that are differentiated at once."""
-    found = []
+    found, dataset, network = [], load(MODELS[model]["dataset"]), _lanes(model, 1).network
+    configuration = _configuration(model, batch_size=batch, sampling=sampling)
     for seeds in _in_groups(batch):
-        procedure = _pack(model, seeds, batch_size=batch, sampling=sampling).procedure
+        # Of so many seeds, but of one network: what is drawn does not depend on it.
+        procedure = SAMPLINGS[sampling](configuration, seeds, dataset, network)
         found.append(procedure.batch(torch.from_numpy(procedure.draw(0)[0])))
     return tuple(found)
 
