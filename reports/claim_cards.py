@@ -163,8 +163,10 @@ def workloads(verdict: Verdict, judgement: Judgement, claim: Claim) -> str:
         for name, verb in WHERE.items()
         if name != "supported" and (names := [panel.name for panel in verdict.panels if panel.verdict == name])
     ]
-    needed = least_that_hold(quantifier, len(counted)) if counted else 0
     rest = f" It {enumerated(told)}." if told else ""
+    if not counted:
+        return f"Claimed for {SPOKEN_OF[quantifier]} workloads.{rest}"
+    needed = least_that_hold(quantifier, len(counted))
     return (
         f"Claimed for {SPOKEN_OF[quantifier]} workloads ({needed} of {len(counted)} must hold):"
         f" holds on {holding} of {len(counted)}.{rest}"

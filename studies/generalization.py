@@ -193,7 +193,7 @@ STUDY = Study(
                         expected=EXPECTED.get(panel),
                         underpowered=UNDERPOWERED.get(panel, ""),
                         alternatives=FIRST_DECLARED.get(panel),
-                        says=f"{panel}: batch 256 ends {{higher}} than batch 16, of the fall",
+                        says=f"{panel[0].upper()}{panel[1:]}: batch 256 ends {{higher}} than batch 16, of the fall",
                         unit="relative",
                         scales=LARGER if panel == CNN_EPOCHS else None,
                     )

@@ -93,6 +93,9 @@ def test_workloads_are_rows_and_the_quantifier_is_in_words() -> None:
     panels = tuple(Panel(name, each, "") for name, each in zip(names, outcomes, strict=True))
     found = made(verdict("supported", *findings, panels=panels), judgement, claim(quantifier="most"))
     assert found.workloads == "Claimed for most workloads (3 of 4 must hold): holds on 3 of 4. It fails on wide."
+    nowhere = tuple(Panel(name, "out of regime", "") for name in names[:2])
+    elsewhere = made(verdict("out of regime", *findings, panels=nowhere), judgement, claim(quantifier="most"))
+    assert elsewhere.workloads == "Claimed for most workloads. It cannot be shown on MLP and CNN."
     (strip,) = found.strips
     assert [row.name for row in strip.rows] == list(names)
     assert [row.outcome for row in strip.rows] == ["✓ holds"] * 3 + ["✗ fails"]
