@@ -43,10 +43,11 @@ class AtEveryStep:
     """A check that goes on for as long as a training does. Each step starts where an eager one ended: nothing adds up."""
 
     def __init__(self, check: StepCheck):
-        self.check, self.settled, self.differences = check, 0, list[str]()
+        self.check, self.calls, self.settled, self.differences = check, 0, 0, list[str]()
 
     def __call__(self, eager: Step, program: Step) -> Verdict:
         verdict = self.check(eager, program)
+        self.calls += 1
         self.settled += verdict.settled
         self.differences += [verdict.difference] if verdict.difference else []
         return Verdict(settled=False)

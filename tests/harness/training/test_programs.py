@@ -78,7 +78,8 @@ def assert_compiled_is_eager(chosen: list[Lane], dataset: Dataset) -> None:
     """One step of each from equal states, at every step of a training; by the rounding that is stated in agreement.py."""
     pack, check = compared_at_every_step(chosen, dataset, Program(compiled=True))
     assert check.differences == []
-    assert check.settled >= 15, "steps in which all lanes could be compared"
+    assert check.calls >= 15, "steps that were taken both ways"
+    assert check.settled >= 0.75 * check.calls, "steps in which all lanes could be compared"
     assert pack.runner.program == Program(compiled=True)
     assert {(result.program, result.program_note) for result in pack.results()} == {("compiled", None)}
 
