@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from folklore.harness.judging.combining import SOME_PARTS
-from folklore.harness.judging.error_rates import FRAGILE, is_exact
+from folklore.harness.judging.error_rates import FRAGILE
 from folklore.harness.judging.outcomes import DECIDED, INVALID, OPEN
 from folklore.harness.judging.spelling import COMPARED, in_prose
 from folklore.harness.judging.verdicts import Verdict
@@ -94,7 +94,7 @@ def with_bold_numbers(verdict: Verdict, text: str | None = None) -> Markup:
     exact = {
         in_prose(each.estimate, each.estimate, each.estimate, each.unit)
         for each in verdict.findings
-        if each.estimate is not None and is_exact(verdict)
+        if each.estimate is not None and verdict.is_arithmetic
     }
     told = _INTERVAL.sub(lambda found: f"<b>{found[0]}</b>", str(escape(verdict.answer if text is None else text)))
     for number in sorted(exact):

@@ -1,4 +1,4 @@
-"""Figures of exact numbers: curves that were worked out and not trained."""
+"""Figures of computed numbers: where they come from."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,12 +20,12 @@ from folklore.reports.figures import (
     panels,
 )
 
-CAPTION = "Worked out, without an error: no run and no seed is in it."
+CAPTION = "Computed, not trained; what is measured by seeds is drawn for the first of them."
 HEIGHT = PANEL_HEIGHT * 0.8
 
 
 def arithmetic_figure(plots: Sequence[Mapping[str, Any]]) -> Figure:
-    """The plots of a claim (judging/arithmetic.py), one below the other."""
+    """The plots of a claim (spec/computed.py), one below the other."""
     rows = max(legend_rows([each["name"] for each in plot["curves"]], WIDTH) for plot in plots)
     with mpl.rc_context(STYLE):
         figure, every = panels(len(plots), below=rows, height=HEIGHT, columns=1)

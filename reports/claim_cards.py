@@ -14,7 +14,7 @@ from folklore.harness.judging.power import Resolution
 from folklore.harness.judging.robustness import Robustness
 from folklore.harness.judging.spelling import in_prose, region, spell
 from folklore.harness.judging.verdicts import Finding, Verdict
-from folklore.harness.spec import Claim, Criterion, Document, Judgement, Published
+from folklore.harness.spec import Claim, Criterion, Document, Judgement, Observed, Published
 from folklore.reports.answers import with_bold_numbers
 from folklore.reports.strip import Seen, Strip, strips
 from folklore.reports.words import READINGS
@@ -201,12 +201,19 @@ def _rule(criterion: Criterion, finding: Finding) -> Rule:
         lines.append(("expected", f"{spell(criterion.expected.value, unit)} ({criterion.expected.source})"))
     if criterion.test in TESTS:
         lines.append(("test", TESTS[criterion.test]))
-    lines.append(
-        ("interval", "none, for it is exact" if criterion.observe.EXACT else f"{finding.level:.1%}".replace(".0%", "%"))
-    )
+    lines.append(("interval", _interval(criterion.observe, finding)))
     found = finding.reason if finding.estimate is not None else f"no number: {finding.reason}"
     name = f"Precondition: {criterion.name}" if criterion.precondition else criterion.name
     return Rule(name, tuple(lines), f"{finding.verdict}{f' ({finding.reading})' if finding.reading else ''}: {found}")
+
+
+def _interval(observed: Observed, finding: Finding) -> str:
+    """What stands for an interval: how good a number is that has none."""
+    if observed.grade == "measured":
+        return f"{finding.level:.1%}".replace(".0%", "%")
+    if observed.grade == "exact":
+        return "none: the number is exact"
+    return "none: the number is computed in 64 bits, the same on every machine to its last digits shown"
 
 
 def power_in_words(found: Resolution, seeds: int) -> str:
@@ -228,7 +235,7 @@ def power_in_words(found: Resolution, seeds: int) -> str:
 def calibration_in_words(criteria: Sequence[Criterion], seeds: int, calibrated: Sequence[Mapping[str, Any]]) -> list[str]:
     """How often intervals of these kinds held the truth in simulated worlds with about so many seeds."""
     lines = []
-    for kind in dict.fromkeys(each.observe.kind for each in criteria if not each.observe.EXACT):  # type: ignore[attr-defined]
+    for kind in dict.fromkeys(each.observe.kind for each in criteria if each.observe.grade == "measured"):  # type: ignore[attr-defined]
         rows = [row for row in calibrated if row["observable"] == kind and row["coverage"] is not None]
         if not rows:
             continue

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from folklore.harness.judging.arithmetic import Arithmetic
 from folklore.harness.judging.trial_sets import TrialSet
+from folklore.harness.observables import Computed
 from folklore.harness.spec import Judgement
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import parts
@@ -27,7 +27,6 @@ from folklore.reports import (
     sharpness_figures,
 )
 
-NONE: Arithmetic = {}
 Draw = Callable[[TrialSet, Judgement | None], Figure | None]
 
 
@@ -181,20 +180,21 @@ def _named(observable: Observed) -> list[str]:
     return sorted({name for part in parts(observable) for name in _named(part)}, key=ORDER.index)
 
 
-def claim_figure(records: TrialSet, judgement: Judgement, worked_out: Arithmetic = NONE) -> Shown | None:
-    """The figure of a claim, or a line that says why there is none; None: nothing shows such a claim. worked_out: where its
-    exact numbers come from, which shows it if its first criterion is of these, or nothing else does."""
-    exact = _arithmetic(worked_out)
-    if exact is not None and judgement.criteria_at(records.scale)[0].observe.EXACT:
-        return exact
+def claim_figure(records: TrialSet, judgement: Judgement) -> Shown | None:
+    """The figure of a claim, or a line that says why there is none; None: nothing shows such a claim. Where its computed
+    numbers come from shows it if its first criterion is one of these, or nothing else does."""
+    computed = _computed(records, judgement)
+    if computed is not None and isinstance(judgement.criteria_at(records.scale)[0].observe, Computed):
+        return computed
     trained = _of_trials(records, judgement)
-    return trained if exact is None or (trained is not None and trained.figure is not None) else exact
+    return trained if computed is None or (trained is not None and trained.figure is not None) else computed
 
 
-def _arithmetic(worked_out: Arithmetic) -> Shown | None:
-    if not worked_out.get("plots"):
+def _computed(records: TrialSet, judgement: Judgement) -> Shown | None:
+    plots = [plot for each in records.computed_for(judgement) for plot in each.plots]
+    if not plots:
         return None
-    return Shown("arithmetic", arithmetic_figures.CAPTION, arithmetic_figures.arithmetic_figure(worked_out["plots"]))
+    return Shown("arithmetic", arithmetic_figures.CAPTION, arithmetic_figures.arithmetic_figure(plots))
 
 
 def _of_trials(records: TrialSet, judgement: Judgement) -> Shown | None:

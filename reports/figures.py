@@ -35,7 +35,7 @@ from folklore.reports.svg import compact
 from folklore.reports.words import power
 
 if TYPE_CHECKING:
-    from folklore.harness.judging.lr_find import RangeTest  # imports torch, which takes seconds
+    from folklore.harness.reading.range_test import RangeTest
 
 # Inches, and points: 6 inches are 576 pixels, and 11 points of them 9 pixels where they are shown as 360.
 WIDTH, TEXT = 6.0, 11

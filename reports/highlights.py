@@ -9,7 +9,7 @@ of equally sure ones that with the shortest words; the studies take turns, so th
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from folklore.harness.judging.error_rates import EXACT, FIRM, FRAGILE
+from folklore.harness.judging.error_rates import ARITHMETIC, FIRM, FRAGILE
 from folklore.harness.judging.grading import right_side
 from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
 from folklore.harness.spec import Claim
@@ -84,7 +84,7 @@ def _picked(items: Iterable[Item], verdict: str) -> tuple[Item, ...]:
 
 
 def _rank(item: Item) -> int:
-    return 0 if item.outcome.standing in (FIRM, EXACT) else 1
+    return 0 if item.outcome.standing in (FIRM, *ARITHMETIC) else 1
 
 
 def _surest_first(item: Item) -> tuple[int, float, int, str]:

@@ -3,7 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from folklore.harness.judging.error_rates import EXACT, ErrorRates, Place, error_rates, place_in_register, standing, why_fragile
+from folklore.harness.judging.error_rates import (
+    ARITHMETIC,
+    ErrorRates,
+    Place,
+    error_rates,
+    place_in_register,
+    standing,
+    why_fragile,
+)
 from folklore.harness.judging.outcomes import DECIDED
 from folklore.harness.judging.robustness import Robustness
 from folklore.harness.judging.verdict_memory import Judged
@@ -92,5 +100,5 @@ def _with_robustness(judged: Judged) -> Iterable[tuple[Verdict, Robustness]]:
 
 def _outcome(verdict: Verdict, robust: Robustness | None, rates: ErrorRates) -> Outcome:
     found = standing(verdict, robust, rates)
-    fragile = robust is not None and found not in ("", EXACT)
+    fragile = robust is not None and found not in ("", *ARITHMETIC)
     return Outcome(verdict, found, tuple(why_fragile(verdict, robust, rates)) if fragile and robust is not None else ())

@@ -64,7 +64,7 @@ def strips(seen: Sequence[Seen], scale: str = "") -> list[Strip]:
 
 def _axis_key(seen: Seen) -> tuple[object, ...]:
     """Equal for what may share an axis; empty for what has none."""
-    if _ends(seen.finding) is None or seen.criterion.observe.EXACT:
+    if _ends(seen.finding) is None or seen.criterion.observe.grade != "measured":
         return ()
     observed = seen.criterion.observe
     return seen.criterion.unit, observed.log_axis, "" if seen.criterion.unit else observed.UNIT

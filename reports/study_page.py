@@ -14,7 +14,6 @@ from typing import Any
 
 import pandas as pd
 
-from folklore.harness.judging.arithmetic import Arithmetic
 from folklore.harness.judging.error_rates import ErrorRates, standing
 from folklore.harness.judging.outcomes import INVALID, VERDICTS
 from folklore.harness.judging.power import Resolution, resolution, whole_seeds
@@ -26,7 +25,7 @@ from folklore.harness.own.address import address_of
 from folklore.harness.planning import catalog
 from folklore.harness.planning.catalog import Register
 from folklore.harness.planning.recipe import study_recipe
-from folklore.harness.spec import Study
+from folklore.harness.spec import Judgement, Study
 from folklore.harness.storing.declaration import changed_since
 from folklore.reports import claim_figures, curves, figures, interactive, search_figures
 from folklore.reports.answers import answer
@@ -68,6 +67,7 @@ class Section:
     figures: dict[str, dict[str, str]]
     resolutions: dict[str, list[Resolution]]
     declared: dict[str, Any] | None
+    tables: dict[str, list[dict[str, Any]]]
     details: dict[str, Any]
 
     @property
@@ -82,7 +82,7 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
     machine = {key: environment[key] for key in MACHINE if key in environment}
     name = f"{study.name}-{records.scale}-{records.device}"
     able = judged.meant_to_be and not any(verdict.verdict == INVALID for verdict in judged.verdicts)
-    drawn = _draw(records, judged.arithmetic, name, output) if able else {}
+    drawn = _draw(records, name, output) if able else {}
     factors = sorted({factor for point in set(trials["point"]) for factor in json.loads(point)})
     files = _write_curves(name, trials, output, study)
     return Section(
@@ -97,6 +97,7 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
         figures=drawn,
         resolutions=_resolutions(records) if able else {},
         declared=_declared(records),
+        tables={each.claim: _tables(records, each) for each in study.judgements},
         details={
             "machine": machine,
             "versions": {key: value for key, value in environment.items() if key not in MACHINE},
@@ -108,7 +109,7 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
             "importances": search_figures.importances(records) if drawn else {},
             "data_hash": trials["data_hash"].iloc[0],
             "engine_version": int(trials["engine_version"].iloc[0]),
-            "hashes": sorted(set(trials["study_hash"]) - {study.hash}),
+            "hashes": records.ran_under,
             "trials": [_trial(row, study, factors, list(files)) for row in trials.to_dict("records")],
             "curve_files": list(files.values()),
             "factors": factors,
@@ -189,7 +190,7 @@ def _cards(
             section.resolutions.get(verdict.claim, ()),
             study.published,
             section.judged.reported.get(verdict.claim, ()),
-            section.judged.arithmetic.get(verdict.claim, {}).get("tables", ()),
+            section.tables.get(verdict.claim, ()),
             calibrated,
         )
         for verdict in section.judged.verdicts
@@ -247,13 +248,10 @@ def _command(study: Study, scale: str | None, store_option: str) -> str:
     return f"make study-{study.name}" + (f" SCALE={scale}" if scale else "")
 
 
-def _draw(records: TrialSet, worked_out: Mapping[str, Arithmetic], name: str, output: Path) -> dict[str, dict[str, str]]:
+def _draw(records: TrialSet, name: str, output: Path) -> dict[str, dict[str, str]]:
     """Claim, or name of a figure of the whole study -> its caption, image and data, which are written; without an image if the
     caption says that there is nothing to draw."""
-    shown = {
-        each.claim: claim_figures.claim_figure(records, each, worked_out.get(each.claim, {}))
-        for each in records.study.judgements
-    }
+    shown = {each.claim: claim_figures.claim_figure(records, each) for each in records.study.judgements}
     whole = {each.kind: each for each in claim_figures.study_figures(records)}
     drawn = {key: each for key, each in {**shown, **whole}.items() if each}
     files: dict[str, str] = {}
@@ -302,6 +300,11 @@ def _declared(records: TrialSet) -> dict[str, Any] | None:
         "changes": changed_since(records.declarations, records.study),
         "looks": records.looks,
     }
+
+
+def _tables(records: TrialSet, judgement: Judgement) -> list[dict[str, Any]]:
+    """That show where a claim's computed numbers come from."""
+    return [table for each in records.computed_for(judgement) for table in each.tables]
 
 
 def _packing(trials: pd.DataFrame) -> str:

@@ -1,6 +1,6 @@
 """What do the parts of Adam do: bias correction, epsilon, the second moment and what it remembers?"""
 
-from folklore.harness.observables import CurveMean, Exact, FallShare, Scaled, TunedLoss
+from folklore.harness.observables import Computed, CurveMean, FallShare, Scaled, TunedLoss
 from folklore.harness.spec import (
     Alternative,
     Arm,
@@ -153,7 +153,7 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Exact numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
+        "Computed numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
         "The exact claims are worked out with the optimizers that studies train with, at gradients that are given.",
         "The outlier is put into Adam's moments before its step: past any clipping, which is there to keep it out.",
         "'Its own step alone': 50 steps after it, when it has moved the weights, the second moment forgets it.",
@@ -166,7 +166,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="time constant of the uncorrected first moment, steps",
-                    observe=Exact(check="adam_first_moment_steps"),
+                    observe=Computed(function="adam.uncorrected", number="first_moment_steps"),
                     claimed=Within(low=5.0, high=20.0),
                     refuted=Outside(low=2.5, high=40.0),
                     says="Without correction the first moment is too small for {estimate}",
@@ -174,7 +174,7 @@ STUDY = Study(
                 ),
                 Criterion(
                     name="time constant of the uncorrected second moment, steps",
-                    observe=Exact(check="adam_second_moment_steps"),
+                    observe=Computed(function="adam.uncorrected", number="second_moment_steps"),
                     claimed=Within(low=500.0, high=2000.0),
                     refuted=Outside(low=250.0, high=4000.0),
                     says="The second moment is too small for {estimate}",
@@ -182,7 +182,7 @@ STUDY = Study(
                 ),
                 Criterion(
                     name="first step without correction over the first with it",
-                    observe=Exact(check="adam_uncorrected_first_step"),
+                    observe=Computed(function="adam.uncorrected", number="first_step"),
                     null=1.0,
                     claimed=AtLeast(value=1.1),
                     refuted=AtMost(value=0.9),
@@ -193,11 +193,14 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="largest step over the one with correction",
-                    observe=Exact(check="adam_uncorrected_largest_step"),
+                    observe=Computed(function="adam.uncorrected", number="largest_step"),
                     unit="x",
                 ),
-                Reported(name="the step at which that is", observe=Exact(check="adam_uncorrected_largest_at")),
-                Reported(name="last step that is wrong by more than 10%", observe=Exact(check="adam_uncorrected_wrong_until")),
+                Reported(name="the step at which that is", observe=Computed(function="adam.uncorrected", number="largest_at")),
+                Reported(
+                    name="last step that is wrong by more than 10%",
+                    observe=Computed(function="adam.uncorrected", number="wrong_until"),
+                ),
                 Reported(
                     name="tuned loss without correction, less that with it, no warmup, of the fall",
                     observe=FallShare(left=TunedLoss(arm="uncorrected"), right=TunedLoss(arm="corrected")),
@@ -226,7 +229,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="largest error of LR x gradient / epsilon as the step, far below epsilon",
-                    observe=Exact(check="adam_epsilon_error"),
+                    observe=Computed(function="adam.small_gradients", number="error"),
                     claimed=AtMost(value=0.02),
                     refuted=AtLeast(value=0.1),
                     says="A hundred times below epsilon and further, LR x gradient / epsilon is Adam's step to {estimate}",
@@ -234,14 +237,19 @@ STUDY = Study(
                 ),
                 Criterion(
                     name="largest step over gradient, over LR / epsilon",
-                    observe=Exact(check="adam_epsilon_cap"),
+                    observe=Computed(function="adam.small_gradients", number="cap"),
                     claimed=AtMost(value=1.001),
                     refuted=AtLeast(value=1.1),
                     says="At constant gradients the step is nowhere more than {estimate} LR x gradient / epsilon",
                     unit="x",
                 ),
             ),
-            reported=(Reported(name="step over LR at gradients of 1e-12", observe=Exact(check="adam_tiny_step")),),
+            reported=(
+                Reported(
+                    name="step over LR at gradients of 1e-12",
+                    observe=Computed(function="adam.small_gradients", number="tiny_step"),
+                ),
+            ),
             note=(
                 "That weights with tiny gradients still get sensible updates is the other way round: below epsilon a step"
                 " vanishes with its gradient."
@@ -256,7 +264,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="half-life of an outlier in the second moment at β2 0.999, steps",
-                    observe=Exact(check="second_moment_half_life"),
+                    observe=Computed(function="adam.outlier", number="half_life"),
                     claimed=Within(low=630.0, high=770.0),
                     refuted=Outside(low=350.0, high=1400.0),
                     says="At a β2 of 0.999 an outlier's weight in the second moment halves every {estimate}",
@@ -266,7 +274,7 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="steps until Adam's step is within 10% again, after a gradient 1000 times too large",
-                    observe=Exact(check="outlier_recovery"),
+                    observe=Computed(function="adam.outlier", number="recovery"),
                     unit="steps",
                 ),
             ),
@@ -334,7 +342,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="distance after 200 steps, of the way",
-                    observe=Exact(check="adam_rmsprop_distance"),
+                    observe=Computed(function="adam.beside_rmsprop", number="distance"),
                     claimed=AtMost(value=1e-6),
                     refuted=AtLeast(value=1e-3),
                     says="Adam without momentum and correction ends {estimate} of the way from RMSProp after 200 steps",
@@ -380,12 +388,12 @@ STUDY = Study(
                 Reported(name="training loss that all of it adds, of the fall", observe=ADDED["whole"], unit="relative"),
                 Reported(
                     name="how far an outlier moves its weight at β2 0.999, once v has settled",
-                    observe=Exact(check="outlier_kick"),
+                    observe=Computed(function="adam.outlier", number="kick"),
                     unit="LRs",
                 ),
                 Reported(
                     name="how far an outlier moves its weight at β2 0.95, once v has settled",
-                    observe=Exact(check="outlier_kick_095"),
+                    observe=Computed(function="adam.outlier", number="kick_095"),
                     unit="LRs",
                 ),
             ),

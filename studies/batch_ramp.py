@@ -1,7 +1,7 @@
 """Does raising the batch during training do what lowering the LR does, in fewer updates?"""
 
 from folklore.harness.observables import (
-    Exact,
+    Computed,
     FallShare,
     Gap,
     LossAt,
@@ -244,7 +244,10 @@ STUDY = Study(
                 ),
             ),
             reported=(
-                Reported(name="updates with the raised batch over those without", observe=Exact(check="batch_ramp_updates")),
+                Reported(
+                    name="updates with the raised batch over those without",
+                    observe=Computed(function="ramp.updates", number="ratio"),
+                ),
                 Reported(
                     name="test loss of half the LR and twice the batch, twice, over that of the lowered LR",
                     observe=FallShare(

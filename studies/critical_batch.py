@@ -1,9 +1,9 @@
 """How many steps does a larger batch save, and does the gradient's noise foretell it?"""
 
 from folklore.harness.observables import (
+    Computed,
     CriticalBatch,
     DoublingGain,
-    Exact,
     HyperbolaError,
     NoiseScale,
     Quotient,
@@ -1074,7 +1074,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="noise scale when the noise of the gradients has twice the deviation",
-                    observe=Exact(check="doubled_noise"),
+                    observe=Computed(function="constants.noise_scale", number="doubled"),
                     null=1.0,
                     claimed=Within(low=3.9, high=4.1),
                     refuted=AtMost(value=1.0),

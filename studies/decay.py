@@ -1,6 +1,6 @@
 """Which shape of decay, and how far down?"""
 
-from folklore.harness.observables import Exact, FallShare, FinalLoss, Gap, LossAfter, RelativeGap, Share, TunedLoss
+from folklore.harness.observables import Computed, FallShare, FinalLoss, Gap, LossAfter, RelativeGap, Share, TunedLoss
 from folklore.harness.spec import (
     Alternative,
     Arm,
@@ -695,7 +695,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="LR of the cosine schedule half-way, over the peak",
-                    observe=Exact(check="cosine_half_way"),
+                    observe=Computed(function="constants.cosine", number="half_way"),
                     claimed=Within(low=0.4999, high=0.5001),
                     refuted=Outside(low=0.4999, high=0.5001),
                     says="Half-way through a cosine decay to zero, the learning rate is {estimate} of its peak",

@@ -1,6 +1,6 @@
 """What does the curvature of a loss say about the learning rate, and the learning rate about the curvature?"""
 
-from folklore.harness.observables import EdgeLoss, EdgeSharpness, Exact, FailureRate, Gap, TunedLoss
+from folklore.harness.observables import Computed, EdgeLoss, EdgeSharpness, FailureRate, Gap, TunedLoss
 from folklore.harness.spec import (
     Arm,
     AtLeast,
@@ -214,7 +214,7 @@ STUDY = Study(
         " was gone: 'all' is of this task, not of those.",
         "Regions are of a design. That a ratio above 1.5 refutes, and that a run's first hundredth does not count, were"
         " added when trials of one seed had been seen.",
-        "Exact numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
+        "Computed numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
     ),
     answer=("eos.sharpness", "eos.nonmonotone", "eos.quadratic", "eos.newton"),
     judgements=(
@@ -223,7 +223,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="share of LRs around 2/λmax at which descent converges if and only if it is below",
-                    observe=Exact(check="quadratic_threshold"),
+                    observe=Computed(function="descent.quadratic", number="threshold"),
                     claimed=AtLeast(value=0.999),
                     refuted=AtMost(value=0.9),
                     says="Of six learning rates around 2/λmax, {estimate} converge if below it and do not if above",
@@ -231,7 +231,7 @@ STUDY = Study(
                 ),
                 Criterion(
                     name="the fastest LR over 2 / (λmax + λmin)",
-                    observe=Exact(check="quadratic_best_lr"),
+                    observe=Computed(function="descent.quadratic", number="best_lr"),
                     claimed=Within(low=0.999, high=1.001),
                     refuted=Outside(low=0.95, high=1.05),
                     says="The fastest is {estimate} 2/(λmax + λmin)",
@@ -239,7 +239,7 @@ STUDY = Study(
                 ),
                 Criterion(
                     name="error left a step at the fastest LR, over (κ - 1) / (κ + 1)",
-                    observe=Exact(check="quadratic_best_rate"),
+                    observe=Computed(function="descent.quadratic", number="best_rate"),
                     claimed=Within(low=0.999, high=1.001),
                     refuted=Outside(low=0.95, high=1.05),
                     says="It leaves {estimate} (κ - 1)/(κ + 1) of the error a step",
@@ -273,14 +273,14 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="order of Newton's method",
-                    observe=Exact(check="newton_order"),
+                    observe=Computed(function="descent.near_a_minimum", number="newton_order"),
                     claimed=Within(low=1.85, high=2.15),
                     refuted=AtMost(value=1.5),
                     says="Near a minimum Newton's error goes with the power {estimate} of the one before",
                 ),
                 Criterion(
                     name="order of gradient descent",
-                    observe=Exact(check="descent_order"),
+                    observe=Computed(function="descent.near_a_minimum", number="descent_order"),
                     claimed=Within(low=0.95, high=1.05),
                     refuted=AtLeast(value=1.5),
                     says="Gradient descent's goes with the power {estimate}",
@@ -289,7 +289,7 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="error that descent leaves a step, over (κ - 1) / (κ + 1)",
-                    observe=Exact(check="descent_rate"),
+                    observe=Computed(function="descent.near_a_minimum", number="descent_rate"),
                     unit="x",
                 ),
             ),

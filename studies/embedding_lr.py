@@ -1,6 +1,6 @@
 """Does Adam move the embedding rows of rare tokens too much, and those of common tokens too little?"""
 
-from folklore.harness.observables import CurveMean, Exact, Gap, Quotient, RelativeGap, TunedLoss
+from folklore.harness.observables import Computed, CurveMean, Gap, Quotient, RelativeGap, TunedLoss
 from folklore.harness.spec import (
     Alternative,
     Arm,
@@ -107,7 +107,7 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Exact numbers have no seeds: their region was written when they were known, from a design of before.",
+        "Computed numbers have no seeds: their region was written when they were known, from a design of before.",
         "Tokens are characters or bytes: the rarest that count come once in some hundred steps, words of a vocabulary once in"
         " thousands.",
         "No weight decay, which would move rows whose tokens are not there.",
@@ -123,7 +123,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="how far a lone gradient moves its row in all, LRs, at a β2 of 0.999",
-                    observe=Exact(check="lone_gradient"),
+                    observe=Computed(function="sparse.lone_gradients", number="at_0999"),
                     precondition=True,
                     claimed=Within(low=25.4, high=38.1),
                     refuted=Outside(low=15.9, high=63.5),
@@ -246,13 +246,19 @@ STUDY = Study(
                     observe=GAIN["fast", "rare"],
                     unit="relative",
                 ),
-                Reported(name="a lone gradient's movement at a β2 of 0.99, LRs", observe=Exact(check="lone_gradient_099")),
-                Reported(name="at a β2 of 0.95, LRs", observe=Exact(check="lone_gradient_095")),
+                Reported(
+                    name="a lone gradient's movement at a β2 of 0.99, LRs",
+                    observe=Computed(function="sparse.lone_gradients", number="at_099"),
+                ),
+                Reported(name="at a β2 of 0.95, LRs", observe=Computed(function="sparse.lone_gradients", number="at_095")),
                 Reported(
                     name="the farthest over the least far, gradients of 1e-4 to 1e4",
-                    observe=Exact(check="lone_gradient_spread"),
+                    observe=Computed(function="sparse.lone_gradients", number="spread"),
                 ),
-                Reported(name="movement per gradient of one at every step, LRs", observe=Exact(check="steady_gradient")),
+                Reported(
+                    name="movement per gradient of one at every step, LRs",
+                    observe=Computed(function="sparse.lone_gradients", number="steady"),
+                ),
             ),
             note=(
                 "Adam moves a row on after its token has gone. So its movement is that of all steps after the first fifth of"

@@ -1,6 +1,6 @@
 """What does the batch size do to a step's noise, its cost and its memory, and what does its noise do to where training ends?"""
 
-from folklore.harness.observables import BetweenLines, Exact, Gap, OverheadBatch, Slope, SpeedUp
+from folklore.harness.observables import BetweenLines, Computed, Gap, OverheadBatch, Slope, SpeedUp
 from folklore.harness.spec import (
     Alternative,
     Arm,
@@ -173,7 +173,7 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Exact numbers have no seeds. Those of gradients are of 64 batches of each size at least, and good to a few percent.",
+        "Counted numbers have no seeds. Those of gradients are of 16 batches of each size at least, for every seed.",
         "With replacement one over the batch size is a theorem: what is tested is that gradients here are means over"
         " independent draws.",
         "LR over batch is tested on one small MLP with 20% of its training labels drawn at random, by SGD without momentum, at"
@@ -188,30 +188,27 @@ STUDY = Study(
                     Criterion(
                         name=f"exponent of the gradient's variance on the batch size, {words}",
                         panel=words,
-                        observe=Exact(check=check),
+                        observe=Computed(function=f"noise.{model}_gradient_variance", number="exponent"),
                         claimed=Within(low=-1.1, high=-0.9),
                         refuted=Outside(low=-1.25, high=-0.75),
                         says=f"The variance of the gradient of the {words} goes as the power {{estimate}} of the batch size",
                     )
-                    for words, check in {
-                        "MLP": "gradient_variance_exponent_mlp",
-                        "GPT": "gradient_variance_exponent_gpt",
-                    }.items()
+                    for words, model in {"MLP": "mlp", "GPT": "gpt"}.items()
                 ),
             ),
             reported=(
                 Reported(
                     name="exponent without replacement, as epochs draw, MLP",
-                    observe=Exact(check="epochs_variance_exponent_mlp"),
+                    observe=Computed(function="noise.mlp_gradient_variance", number="epochs_exponent"),
                 ),
                 Reported(
-                    name="mean distance from one over the batch size, of the variance, with replacement",
-                    observe=Exact(check="replacement_variance_error"),
+                    name="mean deviation of the variance from one over the batch size, with replacement",
+                    observe=Computed(function="noise.mlp_gradient_variance", number="replacement_error"),
                     unit="share",
                 ),
                 Reported(
-                    name="mean distance from (N - B)/(N - 1) over the batch size, of the variance, as epochs draw",
-                    observe=Exact(check="epochs_variance_error"),
+                    name="mean deviation of the variance from (N - B)/(N - 1) over the batch size, as epochs draw",
+                    observe=Computed(function="noise.mlp_gradient_variance", number="epochs_error"),
                     unit="share",
                 ),
             ),
@@ -231,14 +228,14 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="exponent of a step's operations on the batch size, GPT of 6.7 billion parameters",
-                    observe=Exact(check="large_step_operations_exponent"),
+                    observe=Computed(function="noise.operations", number="large"),
                     claimed=Within(low=0.99, high=1.01),
                     refuted=Outside(low=0.9, high=1.1),
                     says="The matrix products of a step of a 7B GPT go as the power {estimate} of the batch size",
                 ),
                 Criterion(
                     name="exponent of a step's operations on the batch size, small MLP",
-                    observe=Exact(check="step_operations_exponent"),
+                    observe=Computed(function="noise.operations", number="small"),
                     claimed=Within(low=0.99, high=1.01),
                     refuted=Outside(low=0.9, high=1.1),
                     says="Those of the engine's own step of a small MLP go as the power {estimate}",
@@ -247,7 +244,7 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="the same of the small MLP with all that is no product, the update among it, batches of 2 to 1,024",
-                    observe=Exact(check="step_all_operations_exponent"),
+                    observe=Computed(function="noise.operations", number="small_all"),
                 ),
                 *(
                     Reported(
@@ -287,7 +284,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="memory at batch 32 over 8",
-                    observe=Exact(check="batch_lever"),
+                    observe=Computed(function="memory.levers", number="batch"),
                     claimed=Within(low=3.6, high=4.4),
                     refuted=Outside(low=3.6, high=4.4),
                     says="A batch of 8 takes {estimate} less memory than one of 32, of a 7B GPT",
@@ -295,7 +292,7 @@ STUDY = Study(
                 ),
                 Criterion(
                     name="exponent of all memory on the batch size, 1 to 256",
-                    observe=Exact(check="memory_on_batch_exponent"),
+                    observe=Computed(function="noise.memory", number="exponent"),
                     claimed=Within(low=0.9, high=1.1),
                     refuted=Outside(low=0.9, high=1.1),
                     says="From a batch of 1 to one of 256 all its memory goes as the power {estimate}",
@@ -303,12 +300,17 @@ STUDY = Study(
             ),
             reported=(
                 Reported(
-                    name="exponent of activations on the batch size", observe=Exact(check="activations_on_batch_exponent")
+                    name="exponent of activations on the batch size",
+                    observe=Computed(function="noise.memory", number="activations_exponent"),
                 ),
-                Reported(name="what batch 8 takes less than 32", observe=Exact(check="smaller_batch_saves_gb"), unit="GB"),
+                Reported(
+                    name="what batch 8 takes less than 32",
+                    observe=Computed(function="noise.memory", number="saved_gb"),
+                    unit="GB",
+                ),
                 Reported(
                     name="all memory at a batch of 1 over the document's GPU of 24 GB",
-                    observe=Exact(check="smallest_batch_over_gpu"),
+                    observe=Computed(function="noise.memory", number="smallest_over_gpu"),
                     unit="x",
                 ),
             ),

@@ -1,7 +1,6 @@
 """What does training hold in memory, and what do accumulation and recomputation change about it?"""
 
-from folklore.harness.observables import Exact, SpeedUp
-from folklore.harness.observables.numerics import ExactCheck
+from folklore.harness.observables import Computed, SpeedUp
 from folklore.harness.spec import (
     Arm,
     AtLeast,
@@ -32,12 +31,12 @@ TENTH = {
     times: {"claimed": Within(low=0.9 * times, high=1.1 * times), "refuted": Outside(low=0.9 * times, high=1.1 * times)}
     for times in (2.0, 4.0)
 }
-# Panel, check, and what of a sentence.
-LARGER: tuple[tuple[str, ExactCheck, str], ...] = (
-    ("batch", "checkpoint_larger_batch", "the largest batch of a GPT-2 medium"),
-    ("depth at a batch of 2", "checkpoint_deeper_batch_2", "the deepest model at a batch of 2"),
-    ("depth at a batch of 8", "checkpoint_deeper_batch_8", "the deepest model at a batch of 8"),
-    ("depth at a batch of 16", "checkpoint_deeper_batch_16", "the deepest model at a batch of 16"),
+# Panel, number, and what of a sentence.
+LARGER = (
+    ("batch", "batch", "the largest batch of a GPT-2 medium"),
+    ("depth at a batch of 2", "depth_at_2", "the deepest model at a batch of 2"),
+    ("depth at a batch of 8", "depth_at_8", "the deepest model at a batch of 8"),
+    ("depth at a batch of 16", "depth_at_16", "the deepest model at a batch of 16"),
 )
 
 STUDY = Study(
@@ -103,7 +102,7 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Exact numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
+        "Computed numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
         "Memory is counted as torch asks for it: an allocator's rounding and libraries' workspaces come on top.",
         "Attention is torch's fused kernel, which writes no matrix of tokens by tokens.",
         "What is recomputed are blocks; the readout is not. torch stops as soon as all that was kept is there again.",
@@ -115,7 +114,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="distance of the gradient of equal micro-batches from the whole batch's",
-                    observe=Exact(check="accumulated_gradient_error"),
+                    observe=Computed(function="memory.accumulation", number="error"),
                     claimed=AtMost(value=1e-5),
                     refuted=AtLeast(value=1e-3),
                     says="Up to 16 equal micro-batches give the large batch's gradient to within {estimate} of its size",
@@ -124,7 +123,7 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="the same of unequal micro-batches whose mean losses count alike",
-                    observe=Exact(check="unequal_micro_batches_error"),
+                    observe=Computed(function="memory.accumulation", number="unequal_error"),
                     unit="share",
                 ),
                 Reported(
@@ -153,14 +152,14 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="exponent of the peak on the number of micro-batches of one size",
-                    observe=Exact(check="accumulation_peak_exponent"),
+                    observe=Computed(function="memory.accumulation_peak", number="exponent"),
                     claimed=Within(low=-0.02, high=0.02),
                     refuted=AtLeast(value=0.5),
                     says="The peak of activations grows as the power {estimate} of the number of accumulated micro-batches",
                 ),
                 Criterion(
                     name="exponent of the peak on the number of parts of one batch",
-                    observe=Exact(check="parted_batch_peak_exponent"),
+                    observe=Computed(function="memory.accumulation_peak", number="parted_exponent"),
                     claimed=AtMost(value=-0.9),
                     refuted=AtLeast(value=-0.5),
                     says="Parting one batch further makes it fall as the power {estimate} of the parts",
@@ -181,14 +180,14 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="exponent of the peak on depth, as many checkpoints as its root",
-                    observe=Exact(check="recomputed_memory_exponent"),
+                    observe=Computed(function="memory.depth", number="root"),
                     claimed=Within(low=0.45, high=0.6),
                     refuted=AtLeast(value=0.8),
                     says="With √depth checkpoints the peak of activations grows as depth to the {estimate}",
                 ),
                 Criterion(
                     name="exponent of the peak on depth, all kept",
-                    observe=Exact(check="kept_memory_exponent"),
+                    observe=Computed(function="memory.depth", number="kept"),
                     claimed=Within(low=0.95, high=1.05),
                     refuted=AtMost(value=0.75),
                     says="If all is kept it grows as depth to the {estimate}",
@@ -197,7 +196,7 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="exponent with a checkpoint at every block, 4 to 36 blocks",
-                    observe=Exact(check="every_block_memory_exponent"),
+                    observe=Computed(function="memory.depth", number="every_block"),
                 ),
             ),
             note=(
@@ -214,7 +213,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="operations that recomputing every block adds to a step",
-                    observe=Exact(check="recomputed_operations"),
+                    observe=Computed(function="memory.recomputed_operations", number="extra"),
                     claimed=Within(low=0.30, high=0.36),
                     refuted=Outside(low=0.2, high=0.5),
                     says="Recomputing all of every block of a 7B GPT adds {estimate} operations to a step",
@@ -224,7 +223,7 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="as torch does it, which leaves out the last product of every block",
-                    observe=Exact(check="recomputed_operations_in_torch"),
+                    observe=Computed(function="memory.recomputed_operations", number="extra_in_torch"),
                     unit="relative",
                 ),
             ),
@@ -265,7 +264,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="GB of 7 billion FP32 numbers",
-                    observe=Exact(check="fp32_weights_gb"),
+                    observe=Computed(function="memory.weights", number="fp32_gb"),
                     claimed=Within(low=6.3, high=7.7),
                     refuted=AtLeast(value=14.0),
                     says="The FP32 weights of 7 billion parameters take {estimate}",
@@ -283,7 +282,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="bytes of Adam's state over those of FP32 weights",
-                    observe=Exact(check="adam_state_over_weights"),
+                    observe=Computed(function="memory.adam_state", number="over_fp32_weights"),
                     claimed=Within(low=1.9, high=2.1),
                     refuted=Outside(low=1.5, high=2.5),
                     says="Adam's state takes {estimate} the memory of FP32 weights",
@@ -293,7 +292,7 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="over weights in BF16, the state in FP32",
-                    observe=Exact(check="adam_state_over_bf16_weights"),
+                    observe=Computed(function="memory.adam_state", number="over_bf16_weights"),
                     unit="x",
                 ),
             ),
@@ -308,21 +307,21 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="memory at batch 32 over 8",
-                    observe=Exact(check="batch_lever"),
+                    observe=Computed(function="memory.levers", number="batch"),
                     says="Batch 32 to 8 makes all memory of a 7B GPT {estimate} less",
                     unit="x",
                     **TENTH[4.0],
                 ),
                 Criterion(
                     name="memory at 2048 tokens over 1024",
-                    observe=Exact(check="sequence_lever"),
+                    observe=Computed(function="memory.levers", number="sequence"),
                     says="Half the sequence makes it {estimate} less",
                     unit="x",
                     **TENTH[2.0],
                 ),
                 Criterion(
                     name="memory in FP32 over mixed precision",
-                    observe=Exact(check="precision_lever"),
+                    observe=Computed(function="memory.levers", number="precision"),
                     says="Mixed precision makes it {estimate} less",
                     unit="x",
                     **TENTH[2.0],
@@ -331,12 +330,12 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="share of the activations that a checkpoint at every block saves",
-                    observe=Exact(check="checkpoint_lever"),
+                    observe=Computed(function="memory.levers", number="checkpoints"),
                     unit="share",
                 ),
                 Reported(
                     name="sum of the document's parts over the GPU beside which they stand",
-                    observe=Exact(check="document_parts_over_stated"),
+                    observe=Computed(function="memory.levers", number="parts_over_stated"),
                     unit="x",
                 ),
             ),
@@ -359,14 +358,14 @@ STUDY = Study(
                     Criterion(
                         name=f"{panel}, with checkpoints over without",
                         panel=panel,
-                        observe=Exact(check=check),
+                        observe=Computed(function="memory.with_checkpoints", number=number),
                         null=1.0,
                         claimed=Within(low=2.0, high=3.0),
                         refuted=AtMost(value=1.5),
                         says=f"With checkpoints {what} is {{larger}}",
                         unit="x",
                     )
-                    for panel, check, what in LARGER
+                    for panel, number, what in LARGER
                 ),
             ),
             note="On a GPU of 24 GiB, FP32, Adam. What checkpoints allow depends on the share of activations in the memory.",

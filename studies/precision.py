@@ -1,9 +1,9 @@
 """What do 16-bit and 8-bit numbers do to training, and what fixes it?"""
 
 from folklore.harness.observables import (
+    Computed,
     CurveDistance,
     CurveMedian,
-    Exact,
     FailureRate,
     FallShare,
     FinalLoss,
@@ -11,7 +11,6 @@ from folklore.harness.observables import (
     LossAt,
     MaxTrainable,
     MemoryRatio,
-    OperationError,
     Quotient,
     SpeedUp,
     TunedLoss,
@@ -809,21 +808,21 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="largest FP16 number, by doubling until it overflows",
-                    observe=Exact(check="fp16_largest"),
+                    observe=Computed(function="constants.number_formats", number="fp16_largest"),
                     claimed=Within(low=65503.0, high=65505.0),
                     refuted=Outside(low=65503.0, high=65505.0),
                     says="The largest FP16 number is {estimate}",
                 ),
                 Criterion(
                     name="smallest FP16 number, by halving until it is flushed",
-                    observe=Exact(check="fp16_smallest"),
+                    observe=Computed(function="constants.number_formats", number="fp16_smallest"),
                     claimed=Within(low=4.5e-8, high=6.5e-8),
                     refuted=Outside(low=4.5e-8, high=6.5e-8),
                     says="The smallest FP16 number above zero is {estimate}",
                 ),
                 Criterion(
                     name="octaves of BF16's normal range over FP32's",
-                    observe=Exact(check="bf16_exponent_bits"),
+                    observe=Computed(function="constants.number_formats", number="bf16_exponent_bits"),
                     claimed=Within(low=0.99, high=1.01),
                     refuted=Outside(low=0.99, high=1.01),
                     says="BF16's normal range has {estimate} of FP32's octaves",
@@ -845,7 +844,11 @@ STUDY = Study(
                 Criterion(
                     name="layer norm in BF16, error in unit roundoffs, inputs of mean 100 and spread 1",
                     panel="BF16, inputs far from zero",
-                    observe=OperationError(operation="layer_norm", format="bf16", over="unit_roundoff", **FAR),
+                    observe=Computed(
+                        function="operations.error",
+                        arguments={"operation": "layer_norm", "format": "bf16", **FAR},
+                        number="over_unit_roundoff",
+                    ),
                     claimed=AtLeast(value=8.0),
                     refuted=AtMost(value=8.0),
                     expected=BF16_FAR,
@@ -853,8 +856,10 @@ STUDY = Study(
                     alternatives=(
                         Alternative(
                             name="spread 0.1",
-                            observe=OperationError(
-                                operation="layer_norm", format="bf16", over="unit_roundoff", offset=100.0, spread=0.1
+                            observe=Computed(
+                                function="operations.error",
+                                arguments={"operation": "layer_norm", "format": "bf16", "offset": 100.0, "spread": 0.1},
+                                number="over_unit_roundoff",
                             ),
                         ),
                     ),
@@ -862,7 +867,11 @@ STUDY = Study(
                 Criterion(
                     name="matrix product in BF16, the same inputs",
                     panel="BF16, inputs far from zero",
-                    observe=OperationError(operation="matmul", format="bf16", over="unit_roundoff", **FAR),
+                    observe=Computed(
+                        function="operations.error",
+                        arguments={"operation": "matmul", "format": "bf16", **FAR},
+                        number="over_unit_roundoff",
+                    ),
                     claimed=AtMost(value=8.0),
                     refuted=AtLeast(value=8.0),
                     says="A matrix product errs by {estimate} there",
@@ -870,7 +879,11 @@ STUDY = Study(
                 Criterion(
                     name="layer norm in FP16, error in unit roundoffs, inputs of mean 100 and spread 1",
                     panel="FP16, inputs far from zero",
-                    observe=OperationError(operation="layer_norm", format="fp16", over="unit_roundoff", **FAR),
+                    observe=Computed(
+                        function="operations.error",
+                        arguments={"operation": "layer_norm", "format": "fp16", **FAR},
+                        number="over_unit_roundoff",
+                    ),
                     claimed=AtLeast(value=8.0),
                     refuted=AtMost(value=8.0),
                     expected=FP16_FAR,
@@ -878,8 +891,10 @@ STUDY = Study(
                     alternatives=(
                         Alternative(
                             name="spread 0.1",
-                            observe=OperationError(
-                                operation="layer_norm", format="fp16", over="unit_roundoff", offset=100.0, spread=0.1
+                            observe=Computed(
+                                function="operations.error",
+                                arguments={"operation": "layer_norm", "format": "fp16", "offset": 100.0, "spread": 0.1},
+                                number="over_unit_roundoff",
                             ),
                         ),
                     ),
@@ -887,7 +902,11 @@ STUDY = Study(
                 Criterion(
                     name="matrix product in FP16, the same inputs",
                     panel="FP16, inputs far from zero",
-                    observe=OperationError(operation="matmul", format="fp16", over="unit_roundoff", **FAR),
+                    observe=Computed(
+                        function="operations.error",
+                        arguments={"operation": "matmul", "format": "fp16", **FAR},
+                        number="over_unit_roundoff",
+                    ),
                     claimed=AtMost(value=8.0),
                     refuted=AtLeast(value=8.0),
                     says="A matrix product errs by {estimate} there",
@@ -895,7 +914,11 @@ STUDY = Study(
                 Criterion(
                     name="layer norm in BF16, error in unit roundoffs, inputs of mean 2 and spread 4",
                     panel="BF16, inputs around zero",
-                    observe=OperationError(operation="layer_norm", format="bf16", over="unit_roundoff"),
+                    observe=Computed(
+                        function="operations.error",
+                        arguments={"operation": "layer_norm", "format": "bf16"},
+                        number="over_unit_roundoff",
+                    ),
                     claimed=AtLeast(value=8.0),
                     refuted=AtMost(value=8.0),
                     says="On inputs of mean 2 and spread 4, layer norm in BF16 errs by {estimate} unit roundoffs",
@@ -903,7 +926,11 @@ STUDY = Study(
                 Criterion(
                     name="layer norm in FP16, error in unit roundoffs, inputs of mean 2 and spread 4",
                     panel="FP16, inputs around zero",
-                    observe=OperationError(operation="layer_norm", format="fp16", over="unit_roundoff"),
+                    observe=Computed(
+                        function="operations.error",
+                        arguments={"operation": "layer_norm", "format": "fp16"},
+                        number="over_unit_roundoff",
+                    ),
                     claimed=AtLeast(value=8.0),
                     refuted=AtMost(value=8.0),
                     says="On those, layer norm in FP16 errs by {estimate} unit roundoffs",
@@ -912,31 +939,59 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="softmax in BF16, mean 2 and spread 4",
-                    observe=OperationError(operation="softmax", format="bf16", over="unit_roundoff"),
+                    observe=Computed(
+                        function="operations.error",
+                        arguments={"operation": "softmax", "format": "bf16"},
+                        number="over_unit_roundoff",
+                    ),
                 ),
                 Reported(
                     name="softmax in BF16, mean 100 and spread 1",
-                    observe=OperationError(operation="softmax", format="bf16", over="unit_roundoff", **FAR),
+                    observe=Computed(
+                        function="operations.error",
+                        arguments={"operation": "softmax", "format": "bf16", **FAR},
+                        number="over_unit_roundoff",
+                    ),
                 ),
                 Reported(
                     name="log-sum-exp in BF16, mean 100 and spread 1",
-                    observe=OperationError(operation="log_sum_exp", format="bf16", over="unit_roundoff", **FAR),
+                    observe=Computed(
+                        function="operations.error",
+                        arguments={"operation": "log_sum_exp", "format": "bf16", **FAR},
+                        number="over_unit_roundoff",
+                    ),
                 ),
                 Reported(
                     name="variance in BF16, mean 100 and spread 1",
-                    observe=OperationError(operation="variance", format="bf16", over="unit_roundoff", **FAR),
+                    observe=Computed(
+                        function="operations.error",
+                        arguments={"operation": "variance", "format": "bf16", **FAR},
+                        number="over_unit_roundoff",
+                    ),
                 ),
                 Reported(
                     name="variance in FP16, mean 100 and spread 1",
-                    observe=OperationError(operation="variance", format="fp16", over="unit_roundoff", **FAR),
+                    observe=Computed(
+                        function="operations.error",
+                        arguments={"operation": "variance", "format": "fp16", **FAR},
+                        number="over_unit_roundoff",
+                    ),
                 ),
                 Reported(
                     name="layer norm in BF16, mean 2 and spread 4, sums in BF16 too",
-                    observe=OperationError(operation="layer_norm", format="bf16", over="unit_roundoff", sums="same"),
+                    observe=Computed(
+                        function="operations.error",
+                        arguments={"operation": "layer_norm", "format": "bf16", "sums": "same"},
+                        number="over_unit_roundoff",
+                    ),
                 ),
                 Reported(
                     name="matrix product in BF16, mean 2 and spread 4, sums in BF16 too",
-                    observe=OperationError(operation="matmul", format="bf16", over="unit_roundoff", sums="same"),
+                    observe=Computed(
+                        function="operations.error",
+                        arguments={"operation": "matmul", "format": "bf16", "sums": "same"},
+                        number="over_unit_roundoff",
+                    ),
                 ),
             ),
             note=(
@@ -1186,7 +1241,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="share of the backward pass's matrix products that FP16 autocast computes in 16 bits",
-                    observe=Exact(check="autocast_backward"),
+                    observe=Computed(function="constants.autocast", number="backward"),
                     claimed=AtMost(value=0.01),
                     refuted=AtLeast(value=0.5),
                     says="Under FP16 autocast, {estimate} of the backward pass's matrix products are in 16 bits",
@@ -1196,7 +1251,7 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="share of the forward pass's matrix products that FP16 autocast computes in 16 bits",
-                    observe=Exact(check="autocast_forward"),
+                    observe=Computed(function="constants.autocast", number="forward"),
                     unit="share",
                 ),
             ),

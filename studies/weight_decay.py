@@ -1,6 +1,6 @@
 """What does weight decay do to the weights, and how does it differ from L2 in the loss?"""
 
-from folklore.harness.observables import CurveMean, CurveSlope, Exact, Quotient
+from folklore.harness.observables import Computed, CurveMean, CurveSlope, Quotient
 from folklore.harness.spec import (
     Alternative,
     Arm,
@@ -108,7 +108,7 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Exact numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
+        "Computed numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
         "The norm is that of all weights together, gains and biases among them, of which norms' gains begin at one.",
         "At gpu and cluster scale the LRs are those of the laptop's models, not tuned anew.",
         "'Without bound' is read as: still growing with the step late in a run, at an LR that does not decay.",
@@ -121,14 +121,14 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="spread of the shares that decoupled decay takes off, over their mean",
-                    observe=Exact(check="decoupled_decay_spread"),
+                    observe=Computed(function="decay.shrinkage", number="spread"),
                     claimed=AtMost(value=1e-3),
                     refuted=AtLeast(value=0.1),
                     says="Decoupled decay takes the same share off all weights, to within {estimate} of it",
                 ),
                 Criterion(
                     name="rank correlation of what L2 inside Adam takes off with the root of the second moment",
-                    observe=Exact(check="l2_rank_correlation"),
+                    observe=Computed(function="decay.shrinkage", number="rank_correlation"),
                     claimed=AtMost(value=-0.5),
                     refuted=AtLeast(value=0.0),
                     says=(
@@ -139,11 +139,11 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="the same rank correlation at a coefficient of 0.1 in place of 0.001",
-                    observe=Exact(check="l2_rank_correlation_at_0.1"),
+                    observe=Computed(function="decay.shrinkage", arguments={"decay": 0.1}, number="rank_correlation"),
                 ),
                 Reported(
                     name="share of weights that L2 inside Adam shrinks less than decoupled decay does",
-                    observe=Exact(check="l2_weaker_share"),
+                    observe=Computed(function="decay.shrinkage", number="weaker"),
                     unit="share",
                 ),
             ),
@@ -163,14 +163,14 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="distance of L2 from decoupled decay, SGD without momentum, of the way",
-                    observe=Exact(check="sgd_l2_distance"),
+                    observe=Computed(function="decay.sgd", number="distance"),
                     claimed=AtMost(value=1e-6),
                     refuted=AtLeast(value=1e-3),
                     says="For SGD without momentum L2 and decoupled decay end {estimate} of the way apart after 200 steps",
                 ),
                 Criterion(
                     name="distance of L2 from decoupled decay, momentum 0.9, of the way",
-                    observe=Exact(check="sgd_momentum_l2_distance"),
+                    observe=Computed(function="decay.sgd", number="momentum_distance"),
                     claimed=AtMost(value=1e-6),
                     refuted=AtLeast(value=1e-3),
                     says="With a momentum of 0.9 they end {estimate} of the way apart, though nothing is preconditioned",

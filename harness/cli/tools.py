@@ -69,9 +69,9 @@ def lr_find(
     """Run an LR range test and say what six published rules read off it. Which of them to believe: see `lr_finder`."""
     from pydantic import ValidationError
 
-    from folklore.harness.judging.lr_find import run_range_test
     from folklore.harness.machine.description import local_device
     from folklore.harness.reading.pages import site
+    from folklore.harness.running.lr_find import run_range_test
     from folklore.harness.spec import Training, Workload
 
     fields = {"model": model, "dataset": dataset, "width": width, "depth": depth, "heads": heads, "context": context}

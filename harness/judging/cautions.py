@@ -50,7 +50,7 @@ def published_calibration() -> Rows:
 
 def cautions(observable: Observed, table: TrialArrays, calibration: Rows) -> tuple[str, ...]:
     """A clause for every trouble of these trials in which intervals of this kind hold the truth too rarely."""
-    if not calibration or observable.EXACT or isinstance(observable, ShareOfRuns):
+    if not calibration or observable.grade != "measured" or isinstance(observable, ShareOfRuns):
         return ()
     return tuple(
         f"{IN_WORDS[trouble]}: simulated trials like that have the truth in such intervals {coverage:.0%} of the time, not 95%"

@@ -15,7 +15,9 @@ from folklore.harness.judging.outcomes import ALPHA, DECIDED, OPEN
 from folklore.harness.judging.robustness import Robustness
 from folklore.harness.judging.verdicts import Verdict
 
-FIRM, FRAGILE, EXACT = "firm", "fragile", "exact"
+FIRM, FRAGILE, EXACT, COMPUTED = "firm", "fragile", "exact", "computed"
+# Standings of what arithmetic settles, and no trial.
+ARITHMETIC = (EXACT, COMPUTED)
 
 # Claim, scale, device.
 Place = tuple[str, str, str]
@@ -39,13 +41,8 @@ def place_in_register(verdict: Verdict) -> Place:
     return verdict.claim, verdict.scale, verdict.device
 
 
-def is_exact(verdict: Verdict) -> bool:
-    """Whether a verdict rests on numbers without an error alone."""
-    return bool(verdict.findings) and all(each.exact for each in verdict.findings)
-
-
 def error_rates(verdicts: Iterable[Verdict]) -> ErrorRates:
-    tested = [each for each in verdicts if each.verdict in (*DECIDED, OPEN) and not is_exact(each)]
+    tested = [each for each in verdicts if each.verdict in (*DECIDED, OPEN) and not each.is_arithmetic]
     p_values = np.array([_p(each) for each in tested])
     q_values: Sequence[float] = scipy.stats.false_discovery_control(p_values).tolist() if len(tested) else []
     decided = sum(each.verdict in DECIDED for each in tested)
@@ -60,11 +57,12 @@ def _p(verdict: Verdict) -> float:
 
 def standing(verdict: Verdict, robustness: Robustness | None, rates: ErrorRates) -> str:
     """Firm: it survives the correction for the register, leaving out any one seed, and every other reading, and was asked
-    before it was seen. Exact: it has no error. Fragile: else. Empty: it decides nothing, or whether it holds is not known."""
+    before it was seen. Exact, computed: arithmetic settles it (spec/computed.py). Fragile: else. Empty: it decides nothing, or
+    whether it holds is not known."""
     if verdict.verdict not in DECIDED:
         return ""
-    if is_exact(verdict):
-        return EXACT
+    if verdict.is_arithmetic:
+        return EXACT if all(each.grade == "exact" for each in verdict.findings) else COMPUTED
     if robustness is None:
         return ""
     return FRAGILE if why_fragile(verdict, robustness, rates) else FIRM

@@ -14,8 +14,8 @@ from folklore.harness.spec import Criterion
 def reason(criterion: Criterion, seen: Observation, verdict: str, reading: str, alpha: float) -> str:
     """The rule that applied, with its numbers."""
     numbers = f"{criterion.name}: {spell_interval(seen.estimate, seen.low, seen.high, criterion.unit)}"
-    # What is computed exactly has no interval that could lie wholly anywhere.
-    inside = "which is" if criterion.observe.EXACT else "wholly"
+    # What is computed has no interval that could lie wholly anywhere.
+    inside = "wholly" if criterion.observe.grade == "measured" else "which is"
     if verdict == SUPPORTED:
         return f"{numbers}, {inside} {region(criterion.claimed, criterion)}"
     if verdict == OPEN:

@@ -109,7 +109,7 @@ def _finding(criterion: Criterion, regime: Regime | None, table: TrialArrays, al
         says=sentence(criterion, seen.estimate, seen.low, seen.high),
         cautions=cautions(criterion.observe, table, calibration),
         surprise=surprise(criterion, seen, table.scale),
-        exact=criterion.observe.EXACT,
+        grade=criterion.observe.grade,
         claimed=explaining.in_question(criterion),
         **kept,
     )

@@ -30,8 +30,8 @@ def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> O
     require_a_zero(observable, table)
     if isinstance(observable, ShareOfRuns):
         return binomial(*observable.counts(table), level)
-    if observable.EXACT:
-        return _exact(float(evaluate(observable, table, table.resamples[:1])[0]), table.seeds)
+    if observable.grade != "measured":
+        return _computed(float(evaluate(observable, table, table.resamples[:1])[0]), observable, table.seeds)
     _require_parts(observable, table)
     values = evaluate(observable, table, table.resamples)
     if not math.isfinite(values[0]):
@@ -48,9 +48,14 @@ def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> O
     return replace(seen, low=max(seen.low, least), high=min(seen.high, most))
 
 
-def _exact(value: float, seeds: int) -> Observation:
-    """A number without error: inside a closed region or not."""
-    return Observation(value, value, value, seeds, lambda low, high: 0.0 if low <= value <= high else 1.0)
+def _computed(value: float, observable: Observed, seeds: int) -> Observation:
+    """A number without an error: inside a closed region or not, on whatever machine it is computed."""
+    margin = observable.margin(value)
+
+    def p_inside(low: float, high: float) -> float:
+        return 0.0 if low <= value - margin and value + margin <= high else 1.0
+
+    return Observation(value, value, value, seeds, p_inside)
 
 
 def binomial(successes: int, runs: int, level: float = LEVEL) -> Observation:

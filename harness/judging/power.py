@@ -75,7 +75,8 @@ def resolutions(study: Study, scale: str, seeds: int, pilot: TrialSet | None) ->
     """For every criterion that is judged at `scale` with so many seeds."""
     table = None
     if pilot is not None:
-        table = TrialArrays(pilot.study, pilot.scale, pilot.trials, seed_numbers=whole_seeds(pilot))
+        seeds_of = whole_seeds(pilot)
+        table = TrialArrays(pilot.study, pilot.scale, pilot.trials, seed_numbers=seeds_of, computations=pilot.computations)
     for judgement in study.judgements:
         for criterion in judgement.criteria_at(scale):
             yield resolution(judgement.claim, criterion, scale, seeds, table)
@@ -99,7 +100,7 @@ def resolution(claim: str, criterion: Criterion, scale: str, seeds: int, table: 
     if resolves is not None and log_axis:
         resolves = math.exp(min(resolves, 700.0))
     if seen is not None and seen.spread is None:
-        reason = "a share of runs or an exact number: its interval does not come from a spread"
+        reason = "a share of runs or a computed number: its interval does not come from a spread"
     found = (claim, criterion.name, criterion.unit, seen.estimate if seen else None, resolves, log_axis)
     if expected is None:
         enough = seeds_for(criterion, seen.estimate, spread) if seen is not None and spread is not None else None
@@ -137,7 +138,7 @@ def _known(value: float) -> Observation:
 
 def power_at(criterion: Criterion, value: float, spread: float | None, seeds: int) -> float | None:
     """Probability that so many seeds give the verdict that the value has; None where there is no spread to work with."""
-    if criterion.observe.EXACT:
+    if criterion.observe.grade != "measured":
         return 1.0
     wanted = verdict_of(criterion, value)
     if wanted == OPEN:

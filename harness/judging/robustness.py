@@ -20,6 +20,7 @@ from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study, arms_of
 from folklore.harness.spec.observed import RANGE_TEST, Choice
 from folklore.harness.spec.parts import marks
+from folklore.harness.storing.computations import Computations
 
 # What an observable's choices are multiplied by: fields that are marked as a margin or a window (harness/spec/observed.py).
 MARGINS = {"half the margin": 0.5, "twice the margin": 2.0}
@@ -96,35 +97,49 @@ class Robustness:
         )
 
 
-def robustness(study: Study, scale: str, device: str, trials: pd.DataFrame, verdicts: Sequence[Verdict]) -> list[Robustness]:
+def robustness(
+    study: Study,
+    scale: str,
+    device: str,
+    trials: pd.DataFrame,
+    verdicts: Sequence[Verdict],
+    computations: Computations | None = None,
+) -> list[Robustness]:
     """Of every claim that has a number with an error; `verdicts` are what the declaration's choices come to."""
-    exact = {each.claim for each in study.judgements if all(c.observe.EXACT for c in each.criteria_at(scale))}
-    numbers = [each for each in verdicts if each.verdict not in (INVALID, OUT_OF_REGIME) and each.claim not in exact]
+    numbers = [each for each in verdicts if each.verdict not in (INVALID, OUT_OF_REGIME) and not each.is_arithmetic]
     if not numbers:
         return []
     claims = [each.claim for each in numbers]
     seeds = study.seed_numbers_at(scale)
     without: dict[str, dict[int, str]] = {claim: {} for claim in claims}
     for seed in seeds:
-        table = _table(study, scale, trials, [each for each in seeds if each != seed])
+        table = _table(study, scale, trials, computations, [each for each in seeds if each != seed])
         for found in judge(study, scale, device, trials, table=table):
             if found.claim in without:
                 without[found.claim][seed] = found.verdict
     alternatives: dict[str, list[Alternative]] = {claim: [] for claim in claims}
-    for choice, other, touched, table in _universes(study, scale, trials):
+    for choice, other, touched, table in _universes(study, scale, trials, computations):
         for found in judge(other, scale, device, trials, table=table):
             if found.claim in alternatives and found.claim in touched:
                 alternatives[found.claim].append(Alternative(choice, found.verdict, choice in THRESHOLDS))
     return [Robustness(each.claim, each.verdict, without[each.claim], tuple(alternatives[each.claim])) for each in numbers]
 
 
-def _table(study: Study, scale: str, trials: pd.DataFrame, seed_numbers: Sequence[int] | None = None) -> TrialArrays:
-    table = TrialArrays(study, scale, trials, seed_numbers=seed_numbers)
+def _table(
+    study: Study,
+    scale: str,
+    trials: pd.DataFrame,
+    computations: Computations | None,
+    seed_numbers: Sequence[int] | None = None,
+) -> TrialArrays:
+    table = TrialArrays(study, scale, trials, seed_numbers=seed_numbers, computations=computations)
     table.resample_count = RESAMPLES
     return table
 
 
-def _universes(study: Study, scale: str, trials: pd.DataFrame) -> Iterator[tuple[str, Study, set[str], TrialArrays]]:
+def _universes(
+    study: Study, scale: str, trials: pd.DataFrame, computations: Computations | None
+) -> Iterator[tuple[str, Study, set[str], TrialArrays]]:
     """Each with one choice made otherwise, and the claims it bears on: those that studies declare, and those that any study
     could have made otherwise."""
     every = {each.claim for each in study.judgements}
@@ -143,15 +158,15 @@ def _universes(study: Study, scale: str, trials: pd.DataFrame) -> Iterator[tuple
     for choice, change in changes.items():
         other, touched = _with_judgements(study, change)
         if touched:
-            yield choice, other, touched, _table(other, scale, trials)
+            yield choice, other, touched, _table(other, scale, trials, computations)
     smoothed = {each.claim for each in study.judgements if _is_smoothed(each)}
     for choice, smoothing in SMOOTHINGS.items() if smoothed else ():
-        table = _table(study, scale, trials)
+        table = _table(study, scale, trials, computations)
         table.smoothing = smoothing
         yield choice, study, smoothed, table
     if bool((trials["outcome"] == "diverged").any()):
         for choice, changed in _other_divergences(trials):
-            yield choice, study, every, _table(study, scale, changed)
+            yield choice, study, every, _table(study, scale, changed, computations)
 
 
 def _other_divergences(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

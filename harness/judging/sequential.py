@@ -30,6 +30,7 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.spec import Study
 from folklore.harness.spec.trials import ADD_SEEDS
+from folklore.harness.storing.computations import Computations
 
 Numbers = NDArray[np.float64]
 
@@ -114,6 +115,7 @@ def judge_in_looks(
     trials: pd.DataFrame,
     looks: tuple[int, ...],
     failures: Mapping[str, str] | None = None,
+    computations: Computations | None = None,
 ) -> list[Verdict]:
     """As `judge`, by the looks up to the study's seeds: a claim keeps the first verdict it gets, at that look's level.
 
@@ -124,7 +126,7 @@ def judge_in_looks(
     for index, (look, level) in enumerate(zip(looks, levels(looks), strict=True)):
         if look > len(numbers):
             break
-        table = TrialArrays(study, scale, trials, dict(failures or {}), numbers[:look])
+        table = TrialArrays(study, scale, trials, dict(failures or {}), numbers[:look], computations)
         for verdict in judge(study, scale, device, trials, failures, table, level, published_calibration()):
             before = kept.get(verdict.claim)
             if before is not None and (settled(before) or (before.verdict == PARTLY and verdict.verdict not in DECIDED)):

@@ -9,11 +9,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from folklore.harness.observables.estimating.range_test_rules import SMOOTHING
+from folklore.harness.planning.computing import require_computation
 from folklore.harness.planning.plan import points
 from folklore.harness.planning.search_results import tunings
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import Spec, Study, canonical_json
+from folklore.harness.spec.computed import ComputedJob
 from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
+from folklore.harness.storing.computations import Computations
 from folklore.harness.storing.trial_rows import judged_losses
 
 RESAMPLES = 2000
@@ -40,10 +43,13 @@ class TrialArrays:
         trials: pd.DataFrame,
         failures: dict[str, str] | None = None,
         seed_numbers: Sequence[int] | None = None,
+        computations: Computations | None = None,
     ):
-        """seed_numbers: those that are looked at; default: all that are judged at the scale."""
+        """seed_numbers: those that are judged; default: all of the scale. computations: results of computed jobs."""
         self.study, self.scale = study, scale
-        self.seed_numbers = tuple(study.seed_numbers_at(scale) if seed_numbers is None else seed_numbers)
+        self.declared_seeds = tuple(study.seed_numbers_at(scale))
+        self.seed_numbers = self.declared_seeds if seed_numbers is None else tuple(seed_numbers)
+        self.computations = computations or {}
         self.seeds = len(self.seed_numbers)
         self.failures = failures or {}
         self.rows = {
@@ -97,6 +103,11 @@ class TrialArrays:
     def _measured(self, arm: str, over: str, column: str) -> Numbers:
         """Numbers of a column [G, S]; nan where there are none."""
         return self.values(arm, over, column).astype(np.float64)
+
+    def computed(self, job: ComputedJob, number: str) -> Numbers:
+        """A number of a computed job, [S]. Raises UndecidableError where the store or the evidence has no such result."""
+        values = require_computation(self.study, self.computations, job).values(number)
+        return np.array([values[seed if job.seeds else None] for seed in self.seed_numbers])
 
     def diverged(self, arm: str, over: str) -> NDArray[np.bool_]:
         return np.asarray(self.values(arm, over, "outcome") == "diverged")

@@ -16,11 +16,13 @@ from folklore.harness.judging.robustness import Robustness, robustness
 from folklore.harness.judging.sequential import judge_in_looks, seeds_reached
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdicts import Verdict
+from folklore.harness.planning.computing import computed_jobs, digest, jobs_of
 from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.planning.search_results import searched_plan
-from folklore.harness.spec import Study
+from folklore.harness.spec import Judgement, Study
 from folklore.harness.spec.extended import extended
 from folklore.harness.storing import evidence
+from folklore.harness.storing.computations import Computation, Computations
 from folklore.harness.storing.declaration import Declaration, declarations, looks_of
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.trial_schema import JUDGED
@@ -40,11 +42,23 @@ class TrialSet:
     failures: Mapping[str, str] = field(default_factory=dict)
     complete: bool = False
     declarations: tuple[Declaration, ...] = ()
+    computations: Computations = field(default_factory=dict)
 
     @cached_property
     def table(self) -> TrialArrays:
         """The trials as arrays, for all that is observed and drawn of them."""
-        return TrialArrays(self.study, self.scale, self.trials, dict(self.failures))
+        return TrialArrays(self.study, self.scale, self.trials, dict(self.failures), computations=self.computations)
+
+    def computed_for(self, judgement: Judgement) -> list[Computation]:
+        """What is there of a claim's computed jobs, in declared order."""
+        digests = (digest(self.study, job) for job in jobs_of(judgement, self.study, self.scale))
+        return [self.computations[each] for each in digests if each in self.computations]
+
+    @property
+    def ran_under(self) -> list[str]:
+        """Hashes of other declarations than today's that its trials ran under."""
+        today = {self.study.hash, *(each.hash for each in self.declarations if each.reads_as(self.study))}
+        return sorted(set(self.trials["study_hash"]) - today)
 
     @property
     def looks(self) -> tuple[int, ...] | None:
@@ -53,7 +67,9 @@ class TrialSet:
 
     def verdicts(self) -> list[Verdict]:
         if self.looks:
-            return judge_in_looks(self.study, self.scale, self.device, self.trials, self.looks, self.failures)
+            return judge_in_looks(
+                self.study, self.scale, self.device, self.trials, self.looks, self.failures, self.computations
+            )
         calibration = published_calibration()
         return judge(self.study, self.scale, self.device, self.trials, self.failures, self.table, calibration=calibration)
 
@@ -61,7 +77,7 @@ class TrialSet:
         """Whether the verdicts hold under other choices; of trials that were judged once."""
         if self.looks or not self.study.scale(self.scale).judged:
             return []
-        return robustness(self.study, self.scale, self.device, self.trials, verdicts)
+        return robustness(self.study, self.scale, self.device, self.trials, verdicts, self.computations)
 
 
 def trial_sets(
@@ -70,12 +86,13 @@ def trial_sets(
     source: str,
     failures: Mapping[str, str] | None = None,
     declared: Callable[[str], Sequence[Declaration]] = lambda scale: (),
+    computations: Computations | None = None,
 ) -> list[TrialSet]:
     """A set for each scale and kind of device that this study, as it is declared now, has trials of.
 
     A trial belongs to a scale by its digest, whatever it was called when it ran. A scale that merely shares some trials with
     one that ran has no set. Trials on other data or by another engine version are never mixed: where there are several, the
-    set with the newest trial is taken. declared: what was fixed for a scale before it ran.
+    set with the newest trial is taken. declared: what was fixed for a scale before it ran. computations: of the study's jobs.
     """
     sets: dict[tuple[str, str], TrialSet] = {}
     for device, engine_version, data_hashes in _origins(trials):
@@ -85,7 +102,7 @@ def trial_sets(
             fixed = tuple(declared(scale))
             plan = make_plan(study, scale, device, data_hashes, engine_version=engine_version)
             plan = at_its_look(plan, trials, looks_of(fixed, study))
-            found = replace(planned_set(plan, trials, source, failures), declarations=fixed)
+            found = replace(planned_set(plan, trials, source, failures), declarations=fixed, computations=computations or {})
             if not _is_of_scale(found, trials):
                 continue
             other = sets.get((scale, device))
@@ -120,7 +137,12 @@ def with_seeds(plan: Plan, seeds: int) -> Plan:
 
 def stored_sets(study: Study, ledger: Ledger) -> list[TrialSet]:
     return trial_sets(
-        study, ledger.trials(JUDGED), HERE, ledger.failures(), lambda scale: declarations(ledger.store, study, scale)
+        study,
+        ledger.trials(JUDGED),
+        HERE,
+        ledger.failures(),
+        lambda scale: declarations(ledger.store, study, scale),
+        ledger.computations(),
     )
 
 
@@ -129,18 +151,27 @@ def published_sets(study: Study) -> list[TrialSet]:
     trials = evidence.trials(study.name)
     if trials is None:
         return []
-    return trial_sets(study, trials, PUBLISHED, declared=lambda scale: evidence.declarations(study.name, scale))
+    return trial_sets(
+        study,
+        trials,
+        PUBLISHED,
+        declared=lambda scale: evidence.declarations(study.name, scale),
+        computations=evidence.computations(study.name),
+    )
 
 
 def publish(records: TrialSet) -> Path:
-    """A set's trials into the published evidence."""
+    """A set's trials, and what its study computes, into the published evidence."""
+    jobs = computed_jobs(records.study, records.scale)
+    evidence.write_computations(records.study.name, [each for key, each in records.computations.items() if key in jobs])
     return evidence.write(records.study.name, records.scale, records.device, records.trials, records.declarations)
 
 
 def stored_set(plan: Plan, ledger: Ledger) -> TrialSet:
     """The set of one plan, empty where nothing is stored."""
     fixed = tuple(declarations(ledger.store, plan.study, plan.scale))
-    return replace(planned_set(plan, ledger.trials(JUDGED), HERE, ledger.failures()), declarations=fixed)
+    found = planned_set(plan, ledger.trials(JUDGED), HERE, ledger.failures())
+    return replace(found, declarations=fixed, computations=ledger.computations())
 
 
 def _may_have_a_set(study: Study, scale: str, device: str, trials: pd.DataFrame) -> bool:

@@ -14,7 +14,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from folklore.harness.judging.arithmetic import Arithmetic, arithmetic
 from folklore.harness.judging.cautions import published_calibration
 from folklore.harness.judging.judge import report
 from folklore.harness.judging.robustness import Robustness
@@ -39,8 +38,7 @@ PAGES = "written/pages.json"
 @dataclass(frozen=True)
 class Judged:
     """What pages say of a set of trials. meant_to_be: whether its scale is judged. reported: claim -> what is shown beside its
-    criteria and decides nothing. ran_under: hashes of other declarations than today's that its trials ran under. arithmetic:
-    claim -> where its exact numbers come from, for those that have some."""
+    criteria and decides nothing. ran_under: hashes of other declarations than today's that its trials ran under."""
 
     meant_to_be: bool
     scale: str
@@ -49,7 +47,6 @@ class Judged:
     robustness: list[Robustness]
     reported: dict[str, list[str]]
     ran_under: list[str] = field(default_factory=list)
-    arithmetic: dict[str, Arithmetic] = field(default_factory=dict)
 
     @classmethod
     def of(cls, records: TrialSet, known: "Sequence[Judged]" = ()) -> "Judged":
@@ -60,10 +57,7 @@ class Judged:
         found = records.verdicts()
         judged = records.study.scale(records.scale).judged
         reported = {each.claim: report(each, records.table) for each in records.study.judgements} if judged else {}
-        ran_under = sorted(set(records.trials["study_hash"]) - {records.study.hash})
-        shown = {each.claim: arithmetic(each, records.scale) for each in records.study.judgements} if judged else {}
-        shown = {claim: each for claim, each in shown.items() if each}
-        return cls(judged, records.scale, records.device, found, records.robustness(found), reported, ran_under, shown)
+        return cls(judged, records.scale, records.device, found, records.robustness(found), reported, records.ran_under)
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "Judged":
@@ -181,10 +175,12 @@ def _written(key: str, judged: list[Judged]) -> dict[str, Any]:
 
 
 def _read(kept: Mapping[str, Any], key: str) -> list[Judged] | None:
-    current = kept["of"] == key and all(
-        {"robustness", "reported", "ran_under", "arithmetic"} <= each.keys() for each in kept["judged"]
-    )
-    return [Judged.from_dict(each) for each in kept["judged"]] if current else None
+    if kept["of"] != key:
+        return None
+    try:
+        return [Judged.from_dict(each) for each in kept["judged"]]
+    except (TypeError, KeyError):  # as another Folklore wrote it
+        return None
 
 
 def _state(output: Path, state: object) -> bytes:

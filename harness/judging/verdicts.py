@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from folklore.harness.spec import LEVEL
+from folklore.harness.spec.computed import Grade
 
 # What of a verdict is not in its flat form: tables inside a table.
 NESTED = ("unit", "findings", "panels", "right")
@@ -15,8 +16,8 @@ class Finding:
     """One criterion on one table. Numbers are None where there are none.
 
     p_supported, p_refuted, p_direction: outcomes.Probabilities. level: of the interval. says: the sentence with its numbers.
-    cautions: what calibration says against the estimator in worlds like this one. surprise: see surprises.py. exact: it
-    has no error. claimed: what is left open if it is open, a clause after "whether".
+    cautions: what calibration says against the estimator in worlds like this one. surprise: see surprises.py. grade: exact,
+    computed or measured (spec/computed.py). claimed: what is left open if it is open, a clause after "whether".
     """
 
     name: str
@@ -37,7 +38,7 @@ class Finding:
     says: str = ""
     cautions: tuple[str, ...] = ()
     surprise: float | None = None
-    exact: bool = False
+    grade: Grade = "measured"
     claimed: str = ""
 
 
@@ -87,6 +88,11 @@ class Verdict:
     right: dict[str, str] = field(default_factory=dict)
     surprise: float | None = None
     after_the_fact: bool = False
+
+    @property
+    def is_arithmetic(self) -> bool:
+        """Whether it rests on numbers without an error alone."""
+        return bool(self.findings) and all(each.grade != "measured" for each in self.findings)
 
     def row(self) -> dict[str, Any]:
         """The flat form that `folklore verdicts --json` prints."""

@@ -29,6 +29,7 @@ from folklore.harness.observables.arithmetic import (
     Spread,
 )
 from folklore.harness.observables.batch_sizes import CriticalBatch, DoublingGain, FormGap, HyperbolaError, StepsToTarget
+from folklore.harness.observables.computed import Computed
 from folklore.harness.observables.curves import (
     ActivationSlope,
     CurveDistance,
@@ -55,7 +56,6 @@ from folklore.harness.observables.losses import (
     TransferRegret,
     TunedLoss,
 )
-from folklore.harness.observables.numerics import Exact, OperationError
 from folklore.harness.observables.range_tests import FinderPick, FinderRegret, SuggestionRate
 from folklore.harness.observables.runs import CurveMean, CurveQuotient, CurveSlope, RisingShare
 from folklore.harness.observables.stopped import SharpnessAtLoss, SharpnessCorrelation
@@ -68,6 +68,7 @@ __all__ = [
     "ActivationSlope",
     "BasinWidth",
     "BetweenLines",
+    "Computed",
     "CriticalBatch",
     "CureRate",
     "CurveDistance",
@@ -80,7 +81,6 @@ __all__ = [
     "DoublingGain",
     "EdgeLoss",
     "EdgeSharpness",
-    "Exact",
     "FailureRate",
     "FallShare",
     "FinalLoss",
@@ -103,7 +103,6 @@ __all__ = [
     "MemoryRatio",
     "NoiseScale",
     "NormDiagnosis",
-    "OperationError",
     "Optimum",
     "OverheadBatch",
     "Quotient",

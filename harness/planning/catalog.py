@@ -102,7 +102,7 @@ def _modules() -> Iterator[tuple[str, str]]:
     for package in packages:
         loaded = importlib.import_module(package.value)
         for module in pkgutil.iter_modules(loaded.__path__):
-            if module.name != "register":
+            if module.name != "register" and not module.ispkg:
                 yield module.name, f"{package.value}.{module.name}"
 
 

@@ -6,7 +6,7 @@ Torch is imported only if something is left to train, or is asked what training 
 import logging
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -17,10 +17,12 @@ from folklore.harness.errors import UserError, unknown
 from folklore.harness.machine.description import Device, local_device, worker_memory_bytes
 from folklore.harness.options import Options
 from folklore.harness.planning import cost
+from folklore.harness.planning.computing import computed_jobs
 from folklore.harness.planning.cost import Estimate
 from folklore.harness.planning.plan import Plan, PlannedPack, Setting, make_plan, settings
 from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Configuration, Study, Workload
+from folklore.harness.spec.computed import ComputedJob
 from folklore.harness.storing import trial_schema
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.training.number_formats import format_named
@@ -37,7 +39,7 @@ class Prepared:
     """A plan with everything that can be known before training.
 
     datasets: what a study calls a dataset -> the one used for it; facts: what is known of each. left: what is to be trained; of
-    a search, that of the rounds known so far and stand-ins for the rest.
+    a search, that of the rounds known so far and stand-ins for the rest. jobs, jobs_left: digest -> what is computed.
     """
 
     plan: Plan
@@ -48,6 +50,8 @@ class Prepared:
     device: Device
     options: Options
     ledger: Ledger
+    jobs: Mapping[str, ComputedJob] = field(default_factory=dict)
+    jobs_left: Mapping[str, ComputedJob] = field(default_factory=dict)
 
     @property
     def data_hashes(self) -> dict[str, str]:
@@ -89,10 +93,12 @@ def prepare(
     plan = make_plan(study, scale, device.kind, {name: found.hash for name, found in facts.items()}, resolved=resolved)
     if study.search_at(scale) is not None:
         plan = outline(searched_plan(plan, ledger.trials()))
-    done = ledger.digests()
+    done, jobs = ledger.digests(), computed_jobs(study, scale)
+    computed = ledger.computations() if jobs else {}
+    jobs_left = {digest: job for digest, job in jobs.items() if digest not in computed}
     # What is trained could be trained: nothing needs to be checked that torch would have to be imported for.
     if not only_plan and options.program is None and plan.digests <= done:
-        return Prepared(plan, datasets, facts, (), _no_cost(device), device, options, ledger)
+        return Prepared(plan, datasets, facts, (), _no_cost(device), device, options, ledger, jobs, jobs_left)
     model_of = _models(facts)
     _require_trainable(study, scale, configurations, device, model_of, options)
     _require_data([each for each in configurations if not only_plan or _is_given(datasets[each.workload.dataset])], datasets)
@@ -100,7 +106,7 @@ def prepare(
     left = plan.without(done)
     measured = _measured(ledger, plan)
     estimate = cost.estimate(left, device, model_of, measured, _timed(left, datasets, device, measured))
-    return Prepared(plan, datasets, facts, left, estimate, device, options, ledger)
+    return Prepared(plan, datasets, facts, left, estimate, device, options, ledger, jobs, jobs_left)
 
 
 def _no_cost(device: Device) -> Estimate:
@@ -232,11 +238,13 @@ def _require_precisions(study: Study, scale: str, device: Device, precisions: Co
 
 
 def progress(prepared: Prepared) -> tuple[int, int]:
-    """Trials that are stored now, and all that the plan comes to; of a search, as far as its proposals are known."""
+    """Trials and computed jobs that are stored now, and all that the plan comes to; of a search, as far as its proposals are
+    known."""
     plan = prepared.plan
     if plan.study.search_at(plan.scale) is not None:
         plan = outline(searched_plan(plan.with_search({}, {}), prepared.ledger.trials()))
-    return len(plan.digests & prepared.ledger.digests()), len(plan.digests)
+    computed = prepared.jobs.keys() & prepared.ledger.computations().keys() if prepared.jobs else set[str]()
+    return len(plan.digests & prepared.ledger.digests()) + len(computed), len(plan.digests) + len(prepared.jobs)
 
 
 def _timed(

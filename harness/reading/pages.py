@@ -19,7 +19,7 @@ from folklore.harness.storing.store import Store
 from folklore.harness.tracking.uri import experiments
 
 if TYPE_CHECKING:
-    from folklore.harness.judging.lr_find import RangeTest
+    from folklore.harness.reading.range_test import RangeTest
 
 
 class Site(Protocol):

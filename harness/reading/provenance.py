@@ -156,9 +156,9 @@ def _judged(store: Store, records: TrialSet) -> Judged:
 def by_seed(criterion: Criterion, table: TrialArrays) -> dict[int, float | None]:
     """What the observation is on each seed alone, selection included; None where one seed does not give it.
 
-    Empty for shares of runs, exact numbers, and what cannot be observed at all.
+    Empty for shares of runs, computed numbers, and what cannot be observed at all.
     """
-    if isinstance(criterion.observe, ShareOfRuns) or criterion.observe.EXACT:
+    if isinstance(criterion.observe, ShareOfRuns) or criterion.observe.grade != "measured":
         return {}
     try:
         with np.errstate(all="ignore"):

@@ -8,6 +8,7 @@ import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -26,13 +27,16 @@ from folklore.harness.running.ray_process import RayProcess
 from folklore.harness.tracking.live import Launch, Projector, Sink
 from folklore.harness.tracking.sync import open_tracker
 
+if TYPE_CHECKING:
+    from folklore.harness.running.computing_job import ComputingQueue
+
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What one study's part came to. interrupted: something is left to train, for want of time or by the user's wish.
-    run_id: the launch's run in MLflow, where it has one."""
+    given_up: trials and computed jobs. run_id: the launch's run in MLflow, where it has one."""
 
     trained: int
     given_up: int
@@ -49,7 +53,7 @@ def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadlin
     RunFailedError where Ray is lost for good or a user's code raises.
     """
     first = prepared[0]
-    workers = max(each.estimate.workers for each in prepared)
+    workers = max(_workers(each) for each in prepared)
     require_reachable(options.address)
     # Ray starts beside all that is imported, and ends beside what the pages need.
     with RayProcess(Resources(first.device.kind, workers, options.address)) as ray:
@@ -76,11 +80,16 @@ def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadlin
     return outcomes
 
 
+def _workers(prepared: Prepared) -> int:
+    """Side by side; a computed job takes the place of a pack."""
+    return max(prepared.estimate.workers, min(prepared.device.count, len(prepared.left) + len(prepared.jobs_left)))
+
+
 def _queue(parts: Sequence["StudyRun"], deadline: float | None) -> JobQueue:
     measurements: dict[str, Job] = {}
     for part in parts:
         measurements = {**part.measurements(), **measurements}
-    queue: JobQueue = MeasuredFirst(measurements, lambda: InTurn([part.open_queue() for part in parts]))
+    queue: JobQueue = MeasuredFirst(measurements, lambda: InTurn([queue for part in parts for queue in part.open_queues()]))
     return queue if deadline is None else Until(queue, deadline)
 
 
@@ -96,7 +105,9 @@ class StudyRun:
         launch = Launch(prepared.plan.scale, sum(len(pack.trials) for pack in prepared.left), prepared.data_hashes)
         self.sink = Sink(self.ledger, lambda: open_tracker(study, options, store), launch)
         self.queue: PackQueue | None = None
+        self.computing: ComputingQueue | None = None
         self.packs: dict[str, PlannedPack] = {}
+        self.jobs: set[str] = set()
         self.finished_packs: list[str] = []
         self.failed_packs: list[str] = []
         self.ended = False
@@ -107,7 +118,16 @@ class StudyRun:
         worth = self.packing.worth_measuring(self.shapes)
         return {f"lanes:{key}": lanes_job(self.packing, key, shape) for key, shape in worth.items() if key in left}
 
-    def open_queue(self) -> PackQueue:
+    def open_queues(self) -> "list[JobQueue]":
+        """The study's computed jobs, which are short, and its packs."""
+        from folklore.harness.running.computing_job import ComputingJob, ComputingQueue
+
+        prepared, uri = self.prepared, self.ledger.store.root_uri
+        jobs = {digest: ComputingJob(prepared.plan.study, job, uri) for digest, job in prepared.jobs_left.items()}
+        self.computing = ComputingQueue(jobs, self.added_job)
+        return [self.computing, self._open_packs()]
+
+    def _open_packs(self) -> PackQueue:
         """The study's packs, with as many lanes as are known to be best now."""
         self.choices = self.packing.choices(self.shapes)
         lanes = {key: choice.lanes for key, choice in self.choices.items()}
@@ -129,6 +149,14 @@ class StudyRun:
         self.packs[pack.key] = pack
         self.view.add(pack.key, len(pack.trials), self.packing.pack_seconds(pack))
 
+    def added_job(self, digest: str) -> None:
+        """A computed job is shown as a pack without a trial."""
+        self.jobs.add(digest)
+        self.view.add(digest, 0, 1.0)
+
+    def owns(self, key: str) -> bool:
+        return key in self.packs or key in self.jobs
+
     def removed(self, pack: PlannedPack) -> None:
         del self.packs[pack.key]
         self.view.remove(pack.key)
@@ -141,23 +169,28 @@ class StudyRun:
     def failed(self, pack: str, error: str) -> None:
         self.failed_packs.append(pack)
         try:
-            self.ledger.write_failure(pack, [trial.digest for trial in self.packs[pack].trials], error)
+            self.ledger.write_failure(pack, self._digests(pack), error)
         except UnwritableError as unwritable:  # the next run finds the pack missing, which says the same
             log.warning("that a pack was given up could not be written down (%s)", one_line(unwritable)[:200])
         self.view.failed(pack, error)
 
+    def _digests(self, key: str) -> list[str]:
+        """Of the trials of a pack, or of a computed job."""
+        return [key] if key in self.jobs else [trial.digest for trial in self.packs[key].trials]
+
     def close(self) -> Outcome:
         """End the launch. A server that went away must not take the verdicts with it: the next start closes the launch."""
-        settled = len(self.finished_packs) + len(self.failed_packs) == len(self.packs)
-        complete = self.ended and self.queue is not None and self.queue.exhausted and settled
+        settled = len(self.finished_packs) + len(self.failed_packs) == len(self.packs) + len(self.jobs)
+        handed_out = self.queue is not None and self.queue.exhausted and self.computing is not None and self.computing.exhausted
+        complete = self.ended and handed_out and settled
         status = "KILLED" if not complete else "FAILED" if self.failed_packs else "FINISHED"
         try:
             self.sink.finish(status)
         except Exception as error:  # whatever MLflow's backend raises
             log.warning("MLflow did not take the end of this launch (%s): the next start closes it", one_line(error)[:200])
         return Outcome(
-            trained=sum(len(self.packs[key].trials) for key in self.finished_packs),
-            given_up=sum(len(self.packs[key].trials) for key in self.failed_packs),
+            trained=sum(len(self._digests(key)) for key in self.finished_packs if key in self.packs),
+            given_up=sum(len(self._digests(key)) for key in self.failed_packs),
             interrupted=not complete,
             not_in_mlflow=len(self.sink.missing),
             study=self.prepared.plan.study.name,
@@ -202,7 +235,7 @@ class _Listener:
             log.warning("lanes could not be measured (%s): packs have as many as the model's size suggests", error)
 
     def _owner(self, pack: str) -> StudyRun | None:
-        return next((part for part in self.parts if pack in part.packs), None)
+        return next((part for part in self.parts if part.owns(pack)), None)
 
 
 def most_valuable_first(prepared: Sequence[Prepared]) -> list[Prepared]:

@@ -21,6 +21,8 @@ EVENTS: Mapping[str, Mapping[str, str]] = {
         "seeds": "number",
         "trials": "all of the plan",
         "trials_left": "not in the ledger yet",
+        "jobs": "computed jobs of the plan, which train nothing",
+        "jobs_left": "computed jobs whose result is not in the ledger yet",
         "packs_left": "about so many",
         "workers": "packs side by side",
         "seconds": "expected time of training, s",

@@ -114,7 +114,7 @@ def _launch(
     if missed and not stopped:
         audience.warn(f"{missed} packs are not in MLflow yet: `folklore sync` brings them")
     if given_up and not stopped:
-        audience.warn(f"{given_up} trials were given up; their claims are invalid until they train")
+        audience.warn(f"{given_up} trials or computed jobs were given up; their claims are invalid until they are done")
     code = INTERRUPTED if stopped else FAILED if given_up else FINE
     audience.emit(
         "finished",
@@ -209,6 +209,8 @@ def run_facts(ready: Prepared) -> dict[str, Any]:
         "seeds": plan.study.seeds_at(plan.scale),
         "trials": len(plan.digests),
         "trials_left": sum(len(pack.trials) for pack in ready.left),
+        "jobs": len(ready.jobs),
+        "jobs_left": len(ready.jobs_left),
         "packs_left": len(ready.left),
         "workers": estimate.workers,
         "seconds": round(estimate.seconds, 1),
@@ -285,9 +287,14 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
         facts = run_facts(each)
         audience.emit("planned", **_planned(each, facts))
         audience.say(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials")
+        if each.jobs_left:
+            audience.say(f"computing {len(each.jobs_left)} of {len(each.jobs)} jobs, which train nothing")
         if not each.left:
             audience.say("nothing to train: all trials are in the ledger")
+        if not (each.left or each.jobs_left):
             _sync_if_it_can(each, options, audience)
+            continue
+        if not each.left:
             continue
         audience.say(
             f"training {facts['trials_left']} trials in about {facts['packs_left']} packs on {facts['workers']} workers,"
@@ -295,7 +302,7 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
         )
         for reason in _reasons_apart(each):
             audience.say(f"one trial a pack: {reason}")
-    left = [each for each in ready if each.left]
+    left = [each for each in ready if each.left or each.jobs_left]
     if not left:
         return []
     audience.say("starting Ray and MLflow (about 10 s)" if options.address is None else "reaching Ray")
@@ -329,7 +336,7 @@ def _tell_what_is_left(ready: Sequence[Prepared], audience: Audience) -> bool:
     counts = {each.plan.study.name: progress(each) for each in ready}
     left = {name: (done, whole) for name, (done, whole) in counts.items() if done < whole}
     for name, (done, whole) in left.items():
-        audience.warn(f"{name}: interrupted: {done} of {whole} trials are kept; the same command goes on")
+        audience.warn(f"{name}: interrupted: {done} of {whole} trials and computed jobs are kept; the same command goes on")
     return bool(left)
 
 

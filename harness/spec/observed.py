@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Union
 
-from pydantic import Field, GetCoreSchemaHandler
+from pydantic import BeforeValidator, Field, GetCoreSchemaHandler
 from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic_core import CoreSchema
 
 from folklore.harness.spec.base import Spec
+from folklore.harness.spec.computed import Grade, read_as_today
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
 
 # An observable's fields as a study in YAML or JSON has them, without `kind`.
@@ -90,8 +91,6 @@ class Observed(Spec):
     # A maximum of what may be equal in truth: noise alone makes it larger. Estimate and interval are less the bias that
     # resamples show. For everything else calibration found no method that covers better at five to twenty seeds (LOG.md).
     BIASED: ClassVar[bool] = False
-    # The same number at every seed, without an error.
-    EXACT: ClassVar[bool] = False
     # It means the same of an arm that is trained at one value of the factor, where nothing is tuned: it looks for no optimum,
     # it only reads runs at one.
     AT_ONE_POINT: ClassVar[bool] = False
@@ -149,6 +148,15 @@ class Observed(Spec):
         return self.LOG_AXIS
 
     @property
+    def grade(self) -> Grade:
+        """How good its number is; what is not measured has no interval."""
+        return "measured"
+
+    def margin(self, value: float) -> float:
+        """By how much another machine's value may differ, where it is not measured."""
+        return 0.0
+
+    @property
     def no_effect(self) -> float:
         return self.NO_EFFECT
 
@@ -195,7 +203,9 @@ class _AnyKind:
             missing = "Observable (import folklore.harness.observables)"
             raise PydanticUndefinedAnnotation(missing, f"name {missing} is not defined")
         kinds = tuple(KINDS[kind] for kind in sorted(KINDS))
-        return handler.generate_schema(Annotated[Union.__getitem__(kinds), Field(discriminator="kind")])
+        return handler.generate_schema(
+            Annotated[Union.__getitem__(kinds), Field(discriminator="kind"), BeforeValidator(read_as_today)]
+        )
 
 
 ANY_KIND = _AnyKind()

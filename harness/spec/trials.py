@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from folklore.harness.spec.base import Spec
+    from folklore.harness.spec.computed import ComputedJob
     from folklore.harness.spec.study import Study
 
 Numbers = NDArray[np.float64]
@@ -39,6 +40,8 @@ class Trials(Protocol):
     scale: str
     seeds: int
     seed_numbers: tuple[int, ...]
+    # All that are trained at the scale, of which seed_numbers may leave some out.
+    declared_seeds: tuple[int, ...]
     # Weight of the past where range tests are smoothed.
     smoothing: float
     # What has been worked out under `resamples`, by observable.
@@ -65,6 +68,9 @@ class Trials(Protocol):
 
     def only_factor(self, arm: str) -> str:
         """The factor of an arm that is trained at one point."""
+
+    def computed(self, job: "ComputedJob", number: str) -> Numbers:
+        """A number of a computed job for each seed, [S]; of one without seeds the same for all."""
 
     def arm_name(self, arm: str) -> str:
         """What a reader knows an arm by."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 from collections.abc import Sequence
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -10,10 +11,13 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from folklore.harness.errors import UserError
+from folklore.harness.errors import UserError, one_line
 from folklore.harness.storing import trial_rows
+from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.declaration import Declaration
 from folklore.harness.storing.trial_schema import JUDGED, SCHEMA
+
+log = logging.getLogger(__name__)
 
 
 def _folder() -> Path:
@@ -43,6 +47,42 @@ def write(study: str, scale: str, device: str, trials: pd.DataFrame, declared: S
     return path
 
 
+def write_computations(study: str, found: Sequence[Computation]) -> Path:
+    """Keep results of computed jobs beside those of other scales; a result of the same call replaces an older one."""
+    kept = {_call(each): each for each in computations(study).values()} | {_call(each): each for each in found}
+    lines = [each.to_json().decode().rstrip() for _, each in sorted(kept.items())]
+    path = _computed_path(study)
+    if lines:
+        path.write_text("[" + ",\n".join(lines) + "]\n", encoding="utf-8")
+    return path
+
+
+def _call(found: Computation) -> tuple[str, str, str]:
+    return found.job.function, found.job.arguments, str(found.job.seeds)
+
+
+def computations(study: str) -> dict[str, Computation]:
+    """Digest -> published result of a computed job. What is damaged is left out, with a line."""
+    path, found = _computed_path(study), {}
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    except ValueError as error:
+        log.warning("%s cannot be read (%s): its claims have no computed numbers", path.name, one_line(error))
+        return {}
+    for each in stored:
+        try:
+            one = Computation.from_json(json.dumps(each))
+        except (ValueError, TypeError, KeyError) as error:
+            log.warning("%s: a computed job is left out, as it is damaged (%s)", path.name, one_line(error))
+        else:
+            found[one.digest] = one
+    return found
+
+
+def _computed_path(study: str) -> Path:
+    return FOLDER / f"{study}.computed.json"
+
+
 def _declared_path(study: str, scale: str) -> Path:
     return FOLDER / f"{study}-{scale}.declared.json"
 
@@ -56,7 +96,7 @@ def declarations(study: str, scale: str) -> list[Declaration]:
 
 def state(study: str) -> list[str]:
     """Names the files of a study's evidence and what is in them."""
-    files = [*_files(study), *sorted(FOLDER.glob(f"{study}-*.declared.json"))]
+    files = [*_files(study), *sorted(FOLDER.glob(f"{study}-*.declared.json")), *FOLDER.glob(f"{study}.computed.json")]
     return [f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files]
 
 

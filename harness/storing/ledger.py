@@ -4,6 +4,7 @@ ledger/STUDY/PACK.SHA256.parquet     the trials of a finished pack; the name car
 failures/STUDY/PACK.json             the last error of a pack that was given up; removed when it succeeds
 checkpoints/STUDY/PACK.checkpoint    where a pack in flight stands: a line with the checksum, then safetensors
 projected/STUDY/MLFLOW/PACK          the pack's trials are in that MLflow
+computed/STUDY/DIGEST.SHA256.json    the result of a computed job; failures/ and projected/ name it by its digest
 """
 
 import hashlib
@@ -15,7 +16,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pyarrow as pa
 
+from folklore.harness.errors import one_line
 from folklore.harness.storing import trial_rows, trial_schema
+from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.store import Store
 
 if TYPE_CHECKING:
@@ -39,6 +42,36 @@ class Ledger:
         for leftover in (self._failure(pack), self._checkpoint(pack)):
             if self.store.exists(leftover):
                 self.store.remove(leftover)
+
+    def write_computation(self, found: Computation) -> None:
+        content = found.to_json()
+        self.store.write(f"computed/{self.study}/{found.digest}.{_checksum(content)}.json", content)
+        if self.store.exists(self._failure(found.digest)):
+            self.store.remove(self._failure(found.digest))
+
+    def computations(self) -> dict[str, Computation]:
+        """Digest -> result, of every computed job whose file is whole; a damaged one is set aside, so that it runs again."""
+        found = (self._computation(name) for name in self._computed_files())
+        return {each.digest: each for each in found if each is not None}
+
+    def computation(self, digest: str) -> Computation | None:
+        """One result; None where there is none, or it is damaged."""
+        found = (self._computation(name) for name in self._computed_files() if _stem(name) == digest)
+        return next((each for each in found if each is not None), None)
+
+    def _computation(self, name: str) -> Computation | None:
+        content, again = self.store.read(name), "it is computed again"
+        if name.split(".")[-2] != _checksum(content):
+            self._set_aside(name, content, again)
+            return None
+        try:
+            return Computation.from_json(content)
+        except (ValueError, TypeError, KeyError) as error:
+            self._set_aside(name, content, again, f"is no computed job ({one_line(error)})")
+            return None
+
+    def _computed_files(self) -> list[str]:
+        return self.store.names(f"computed/{self.study}", ".json")
 
     def packs(self) -> list[str]:
         return sorted({_stem(name) for name in self._files()})
@@ -71,7 +104,7 @@ class Ledger:
     def state(self) -> list[str]:
         """Names all that is recorded, contents included; empty where nothing is."""
         failures = (f"{name} {_checksum(self.store.read(name))}" for name in self.store.names(*self._failures()))
-        return [*self._files(), *failures]
+        return [*self._files(), *self._computed_files(), *failures]
 
     def digests(self) -> set[str]:
         """Digests of all recorded trials."""
@@ -93,8 +126,8 @@ class Ledger:
         self._set_aside(name, content, "its trials run again")
         return None
 
-    def _set_aside(self, name: str, content: bytes, consequence: str) -> None:
-        log.warning("%s does not match its checksum: set aside as %s.damaged, %s", name, name, consequence)
+    def _set_aside(self, name: str, content: bytes, consequence: str, why: str = "does not match its checksum") -> None:
+        log.warning("%s %s: set aside as %s.damaged, %s", name, why, name, consequence)
         self.store.write(f"{name}.damaged", content)
         self.store.remove(name)
 
@@ -140,9 +173,9 @@ class Ledger:
             self.store.remove(name)
 
     def not_projected(self, mlflow: str) -> list[str]:
-        """Packs that one MLflow does not have yet."""
+        """Packs, and digests of computed jobs, that one MLflow does not have yet."""
         have = {_stem(name) for name in self.store.names(f"projected/{self.study}/{mlflow}", "")}
-        return [pack for pack in self.packs() if pack not in have]
+        return [each for each in [*self.packs(), *map(_stem, self._computed_files())] if each not in have]
 
     def _failures(self) -> tuple[str, str]:
         return f"failures/{self.study}", ".json"

@@ -77,11 +77,15 @@ class Sink:
 
     def project(self, pack: str) -> None:
         tracker = self.open()
-        rows = self.ledger.read(pack)
-        if rows is not None:
+        if (found := self.ledger.computation(pack)) is not None:
+            tracker.record_computation(found, self._launch.scale if self._launch else "", self.run_id)
+        elif (rows := self.ledger.read(pack)) is not None:
             tracker.record(trial_rows.frame(rows), self.run_id)
-            self.ledger.mark_projected(pack, tracker.identity)
-            self._there.add(pack)
+        else:  # set aside, as it is damaged: it comes again
+            self.missing.discard(pack)
+            return
+        self.ledger.mark_projected(pack, tracker.identity)
+        self._there.add(pack)
         self.missing.discard(pack)
 
     def measure(self, values: Mapping[str, float], step: int) -> None:

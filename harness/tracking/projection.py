@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ import pandas as pd
 from folklore.harness.errors import UserError, masked, one_line
 from folklore.harness.planning.variation import is_variation
 from folklore.harness.spec import Study
+from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.trial_schema import CURVE_PREFIX
 from folklore.harness.tracking.state import KIND, MODELS, NOTE, identity, study_note
 from folklore.harness.tracking.uri import DATABASES, SQLITE, require_reachable
@@ -190,15 +192,23 @@ class Tracker:
 
     def record(self, trials: pd.DataFrame, parent: str | None) -> None:
         """Project the trials of one pack; those already there, be it by another pack, are left alone."""
+        self._record({trial["digest"]: partial(_run, trial, parent) for _, trial in trials.iterrows()})
+
+    def record_computation(self, found: Computation, scale: str, parent: str | None) -> None:
+        """Project the result of a computed job, a run of its own."""
+        self._record({found.digest: partial(_computed_run, found, scale, parent)})
+
+    def _record(self, runs: Mapping[str, Callable[[], TrialRun]]) -> None:
+        """runs: digest -> what makes the run, if it is not there yet."""
         if self._digests is None:
             self._digests = self._present()
-        missing = [_run(trial, parent) for _, trial in trials.iterrows() if trial["digest"] not in self._digests]
+        missing = [made() for digest, made in runs.items() if digest not in self._digests]
         try:
             self._write(missing)
         except Exception:
             self._digests = None  # what got there of these is asked for next time
             raise
-        self._digests.update(trials["digest"])
+        self._digests.update(runs)
 
     def complete(self) -> bool:
         """Give runs that an earlier Folklore wrote what their columns show: source and data. Whether there were any."""
@@ -234,9 +244,9 @@ class Tracker:
         }
 
     def _present(self) -> set[str]:
-        """The trials this MLflow has. What was written half is removed: this process is the only writer."""
+        """The trials and computed jobs this MLflow has. What was written half is removed: this process is the only writer."""
         digests = set()
-        for run in self._runs("tags.`folklore.kind` = 'trial'"):
+        for run in self._runs("tags.`folklore.kind` != 'launch'"):
             if run.info.status == "RUNNING":
                 self.client.delete_run(run.info.run_id)
             else:
@@ -310,6 +320,28 @@ def _run(trial: pd.Series, parent: str | None) -> TrialRun:
         params={name: str(value) for name, value in params.items()},
         metrics=list(_metrics(trial, end)),
         inputs=origin.inputs,
+    )
+
+
+def _computed_run(found: Computation, scale: str, parent: str | None) -> TrialRun:
+    """Its arguments as parameters, its numbers as metrics; of a number by seed a step is a seed."""
+    end = int(datetime.fromisoformat(found.finished_at).timestamp() * 1000)
+    origin = Origin(found.study, scale, {}, found.environment.get("git_commit", ""))
+    tags = {"folklore.kind": "computed", "folklore.digest": found.digest, "folklore.scale": scale} | origin.tags
+    if parent is not None:
+        tags[PARENT] = parent
+    metrics = [
+        Metric(f"computed/{name}", value, end, seed or 0)
+        for name in found.numbers
+        for seed, value in found.values(name).items()
+    ]
+    return TrialRun(
+        name=f"computed · {found.job.call}",
+        start=end - int(1000 * found.seconds),
+        end=end,
+        tags=tags,
+        params={"function": found.job.function, "version": str(found.job.version), "arguments": found.job.arguments},
+        metrics=metrics,
     )
 
 

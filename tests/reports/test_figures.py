@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from folklore.harness.judging.lr_find import RangeTest
 from folklore.harness.judging.observe import binomial, observe
 from folklore.harness.judging.trial_sets import HERE, TrialSet, published_sets, trial_sets
 from folklore.harness.observables import (
@@ -27,6 +26,7 @@ from folklore.harness.observables import (
 )
 from folklore.harness.observables.estimating.range_test_rules import RULES, divergence, suggest
 from folklore.harness.planning.catalog import load_study, study_names
+from folklore.harness.reading.range_test import RangeTest
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Study
 from folklore.harness.spec.observed import KINDS, Observed
 from folklore.reports import interactive

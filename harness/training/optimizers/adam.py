@@ -85,7 +85,7 @@ class Adam(PackedOptimizer):
         """What the moving average of gradients is divided by once so many updates are made, [K, P], float64 [1, 1] or [K, 1]:
         (1 - beta1^t) (sqrt(v / (1 - beta2^t)) + epsilon), of Cohen et al. 2022 (arXiv:2207.14484v2, equation 2)."""
         moving = (taken - self.held_K1).clamp(min=1)
-        corrections = [(1 - self.beta1_64.pow(moving)).float(), (1 - self.beta2_64.pow(taken)).float()]
+        corrections = [(1 - self.beta1_64.pow(moving)).to(self.dtype), (1 - self.beta2_64.pow(taken)).to(self.dtype)]
         correction1, correction2 = (each.where(self.corrects, 1.0) for each in corrections)
         return correction1 * ((self.state["second"] / correction2).sqrt() + self.epsilon)
 
@@ -146,7 +146,7 @@ class Adam(PackedOptimizer):
         self.state["first"].lerp_(gradient_KP, weight)
         # Not lerp_: once a square has overflowed it would be nan from the next step on, and torch.optim's stays infinite.
         self.state["second"].mul_(self.beta2).addcmul_(square, 1 - self.beta2)
-        corrections = [(1 - self.beta1_64.pow(moving + 1)).float(), (1 - self.beta2_64.pow(step + 1)).float()]
+        corrections = [(1 - self.beta1_64.pow(moving + 1)).to(self.dtype), (1 - self.beta2_64.pow(step + 1)).to(self.dtype)]
         if not self.all_correct:
             corrections = [torch.where(self.corrects, each, 1.0) for each in corrections]
         return corrections[0], corrections[1]

@@ -37,7 +37,7 @@ class Part:
 
 
 class PackedOptimizer(ABC):
-    """Holds the hyper-parameters of K lanes and the state of one kind of optimizer."""
+    """Holds the hyper-parameters of K lanes and the state of one kind of optimizer, in the parameters' number format."""
 
     # Names of the state tensors [K, P]; what a step's gradient was is read off the first of them.
     moments: ClassVar[tuple[str, ...]]
@@ -52,7 +52,7 @@ class PackedOptimizer(ABC):
         import torch
 
         self.lanes, self.parts = lanes, parts
-        self.device = parameters_KP.device
+        self.device, self.dtype = parameters_KP.device, parameters_KP.dtype
         self.decay_KP = self.per_lane("weight_decay") * decays_P
         self.state = {name: torch.zeros_like(parameters_KP) for name in self.moments}
         # Tensors of this size made anew would be mapped and unmapped by the allocator at every step.
@@ -67,7 +67,7 @@ class PackedOptimizer(ABC):
         import torch
 
         values = [getattr(lane, field) for lane in self.lanes]
-        return torch.tensor(values, dtype=torch.float32, device=self.device).unsqueeze(1)
+        return torch.tensor(values, dtype=self.dtype, device=self.device).unsqueeze(1)
 
     @property
     def decays_any(self) -> bool:

@@ -21,7 +21,7 @@ class RAdam(AdamW):
         length = limit - 2 * (step + 1) * self.beta2_64.pow(step + 1) / (1 - self.beta2_64.pow(step + 1))
         rectifier = ((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)).clamp(min=0).sqrt()
         denominator = torch.sqrt(self.state["second"], out=self.scratch_KP).add_(self.epsilon)
-        adaptive = torch.div((rectifier * correction2.sqrt()).float(), denominator, out=self.scratch_KP)
+        adaptive = torch.div((rectifier * correction2.sqrt()).to(self.dtype), denominator, out=self.scratch_KP)
         factor = torch.where(length > 5, adaptive, 1.0)
         parameters_KP.addcmul_(factor.mul_(self.state["first"]), lr_K1 / correction1, value=-1.0)
 

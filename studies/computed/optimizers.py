@@ -1,7 +1,7 @@
 """What optimizers keep, and how far those that look at whole weights move them: the engine's own, on a small GPT."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -9,12 +9,14 @@ import torch
 from torch import Tensor
 
 from folklore.harness.data import DataFacts, load
-from folklore.harness.observables.estimating.exact.base import Check, Curve, Numbers, Plot, Table
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec import Configuration, Training, Workload
+from folklore.harness.spec.computed import Curve, Plot, Table, Worked
+from folklore.harness.spec.trials import Numbers
 from folklore.harness.training.network import build
 from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.optimizers.base import Part
 from folklore.harness.training.pack import Lane, Pack
+from folklore.studies.computed.small_gpt import UNMEASURED
 
 GPT = Workload(model="gpt", dataset="python-docs", width=16, depth=2, heads=2, context=16)
 STEPS, BATCH = 60, 16
@@ -35,6 +37,24 @@ MEDIUM = Workload(model="gpt", width=1024, depth=24, heads=16, context=1024)
 TOKENS = DataFacts(hash="", classes=50_257)
 
 
+def state() -> Worked:
+    """lion_over_adam: numbers of state a weight of Lion over those of AdamW."""
+    size, numbers = 1000, {}
+    for name in ("adamw", "lion"):
+        chosen = make_optimizer([Training(optimizer=name)], torch.zeros(1, size), torch.ones(size))
+        numbers[name] = sum(each.numel() for each in chosen.state.values()) / size
+    rows = tuple((name, f"{each:g}") for name, each in numbers.items())
+    return Worked(
+        {"lion_over_adam": numbers["lion"] / numbers["adamw"]}, tables=(Table(("optimizer", "numbers a weight"), rows),)
+    )
+
+
+def clamped() -> Worked:
+    """smallest_share: the smallest update over weight, in LRs, that a clamp leaves of GPT-2 medium's size, at its start."""
+    norms = [p.initial_std * float(np.sqrt(np.prod(p.shape))) for p in build(MEDIUM, TOKENS).parameters if len(p.shape) > 1]
+    return Worked({"smallest_share": min(1.0, CLAMP / max(norms))})
+
+
 @dataclass(frozen=True)
 class Course:
     """Of every step and matrix, [steps, matrices]. share: norm of the update over the weight's, over LR (and LARS's trust
@@ -45,42 +65,52 @@ class Course:
     of_update: Numbers
     of_gradient: Numbers
 
-
-@lru_cache(maxsize=1)
-def _state_numbers() -> dict[str, float]:
-    """Optimizer -> numbers of state a weight."""
-    size = 1000
-    found = {}
-    for name in ("adamw", "lion"):
-        chosen = make_optimizer([Training(optimizer=name)], torch.zeros(1, size), torch.ones(size))
-        found[name] = sum(each.numel() for each in chosen.state.values()) / size
-    return found
+    @property
+    def spread(self) -> float:
+        """Largest over smallest share."""
+        return float(self.share.max() / self.share.min())
 
 
-def lion_state() -> float:
-    return _state_numbers()["lion"] / _state_numbers()["adamw"]
-
-
-def state_table() -> Table:
-    return Table(("optimizer", "numbers a weight"), tuple((name, f"{each:g}") for name, each in _state_numbers().items()))
-
-
-@lru_cache(maxsize=len(RUNS))
-def course(run: str) -> Course:
-    """A training at a constant LR, looked at step by step."""
-    training = {"steps": STEPS, "batch_size": BATCH, "schedule": "constant", "warmup_fraction": 0.0, **RUNS[run]}
-    configuration = Configuration(
-        workload=GPT,
-        training=Training.model_validate(training),
-        measurement=Measurement(probes=2, evaluations=1, evaluation_examples=2, final_examples=2),
+def layerwise(seed: int) -> Worked:
+    """Largest over smallest share by which LAMB and LARS move a matrix, over 60 steps at a constant LR; how far LAMB is from a
+    step by the norm of Adam's update, and the spread of shares if it divided by the gradient's norm."""
+    courses = {run: course(run, seed) for run in RUNS}
+    lamb, plain, decayed, with_momentum = courses.values()
+    steps = np.arange(1.0, STEPS + 1)
+    curves = tuple(Curve(run, steps, each.share.max(axis=1)) for run, each in courses.items())
+    return Worked(
+        {
+            "lamb": lamb.spread,
+            "lars": plain.spread,
+            "lars_with_decay": decayed.spread,
+            "lars_with_momentum": with_momentum.spread,
+            "lamb_distance": lamb.of_update.max(),
+            "lamb_by_gradient": lamb.of_gradient.max() / lamb.of_gradient.min(),
+        },
+        plots=(Plot("step", "largest update over weight of any matrix, in LRs", curves, log_x=False),),
+        tables=(_share_table(courses),),
     )
-    pack = Pack([Lane(configuration, 0)], load(GPT.dataset))
+
+
+def _share_table(courses: Mapping[str, Course]) -> Table:
+    rows = []
+    for run, each in courses.items():
+        low, middle, high = each.share.min(), np.median(each.share), each.share.max()
+        rows.append((run, f"{low:.4g}", f"{middle:.4g}", f"{high:.4g}"))
+    return Table(("update over weight, in LRs", "smallest", "median", "largest"), tuple(rows))
+
+
+def course(run: str, seed: int) -> Course:
+    """A training, compared step by step."""
+    training = {"steps": STEPS, "batch_size": BATCH, "schedule": "constant", "warmup_fraction": 0.0, **RUNS[run]}
+    configuration = Configuration(workload=GPT, training=Training.model_validate(training), measurement=UNMEASURED)
+    pack = Pack([Lane(configuration, seed)], load(GPT.dataset))
     rows = []
     while not pack.done:
         before = pack.network.flat_KP.detach().clone()
         gradient = pack.procedure.gradient(*pack.procedure.batch(_examples(pack)))[1].double()
         pack.advance(0)
-        rows.append(_seen(pack, before.double(), gradient))
+        rows.append(_compared(pack, before.double(), gradient))
     return Course(*(np.stack(each) for each in zip(*rows, strict=True)))
 
 
@@ -90,7 +120,7 @@ def _examples(pack: Pack) -> Tensor:
     return drawn
 
 
-def _seen(pack: Pack, before: Tensor, gradient: Tensor) -> tuple[Numbers, Numbers, Numbers]:
+def _compared(pack: Pack, before: Tensor, gradient: Tensor) -> tuple[Numbers, Numbers, Numbers]:
     training, network = pack.training, pack.network
     change = network.flat_KP.detach().double() - before
     lr = training.peak_lr * (training.trust_coefficient if training.optimizer == "lars" else 1.0)
@@ -121,68 +151,3 @@ def _adams_update(pack: Pack, before: Tensor) -> Tensor:
     corrected = second / (1 - training.beta2**pack.step)
     adams = first / (1 - training.beta1**pack.step) / (corrected.sqrt() + training.epsilon)
     return adams + training.weight_decay * pack.network.decays_P.double() * before
-
-
-def spread(run: str) -> float:
-    """Largest over smallest share."""
-    found = course(run).share
-    return float(np.nanmax(found) / np.nanmin(found))
-
-
-def lamb_spread() -> float:
-    return spread("LAMB, decay 0.1")
-
-
-def lars_spread() -> float:
-    return spread("LARS, no momentum, no decay")
-
-
-def lars_decay_spread() -> float:
-    return spread("LARS, no momentum, decay 0.1")
-
-
-def lars_momentum_spread() -> float:
-    return spread("LARS, momentum 0.9, decay 0.0005")
-
-
-def lamb_of_update() -> float:
-    return float(course("LAMB, decay 0.1").of_update.max())
-
-
-def lamb_of_gradient() -> float:
-    """Largest over smallest share if LAMB divided by the norm of the gradient."""
-    found = course("LAMB, decay 0.1").of_gradient
-    return float(found.max() / found.min())
-
-
-def clamped_share() -> float:
-    """The smallest update over weight, in LRs, that a clamp leaves of a model of GPT-2 medium's size, at its start."""
-    norms = [p.initial_std * float(np.sqrt(np.prod(p.shape))) for p in build(MEDIUM, TOKENS).parameters if len(p.shape) > 1]
-    return min(1.0, CLAMP / max(norms))
-
-
-def share_table() -> Table:
-    rows = []
-    for run in RUNS:
-        found = course(run).share
-        low, middle, high = np.nanmin(found), np.nanmedian(found), np.nanmax(found)
-        rows.append((run, f"{low:.4g}", f"{middle:.4g}", f"{high:.4g}"))
-    return Table(("update over weight, in LRs", "smallest", "median", "largest"), tuple(rows))
-
-
-def share_plot() -> Plot:
-    steps = np.arange(1.0, STEPS + 1)
-    curves = tuple(Curve(run, steps, np.nanmax(course(run).share, axis=1)) for run in RUNS)
-    return Plot("step", "largest update over weight of any matrix, in LRs", curves, log_x=False)
-
-
-CHECKS = {
-    "lion_state_over_adam": Check(lion_state, None, state_table),
-    "lamb_share_spread": Check(lamb_spread, share_plot, share_table),
-    "lars_share_spread": Check(lars_spread, share_plot, share_table),
-    "lars_share_spread_with_decay": Check(lars_decay_spread, share_plot, share_table),
-    "lars_share_spread_with_momentum": Check(lars_momentum_spread, share_plot, share_table),
-    "lamb_distance_by_update_norm": Check(lamb_of_update),
-    "lamb_spread_by_gradient_norm": Check(lamb_of_gradient),
-    "lamb_clamped_share": Check(clamped_share),
-}

@@ -74,8 +74,8 @@ def test_bad_input_is_one_line(arguments: list[str], message: str) -> None:
 
 
 def test_a_ramp_keeps_the_models_own_training() -> None:
-    from folklore.harness.judging.lr_find import run_range_test
     from folklore.harness.machine.description import local_device
+    from folklore.harness.running.lr_find import run_range_test
 
     workload = Workload(model="mlp", dataset="digits", width=8, depth=1)
     found = run_range_test(workload, Training(optimizer="sgd", batch_size=4), range(2), 1e-4, 1.0, 30, local_device())

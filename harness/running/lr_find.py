@@ -1,55 +1,22 @@
-"""The range test as a tool: train a model while the LR rises, and say what each published rule reads off it."""
+"""The range test as a tool: train a model while the LR rises."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from folklore.harness import data
 from folklore.harness.data import Dataset
 from folklore.harness.errors import UserError
 from folklore.harness.machine.description import Device, available_memory_bytes
-from folklore.harness.observables.estimating.range_test_rules import (
-    RULES,
-    NoSuggestion,
-    Pick,
-    Suggestion,
-    divergence,
-    smoothed,
-    suggest,
-)
 from folklore.harness.planning import cost
+from folklore.harness.reading.range_test import RangeTest
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.network import build
 from folklore.harness.training.pack import Lane, Pack
 
-Curve = NDArray[np.float64]
-DIVERGENCE = "divergence"
 # A ramp of less has no shape to read, and every step's loss is kept.
 LEAST_RISE, MOST_STEPS = 10.0, 10_000
-
-
-@dataclass(frozen=True)
-class RangeTest:
-    """lr [N]; losses [S, N], raw training losses in nats, nan where not finite; picks: rule -> one for each seed.
-
-    `divergence` among the rules is where the test diverges.
-    """
-
-    lr: Curve
-    losses: Curve
-    picks: dict[str, tuple[Pick, ...]]
-
-    @property
-    def smoothed(self) -> Curve:
-        """[S, N]"""
-        return np.stack([smoothed(loss) for loss in self.losses])
-
-    def summary(self) -> list[dict[str, object]]:
-        """A row for each rule: the geometric mean of its picks, the smallest and the largest, or why there is none."""
-        return [_row(rule, picks) for rule, picks in self.picks.items()]
 
 
 def run_range_test(
@@ -75,9 +42,7 @@ def run_range_test(
     results = pack.results()
     lr = np.asarray(results[0].curves["lr"])
     losses = np.asarray([result.curves["train_loss"] for result in results])
-    picks = {DIVERGENCE: tuple(divergence(lr, loss) for loss in losses)}
-    picks |= {rule: tuple(suggest(rule, lr, loss) for loss in losses) for rule in RULES}
-    return RangeTest(lr, losses, picks)
+    return RangeTest.of(lr, losses)
 
 
 def _require_memory(configuration: Configuration, dataset: Dataset, lanes: int, device: Device) -> None:
@@ -88,16 +53,3 @@ def _require_memory(configuration: Configuration, dataset: Dataset, lanes: int, 
             f"--seeds {lanes}: {need / 2**30:.1f} GiB for a model of width {configuration.workload.width} and depth"
             f" {configuration.workload.depth}, and {device.name} has {free / 2**30:.1f} GiB free; choose a smaller model"
         )
-
-
-def _row(rule: str, picks: Sequence[Pick]) -> dict[str, object]:
-    found = [pick.lr for pick in picks if isinstance(pick, Suggestion)]
-    reasons = [pick.reason for pick in picks if isinstance(pick, NoSuggestion)]
-    return {
-        "rule": rule,
-        "lr": float(np.exp(np.mean(np.log(found)))) if found else None,
-        "lowest": min(found, default=None),
-        "highest": max(found, default=None),
-        "seeds": len(found),
-        "no_suggestion": reasons[0] if reasons else "",
-    }

@@ -6,40 +6,47 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from folklore.harness.observables.estimating.exact.base import Check
-from folklore.harness.randomness import torch_generator
+from folklore.harness.randomness import numpy_generator, torch_generator
 from folklore.harness.spec import Training
+from folklore.harness.spec.computed import Worked
 from folklore.harness.training.noise import half_batch_variance, noise_parts
 from folklore.harness.training.schedules import learning_rates
 
 
-def cosine_half_way() -> float:
-    """The LR of the cosine schedule half-way through the run, over the peak."""
+def cosine() -> Worked:
+    """half_way: the LR of the cosine schedule half-way through the run, over the peak."""
     training = Training(schedule="cosine", warmup_fraction=0.0, final_fraction=0.0, steps=1000, peak_lr=1.0)
-    return float(learning_rates(training)[500])
+    return Worked({"half_way": learning_rates(training)[500]})
 
 
-def doubled_noise() -> float:
-    """The noise scale, as probes and estimators work it out from two batches, when the noise of single-example gradients has
-    twice the deviation, over what it was before.
+def noise_scale() -> Worked:
+    """doubled: the noise scale, as probes and estimators work it out from two batches, when the noise of single-example
+    gradients has twice the deviation, over what it was before.
 
     tr(Sigma) grows by four and the mean gradient stays; the documents' wording, |G|^2 over tr(Sigma), would give 1/4.
     """
     batches, batch, half = 4096, 64, 32
-    generator = torch_generator(0, "exact:noise")
-    noise = torch.randn(batches, batch, 16, generator=generator, dtype=torch.float64)
+    noise = numpy_generator(0, "computed:noise", 0).standard_normal((batches, batch, 16))
     scales = []
     for deviation in (1.0, 2.0):
         gradients = 1.0 + deviation * noise
-        whole, part = gradients.mean(dim=1), gradients[:, :half].mean(dim=1)
-        variance = float(half_batch_variance(part, whole, batch, half).mean())
-        trace, signal = noise_parts(float(whole.square().sum(1).mean()), variance, batch)
+        whole, part = gradients.mean(axis=1), gradients[:, :half].mean(axis=1)
+        variance = float(half_batch_variance(torch.from_numpy(part), torch.from_numpy(whole), batch, half).mean())
+        trace, signal = noise_parts(float(np.square(whole).sum(axis=1).mean()), variance, batch)
         scales.append(trace / signal)
-    return scales[1] / scales[0]
+    return Worked({"doubled": scales[1] / scales[0]})
 
 
-def fp16_largest() -> float:
-    """The largest finite FP16 number, by doubling until it overflows and adding ever smaller halves."""
+def number_formats() -> Worked:
+    """The largest finite FP16 number, the smallest positive one, and octaves of BF16's normal range over those of FP32's."""
+    narrow, wide = (
+        np.floor(np.log2(info.max)) - np.log2(info.tiny) for info in (torch.finfo(torch.bfloat16), torch.finfo(torch.float32))
+    )
+    return Worked({"fp16_largest": _fp16_largest(), "fp16_smallest": _fp16_smallest(), "bf16_exponent_bits": narrow / wide})
+
+
+def _fp16_largest() -> float:
+    """By doubling until it overflows and adding ever smaller halves."""
     value, step = 1.0, 1.0
     while torch.tensor(2 * value).half().isfinite():
         value *= 2
@@ -49,37 +56,19 @@ def fp16_largest() -> float:
     return value
 
 
-def fp16_smallest() -> float:
-    """The smallest positive FP16 number, subnormal, by halving until it is flushed to zero."""
+def _fp16_smallest() -> float:
+    """Subnormal, by halving until it is flushed to zero."""
     value = 1.0
     while float(torch.tensor(value / 2).half()) > 0:
         value /= 2
     return value
 
 
-def bf16_exponent_bits() -> float:
-    """Octaves of BF16's normal range over those of FP32's."""
-    narrow, wide = (
-        np.floor(np.log2(info.max)) - np.log2(info.tiny) for info in (torch.finfo(torch.bfloat16), torch.finfo(torch.float32))
-    )
-    return float(narrow / wide)
-
-
-def autocast_forward() -> float:
-    """Share of a small transformer's matrix products that FP16 autocast computes in 16 bits, forward."""
-    return _share_of_16_bit_products("forward")
-
-
-def autocast_backward() -> float:
-    """Share of the matrix products by which the same network's gradients are computed that are in 16 bits."""
-    return _share_of_16_bit_products("backward")
-
-
-def _share_of_16_bit_products(which: str) -> float:
-    """Of the products that torch ran, on the CPU and on a GPU if there is one: those whose result has a format of 16 bits."""
-    devices = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-    formats = [each for device in devices for each in autocast_products(device, torch.float16)[which]]
-    return sum(each.itemsize == 2 for each in formats) / len(formats)
+def autocast() -> Worked:
+    """Share of a small transformer's matrix products that FP16 autocast computes in 16 bits on the CPU: those of the forward
+    pass, and those by which the same network's gradients are computed."""
+    formats = autocast_products("cpu", torch.float16)
+    return Worked({which: sum(each.itemsize == 2 for each in found) / len(found) for which, found in formats.items()})
 
 
 class Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -123,14 +112,3 @@ def autocast_products(device: str, number_format: torch.dtype) -> dict[str, list
     with backward:
         torch.autograd.grad(2.0**10 * loss, list(weights.values()))
     return {"forward": forward.formats, "backward": backward.formats}
-
-
-CHECKS = {
-    "cosine_half_way": Check(cosine_half_way),
-    "doubled_noise": Check(doubled_noise),
-    "fp16_largest": Check(fp16_largest),
-    "fp16_smallest": Check(fp16_smallest),
-    "bf16_exponent_bits": Check(bf16_exponent_bits),
-    "autocast_forward": Check(autocast_forward),
-    "autocast_backward": Check(autocast_backward),
-}

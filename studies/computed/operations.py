@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from folklore.harness.randomness import torch_generator
+from folklore.harness.spec.computed import Worked
 
 ROWS, WIDTH = 64, 512
 FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -113,7 +114,25 @@ OPERATIONS: dict[str, Callable[[Tensor, Sums], Tensor]] = {
 }
 
 
-@lru_cache(maxsize=1024)
+def error(
+    seed: int,
+    operation: str,
+    format: str,
+    sums: Sums = "fp32",
+    offset: float = OFFSET,
+    spread: float = SPREAD,
+) -> Worked:
+    """Root mean square error against FP64 of an operation computed step by step in a 16-bit format, on the same 16-bit inputs,
+    relative to the result's root mean square.
+
+    over_unit_roundoff: over the largest relative error of rounding once to nearest (Higham 2002, section 2.1): to first order,
+    n rounded steps that amplify nothing have an error of at most n. over_rounded_once: over the error of FP32, rounded once.
+    """
+    stepwise = relative_error(operation, format, seed, True, sums, offset, spread)
+    rounded_once = relative_error(operation, format, seed, False, sums, offset, spread)
+    return Worked({"over_unit_roundoff": stepwise / unit_roundoff(format), "over_rounded_once": stepwise / rounded_once})
+
+
 def relative_error(
     operation: str,
     number_format: str,

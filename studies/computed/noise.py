@@ -1,0 +1,254 @@
+"""What the batch size does to a step, counted: the variance of its gradient, its operations, its memory.
+
+Gradients are the engine's own, at weights that stand still, of batches as its samplings draw them; operations and memory are
+counted as in memory.py.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import FlopCounterMode
+
+from folklore.harness.data import load
+from folklore.harness.spec import Configuration, Training, Workload
+from folklore.harness.spec.computed import Curve, Plot, Table, Worked
+from folklore.harness.training.allocations import pretended
+from folklore.harness.training.budget import built_in
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.procedures import SAMPLINGS
+from folklore.studies.computed.memory import DOCUMENT_GPU, FUSED_ATTENTION, GB, LARGE, LARGE_TOKENS, large_step, slope
+from folklore.studies.computed.small_gpt import UNMEASURED
+
+# Of the gradients: small models on the data they are trained on elsewhere, after some shares of a run.
+MODELS = {
+    "mlp": {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2},
+    "gpt": {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "heads": 2, "context": 16},
+}
+TRAINED = {"optimizer": "adamw", "peak_lr": 2.0**-7, "batch_size": 32, "steps": 300}
+MOMENTS = {"at the start": 0.0, "after 10%": 0.1, "at the end": 1.0}
+BATCHES = tuple(2**power for power in range(1, 9))
+# Nearly all of the 1,079 training examples, where leaving out what was drawn shows.
+FURTHER_BATCHES = (*BATCHES, 512, 1024)
+# Batches of a size, at least, for each seed of the study, and at least so many examples in them: small batches have long tails.
+# And how many examples are differentiated at once.
+DRAWN, EXAMPLES, AT_ONCE = 16, 1024, 2048
+# Seeds of draws between those of two seeds of the study.
+APART = 10_000
+# Of operations and memory.
+STEP_BATCHES = tuple(2**power for power in range(1, 11))
+LARGE_BATCHES = (1, 4, 16, 64, 256)
+
+
+def _configuration(model: str, **training: Any) -> Configuration:
+    return Configuration(
+        workload=Workload.model_validate(MODELS[model]),
+        training=Training.model_validate({**TRAINED, **training}),
+        measurement=UNMEASURED,
+    )
+
+
+def _pack(model: str, seeds: Sequence[int], **training: Any) -> Pack:
+    configuration = _configuration(model, **training)
+    return Pack([Lane(configuration, seed) for seed in seeds], load(MODELS[model]["dataset"]))
+
+
+@lru_cache(maxsize=2)
+def _weights(model: str, seed: int) -> dict[str, Tensor]:
+    """Moment of a run -> weights, [P]."""
+    pack, found = _pack(model, [seed]), {}
+    for moment, share in MOMENTS.items():
+        while pack.step < round(share * pack.training.steps):
+            pack.advance(seconds=0.0)
+        found[moment] = pack.network.flat_KP[0].detach().clone()
+    return found
+
+
+@lru_cache(maxsize=32)
+def _drawn(model: str, seed: int, sampling: str, batch: int) -> tuple[tuple[Tensor, Tensor], ...]:
+    """Batches of a size, a seed each: inputs and targets of those that are differentiated at once."""
+    dataset, network = load(MODELS[model]["dataset"]), _lanes(model, 1).network
+    configuration, drawn = _configuration(model, batch_size=batch, sampling=sampling), []
+    count, at_once = max(DRAWN, EXAMPLES // batch), max(1, AT_ONCE // batch)
+    for start in range(0, count, at_once):
+        seeds = range(seed * APART + start, seed * APART + min(count, start + at_once))
+        # Of so many seeds, but of one network: what is drawn does not depend on it.
+        procedure = SAMPLINGS[sampling](configuration, seeds, dataset, network)
+        drawn.append(procedure.batch(torch.from_numpy(procedure.draw(0)[0])))
+    return tuple(drawn)
+
+
+@lru_cache(maxsize=2)
+def _lanes(model: str, count: int) -> Pack:
+    return _pack(model, [0] * count)
+
+
+def _gradients(pack: Pack, weights_P: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+    """Of each lane's batch, at weights that are the same for all, [lanes, P], float64."""
+    with torch.no_grad():
+        pack.network.flat_KP.copy_(weights_P)
+    return pack.procedure.gradient(inputs, targets)[1].double()
+
+
+def variance(model: str, seed: int, moment: str, sampling: str, batch: int) -> float:
+    """Trace of the covariance of the batch gradient."""
+    weights_P = _weights(model, seed)[moment]
+    parts = [_gradients(_lanes(model, len(drawn[1])), weights_P, *drawn) for drawn in _drawn(model, seed, sampling, batch)]
+    return float(torch.cat(parts).var(dim=0).sum())
+
+
+def of_single_examples(seed: int, moment: str) -> tuple[int, float]:
+    """Of the MLP: how many training examples there are, and the trace of the covariance of their gradients, all of them."""
+    pack = _pack("mlp", [seed], batch_size=2)
+    index = torch.from_numpy(load(MODELS["mlp"]["dataset"]).examples_index(0))
+    drawn = pack.procedure.batch(index[:, None])
+    gradient_NP = _gradients(_lanes("mlp", len(index)), _weights("mlp", seed)[moment], *drawn)
+    return len(index), float(gradient_NP.var(dim=0, correction=0).sum())
+
+
+def predicted(examples: int, of_one: float, sampling: str, batch: int) -> float:
+    """Of independent draws from N examples the mean of B has one B-th of an example's variance; of draws without replacement
+    that times (N - B) / (N - 1) (Cochran 1977, theorem 2.2)."""
+    left = (examples - batch) / (examples - 1) if sampling == "epochs" else 1.0
+    return of_one / batch * left
+
+
+# Sampling -> moment -> variance at each of the batch sizes.
+Variances = dict[str, dict[str, list[float]]]
+
+
+def _variances(model: str, seed: int, batches: Sequence[int]) -> Variances:
+    return {
+        sampling: {moment: [variance(model, seed, moment, sampling, batch) for batch in batches] for moment in MOMENTS}
+        for sampling in ("replacement", "epochs")
+    }
+
+
+def _exponents(variances: Variances, sampling: str) -> dict[str, float]:
+    """Moment -> exponent of the variance on the batch size, 2 to 256."""
+    return {moment: slope(BATCHES, each[: len(BATCHES)]) for moment, each in variances[sampling].items()}
+
+
+def gpt_gradient_variance(seed: int) -> Worked:
+    """exponent: of the gradient's variance on the batch size, drawn with replacement; mean over three moments of a run."""
+    variances = _variances("gpt", seed, BATCHES)
+    exponent = np.mean(list(_exponents(variances, "replacement").values()))
+    return Worked({"exponent": float(exponent)}, tables=(_variance_table("GPT", variances),))
+
+
+def mlp_gradient_variance(seed: int) -> Worked:
+    """The same of an MLP, and without replacement, as epochs draw; errors: by how much the variance is above what its single
+    examples predict, over that, on average over moments and batch sizes up to 1,024."""
+    variances = _variances("mlp", seed, FURTHER_BATCHES)
+    singles = {moment: of_single_examples(seed, moment) for moment in MOMENTS}
+    theory = {
+        sampling: {moment: [predicted(*singles[moment], sampling, batch) for batch in FURTHER_BATCHES] for moment in MOMENTS}
+        for sampling in variances
+    }
+    errors = {
+        sampling: np.mean([np.divide(each[moment], theory[sampling][moment]) - 1 for moment in MOMENTS])
+        for sampling, each in variances.items()
+    }
+    return Worked(
+        {
+            "exponent": float(np.mean(list(_exponents(variances, "replacement").values()))),
+            "epochs_exponent": float(np.mean(list(_exponents(variances, "epochs").values()))),
+            "replacement_error": float(errors["replacement"]),
+            "epochs_error": float(errors["epochs"]),
+        },
+        plots=(_variance_plot(variances, theory),),
+        tables=(_variance_table("MLP", variances),),
+    )
+
+
+def _variance_plot(variances: Variances, theory: Variances) -> Plot:
+    """At the end of a run, where what is left out by epochs shows."""
+    batches, curves = np.array(FURTHER_BATCHES, dtype=float), []
+    for sampling, name in (("replacement", "with replacement"), ("epochs", "without, as epochs")):
+        curves.append(Curve(f"drawn {name}", batches, np.array(variances[sampling]["at the end"]), dots=True))
+        curves.append(Curve(f"predicted {name}", batches, np.array(theory[sampling]["at the end"])))
+    return Plot("batch size", "variance of the gradient (nats²)", tuple(curves))
+
+
+def _variance_table(name: str, variances: Variances) -> Table:
+    exponents = {sampling: _exponents(variances, sampling) for sampling in variances}
+    rows = tuple((name, moment, *(f"{exponents[each][moment]:.3f}" for each in exponents)) for moment in MOMENTS)
+    return Table(("model", "weights", "exponent with replacement", "without, as epochs"), rows)
+
+
+class Entries(TorchDispatchMode):
+    """Counts an operation for every entry that an operation computes; products are counted apart."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if not func.is_view:
+            self.count += sum(each.numel() for each in tree_leaves(result) if isinstance(each, Tensor))
+        return result
+
+
+def step_operations(batch: int) -> tuple[int, int]:
+    """Of a whole step of the engine's MLP, its update among it: operations of products, and entries of everything computed."""
+    pack = _pack("mlp", [0], batch_size=batch)
+    with FlopCounterMode(display=False, custom_mapping=FUSED_ATTENTION) as products:
+        pack.time_steps(1)
+    with Entries() as entries:
+        pack.time_steps(1)
+    return int(products.get_total_flops()), entries.count
+
+
+def large_operations(batch: int) -> int:
+    """Operations of the products of a gradient of the large model."""
+    subject = built_in(Workload.model_validate(LARGE), LARGE_TOKENS, "fp32")
+    with pretended(), FlopCounterMode(display=False, custom_mapping=FUSED_ATTENTION) as counter:
+        prepared = subject.make(batch, False)
+        torch.autograd.grad(prepared.loss(), list(prepared.trained))
+    return int(counter.get_total_flops())
+
+
+def operations() -> Worked:
+    """Exponents of a step's operations on the batch size. large: of the products of a GPT of the document's size; small: of
+    those of the engine's own step of a small MLP; small_all: with all else that a step computes, of which the optimizer's
+    update does not know the batch size."""
+    products, entries = np.array([step_operations(batch) for batch in STEP_BATCHES], dtype=float).T
+    batches = np.array(STEP_BATCHES, dtype=float)
+    curves = (Curve("products of matrices", batches, products, True), Curve("everything", batches, products + entries, True))
+    return Worked(
+        {
+            "large": slope(LARGE_BATCHES, [float(large_operations(batch)) for batch in LARGE_BATCHES]),
+            "small": slope(STEP_BATCHES, products),
+            "small_all": slope(STEP_BATCHES, products + entries),
+        },
+        plots=(Plot("batch size", "operations of a step of a small MLP", curves),),
+    )
+
+
+def memory() -> Worked:
+    """Of a step of the large model. exponents: of all memory and of its activations on batches of 1 to 256; saved_gb: what a
+    batch of 8 takes less than one of 32; smallest_over_gpu: all memory at a batch of 1 over the document's GPU."""
+    steps = {batch: large_step(batch=batch) for batch in sorted({*LARGE_BATCHES, 8, 32})}
+    whole = np.array([steps[batch][1] for batch in LARGE_BATCHES], dtype=float)
+    activations = np.array([steps[batch][0].activations for batch in LARGE_BATCHES], dtype=float)
+    batches = np.array(LARGE_BATCHES, dtype=float)
+    curves = (Curve("all", batches, whole / GB, True), Curve("activations", batches, activations / GB, True))
+    rows = tuple(
+        (f"{batch}", f"{step.activations / GB:.0f} GB", f"{bytes_ / GB:.0f} GB") for batch, (step, bytes_) in steps.items()
+    )
+    return Worked(
+        {
+            "exponent": slope(LARGE_BATCHES, whole),
+            "activations_exponent": slope(LARGE_BATCHES, activations),
+            "saved_gb": (steps[32][1] - steps[8][1]) / GB,
+            "smallest_over_gpu": steps[1][1] / GB / DOCUMENT_GPU,
+        },
+        plots=(Plot("batch size", "memory of a step of a GPT of 6.7 billion parameters (GB)", curves),),
+        tables=(Table(("batch", "activations", "all memory"), rows),),
+    )
