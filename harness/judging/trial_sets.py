@@ -57,8 +57,7 @@ class TrialSet:
     @property
     def ran_under(self) -> list[str]:
         """Hashes of other declarations than today's that its trials ran under."""
-        today = {self.study.hash, *(each.hash for each in self.declarations if each.reads_as(self.study))}
-        return sorted(set(self.trials["study_hash"]) - today)
+        return sorted(set(self.trials["study_hash"]) - {self.study.hash})
 
     @property
     def looks(self) -> tuple[int, ...] | None:

@@ -1,6 +1,6 @@
 """A number that a function computes, instead of a run: a computed job of the study (harness/spec/computed.py)."""
 
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from folklore.harness.errors import unknown
 from folklore.harness.observables.estimating.weighted import seed_mean
 from folklore.harness.spec.base import canonical_json
-from folklore.harness.spec.computed import ComputedJob, Grade, Number, job_of, registry
+from folklore.harness.spec.computed import ComputedJob, Grade, Number, job_of, registry, written_as_before
 from folklore.harness.spec.observed import Example, Observed, OfLosses
 from folklore.harness.spec.trials import Numbers, Trials
 
@@ -19,7 +19,7 @@ class Computed(Observed):
     """A number of a computed job: without an error, or, where it is measured, the mean over seeds (geometric on a log axis)."""
 
     kind: Literal["computed"] = "computed"
-    function: str = Field(description="what computes it: MODULE.FUNCTION, of those that `folklore list --computed` shows")
+    function: str = Field(description="what computes it: MODULE.FUNCTION of studies/computed")
     arguments: dict[str, Argument] = Field(default={}, description="what the function is called with")
     number: str = Field(description="which of its numbers is read")
 
@@ -30,9 +30,14 @@ class Computed(Observed):
     @model_validator(mode="after")
     def _is_known(self) -> Self:
         known = registry().named(self.function)
+        known.require(self.arguments)
         if self.number not in known.numbers:
             raise unknown(f"number of {self.function}", self.number, known.numbers)
         return self
+
+    def first_declared(self) -> dict[str, Any] | None:
+        """Hashes of studies go on with the kinds that it was published as."""
+        return written_as_before(self.function, self.arguments, self.number)
 
     def __hash__(self) -> int:
         """Of equal observables equal, though arguments are a dictionary."""

@@ -50,6 +50,10 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    def first_declared(self) -> dict[str, Any] | None:
+        """What stands for it in a study's hash, if it was published as something else; None: its fields."""
+        return None
+
     @model_validator(mode="after")
     def _texts_can_be_shown(self) -> Self:
         for name, value in self.__dict__.items():
@@ -80,6 +84,8 @@ def declared(value: Any) -> Any:
     are, and none is a value like others there.
     """
     if isinstance(value, Spec):
+        if (first := value.first_declared()) is not None:
+            return first
         fields = {name: each for name, each in value if each is not None and decides(type(value), name)}
         return {_first_name(type(value), name): declared(each) for name, each in fields.items()}
     if isinstance(value, Mapping):

@@ -5,7 +5,7 @@ its numbers and how good each is. The list is read without the functions' own mo
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -46,12 +46,25 @@ def computed(tolerance: float) -> Number:
 @dataclass(frozen=True)
 class Function:
     """name: MODULE.FUNCTION in the package that lists it. version: raised by hand when its numbers change beyond their
-    tolerance. numbers: name -> grade. package: where it stands, filled in when it is read."""
+    tolerance. numbers: name -> grade. parameters: what it can be called with, beside a seed, and the values that each may have;
+    (): any number. package: where it stands, filled in when it is read."""
 
     name: str
     version: int
     numbers: Mapping[str, Number]
+    parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     package: str = ""
+
+    def require(self, arguments: Mapping[str, Any]) -> None:
+        """Raises UserError for what it cannot be called with."""
+        for name, value in arguments.items():
+            if name not in self.parameters:
+                raise unknown(f"argument of {self.name}", name, self.parameters)
+            choices = self.parameters[name]
+            if choices and value not in choices:
+                raise unknown(f"{name} of {self.name}", str(value), choices)
+            if not choices and (isinstance(value, bool) or not isinstance(value, int | float)):
+                raise UserError(f"{name} of {self.name} = {value!r}: must be a number")
 
     @property
     def by_seed(self) -> bool:
@@ -135,6 +148,11 @@ class Registry:
         return self.functions[name]
 
     @cached_property
+    def checks(self) -> dict[str, str]:
+        """Function, arguments and number -> the check that they were."""
+        return {canonical_json([now["function"], now["arguments"], now["number"]]): name for name, now in self.former.items()}
+
+    @cached_property
     def numbers(self) -> dict[str, Number]:
         """FUNCTION:NUMBER -> how good it is."""
         return {f"{each.name}:{name}": number for each in self.functions.values() for name, number in each.numbers.items()}
@@ -147,7 +165,7 @@ def registry() -> Registry:
     former: dict[str, Mapping[str, Any]] = {}
     for found in entry_points(group=GROUP):
         package = import_module(found.value)
-        functions |= {each.name: Function(each.name, each.version, each.numbers, found.value) for each in package.FUNCTIONS}
+        functions |= {each.name: replace(each, package=found.value) for each in package.FUNCTIONS}
         former |= package.FORMER
     if not functions:
         raise UserError("no functions that compute are registered: install the project first (make setup, or pip install -e .)")
@@ -170,6 +188,11 @@ def called(job: ComputedJob, seed: int | None = None) -> Worked:
     return worked
 
 
+# The kind that errors of operations were published as, its fields that are arguments now, and the values left at none there.
+OPERATION_ERROR, OF_OPERATIONS = "operations.error", ("operation", "format", "sums", "offset", "spread")
+OVER = {"over_unit_roundoff": "unit_roundoff", "over_rounded_once": None}
+
+
 def read_as_today(value: Any) -> Any:
     """An observable's JSON as it is read today: two kinds of earlier declarations have become Computed."""
     if not isinstance(value, dict):
@@ -177,8 +200,16 @@ def read_as_today(value: Any) -> Any:
     if value.get("kind") == "exact" and value.get("check") in registry().former:
         return {"kind": "computed", **registry().former[value["check"]]}
     if value.get("kind") == "operation_error":
-        named = ("operation", "format", "sums", "offset", "spread")
-        arguments = {name: value[name] for name in named if value.get(name) not in (None, "fp32")}
-        number = "over_unit_roundoff" if value.get("over") == "unit_roundoff" else "over_rounded_once"
-        return {"kind": "computed", "function": "operations.error", "arguments": arguments, "number": number}
+        arguments = {name: value[name] for name in OF_OPERATIONS if value.get(name) not in (None, "fp32")}
+        number = next(name for name, over in OVER.items() if over == value.get("over"))
+        return {"kind": "computed", "function": OPERATION_ERROR, "arguments": arguments, "number": number}
     return value
+
+
+def written_as_before(function: str, arguments: Mapping[str, Any], number: str) -> dict[str, Any] | None:
+    """The JSON that `read_as_today` reads as this; None for what was never anything else."""
+    if function == OPERATION_ERROR:
+        over = {} if OVER[number] is None else {"over": OVER[number]}
+        return {"kind": "operation_error", "sums": "fp32", **arguments, **over}
+    check = registry().checks.get(canonical_json([function, dict(arguments), number]))
+    return None if check is None else {"kind": "exact", "check": check}

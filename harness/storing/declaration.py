@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
@@ -51,18 +50,6 @@ class Declaration:
             scale.pop(RETIRED, None)
         return cls(**{**value, "looks": tuple(value["looks"]) if value["looks"] else None})
 
-    def reads_as(self, study: Study) -> bool:
-        """Whether it declares the study as it is now, be it in other words: what is stored may name what has since been merged
-        or renamed."""
-        return self.hash == study.hash or self._hash_as_read == study.hash
-
-    @cached_property
-    def _hash_as_read(self) -> str | None:
-        try:
-            return Study.model_validate(self.declared).hash
-        except ValidationError:  # of a study that this Folklore would not take
-            return None
-
     def to_json(self) -> bytes:
         """In declared order: arms and scales are shown in it, and a study may be read back from here."""
         return (json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n").encode()
@@ -97,7 +84,7 @@ def require_declarable(
     anew at the full error rate after looks.
     """
     before = declarations(store, study, scale)
-    same = next((each for each in before if each.reads_as(study)), None)
+    same = next((each for each in before if each.hash == study.hash), None)
     fixed = next((each.looks for each in before if each.looks), None)
     if same is not None and (looks is None or same.looks == looks):
         return same
@@ -149,13 +136,13 @@ def declared_content(study: Study) -> dict[str, Any]:
 def looks_of(found: Sequence[Declaration], study: Study) -> tuple[int, ...] | None:
     """The looks by which the study is judged: those it was declared with as it is now, else those of an earlier declaration of
     its version, which a change does not take away. None: it is judged once."""
-    same = next((each for each in found if each.reads_as(study)), None)
+    same = next((each for each in found if each.hash == study.hash), None)
     return same.looks if same is not None else next((each.looks for each in found if each.looks), None)
 
 
 def changed_since(found: Sequence[Declaration], study: Study) -> list[str]:
     """What decides and has changed since the first declaration, a line each."""
-    if not found or found[0].reads_as(study):
+    if not found or found[0].hash == study.hash:
         return []
     return changes(found[0].declared, study)
 

@@ -32,7 +32,7 @@ FUNCTIONS = (
     Function("sparse.lone_gradients", 1, dict.fromkeys(("at_0999", "at_099", "at_095", "spread", "steady"), FLOAT64)),
     Function("ramp.updates", 1, {"ratio": EXACT}),
     Function("decay.sgd", 1, dict.fromkeys(("distance", "momentum_distance"), FLOAT64)),
-    Function("decay.shrinkage", 1, dict.fromkeys(("spread", "rank_correlation", "weaker"), MEASURED)),
+    Function("decay.shrinkage", 1, dict.fromkeys(("spread", "rank_correlation", "weaker"), MEASURED), {"decay": ()}),
     Function("descent.quadratic", 1, {"threshold": EXACT} | dict.fromkeys(("best_lr", "best_rate"), FLOAT64)),
     Function(
         "descent.near_a_minimum",
@@ -59,7 +59,18 @@ FUNCTIONS = (
         1,
         dict.fromkeys(("exponent", "activations_exponent", "saved_gb", "smallest_over_gpu"), EXACT),
     ),
-    Function("operations.error", 1, dict.fromkeys(("over_unit_roundoff", "over_rounded_once"), MEASURED_RATIO)),
+    Function(
+        "operations.error",
+        1,
+        dict.fromkeys(("over_unit_roundoff", "over_rounded_once"), MEASURED_RATIO),
+        {
+            "operation": ("layer_norm", "variance", "softmax", "log_sum_exp", "matmul", "gelu"),
+            "format": ("bf16", "fp16"),
+            "sums": ("fp32", "same"),
+            "offset": (),
+            "spread": (),
+        },
+    ),
     Function("optimizers.state", 1, {"lion_over_adam": EXACT}),
     Function("optimizers.clamped", 1, {"smallest_share": EXACT}),
     Function(

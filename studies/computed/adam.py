@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import Training
@@ -61,7 +62,7 @@ def uncorrected() -> Worked:
             "first_step": ratio[0],
             "largest_step": ratio.max(),
             "largest_at": float(ratio.argmax() + 1),
-            "wrong_until": float(np.flatnonzero(np.abs(ratio - 1) > 0.1)[-1] + 1),
+            "wrong_until": _last(np.abs(ratio - 1) > 0.1),
             "first_moment_steps": _steps_to(first),
             "second_moment_steps": _steps_to(second),
         },
@@ -142,8 +143,13 @@ def _half_life(moments: Numbers) -> float:
 
 def _recovery(steps: Numbers) -> int:
     """Steps from an outlier on until no step of Adam is smaller than what it was by more than 10%; 0 if none ever is."""
-    small = np.flatnonzero(steps < 0.9)
-    return int(small[-1]) + 1 if len(small) else 0
+    return _last(steps < 0.9)
+
+
+def _last(where: NDArray[np.bool_]) -> int:
+    """The last step, from 1, at which something is so; 0 if it never is."""
+    found = np.flatnonzero(where)
+    return int(found[-1]) + 1 if len(found) else 0
 
 
 def _kick(steps: Numbers, moments: Numbers) -> float:

@@ -7,10 +7,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from folklore.harness.planning.computing import computed_jobs
 from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.spec import Study
+from folklore.harness.spec.computed import called
 from folklore.harness.spec.trial import Trial
 from folklore.harness.storing import trial_rows, trial_schema
+from folklore.harness.storing.computations import Computation, computation
+from folklore.harness.training import ENGINE_VERSION
 from folklore.harness.training.result import LaneResult
 
 INITIAL_LOSS = 5.0
@@ -62,3 +66,12 @@ def bowl(trial: Trial, optimum: float, floor: float, curvature: float = 0.05, no
     peak_lr = trial.configuration.training.peak_lr
     generator = np.random.default_rng([trial.seed, zlib.crc32(trial.arm.encode()), int(peak_lr * 1e6)])
     return floor + curvature * (np.log2(peak_lr) - optimum) ** 2 + noise * generator.standard_normal()
+
+
+def computations(study: Study, scale: str = "laptop") -> dict[str, Computation]:
+    """Results of all computed jobs of a study, computed now."""
+    found = {}
+    for digest, job in computed_jobs(study, scale).items():
+        worked = [called(job, seed) for seed in job.seeds or (None,)]
+        found[digest] = computation(study.name, study.version, ENGINE_VERSION, job, worked, {}, 0.0)
+    return found

@@ -1,6 +1,8 @@
 """What a study may name is what there is: names of the spec against the registries that stand behind them, and nothing that
 silently takes the place of what is missing."""
 
+import importlib
+import inspect
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, get_args
@@ -11,12 +13,11 @@ from pydantic import ValidationError
 
 from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError
-from folklore.harness.observables import FormGap, OperationError
-from folklore.harness.observables.estimating import fits, operations, range_test_rules
-from folklore.harness.observables.estimating.exact import CHECKS
-from folklore.harness.observables.numerics import ExactCheck
+from folklore.harness.observables import FormGap
+from folklore.harness.observables.estimating import fits, range_test_rules
 from folklore.harness.observables.range_tests import FinderRule
 from folklore.harness.spec import Study, Training, Workload
+from folklore.harness.spec.computed import Function, registry
 from folklore.harness.spec.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES
 from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.training import network
@@ -24,7 +25,10 @@ from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import base, optimizer_kind
 from folklore.harness.training.schedules import schedule_named
 from folklore.models.parametrization import LR_RULES
+from folklore.studies.computed import operations
 from tests.harness.helpers import planned, result, rows
+
+ERROR = registry().named("operations.error")
 
 
 def names(spec: type[Any], field: str) -> tuple[str, ...]:
@@ -35,16 +39,24 @@ def names(spec: type[Any], field: str) -> tuple[str, ...]:
     ("known", "registered"),
     [
         (get_args(FinderRule), {*range_test_rules.RULES, "divergence"}),
-        (get_args(ExactCheck), CHECKS),
-        (names(OperationError, "operation"), operations.OPERATIONS),
-        (names(OperationError, "format"), operations.FORMATS),
-        (names(OperationError, "sums"), get_args(operations.Sums)),
+        (ERROR.parameters["operation"], operations.OPERATIONS),
+        (ERROR.parameters["format"], operations.FORMATS),
+        (ERROR.parameters["sums"], get_args(operations.Sums)),
         (names(FormGap, "left"), get_args(fits.Form)),
         (names(FormGap, "right"), get_args(fits.Form)),
     ],
 )
 def test_the_spec_names_what_is_registered(known: Iterable[Any], registered: Iterable[Any]) -> None:
     assert set(known) == set(registered)
+
+
+@pytest.mark.parametrize("function", registry().functions.values(), ids=lambda each: each.name)
+def test_a_function_is_there_and_takes_what_is_registered(function: Function) -> None:
+    module, _, name = function.name.rpartition(".")
+    called = getattr(importlib.import_module(f"{function.package}.{module}"), name)
+    taken = set(inspect.signature(called).parameters)
+    assert taken == {*function.parameters, *(["seed"] if function.by_seed else [])}
+    assert inspect.getdoc(called)
 
 
 def test_every_optimizer_is_one_and_says_what_it_reads() -> None:

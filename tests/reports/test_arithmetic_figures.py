@@ -1,7 +1,8 @@
-"""How exact numbers are shown: the figure of their plots, which figure a claim has, and tables on its card."""
+"""How computed numbers are shown: the figure of their plots, which figure a claim has, and tables on its card."""
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +10,19 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from folklore.harness.judging.arithmetic import arithmetic
 from folklore.harness.judging.trial_sets import HERE, TrialSet, trial_sets
-from folklore.harness.judging.verdict_memory import Judged
-from folklore.harness.observables import Exact, NoiseScale
+from folklore.harness.observables import Computed, NoiseScale
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study
 from folklore.harness.spec.observed import Observed
 from folklore.reports import interactive, site
 from folklore.reports.arithmetic_figures import CAPTION, arithmetic_figure
 from folklore.reports.claim_figures import claim_figure
 from folklore.reports.figures import TEXT, WIDTH, as_svg
-from tests.harness.helpers import bowl, frame, result
-from tests.reports.test_site import REGISTER, of, records
+from tests.harness.helpers import bowl, computations, frame, result
+from tests.reports.test_site import REGISTER, of
 
 CLAIM = "warmup.improves_best"
-EXACT = Exact(check="adam_uncorrected_first_step")
+COMPUTED = Computed(function="adam.uncorrected", number="first_step")
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +56,8 @@ def recorded(study: Study, *observables: Observed, optimum: float = -7) -> tuple
     )
     judgement = Judgement(claim=CLAIM, criteria=criteria)
     asked = study.model_copy(update={"judgements": (judgement,)})
-    (found,) = trial_sets(asked, frame(asked, lambda trial: result(bowl(trial, optimum, 2.0))), HERE)
+    trials = frame(asked, lambda trial: result(bowl(trial, optimum, 2.0)))
+    (found,) = trial_sets(asked, trials, HERE, computations=computations(asked))
     return found, judgement
 
 
@@ -104,10 +104,10 @@ def test_several_plots_stand_below_each_other_and_can_be_read_and_asked() -> Non
     assert as_svg(arithmetic_figure([plot()])) == as_svg(arithmetic_figure([plot()]))
 
 
-def test_a_claim_whose_first_criterion_is_exact_has_its_arithmetic(study: Study) -> None:
+def test_a_claim_whose_first_criterion_is_computed_has_its_arithmetic(study: Study) -> None:
     trained = study.judgements[0].criteria[0].observe
-    found, judgement = recorded(study, EXACT, trained)
-    shown = claim_figure(found, judgement, arithmetic(judgement, "laptop"))
+    found, judgement = recorded(study, COMPUTED, trained)
+    shown = claim_figure(found, judgement)
     assert shown is not None
     assert (shown.kind, shown.caption) == ("arithmetic", CAPTION)
     assert shown.figure is not None
@@ -116,36 +116,33 @@ def test_a_claim_whose_first_criterion_is_exact_has_its_arithmetic(study: Study)
 
 def test_a_claim_whose_first_criterion_is_trained_has_the_figure_of_that(study: Study) -> None:
     trained = study.judgements[0].criteria[0].observe
-    found, judgement = recorded(study, trained, EXACT)
-    shown = claim_figure(found, judgement, arithmetic(judgement, "laptop"))
+    found, judgement = recorded(study, trained, COMPUTED)
+    shown = claim_figure(found, judgement)
     assert shown is not None
     assert (shown.kind, shown.figure is None) == ("forest", False)
 
 
 def test_where_nothing_trained_can_be_drawn_the_arithmetic_is(study: Study) -> None:
     """An optimum on the edge of the grid leaves no tuned run."""
-    found, judgement = recorded(study, NoiseScale(arm="none"), EXACT, optimum=-20)
-    assert claim_figure(found, judgement) is None
-    shown = claim_figure(found, judgement, arithmetic(judgement, "laptop"))
+    found, judgement = recorded(study, NoiseScale(arm="none"), COMPUTED, optimum=-20)
+    assert claim_figure(replace(found, computations={}), judgement) is None
+    shown = claim_figure(found, judgement)
     assert shown is not None
     assert shown.kind == "arithmetic"
 
 
-def test_exact_numbers_without_a_plot_have_no_figure(study: Study) -> None:
-    found, judgement = recorded(study, Exact(check="fp16_largest"))
-    assert claim_figure(found, judgement, arithmetic(judgement, "laptop")) is None
-    tables = {"plots": [], "tables": [{"columns": ["a"], "rows": [["b"]]}]}
-    assert claim_figure(found, judgement, tables) is None
+def test_computed_numbers_without_a_plot_have_no_figure(study: Study) -> None:
+    for function, number in (("constants.number_formats", "fp16_largest"), ("optimizers.state", "lion_over_adam")):
+        found, judgement = recorded(study, Computed(function=function, number=number))
+        assert claim_figure(found, judgement) is None
 
 
 def test_tables_and_the_figure_stand_on_the_card_escaped(study: Study, tmp_path: Path) -> None:
-    """The figure only where the claim's first criterion is exact: here it is trained, and has one."""
+    """The figure only where the claim's first criterion is computed: here it is trained, and has one."""
     table = {"columns": ["what <is>", "said & done"], "rows": [["<b>first</b>", "1 < 2"], ["second", "3"]]}
-    trials = records(study)
-    judged = Judged(
-        True, "laptop", "cpu", trials.verdicts(), [], {}, arithmetic={CLAIM: {"plots": [plot()], "tables": [table]}}
-    )
-    site.write(tmp_path, [study], REGISTER, of([trials]), known=lambda _: [judged], published=lambda _: None)
+    found, _ = recorded(study, study.judgements[0].criteria[0].observe, COMPUTED)
+    told = {digest: replace(each, tables=[table]) for digest, each in found.computations.items()}
+    site.write(tmp_path, [found.study], REGISTER, of([replace(found, computations=told)]))
     page = " ".join((tmp_path / "toy.html").read_text().split())
     assert '<th scope="col">what &lt;is&gt;</th><th scope="col">said &amp; done</th>' in page
     assert '<th scope="row">&lt;b&gt;first&lt;/b&gt;</th><td>1 &lt; 2</td>' in page
@@ -154,8 +151,8 @@ def test_tables_and_the_figure_stand_on_the_card_escaped(study: Study, tmp_path:
     assert CAPTION not in page
 
 
-def test_the_page_of_an_exact_claim_has_its_figure(study: Study, tmp_path: Path) -> None:
-    found, _ = recorded(study, EXACT)
+def test_the_page_of_a_computed_claim_has_its_figure(study: Study, tmp_path: Path) -> None:
+    found, _ = recorded(study, COMPUTED)
     site.write(tmp_path, [found.study], REGISTER, of([found]))
     page = (tmp_path / "toy.html").read_text()
     assert CAPTION in page

@@ -1,10 +1,9 @@
-"""Observables of probes and of single operations."""
+"""Observables of probes."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
@@ -13,13 +12,11 @@ from folklore.harness.observables import (
     CurveMedian,
     FinalLoss,
     MemoryRatio,
-    OperationError,
     RelativeGap,
     SpeedUp,
     UnderflowShare,
     Unmeasured,
 )
-from folklore.harness.observables.estimating import operations
 from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
@@ -105,49 +102,3 @@ def test_the_loss_of_an_arm_with_one_point(table: TrialArrays) -> None:
     assert seen.estimate == pytest.approx(2.0 + 0.05 * (np.log2(0.01) + 7) ** 2)
     same = RelativeGap(left=FinalLoss(arm="alone"), right=FinalLoss(arm="other"))
     assert observe(same, table).estimate == pytest.approx(0.0)
-
-
-@pytest.mark.parametrize("operation", ["layer_norm", "variance", "softmax", "log_sum_exp", "matmul", "gelu"])
-def test_operations_are_torchs(operation: str) -> None:
-    """In FP64, step by step, each is what torch computes."""
-    x = operations.inputs(3)
-    weight = operations.OPERATIONS["matmul"](torch.eye(operations.WIDTH, dtype=torch.float64), "fp32")
-    expected = {
-        "layer_norm": torch.nn.functional.layer_norm(x, (operations.WIDTH,)),
-        "variance": x.var(dim=1, correction=0, keepdim=True),
-        "softmax": x.softmax(dim=1),
-        "log_sum_exp": x.logsumexp(dim=1, keepdim=True),
-        "matmul": x @ weight,
-        "gelu": torch.nn.functional.gelu(x),
-    }[operation]
-    for sums in ("fp32", "same"):
-        assert torch.allclose(operations.OPERATIONS[operation](x, sums), expected, rtol=1e-10, atol=1e-12)
-    once = operations.relative_error(operation, "fp16", 3, stepwise=False)
-    assert 1e-5 < once < 2**-11, "rounding once costs at most half a unit in the last of eleven bits"
-
-
-def test_operation_errors_are_means_of_ratios(table: TrialArrays) -> None:
-    seen = observe(OperationError(operation="softmax", format="bf16"), table)
-    by_hand = [
-        operations.relative_error("softmax", "bf16", seed, True) / operations.relative_error("softmax", "bf16", seed, False)
-        for seed in range(5)
-    ]
-    assert seen.estimate == pytest.approx(np.exp(np.log(by_hand).mean()))
-
-
-def test_operation_errors_in_unit_roundoffs(table: TrialArrays) -> None:
-    """Rounding once is half a unit in the last place, which is 2^-8 of BF16's eight bits; inputs may lie elsewhere."""
-    assert operations.unit_roundoff("bf16") == 2.0**-8
-    assert operations.unit_roundoff("fp16") == 2.0**-11
-    plain = {"operation": "layer_norm", "format": "fp16", "over": "unit_roundoff"}
-    far = OperationError(**plain, offset=100.0, spread=0.1)
-    by_hand = [operations.relative_error("layer_norm", "fp16", seed, True, "fp32", 100.0, 0.1) * 2**11 for seed in range(5)]
-    assert observe(far, table).estimate == pytest.approx(np.exp(np.log(by_hand).mean()))
-    assert observe(OperationError(**plain), table).estimate < 2, "no cancellation, no more than a few roundings"
-
-
-def test_cancellation_costs_layer_norm_what_theory_says() -> None:
-    """The mean is rounded by up to half the distance of numbers near 100 (2^-5 in FP16), uniformly over rows; what it is
-    centred by is off by that, against a spread of one."""
-    seen = operations.relative_error("layer_norm", "fp16", 7, True, "fp32", 100.0, 1.0)
-    assert seen == pytest.approx(2.0**-4 / np.sqrt(12), rel=0.25)

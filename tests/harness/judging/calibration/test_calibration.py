@@ -15,16 +15,16 @@ from folklore.harness.judging.calibration.measure import truths
 from folklore.harness.judging.calibration.planted_table import SCALE, PlantedTable
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.observables import Exact, OperationError, Unmeasured
+from folklore.harness.observables import Computed, Unmeasured
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import canonical_json
 from folklore.harness.spec.observed import KINDS
 
 
 def test_every_kind_of_observation_is_calibrated() -> None:
-    """But for exact numbers, which have no error, what is not measured, and errors of operations: those draw no trials."""
+    """But for what is computed, which reads no trials, and what is not measured."""
     calibrated = {type(observable) for case in CASES for observable in case.observables}
-    assert {*KINDS.values()} - calibrated == {Exact, OperationError, Unmeasured}
+    assert {*KINDS.values()} - calibrated == {Computed, Unmeasured}
 
 
 @pytest.mark.parametrize(

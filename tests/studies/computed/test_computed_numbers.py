@@ -1,4 +1,4 @@
-"""Every exact number against arithmetic, torch or a loop of its own; and that broken training is seen in it."""
+"""Every computed number against arithmetic, torch or a loop of its own; and that broken training is seen in it."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -10,23 +10,11 @@ import pytest
 import torch
 
 from folklore.harness.data import load
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.observables import Exact
-from folklore.harness.observables.estimating import exact
-from folklore.harness.observables.estimating.exact import (
-    CHECKS,
-    adam,
-    constants,
-    decay,
-    descent,
-    memory,
-    noise,
-    optimizers,
-    sparse,
-)
-from folklore.harness.randomness import torch_generator
-from folklore.harness.spec import Configuration, Measurement, Study, Training, Within, Workload
+from folklore.harness.planning import catalog
+from folklore.harness.planning.computing import computed_jobs
+from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec.computed import Worked, called, job_of, registry
+from folklore.harness.storing import evidence
 from folklore.harness.training.optimizers.adam import Adam
 from folklore.harness.training.optimizers.adamw import AdamW
 from folklore.harness.training.optimizers.lamb import LAMB
@@ -41,7 +29,7 @@ from folklore.harness.training.procedures.plain import Plain
 from folklore.harness.training.schedules import cosine
 from folklore.harness.training.schedules.base import Schedule
 from folklore.models import layers
-from tests.harness.helpers import frame, result
+from folklore.studies.computed import adam, constants, descent, memory, noise, optimizers, small_gpt, sparse
 
 STEPS = np.arange(1, 3001)
 # Of a constant gradient: the moments are 1 - beta^t of what they come to, and a step is one over the root of the other.
@@ -122,7 +110,7 @@ def state_of_torch() -> float:
 
 def unequal_by_hand() -> float:
     """A quarter's gradient a and the rest's b: (a + b) / 2 is off from (a + 3b) / 4 by (a - b) / 4."""
-    pack, inputs, targets = memory.engine(batch_size=32)
+    pack, inputs, targets = small_gpt.engine(SEED, batch_size=32)
     a, b = (pack.network.gradient(inputs[:, part], targets[:, part])[1].clone() for part in (slice(0, 8), slice(8, 32)))
     return float((a - b).norm() / (a + 3 * b).norm())
 
@@ -152,13 +140,12 @@ Right = tuple[Callable[[], float], dict[str, float]]
 # What is right, and how near a check has to come to it.
 def sgd_apart() -> float:
     """Heavy ball on the same noisy bowl with decay inside and outside of the momentum, over the way."""
-    rng = torch_generator(0, "exact:decay")
-    start, noise = (torch.randn(*shape, generator=rng).double().numpy() for shape in ((64,), (200, 64)))
-    curvature, ends = np.logspace(-2, 0, 64), []
+    start, curvature, noise = (each.numpy() for each in adam.noisy_bowl())
+    ends = []
     for inside in (True, False):
         x, buffer = start.copy(), np.zeros(64)
         for each in noise:
-            gradient = curvature * x + 0.1 * each
+            gradient = curvature * x + each
             buffer = 0.9 * buffer + gradient + 1e-3 * x * inside
             x = x * (1 - 0.01 * 1e-3 * (not inside)) - 0.01 * buffer
         ends.append(x)
@@ -210,105 +197,148 @@ def layerwise_spread(run: str, of: int = 0) -> Callable[[], float]:
 
 RIGHT: dict[str, Right] = {
     # Half of the examples at the batch itself, a quarter at four times, a quarter at sixteen times.
-    "batch_ramp_updates": (lambda: 1 / 2 + 1 / 4 / 4 + 1 / 4 / 16, {"rel": 0.0}),
-    "lion_state_over_adam": (lambda: 1 / state_of_torch(), {"rel": 0.0}),
-    "lamb_share_spread": (lambda: 1.0, {"rel": 1e-4}),
-    "lars_share_spread": (lambda: 1.0, {"rel": 1e-4}),
-    "lars_share_spread_with_decay": (layerwise_spread("LARS, no momentum, decay 0.1"), {"rel": 0.02}),
-    "lars_share_spread_with_momentum": (layerwise_spread("LARS, momentum 0.9, decay 0.0005"), {"rel": 0.02}),
-    "lamb_distance_by_update_norm": (lambda: 0.0, {"abs": 1e-4}),
-    "lamb_spread_by_gradient_norm": (layerwise_spread("LAMB, decay 0.1", 1), {"rel": 0.05}),
+    "ramp.updates:ratio": (lambda: 1 / 2 + 1 / 4 / 4 + 1 / 4 / 16, {"rel": 0.0}),
+    "optimizers.state:lion_over_adam": (lambda: 1 / state_of_torch(), {"rel": 0.0}),
+    "optimizers.layerwise:lamb": (lambda: 1.0, {"rel": 1e-4}),
+    "optimizers.layerwise:lars": (lambda: 1.0, {"rel": 1e-4}),
+    "optimizers.layerwise:lars_with_decay": (layerwise_spread("LARS, no momentum, decay 0.1"), {"rel": 0.02}),
+    "optimizers.layerwise:lars_with_momentum": (layerwise_spread("LARS, momentum 0.9, decay 0.0005"), {"rel": 0.02}),
+    "optimizers.layerwise:lamb_distance": (lambda: 0.0, {"abs": 1e-4}),
+    "optimizers.layerwise:lamb_by_gradient": (layerwise_spread("LAMB, decay 0.1", 1), {"rel": 0.05}),
     # The readout's 50,257 x 1,024 entries of a deviation of 1 / sqrt(1,024).
-    "lamb_clamped_share": (lambda: 10 / math.sqrt(50_257), {"rel": 1e-3}),
-    "sgd_l2_distance": (lambda: 0.0, {"abs": 1e-12}),
-    "sgd_momentum_l2_distance": (sgd_apart, {"rel": 1e-4}),
-    "decoupled_decay_spread": (lambda: 0.0, {"abs": 1e-3}),
+    "optimizers.clamped:smallest_share": (lambda: 10 / math.sqrt(50_257), {"rel": 1e-3}),
+    "decay.sgd:distance": (lambda: 0.0, {"abs": 1e-12}),
+    "decay.sgd:momentum_distance": (sgd_apart, {"rel": 1e-4}),
+    "decay.shrinkage:spread": (lambda: 0.0, {"abs": 1e-3}),
     # One step's L2 is decay x weight / root of the second moment, but for what it adds to that moment itself.
-    "l2_rank_correlation": (lambda: -1.0, {"abs": 1e-2}),
+    "decay.shrinkage:rank_correlation": (lambda: -1.0, {"abs": 1e-2}),
     # A decay's gradient of 0.1 x weight is as large as most roots, and what it adds to them blurs the order.
-    "l2_rank_correlation_at_0.1": (lambda: -0.6, {"abs": 0.3}),
-    "l2_weaker_share": (lambda: 0.0, {"abs": 0.0}),
-    "cosine_half_way": (lambda: 0.5, {"rel": 1e-6}),
-    "doubled_noise": (lambda: 4.0, {"rel": 1e-2}),
-    "fp16_largest": (lambda: torch.finfo(torch.float16).max, {"rel": 0.0}),
-    "fp16_smallest": (lambda: torch.finfo(torch.float16).smallest_normal / 2**10, {"rel": 0.0}),
-    "bf16_exponent_bits": (lambda: 1.0, {"rel": 0.0}),
-    "autocast_forward": (lambda: 1.0, {"rel": 0.0}),
-    "autocast_backward": (lambda: 1.0, {"rel": 0.0}),
-    "adam_uncorrected_first_step": (lambda: 0.1 / math.sqrt(0.001), {"rel": 1e-5}),
-    "adam_uncorrected_largest_step": (lambda: float(RATIO.max()), {"rel": 1e-4}),
-    "adam_uncorrected_largest_at": (lambda: float(STEPS[RATIO.argmax()]), {"abs": 0.0}),
+    "decay.shrinkage:rank_correlation at 0.1": (lambda: -0.6, {"abs": 0.3}),
+    "decay.shrinkage:weaker": (lambda: 0.0, {"abs": 0.0}),
+    "constants.cosine:half_way": (lambda: 0.5, {"rel": 1e-6}),
+    "constants.noise_scale:doubled": (lambda: 4.0, {"rel": 1e-2}),
+    "constants.number_formats:fp16_largest": (lambda: torch.finfo(torch.float16).max, {"rel": 0.0}),
+    "constants.number_formats:fp16_smallest": (lambda: torch.finfo(torch.float16).smallest_normal / 2**10, {"rel": 0.0}),
+    "constants.number_formats:bf16_exponent_bits": (lambda: 1.0, {"rel": 0.0}),
+    "constants.autocast:forward": (lambda: 1.0, {"rel": 0.0}),
+    "constants.autocast:backward": (lambda: 1.0, {"rel": 0.0}),
+    "adam.uncorrected:first_step": (lambda: 0.1 / math.sqrt(0.001), {"rel": 1e-5}),
+    "adam.uncorrected:largest_step": (lambda: float(RATIO.max()), {"rel": 1e-4}),
+    "adam.uncorrected:largest_at": (lambda: float(STEPS[RATIO.argmax()]), {"abs": 0.0}),
     # Late, the first moment is there: 1 / sqrt(1 - 0.999^t) = 1.1.
-    "adam_uncorrected_wrong_until": (lambda: math.floor(math.log(1 - 1 / 1.1**2) / math.log(0.999)), {"abs": 0.0}),
-    "adam_first_moment_steps": (lambda: math.ceil(-1 / math.log(0.9)), {"abs": 0.0}),
-    "adam_second_moment_steps": (lambda: math.ceil(-1 / math.log(0.999)), {"abs": 1.0}),
+    "adam.uncorrected:wrong_until": (lambda: math.floor(math.log(1 - 1 / 1.1**2) / math.log(0.999)), {"abs": 0.0}),
+    "adam.uncorrected:first_moment_steps": (lambda: math.ceil(-1 / math.log(0.9)), {"abs": 0.0}),
+    "adam.uncorrected:second_moment_steps": (lambda: math.ceil(-1 / math.log(0.999)), {"abs": 1.0}),
     # g / (g + epsilon) against g / epsilon, at worst at g = epsilon / 100.
-    "adam_epsilon_error": (lambda: 1 - 1 / 1.01, {"rel": 1e-2}),
-    "adam_epsilon_cap": (lambda: 1.0, {"rel": 1e-4}),
-    "adam_tiny_step": (lambda: 1e-12 / (1e-12 + 1e-8), {"rel": 1e-5}),
-    "second_moment_half_life": (lambda: -math.log(2) / math.log(0.999), {"rel": 1e-3}),
+    "adam.small_gradients:error": (lambda: 1 - 1 / 1.01, {"rel": 1e-2}),
+    "adam.small_gradients:cap": (lambda: 1.0, {"rel": 1e-4}),
+    "adam.small_gradients:tiny_step": (lambda: 1e-12 / (1e-12 + 1e-8), {"rel": 1e-5}),
+    "adam.outlier:half_life": (lambda: -math.log(2) / math.log(0.999), {"rel": 1e-3}),
     # 1 / sqrt(1 + 1000 * 0.999^k) = 0.9.
-    "outlier_recovery": (lambda: math.ceil(math.log((1 / 0.81 - 1) / (0.001 * (1e6 - 1))) / math.log(0.999)), {"abs": 2.0}),
-    "outlier_kick": (lambda: kick(0.999), {"rel": 3e-3}),
-    "outlier_kick_095": (lambda: kick(0.95), {"rel": 3e-3}),
-    "adam_rmsprop_distance": (lambda: 0.0, {"abs": 1e-5}),
-    "lone_gradient": (lambda: lone(0.999), {"rel": 1e-4}),
-    "lone_gradient_099": (lambda: lone(0.99), {"rel": 1e-4}),
-    "lone_gradient_095": (lambda: lone(0.95), {"rel": 1e-4}),
-    "lone_gradient_spread": (lambda: 1.0, {"rel": 0.02}),
-    "steady_gradient": (lambda: 1.0, {"rel": 1e-4}),
-    "quadratic_threshold": (lambda: 1.0, {"rel": 0.0}),
-    "quadratic_best_lr": (lambda: 1.0, {"rel": 1e-3}),
-    "quadratic_best_rate": (lambda: 1.0, {"rel": 1e-3}),
-    "newton_order": (lambda: 2.0, {"rel": 0.05}),
-    "descent_order": (lambda: 1.0, {"rel": 0.01}),
-    "descent_rate": (lambda: 1.0, {"rel": 0.01}),
+    "adam.outlier:recovery": (
+        lambda: math.ceil(math.log((1 / 0.81 - 1) / (0.001 * (1e6 - 1))) / math.log(0.999)),
+        {"abs": 2.0},
+    ),
+    "adam.outlier:kick": (lambda: kick(0.999), {"rel": 3e-3}),
+    "adam.outlier:kick_095": (lambda: kick(0.95), {"rel": 3e-3}),
+    "adam.beside_rmsprop:distance": (lambda: 0.0, {"abs": 1e-5}),
+    "sparse.lone_gradients:at_0999": (lambda: lone(0.999), {"rel": 1e-4}),
+    "sparse.lone_gradients:at_099": (lambda: lone(0.99), {"rel": 1e-4}),
+    "sparse.lone_gradients:at_095": (lambda: lone(0.95), {"rel": 1e-4}),
+    "sparse.lone_gradients:spread": (lambda: 1.0, {"rel": 0.02}),
+    "sparse.lone_gradients:steady": (lambda: 1.0, {"rel": 1e-4}),
+    "descent.quadratic:threshold": (lambda: 1.0, {"rel": 0.0}),
+    "descent.quadratic:best_lr": (lambda: 1.0, {"rel": 1e-3}),
+    "descent.quadratic:best_rate": (lambda: 1.0, {"rel": 1e-3}),
+    "descent.near_a_minimum:newton_order": (lambda: 2.0, {"rel": 0.05}),
+    "descent.near_a_minimum:descent_order": (lambda: 1.0, {"rel": 0.01}),
+    "descent.near_a_minimum:descent_rate": (lambda: 1.0, {"rel": 0.01}),
     # Sums of FP32 numbers in another order.
-    "accumulated_gradient_error": (lambda: 0.0, {"abs": 1e-6}),
-    "unequal_micro_batches_error": (unequal_by_hand, {"rel": 1e-4}),
-    "accumulation_peak_exponent": (lambda: 0.0, {"abs": 0.05}),
-    "parted_batch_peak_exponent": (lambda: -1.0, {"abs": 0.05}),
-    "kept_memory_exponent": (kept_slope, {"rel": 0.01}),
+    "memory.accumulation:error": (lambda: 0.0, {"abs": 1e-6}),
+    "memory.accumulation:unequal_error": (unequal_by_hand, {"rel": 1e-4}),
+    "memory.accumulation_peak:exponent": (lambda: 0.0, {"abs": 0.05}),
+    "memory.accumulation_peak:parted_exponent": (lambda: -1.0, {"abs": 0.05}),
+    "memory.depth:kept": (kept_slope, {"rel": 0.01}),
     # Less than half by what the block that is gone through holds beside, at every depth.
-    "recomputed_memory_exponent": (lambda: 0.5, {"abs": 0.07}),
+    "memory.depth:root": (lambda: 0.5, {"abs": 0.07}),
     # A stream a block, and one block: between those of 4 and of 36 blocks, less than a straight line.
-    "every_block_memory_exponent": (every_block_slope, {"abs": 0.1}),
+    "memory.depth:every_block": (every_block_slope, {"abs": 0.1}),
     # Attention's own products, 8% of a block's, may be counted or not.
-    "recomputed_operations": (operations_by_hand, {"rel": 0.02}),
-    "recomputed_operations_in_torch": (lambda: operations_by_hand(8), {"rel": 0.08}),
-    "fp32_weights_gb": (lambda: 4 * 7e9 / 1e9, {"rel": 0.0}),
-    "adam_state_over_weights": (state_of_torch, {"rel": 0.0}),
-    "adam_state_over_bf16_weights": (lambda: 2 * state_of_torch(), {"rel": 0.0}),
-    "document_parts_over_stated": (lambda: (7 + 7 + 14 + 2 + 1) / 24, {"rel": 1e-9}),
-    "batch_lever": (lambda: memory_by_hand(batch=32) / memory_by_hand(), {"rel": 0.01}),
-    "sequence_lever": (lambda: memory_by_hand() / memory_by_hand(context=1024), {"rel": 0.01}),
+    "memory.recomputed_operations:extra": (operations_by_hand, {"rel": 0.02}),
+    "memory.recomputed_operations:extra_in_torch": (lambda: operations_by_hand(8), {"rel": 0.08}),
+    "memory.weights:fp32_gb": (lambda: 4 * 7e9 / 1e9, {"rel": 0.0}),
+    "memory.adam_state:over_fp32_weights": (state_of_torch, {"rel": 0.0}),
+    "memory.adam_state:over_bf16_weights": (lambda: 2 * state_of_torch(), {"rel": 0.0}),
+    "memory.levers:parts_over_stated": (lambda: (7 + 7 + 14 + 2 + 1) / 24, {"rel": 1e-9}),
+    "memory.levers:batch": (lambda: memory_by_hand(batch=32) / memory_by_hand(), {"rel": 0.01}),
+    "memory.levers:sequence": (lambda: memory_by_hand() / memory_by_hand(context=1024), {"rel": 0.01}),
     # Halved but for log-probabilities; and each matrix a second time, in 16 bits.
-    "precision_lever": (lambda: memory_by_hand() / memory_by_hand(size=2, copies=2), {"rel": 0.01}),
-    "checkpoint_lever": (saved_by_hand, {"rel": 0.01}),
+    "memory.levers:precision": (lambda: memory_by_hand() / memory_by_hand(size=2, copies=2), {"rel": 0.01}),
+    "memory.levers:checkpoints": (saved_by_hand, {"rel": 0.01}),
     # Batches are few: a variance is known to some percent.
-    "gradient_variance_exponent_mlp": (lambda: -1.0, {"abs": 0.05}),
-    "gradient_variance_exponent_gpt": (lambda: -1.0, {"abs": 0.05}),
-    "epochs_variance_exponent_mlp": (epochs_slope, {"abs": 0.05}),
-    "replacement_variance_error": (lambda: 0.0, {"abs": 0.1}),
-    "epochs_variance_error": (lambda: 0.0, {"abs": 0.1}),
-    "large_step_operations_exponent": (lambda: 1.0, {"rel": 1e-6}),
-    "step_operations_exponent": (lambda: 1.0, {"rel": 1e-6}),
-    "step_all_operations_exponent": (all_operations_slope, {"abs": 0.05}),
-    "memory_on_batch_exponent": (
+    "noise.mlp_gradient_variance:exponent": (lambda: -1.0, {"abs": 0.05}),
+    "noise.gpt_gradient_variance:exponent": (lambda: -1.0, {"abs": 0.05}),
+    "noise.mlp_gradient_variance:epochs_exponent": (epochs_slope, {"abs": 0.05}),
+    # Of 16 batches a size at least: a variance is known to a sixth, the mean over ten sizes to a twentieth.
+    "noise.mlp_gradient_variance:replacement_error": (lambda: 0.0, {"abs": 0.15}),
+    "noise.mlp_gradient_variance:epochs_error": (lambda: 0.0, {"abs": 0.15}),
+    "noise.operations:large": (lambda: 1.0, {"rel": 1e-6}),
+    "noise.operations:small": (lambda: 1.0, {"rel": 1e-6}),
+    "noise.operations:small_all": (all_operations_slope, {"abs": 0.05}),
+    "noise.memory:exponent": (
         lambda: slope(noise.LARGE_BATCHES, [whole_by_hand(batch) for batch in noise.LARGE_BATCHES]),
         {"rel": 0.01},
     ),
-    "activations_on_batch_exponent": (lambda: 1.0, {"rel": 1e-3}),
-    "smaller_batch_saves_gb": (lambda: (memory_by_hand(batch=32) - memory_by_hand(batch=8)) / 1e9, {"rel": 0.01}),
-    "smallest_batch_over_gpu": (lambda: whole_by_hand(1) / 24e9, {"rel": 0.01}),
+    "noise.memory:activations_exponent": (lambda: 1.0, {"rel": 1e-3}),
+    "noise.memory:saved_gb": (lambda: (memory_by_hand(batch=32) - memory_by_hand(batch=8)) / 1e9, {"rel": 0.01}),
+    "noise.memory:smallest_over_gpu": (lambda: whole_by_hand(1) / 24e9, {"rel": 0.01}),
 }
 # Asked of small models, where every candidate can be tried.
-DEEPER = {2: "checkpoint_deeper_batch_2", 8: "checkpoint_deeper_batch_8", 16: "checkpoint_deeper_batch_16"}
-TRIED = {"checkpoint_larger_batch", *DEEPER.values()}
+DEEPER = {
+    2: "memory.with_checkpoints:depth_at_2",
+    8: "memory.with_checkpoints:depth_at_8",
+    16: "memory.with_checkpoints:depth_at_16",
+}
+# Those of operations have tests of their own.
+TRIED = {
+    *("memory.with_checkpoints:batch", *DEEPER.values()),
+    *("operations.error:over_unit_roundoff", "operations.error:over_rounded_once"),
+}
+# Right for the network of one seed.
+OF_ITS_SEED = {
+    "memory.accumulation:unequal_error",
+    "optimizers.layerwise:lars_with_decay",
+    "optimizers.layerwise:lars_with_momentum",
+    "optimizers.layerwise:lamb_by_gradient",
+}
+
+
+# Of functions that are called with a seed.
+SEED = 0
+
+
+def fresh(name: str) -> float:
+    """FUNCTION:NUMBER, computed now; with " at 0.1": at that decay."""
+    function, _, number = name.removesuffix(" at 0.1").partition(":")
+    return float(worked(function, {"decay": 0.1} if name.endswith(" at 0.1") else {}).numbers[number])
+
+
+def worked(function: str, arguments: dict[str, float] | None = None) -> Worked:
+    """Computed now, with nothing remembered of before."""
+    forget()
+    job = job_of(function, arguments or {}, (SEED,))
+    return called(job, SEED if job.seeds else None)
+
+
+@lru_cache
+def right_now(function: str, decay: float | None = None) -> Worked:
+    """Computed by the unbroken functions, once."""
+    return worked(function, {} if decay is None else {"decay": decay})
 
 
 def forget() -> None:
-    for module in (adam, decay, descent, memory, noise, optimizers, sparse):
+    """What a broken piece made is not remembered for other tests, nor what an unbroken one made for this."""
+    for module in (memory, noise):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()
@@ -316,46 +346,49 @@ def forget() -> None:
 
 @pytest.fixture
 def forgetful() -> Iterator[None]:
-    """What a broken piece made is not remembered for other tests, nor what an unbroken one made for this."""
-    forget()
     yield
     forget()
 
 
-@pytest.fixture
-def table(study: Study) -> TrialArrays:
-    return TrialArrays(study, "laptop", frame(study, lambda trial: result(2.0)))
+def test_every_number_has_one_that_it_should_be() -> None:
+    assert {name.removesuffix(" at 0.1") for name in RIGHT} | TRIED == registry().numbers.keys()
 
 
-def test_every_check_has_a_number_that_it_should_be() -> None:
-    assert RIGHT.keys() | TRIED == CHECKS.keys()
+def test_every_function_is_computed_by_a_study() -> None:
+    jobs = [job for study in map(catalog.load_study, catalog.study_names()) for job in computed_jobs(study, "laptop").values()]
+    assert {job.function for job in jobs} == registry().functions.keys()
 
 
-# Steps of large models counted, and gradients of thousands of batches: half a minute of work.
-SLOW = {
-    *("checkpoint_larger_batch", "large_step_operations_exponent", "memory_on_batch_exponent"),
-    *("gradient_variance_exponent_mlp", "gradient_variance_exponent_gpt"),
-}
+# Steps of large models counted: half a minute of work.
+SLOW = {"memory.with_checkpoints", "noise.operations", "noise.memory", "memory.depth"}
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in RIGHT])
-def test_exact_checks(name: str, table: TrialArrays) -> None:
-    value, how_near = RIGHT[name][0](), RIGHT[name][1]
-    seen = observe(Exact(check=name), table)  # type: ignore[arg-type]
-    assert seen.estimate == seen.low == seen.high == CHECKS[name].number()
-    assert seen.estimate == pytest.approx(value, **{"abs": 0.0, **how_near})
-    near = max(abs(seen.estimate) * 0.02, 1e-9)
-    assert seen.p_in_rule(Within(low=seen.estimate - near, high=seen.estimate + near)) == 0.0
-    assert seen.p_in_rule(Within(low=seen.estimate + near, high=seen.estimate + 2 * near)) == 1.0
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name.partition(":")[0] in SLOW)) for name in RIGHT]
+)
+def test_a_number_is_what_it_should_be(name: str) -> None:
+    function, _, number = name.removesuffix(" at 0.1").partition(":")
+    seen = right_now(function, 0.1 if name.endswith(" at 0.1") else None).numbers[number]
+    assert seen == pytest.approx(RIGHT[name][0](), **{"abs": 0.0, **RIGHT[name][1]})
 
 
-def test_what_shows_a_check_can_be_made() -> None:
-    """Of all but the largest models: curves of as many x as y, and rows as long as their heads."""
-    slow = {memory.budget_table, memory.levers_table, memory.size_table, noise.memory_table, noise.variance_table}
-    plots = dict.fromkeys(each.plot for each in CHECKS.values() if each.plot is not None)
-    tables = dict.fromkeys(each.table for each in CHECKS.values() if each.table is not None and each.table not in slow)
-    for plot in plots:
-        made = plot()
+@pytest.mark.parametrize("study", catalog.study_names())
+def test_a_published_number_is_what_it_should_be(study: str) -> None:
+    """Of every seed, but for what is drawn: there the mean over seeds."""
+    for found in evidence.computations(study).values():
+        at = " at 0.1" if found.job.arguments != "{}" else ""
+        for number in found.numbers:
+            if (name := f"{found.job.function}:{number}{at}") in RIGHT and name not in OF_ITS_SEED:
+                mean = np.mean(list(found.values(number).values()))
+                assert mean == pytest.approx(RIGHT[name][0](), **{"abs": 0.0, **RIGHT[name][1]}), name
+
+
+@pytest.mark.parametrize("function", sorted(registry().functions.keys() - SLOW - {"operations.error"}))
+def test_what_shows_a_number_can_be_made(function: str) -> None:
+    """Curves of as many x as y, and rows as long as their heads."""
+    found = right_now(function)
+    assert len({plot.y_label for plot in found.plots}) == len(found.plots)
+    for made in found.plots:
         assert len({each.name for each in made.curves}) == len(made.curves) > 0
         for curve in made.curves:
             assert len(curve.x) == len(curve.y) > 1
@@ -363,15 +396,16 @@ def test_what_shows_a_check_can_be_made() -> None:
             assert (np.diff(curve.x) > 0).all()
             assert not made.log_x or (curve.x > 0).all()
             assert not made.log_y or (curve.y > 0).all()
-    for table in tables:
-        shown = table()
+    for shown in found.tables:
         assert shown.rows
         assert {len(row) for row in shown.rows} == {len(shown.columns)}
 
 
 def test_a_dense_formula_gives_the_fastest_lr_and_rate() -> None:
     """|1 - LR h| of the two ends of the spectrum, by hand."""
-    for condition, (rates, left) in descent.by_lr().items():
+    rates = np.linspace(0.5, 2.2, 101)
+    for condition in descent.CONDITIONS:
+        left = descent.contractions(rates, descent._spectrum(condition))
         assert left == pytest.approx(np.maximum(abs(1 - rates), abs(1 - rates / condition)), abs=1e-9)
 
 
@@ -383,7 +417,7 @@ def test_a_loop_of_adam_in_float64_is_thrown_as_far_by_an_outlier() -> None:
         first, second = 0.9 * first + 0.1 * gradient, 0.95 * second + 0.05 * gradient**2
         if step >= adam.BEFORE:
             moved += (first - 1) / math.sqrt(second)
-    assert CHECKS["outlier_kick_095"].number() == pytest.approx(moved, rel=1e-3)
+    assert fresh("adam.outlier:kick_095") == pytest.approx(moved, rel=1e-3)
 
 
 def test_torchs_adam_moves_a_row_as_far_for_a_lone_gradient() -> None:
@@ -393,14 +427,14 @@ def test_torchs_adam_moves_a_row_as_far_for_a_lone_gradient() -> None:
     for step in range(20_300):
         weight.grad = torch.full_like(weight, 3.0 if step == 20_000 else 0.0)
         optimizer.step()
-    assert CHECKS["lone_gradient"].number() == pytest.approx(-float(weight.detach()), rel=1e-4)
+    assert fresh("sparse.lone_gradients:at_0999") == pytest.approx(-float(weight.detach()), rel=1e-4)
 
 
 def test_rare_gradients_move_a_weight_as_far_as_the_root_of_the_time_between_them() -> None:
     """While the second moment holds several of them, and between them the first is gone: (1 - beta1) / sqrt(share) in a
     series."""
     every = list(sparse.EVERY)
-    moved = sparse.repeated()[0.999]
+    moved = sparse._repeated()[0.999]
     for steps in (50, 100):
         # A second moment that is even over time would give sqrt(steps) exactly.
         assert moved[every.index(steps)] == pytest.approx(math.sqrt(steps), rel=0.06)
@@ -433,8 +467,10 @@ def test_torchs_rmsprop_is_torchs_adam_without_momentum_and_correction() -> None
     theirs = moved("rmsprop")
     assert float((moved("adam") - theirs).norm() / theirs.norm()) < 1e-4
     apart = float((moved("adam", corrected=True) - theirs).norm() / theirs.norm())
-    assert adam.rmsprop_distances()["with bias correction"] == pytest.approx(apart, rel=0.3)
-    assert adam.rmsprop_distances()["with momentum"] > 0.01
+    (table,) = right_now("adam.beside_rmsprop").tables
+    said = {name: float(value) for name, value in table.rows}
+    assert said["with bias correction"] == pytest.approx(apart, rel=0.3)
+    assert said["with momentum"] > 0.01
 
 
 def bytes_of(workload: dict[str, Any], batch: int, segments: int) -> int:
@@ -457,14 +493,15 @@ def test_the_largest_that_fits_does_and_the_next_does_not(monkeypatch: pytest.Mo
     best = min((2, 4), key=lambda segments: bytes_of(medium, 8, segments))
     for found, segments in zip(batches, (0, best), strict=True):
         assert bytes_of(medium, found, segments) <= limit < bytes_of(medium, found + 1, segments)
-    assert CHECKS["checkpoint_larger_batch"].number() == batches[1] / batches[0] > 2
+    found_now = worked("memory.with_checkpoints").numbers
+    assert found_now["batch"] == batches[1] / batches[0] > 2
     ratios = []
     for batch, name in DEEPER.items():
         depths = memory._deepest(batch, False)[0], memory._deepest(batch, True)[0]
         for found, again in zip(depths, (False, True), strict=True):
             totals = [bytes_of({**wide, "depth": depth}, batch, again * depth) for depth in (found, found + 1)]
             assert totals[0] <= limit < totals[1]
-        ratios.append(CHECKS[name].number())
+        ratios.append(found_now[name.partition(":")[2]])
         assert ratios[-1] == depths[1] / depths[0]
     assert 1 <= ratios[0] < ratios[1] < ratios[2], "the more of the memory activations take, the more is won"
 
@@ -480,22 +517,22 @@ def test_every_matrix_product_under_autocast_is_seen() -> None:
 # ---- broken pieces are seen
 
 
-def test_exact_checks_can_fail(table: TrialArrays, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_constants_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broken formula in what the project trains with, or in its noise scale, is seen."""
     monkeypatch.setattr(cosine, "SCHEDULE", Schedule(lambda training, progress: 1.0 - progress**2, str))
-    assert CHECKS["cosine_half_way"].number() == 0.75
+    assert fresh("constants.cosine:half_way") == 0.75
     monkeypatch.setattr(constants, "noise_parts", lambda square, variance, batch: (square - variance, variance * batch))
-    assert CHECKS["doubled_noise"].number() == pytest.approx(0.25, rel=0.01)
+    assert fresh("constants.noise_scale:doubled") == pytest.approx(0.25, rel=0.01)
     monkeypatch.setattr(torch.Tensor, "half", lambda self: self.bfloat16())
-    assert CHECKS["fp16_largest"].number() > 1e38
-    assert CHECKS["fp16_smallest"].number() < 1e-38
+    assert fresh("constants.number_formats:fp16_largest") > 1e38
+    assert fresh("constants.number_formats:fp16_smallest") < 1e-38
 
 
 def test_products_in_fp32_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.amp.autocast_mode.autocast, "__enter__", lambda self: self)
     monkeypatch.setattr(torch.amp.autocast_mode.autocast, "__exit__", lambda self, *error: None)
     assert constants.autocast_products("cpu", torch.float16)["backward"] == [torch.float32] * 11
-    assert constants.autocast_backward() == constants.autocast_forward() == 0.0
+    assert constants.autocast().numbers == {"forward": 0.0, "backward": 0.0}
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -506,8 +543,8 @@ def test_an_adam_that_never_corrects_would_be_seen(monkeypatch: pytest.MonkeyPat
         return tuple(torch.ones_like(each) for each in right(self, gradient_KP, step))  # type: ignore[return-value]
 
     monkeypatch.setattr(Adam, "accumulate", uncorrected)
-    assert CHECKS["adam_uncorrected_first_step"].number() == 1.0
-    assert CHECKS["adam_uncorrected_largest_step"].number() == 1.0
+    assert fresh("adam.uncorrected:first_step") == 1.0
+    assert fresh("adam.uncorrected:largest_step") == 1.0
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -520,9 +557,9 @@ def test_an_epsilon_under_the_root_would_be_seen(monkeypatch: pytest.MonkeyPatch
         parameters_KP.sub_(lr_K1 * self.state["first"] / correction1 / denominator)
 
     monkeypatch.setattr(Adam, "update", update)
-    assert CHECKS["adam_epsilon_error"].number() > 0.5
-    assert CHECKS["adam_epsilon_cap"].number() < 0.01
-    assert CHECKS["adam_tiny_step"].number() < 1e-7
+    assert fresh("adam.small_gradients:error") > 0.5
+    assert fresh("adam.small_gradients:cap") < 0.01
+    assert fresh("adam.small_gradients:tiny_step") < 1e-7
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -539,23 +576,23 @@ def test_another_adam_than_rmsprop_would_be_seen(monkeypatch: pytest.MonkeyPatch
             self.state["second"].copy_(second)
 
     monkeypatch.setattr(Adam, "update", late)
-    assert CHECKS["adam_rmsprop_distance"].number() > 0.01
+    assert fresh("adam.beside_rmsprop:distance") > 0.01
 
 
 @pytest.mark.usefixtures("forgetful")
 def test_an_sgd_with_another_lr_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     right = SGD.update
     monkeypatch.setattr(SGD, "update", lambda self, weights, gradient, lr, step: right(self, weights, gradient, 0.7 * lr, step))
-    assert CHECKS["quadratic_threshold"].number() == 0.5
-    assert CHECKS["quadratic_best_lr"].number() > 1.1
+    assert fresh("descent.quadratic:threshold") == 0.5
+    assert fresh("descent.quadratic:best_lr") > 1.1
 
 
 @pytest.mark.usefixtures("forgetful")
 def test_decay_that_is_l2_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AdamW, "regularize", Adam.regularize)
-    assert CHECKS["decoupled_decay_spread"].number() > 0.1
+    assert fresh("decay.shrinkage:spread") > 0.1
     monkeypatch.setattr(SGDW, "regularize", SGD.regularize)
-    assert CHECKS["sgd_momentum_l2_distance"].number() < 1e-12
+    assert fresh("decay.sgd:momentum_distance") < 1e-12
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -563,7 +600,7 @@ def test_a_newton_of_shorter_steps_would_be_seen(monkeypatch: pytest.MonkeyPatch
     """A tenth of the error is left by every step: of order one."""
     right = np.linalg.solve
     monkeypatch.setattr(np.linalg, "solve", lambda hessian, gradient: 0.9 * right(hessian, gradient))
-    assert CHECKS["newton_order"].number() == pytest.approx(1.0, rel=0.1)
+    assert fresh("descent.near_a_minimum:newton_order") == pytest.approx(1.0, rel=0.1)
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -586,7 +623,7 @@ def test_accumulation_that_does_not_weight_would_be_seen(broken: str, monkeypatc
         return total[0], total[1]
 
     monkeypatch.setattr(Accumulation, "gradient", gradient)
-    assert CHECKS["accumulated_gradient_error"].number() > 1e-2
+    assert fresh("memory.accumulation:error") > 1e-2
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -594,21 +631,27 @@ def test_accumulation_that_holds_all_parts_would_be_seen(monkeypatch: pytest.Mon
     """The whole batch at once, whatever was asked for."""
     monkeypatch.setattr(memory, "MICRO_BATCHES", (1, 2, 4))
     monkeypatch.setattr(Accumulation, "gradient", lambda self, *batch, **named: self.inner.gradient(*batch, **named))
-    assert CHECKS["accumulation_peak_exponent"].number() > 0.9
-    assert abs(CHECKS["parted_batch_peak_exponent"].number()) < 0.1
+    assert fresh("memory.accumulation_peak:exponent") > 0.9
+    assert abs(fresh("memory.accumulation_peak:parted_exponent")) < 0.1
 
 
 @pytest.mark.usefixtures("forgetful")
 def test_checkpoints_that_keep_everything_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layers, "checkpoint", lambda through, blocks, x, segments, **named: through(blocks, x, segments))
     small = {"model": "gpt", "width": 32, "depth": 4, "heads": 2, "context": 32}
-    for name, value in {"DEPTHS": (4, 9, 16), "LARGE": small, "MEDIUM": small, "LARGE_TOKENS": memory.TOKENS}.items():
+    for name, value in {
+        "DEPTHS": (4, 9, 16),
+        "LARGE": small,
+        "MEDIUM": small,
+        "WIDE": small,
+        "LARGE_TOKENS": memory.TOKENS,
+    }.items():
         monkeypatch.setattr(memory, name, value)
     monkeypatch.setattr(memory, "GPU_BYTES", 10**8)
-    assert CHECKS["recomputed_memory_exponent"].number() > 0.9
-    assert CHECKS["recomputed_operations"].number() == 0.0
-    assert CHECKS["checkpoint_lever"].number() == pytest.approx(0.0, abs=1e-3)
-    assert CHECKS["checkpoint_larger_batch"].number() == 1.0
+    assert fresh("memory.depth:root") > 0.9
+    assert fresh("memory.recomputed_operations:extra") == 0.0
+    assert fresh("memory.levers:checkpoints") == pytest.approx(0.0, abs=1e-3)
+    assert fresh("memory.with_checkpoints:batch") == 1.0
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -624,8 +667,8 @@ def test_a_lamb_that_divides_by_the_gradient_would_be_seen(monkeypatch: pytest.M
         parameters_KP.addcmul_(moved_KP, lr_K1, value=-1.0)
 
     monkeypatch.setattr(LAMB, "update", update)
-    assert CHECKS["lamb_share_spread"].number() > 2.0
-    assert CHECKS["lamb_distance_by_update_norm"].number() > 0.1
+    assert fresh("optimizers.layerwise:lamb") > 2.0
+    assert fresh("optimizers.layerwise:lamb_distance") > 0.1
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -636,13 +679,13 @@ def test_a_lars_that_looks_at_the_whole_model_would_be_seen(monkeypatch: pytest.
         parameters_KP -= 1e-3 * lr_K1 * parameters_KP.norm() / gradient_KP.norm() * gradient_KP
 
     monkeypatch.setattr(LARS, "update", update)
-    assert CHECKS["lars_share_spread"].number() > 2.0
+    assert fresh("optimizers.layerwise:lars") > 2.0
 
 
 @pytest.mark.usefixtures("forgetful")
 def test_a_lion_with_more_state_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Lion, "moments", ("momentum", "second"))
-    assert CHECKS["lion_state_over_adam"].number() == 1.0
+    assert fresh("optimizers.state:lion_over_adam") == 1.0
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -651,13 +694,14 @@ def test_batches_that_depend_or_sums_that_grow_would_be_seen(monkeypatch: pytest
     monkeypatch.setattr(noise, "DRAWN", 64)
     monkeypatch.setattr(noise, "EXAMPLES", 512)
     monkeypatch.setattr(noise, "BATCHES", (2, 8, 32))
-    monkeypatch.setattr(noise, "MOMENTS", {"at the start": 0.0})
+    monkeypatch.setattr(noise, "FURTHER_BATCHES", (2, 8, 32))
+    monkeypatch.setattr(noise, "MOMENTS", {"at the end": 0.0})
     draw, gradient = Plain.draw_of, Plain.gradient
     alike = np.arange(256) // 16
     monkeypatch.setattr(
         Plain, "draw_of", lambda self, seed, block: draw(self, seed, block)[:, alike[: self.training.batch_size]]
     )
-    assert CHECKS["gradient_variance_exponent_mlp"].number() > -0.7
+    assert fresh("noise.mlp_gradient_variance:exponent") > -0.7
     forget()
     monkeypatch.setattr(Plain, "draw_of", draw)
     monkeypatch.setattr(
@@ -667,17 +711,18 @@ def test_batches_that_depend_or_sums_that_grow_would_be_seen(monkeypatch: pytest
             gradient(self, inputs, targets, *rest)
         ),
     )
-    assert CHECKS["gradient_variance_exponent_mlp"].number() > 0.5
+    assert fresh("noise.mlp_gradient_variance:exponent") > 0.5
 
 
 @pytest.mark.usefixtures("forgetful")
 def test_epochs_that_draw_an_example_twice_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noise, "MOMENTS", {"at the start": 0.0})
+    monkeypatch.setattr(noise, "MOMENTS", {"at the end": 0.0})
+    monkeypatch.setattr(noise, "BATCHES", (512, 1024))
     monkeypatch.setattr(noise, "FURTHER_BATCHES", (512, 1024))
-    right = CHECKS["epochs_variance_error"].number()
+    right = fresh("noise.mlp_gradient_variance:epochs_error")
     forget()
     monkeypatch.setattr(Epochs, "draw_of", Plain.draw_of)
-    assert CHECKS["epochs_variance_error"].number() > 0.5 > 0.2 > right
+    assert fresh("noise.mlp_gradient_variance:epochs_error") > 0.5 > 0.2 > right
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -691,14 +736,10 @@ def test_a_step_that_computes_a_whole_batch_twice_would_be_seen(monkeypatch: pyt
         return gradient(self, inputs, targets, *rest, **named)
 
     monkeypatch.setattr(Plain, "gradient", twice)
-    assert CHECKS["step_operations_exponent"].number() > 1.05
+    assert fresh("noise.operations:small") > 1.05
 
 
 def test_an_adam_with_more_state_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Adam, "moments", ("first", "second", "largest"))
-    assert CHECKS["adam_state_over_weights"].number() == 3.0
-    assert CHECKS["adam_state_over_bf16_weights"].number() == 6.0
-
-
-def test_the_package_gives_what_a_check_is_made_of() -> None:
-    assert {type(each) for each in exact.CHECKS.values()} == {exact.Check}
+    assert fresh("memory.adam_state:over_fp32_weights") == 3.0
+    assert fresh("memory.adam_state:over_bf16_weights") == 6.0
