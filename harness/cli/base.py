@@ -17,6 +17,8 @@ from folklore.harness.cli.output import err
 from folklore.harness.errors import RunFailedError, UnreadError, UserError, one_line
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+# What only some commands need.
+PACKAGES = ("torch", "ray", "optuna", "mlflow")
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -89,16 +91,28 @@ def one_line_errors(command: Command) -> Command:
         except BrokenPipeError as error:
             raise UnreadError(one_line(error)) from None
         except (UserError, OSError) as error:  # a path or a disk that cannot be used is the user's to mend, too
-            err.print(f"error: {one_line(error)}", style="red", highlight=False, markup=False, soft_wrap=True)
-            raise typer.Exit(BAD_INPUT) from None
+            raise _told(one_line(error), BAD_INPUT) from None
+        except ModuleNotFoundError as error:
+            if error.name not in PACKAGES:
+                raise
+            raise _told(
+                f"{error.name} is not installed, and this command needs it: `make setup` installs it; what only reads"
+                " (verdicts, why, compare, report, list) goes without",
+                BAD_INPUT,
+            ) from None
         except RunFailedError as error:
-            err.print(f"error: {one_line(error)}", style="red", highlight=False, markup=False, soft_wrap=True)
-            raise typer.Exit(FAILED) from None
+            raise _told(one_line(error), FAILED) from None
         except KeyboardInterrupt:
             err.print("interrupted: what is finished is kept; the same command goes on", highlight=False)
             raise typer.Exit(INTERRUPTED) from None
 
     return guarded  # type: ignore[return-value]
+
+
+def _told(message: str, code: int) -> typer.Exit:
+    """The way out, after its one line."""
+    err.print(f"error: {message}", style="red", highlight=False, markup=False, soft_wrap=True)
+    return typer.Exit(code)
 
 
 def _require_text(options: dict[str, Any]) -> None:

@@ -29,15 +29,19 @@ def verdicts(
 ) -> None:
     """Judge stored trials anew, and say in one sentence why."""
     chosen_studies = choices.some_studies(study, store, scale)
-    from folklore.harness.judging.trial_sets import published_sets, stored_sets
+    from folklore.harness.judging.trial_sets import stored_sets
+    from folklore.harness.judging.verdict_memory import judged_evidence
     from folklore.harness.reading.stored_studies import readable_names
     from folklore.harness.storing.ledger import Ledger
     from folklore.harness.storing.store import Store
 
     found: list[Verdict] = []
     for chosen in chosen_studies:
-        sets = published_sets(chosen) if published else stored_sets(chosen, Ledger(Store(store), chosen.name))
-        found += [verdict for each in sets if scale in (None, each.scale) for verdict in each.verdicts()]
+        if published:
+            judged = [(each.scale, each.verdicts) for each in judged_evidence(chosen)]
+        else:
+            judged = [(each.scale, each.verdicts()) for each in stored_sets(chosen, Ledger(Store(store), chosen.name))]
+        found += [verdict for at, verdicts in judged if scale in (None, at) for verdict in verdicts]
     print_verdicts(found, as_json, readable_names(chosen_studies))
     if not found and not as_json:
         err.print("no stored trials to judge: run a study first, or judge the published evidence with --published")

@@ -136,6 +136,12 @@ def published_verdicts(study: Study) -> list[Judged] | None:
     return None if kept is None else _read(kept, _key_of_published(study))
 
 
+def judged_evidence(study: Study) -> list[Judged]:
+    """What the published evidence of a study comes to: as it stands beside it, or where that is of other trials, judged now."""
+    known = published_verdicts(study)
+    return [Judged.of(each) for each in published_sets(study)] if known is None else known
+
+
 def publish_verdicts(studies: Sequence[Study]) -> Path:
     """Judge the published evidence of these studies anew and keep the verdicts beside it; those of others stay."""
     found = _published()

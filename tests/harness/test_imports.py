@@ -131,6 +131,47 @@ def test_no_eval_and_no_pickle() -> None:
             assert not calls & {"eval", "exec"}, path
 
 
+# Folders whose modules only read what was trained and computed.
+READERS = ("harness/judging", "harness/reading", "reports")
+
+
+def at_import(path: Path) -> Iterator[str]:
+    """What a module imports when it is imported itself: nothing in functions, and nothing for type checkers."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def file_of(name: str) -> Path | None:
+    """The file of one of our modules, or of what one offers."""
+    parts = name.split(".")[1:]
+    for length in (len(parts), len(parts) - 1):
+        path = ROOT.joinpath(*parts[:length])
+        if path.with_suffix(".py").is_file() or (path / "__init__.py").is_file():
+            return path.with_suffix(".py") if path.with_suffix(".py").is_file() else path / "__init__.py"
+    return None
+
+
+def test_what_only_reads_knows_neither_torch_nor_what_trains() -> None:
+    """At import, and through whatever is imported on the way. Of the engine only its descriptions are read: names, words, units
+    and curves, which need no torch."""
+    waiting = [path for folder in READERS for path in sources(folder)]
+    seen = set(waiting)
+    while waiting:
+        path = waiting.pop()
+        for name in at_import(path):
+            assert name.split(".")[0] not in ("torch", "safetensors", "ray", "optuna"), f"{path} imports {name}"
+            found = file_of(name) if name.startswith("folklore.") else None
+            if found is not None and found not in seen:
+                seen.add(found)
+                waiting.append(found)
+    for path in (path for folder in READERS for path in sources(folder)):
+        inside = {name for name in imported(path) if name.split(".")[0] == "torch"}
+        assert not inside, f"{path} imports {inside}"
+
+
 # Commands that only read, and in how many ways.
 READING = (
     "--help",
@@ -142,15 +183,22 @@ READING = (
     "schema trials",
     "deploy slurm",
     "verdicts warmup --published",
+    "verdicts memory --published",
     "why warmup.improves_best --published",
+    "why opt.layerwise_ratio --published",
     "compare warmup@laptop:published warmup@laptop:published",
 )
 
 
-def test_what_only_reads_waits_for_no_heavy_library() -> None:
-    """Torch alone takes two seconds to import. Claims about number formats compute with it, and only they."""
+def test_what_only_reads_needs_no_heavy_library() -> None:
+    """Nor one that is installed. Torch alone takes two seconds to import. What trains says in a line that it is missing."""
     code = f"""
-import importlib, sys
+import importlib, importlib.abc, sys
+class Missing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("torch", "ray", "optuna"):
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
 def light(doing):
     heavy = {{'torch', 'ray', 'mlflow', 'optuna'}} & {{*sys.modules}}
     assert not heavy, f"{{doing}} imports {{heavy}}"
@@ -164,7 +212,9 @@ for module in ("api", "reading.references", "reading.compare", "reading.provenan
     light(module)
 import folklore.reports.site
 light("pages")
+assert app("plan warmup".split(), standalone_mode=False) == 2
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("error: torch is not installed, and this command needs it: `make setup`")
     assert len([line for line in done.stdout.splitlines() if line.startswith("light: ")]) == len(READING) + 7

@@ -1,0 +1,171 @@
+"""The same verdicts and numbers on every processor: published evidence judged, and computed jobs computed again, in child
+processes that pretend to be other machines.
+
+`python -m tests.processors` runs the whole matrix, with the numeric tests; tests/test_processors.py runs short forms of it. A row
+is an environment; what its library or this processor does not have leaves the row as it is.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+ONE = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+TWO = {name: "2" for name in ONE}
+ROWS: dict[str, dict[str, str]] = {
+    "this machine": ONE,
+    "two threads": TWO,
+    "SSE only": {**ONE, "ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"},
+    "SSE only, two threads": {**TWO, "ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"},
+    "AVX2": {**ONE, "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "OPENBLAS_CORETYPE": "Haswell"},
+    "AVX2, AMD": {**ONE, "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "OPENBLAS_CORETYPE": "Zen"},
+    "AVX2, two threads": {**TWO, "ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "AVX2", "OPENBLAS_CORETYPE": "Haswell"},
+    "AVX-512": {
+        **ONE,
+        "ATEN_CPU_CAPABILITY": "avx512",
+        "ONEDNN_MAX_CPU_ISA": "AVX512_CORE",
+        "OPENBLAS_CORETYPE": "SkylakeX",
+    },
+    "AVX-512, two threads": {**TWO, "ATEN_CPU_CAPABILITY": "avx512", "OPENBLAS_CORETYPE": "SkylakeX"},
+    "unset": {},
+}
+# Of numbers that judging works out with floating point, from the same stored trials.
+JUDGED_TOLERANCE = 1e-6
+NUMERIC_TESTS = ("tests/models", "tests/harness/training", "tests/studies/computed", "tests/harness/observables")
+# Functions that count the steps of large models: integers, and half a minute.
+LONG = ("memory.", "noise.")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """verdicts: STUDY SCALE CLAIM -> word and the numbers of its criteria. computed: FUNCTION(ARGUMENTS) -> numbers."""
+
+    verdicts: Mapping[str, tuple[str, list[list[float | None]]]]
+    computed: Mapping[str, Mapping[str, float]]
+
+
+def seen_here(short: bool) -> Seen:
+    """What this process judges and computes. short: without what takes long."""
+    from folklore.harness.judging.trial_sets import published_sets
+    from folklore.harness.planning import catalog
+    from folklore.harness.planning.computing import computed_jobs
+    from folklore.harness.running.computing_job import one_thread
+    from folklore.harness.spec.computed import called, registry
+
+    studies = [catalog.load_study(name) for name in catalog.study_names()]
+    verdicts = {}
+    for records in (each for study in studies for each in published_sets(study)):
+        for verdict in records.verdicts():
+            numbers = [[each.estimate, each.low, each.high] for each in verdict.findings]
+            verdicts[f"{verdict.study} {verdict.scale} {verdict.claim}"] = (f"{verdict.verdict} {verdict.reading}", numbers)
+    jobs = {job.call: job for study in studies for job in computed_jobs(study, "laptop").values() if not job.seeds}
+    with one_thread():
+        computed = {
+            call: {name: float(value) for name, value in called(job).numbers.items()}
+            for call, job in jobs.items()
+            if registry().named(job.function) and not (short and job.function.startswith(LONG))
+        }
+    return Seen(verdicts, computed)
+
+
+def differences(expected: Seen, seen: Seen) -> Iterator[str]:
+    """Words that differ, and numbers that differ by more than their tolerance."""
+    from folklore.harness.spec.computed import registry
+
+    for place, (word, numbers) in expected.verdicts.items():
+        other, theirs = seen.verdicts[place]
+        if word != other:
+            yield f"{place}: {word} before, {other} here"
+        for before, now in zip(sum(numbers, []), sum(theirs, []), strict=True):
+            if not _near(before, now, JUDGED_TOLERANCE):
+                yield f"{place}: {before} before, {now} here"
+    for call, values in seen.computed.items():
+        for name, value in values.items():
+            tolerance = registry().numbers[f"{call.partition('(')[0]}:{name}"].tolerance
+            if not _near(expected.computed[call][name], value, tolerance):
+                yield f"{call} {name}: {expected.computed[call][name]!r} before, {value!r} here"
+
+
+def _near(before: float | None, now: float | None, tolerance: float) -> bool:
+    if before is None or now is None:
+        return before is now
+    return abs(before - now) <= tolerance * max(1.0, abs(before))
+
+
+def published() -> Seen:
+    """What stands beside the evidence."""
+    from folklore.harness.judging.verdict_memory import judged_evidence
+    from folklore.harness.planning import catalog
+    from folklore.harness.storing import evidence
+
+    verdicts, computed = {}, {}
+    for study in map(catalog.load_study, catalog.study_names()):
+        for verdict in (verdict for judged in judged_evidence(study) for verdict in judged.verdicts):
+            numbers = [[each.estimate, each.low, each.high] for each in verdict.findings]
+            verdicts[f"{verdict.study} {verdict.scale} {verdict.claim}"] = (f"{verdict.verdict} {verdict.reading}", numbers)
+        for found in evidence.computations(study.name).values():
+            if not found.job.seeds:
+                computed[found.job.call] = {name: found.values(name)[None] for name in found.numbers}
+    return Seen(verdicts, computed)
+
+
+def in_child(row: str, short: bool) -> Seen:
+    """What a process in the environment of a row sees, with compile caches of its own."""
+    with tempfile.TemporaryDirectory() as cache:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.processors", "--child", *(["--short"] if short else [])],
+            env=_environment(row, cache),
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 0, done.stderr
+    value: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return Seen({place: (word, numbers) for place, (word, numbers) in value["verdicts"].items()}, value["computed"])
+
+
+def _environment(row: str, cache: str) -> dict[str, str]:
+    own = {name for each in ROWS.values() for name in each}
+    kept = {name: value for name, value in os.environ.items() if name not in own}
+    return {**kept, **ROWS[row], "TORCHINDUCTOR_CACHE_DIR": cache, "FOLKLORE_COMPILE_CACHE": cache}
+
+
+def tests_pass(row: str, tests: Sequence[str]) -> str:
+    """The last line that pytest prints in the environment of a row."""
+    with tempfile.TemporaryDirectory() as cache:
+        command = [sys.executable, "-m", "pytest", "-n", "2", "-m", "not gpu and not slow", *tests]
+        done = subprocess.run(command, env=_environment(row, cache), cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip().splitlines()[-1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"default: all of {', '.join(map(repr, ROWS))}")
+    parser.add_argument("--short", action="store_true", help="without the steps of large models")
+    parser.add_argument("--no-tests", action="store_true", help="without the numeric tests")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        found = seen_here(given.short)
+        print(json.dumps({"verdicts": found.verdicts, "computed": found.computed}))
+        return
+    expected, failed = published(), False
+    for row in given.rows or ROWS:
+        found = in_child(row, given.short)
+        told = list(differences(expected, found))
+        tests = "not run" if given.no_tests else tests_pass(row, NUMERIC_TESTS)
+        failed |= bool(told) or "failed" in tests or "error" in tests
+        said = f"{len(found.verdicts)} verdicts, {len(found.computed)} computed jobs"
+        print(f"{row}: {said}: {len(told)} differ; tests: {tests}", *told, sep="\n  ", flush=True)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
