@@ -323,7 +323,7 @@ def _sources(records: TrialSet) -> str:
         found = "; ".join(check.found)
         return f"Published as it is, for this reason: {check.as_is.rstrip('.')}. What was found of its sources: {found}."
     declares = "each of which declares" if len(commits) > 1 else "which declares"
-    return f"Trained from {named}, without uncommitted changes of its sources, {declares} what is judged here."
+    return f"Trained from {named}, {declares} what is judged here, without uncommitted changes of the sources."
 
 
 def _packing(trials: pd.DataFrame) -> str:

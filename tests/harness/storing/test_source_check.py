@@ -123,9 +123,8 @@ def test_commits_that_readers_do_not_have(stored: TrialSet, clone: Repository, t
     assert of("") == ["50 trials name no commit"]
 
 
-def test_a_commit_that_declares_something_else(stored: TrialSet, clone: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What counts is the commit, not what the working tree or a store has by now."""
-    monkeypatch.setenv("FOLKLORE_STORE", str(clone.root / "store"))
+def test_a_commit_that_declares_something_else(stored: TrialSet, clone: Repository) -> None:
+    """What counts is the commit, not what the working tree has by now."""
     none = committed(clone.root, PACKAGE)
     other = committed(clone.root, declaring("fedcba9876543210"))
     written(clone.root, declaring(stored.study.hash))
@@ -178,8 +177,11 @@ def test_a_refusal_is_one_line_and_a_reason_overrides_it(
 
 
 @pytest.mark.slow
-def test_the_code_of_the_commit_reads_the_declaration(tmp_path: Path) -> None:
-    """Of the project's own sources: not what is installed, nor what lies in the working tree."""
+def test_the_code_of_the_commit_reads_the_declaration(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the project's own sources: not what is installed, nor what lies in the working tree or in the user's store."""
+    store = Store(str(tmp_path / "store"))
+    declare(store, study, "laptop", trials_before=0)
+    monkeypatch.setenv("FOLKLORE_STORE", store.uri)
     for name in SOURCES:
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     here = load_study("memory")
@@ -189,3 +191,5 @@ def test_the_code_of_the_commit_reads_the_declaration(tmp_path: Path) -> None:
     commit = committed(tmp_path, {"reports/__init__.py": "", "studies/memory.py": other})
     written(tmp_path, {"studies/memory.py": "raise SystemExit('the working tree was read')"})
     assert _hash_at(Repository(tmp_path), commit, "memory") == here.model_copy(update={"version": 97}).hash
+    with pytest.raises(ValueError, match="no study named 'toy'"):
+        _hash_at(Repository(tmp_path), commit, "toy")
