@@ -159,7 +159,8 @@ def test_the_page_says_which_sources_published_trials_come_from(study: Study, tm
 
     known = "its trials name commit 0123456789ab, with uncommitted changes."
     assert f"Published before sources were checked: {known}" in page(old)
-    assert "Trained from commits 0123456789ab and ba9876543210, each of which declares " in page(replace(two, source_check=SourceCheck()))
+    clean = page(replace(two, source_check=SourceCheck()))
+    assert "Trained from commits 0123456789ab and ba9876543210, each of which declares what is judged here, without" in clean
     as_is = page(replace(old, source_check=found))
     assert "for this reason: rebased &lt;since&gt;. What was found of its sources: commit 0123456789ab is no anc" in as_is
     assert "<li>Published without proof of its sources: rebased &lt;since&gt;.</li>" in as_is, "on the first screen"
