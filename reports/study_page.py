@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from folklore.harness.judging.error_rates import ErrorRates, standing
+from folklore.harness.judging.explaining import enumerated
 from folklore.harness.judging.outcomes import INVALID, VERDICTS
 from folklore.harness.judging.power import Resolution, resolution, whole_seeds
 from folklore.harness.judging.robustness import Robustness
@@ -27,6 +28,7 @@ from folklore.harness.planning.catalog import Register
 from folklore.harness.planning.recipe import study_recipe
 from folklore.harness.spec import Judgement, Study
 from folklore.harness.storing.declaration import changed_since
+from folklore.harness.storing.source_check import commits_of, sources_of
 from folklore.reports import claim_figures, curves, figures, interactive, search_figures
 from folklore.reports.answers import answer
 from folklore.reports.arms_table import ArmsTable, arms_table
@@ -36,7 +38,7 @@ from folklore.reports.setup_lines import environment_of, minutes, setup_lines
 from folklore.reports.words import counted, power_of_two, share
 
 # What a page says about the machine, in this order; the rest of the environment follows.
-MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch", "git_commit")
+MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch", "git_commit", "sources")
 
 # Where `make mlflow` shows a store's runs.
 MLFLOW = "http://127.0.0.1:5000/"
@@ -110,6 +112,8 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
             "data_hash": trials["data_hash"].iloc[0],
             "engine_version": int(trials["engine_version"].iloc[0]),
             "hashes": records.ran_under,
+            "sources": _sources(records),
+            "as_is": records.source_check.as_is if records.source_check else None,
             "trials": [_trial(row, study, factors, list(files)) for row in trials.to_dict("records")],
             "curve_files": list(files.values()),
             "factors": factors,
@@ -216,6 +220,8 @@ def caveats(study: Study, section: Section) -> list[str]:
         found.append(f"Changed since its first declaration: {counted(len(declared['changes']), 'field')}, listed below.")
     if declared and declared["looks"]:
         found.append(f"Judged after {', '.join(map(str, declared['looks']))} seeds at the most; alpha is spent by looks.")
+    if section.details["as_is"]:
+        found.append(f"Published without proof of its sources: {section.details['as_is']}")
     found += dict.fromkeys(caution for verdict in section.judged.verdicts for caution in verdict.cautions)
     return [*found, *study.scales[section.scale].departures]
 
@@ -305,6 +311,22 @@ def _declared(records: TrialSet) -> dict[str, Any] | None:
 def _tables(records: TrialSet, judgement: Judgement) -> list[dict[str, Any]]:
     """That show where a claim's computed numbers come from."""
     return [table for each in records.computed_for(judgement) for table in each.tables]
+
+
+def _sources(records: TrialSet) -> str:
+    """Which sources published trials were trained from, as far as it was checked; '' of stored ones."""
+    if records.source == HERE:
+        return ""
+    commits, check = commits_of(records.trials), records.source_check
+    named = f"{'commits' if len(commits) > 1 else 'commit'} {enumerated(commits)}" if commits else "no commit"
+    if check is None:
+        changed = any(sources.commit.endswith("+") for sources in sources_of(records.trials))
+        return f"Published before sources were checked: its trials name {named}{', with uncommitted changes' * changed}."
+    if check.as_is is not None:
+        found = "; ".join(check.found)
+        return f"Published as it is, for this reason: {check.as_is.rstrip('.')}. What was found of its sources: {found}."
+    declares = "each of which declares" if len(commits) > 1 else "which declares"
+    return f"Trained from {named}, {declares} what is judged here, without uncommitted changes of the sources."
 
 
 def _packing(trials: pd.DataFrame) -> str:

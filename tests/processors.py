@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 ONE = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-TWO = {name: "2" for name in ONE}
+TWO = dict.fromkeys(ONE, "2")
 ROWS: dict[str, dict[str, str]] = {
     "this machine": ONE,
     "two threads": TWO,

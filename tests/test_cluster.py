@@ -1,5 +1,6 @@
 """A study on several nodes of a real Ray cluster on this machine: found, shipped to, and trained on without a change."""
 
+import json
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import ray
 
 from folklore.harness.errors import UserError
 from folklore.harness.machine.description import available_memory_bytes, local_device, worker_memory_bytes
+from folklore.harness.machine.repository import Sources, running_sources
 from folklore.harness.running.ray_connection import Connection, Resources, cluster_device
 from folklore.harness.spec import Study, Training
 from folklore.harness.storing.ledger import Ledger
@@ -54,7 +56,11 @@ def test_a_study_runs_on_all_nodes(nodes: Nodes, study: Study, tmp_path: Path) -
     done = folklore("run", path, "--lanes", "5", "--store", tmp_path / "store", "--address", nodes.address)
     assert "on 4 x" in done.stdout
     assert "on 4 workers" in done.stdout
-    assert len(Ledger(Store(str(tmp_path / "store")), study.name).digests()) == 50
+    trials = Ledger(Store(str(tmp_path / "store")), study.name).trials()
+    assert len(trials) == 50
+    # The nodes have our code without its repository.
+    told = [json.loads(each) for each in set(trials["environment"])]
+    assert {Sources(each["git_commit"], each["sources"]) for each in told} == {running_sources()}
     refused = folklore("run", "warmup", "--scale", "gpu", "--store", tmp_path, "--address", nodes.address, code=2)
     assert "this cluster has none" in refused.stderr
 

@@ -45,20 +45,36 @@ def sync_mlflow(
         out.print(f"{chosen.name}: {count} packs brought to MLflow", highlight=False)
 
 
-@command("publish", "folklore publish warmup --scale laptop", "folklore publish   # judge what is published anew")
-def publish(study: SomeStudy = None, scale: ScaleName = None, store: StoreUri = "results") -> None:
+@command(
+    "publish",
+    "folklore publish warmup --scale laptop",
+    "folklore publish warmup --as-is 'trained from an archive of commit 1a2b3c4'",
+    "folklore publish   # judge what is published anew",
+)
+def publish(
+    study: SomeStudy = None,
+    scale: ScaleName = None,
+    store: StoreUri = "results",
+    as_is: Annotated[
+        str | None,
+        typer.Option("--as-is", metavar="REASON", help="publish whatever is found of the sources; the page shows the reason"),
+    ] = None,
+) -> None:
     """Copy a scale's trials into the published evidence, from which the pages are built without training.
 
-    Without a study what is published is judged anew.
+    They are refused unless they were trained from sources as committed, at an ancestor of HEAD that declares the study as it
+    was stored before the first of them. Without a study what is published is judged anew.
     """
+    from folklore.harness.judging.trial_sets import checked, stored_sets
     from folklore.harness.judging.trial_sets import publish as publish_set
-    from folklore.harness.judging.trial_sets import stored_sets
     from folklore.harness.judging.verdict_memory import publish_verdicts
     from folklore.harness.planning.prepare import default_scale
     from folklore.harness.planning.variation import is_variation
     from folklore.harness.storing.ledger import Ledger
     from folklore.harness.storing.store import Store
 
+    if as_is is not None and (study is None or not as_is.strip()):
+        raise UserError(f"--as-is '{as_is}': name the study, and say in words why its trials are published all the same")
     if study is None:
         out.print(f"published: {publish_verdicts(choices.all_studies())}", highlight=False, soft_wrap=True)
         return
@@ -68,6 +84,7 @@ def publish(study: SomeStudy = None, scale: ScaleName = None, store: StoreUri = 
     sets = [each for each in stored_sets(chosen, Ledger(Store(store), chosen.name)) if each.scale == wanted]
     if not sets:
         raise UserError(f"study '{chosen.name}' has no stored trials at scale '{wanted}': run it first")
-    for each in sets:
-        out.print(f"published: {publish_set(each)}", highlight=False, soft_wrap=True)
+    checks = [checked(each, as_is) for each in sets]  # of all before one is written
+    for each, check in zip(sets, checks, strict=True):
+        out.print(f"published: {publish_set(each, check)}", highlight=False, soft_wrap=True)
     publish_verdicts([chosen])

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from folklore.harness.errors import UserError
 from folklore.harness.judging.cautions import published_calibration
 from folklore.harness.judging.judge import judge
 from folklore.harness.judging.robustness import Robustness, robustness
 from folklore.harness.judging.sequential import judge_in_looks, seeds_reached
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdicts import Verdict
+from folklore.harness.machine.repository import OURS, Repository
 from folklore.harness.planning.computing import computed_jobs, digest, jobs_of
 from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.planning.search_results import searched_plan
@@ -25,6 +27,7 @@ from folklore.harness.storing import evidence
 from folklore.harness.storing.computations import Computation, Computations
 from folklore.harness.storing.declaration import Declaration, declarations, looks_of
 from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.source_check import SourceCheck, findings
 from folklore.harness.storing.trial_schema import JUDGED
 
 HERE, PUBLISHED = "this store", "published"
@@ -32,7 +35,8 @@ HERE, PUBLISHED = "this store", "published"
 
 @dataclass(frozen=True)
 class TrialSet:
-    """Trials that belong together, and where they come from."""
+    """Trials that belong together, and where they come from. source_check: None of those not published, and of those published
+    before there was one."""
 
     study: Study
     scale: str
@@ -43,6 +47,7 @@ class TrialSet:
     complete: bool = False
     declarations: tuple[Declaration, ...] = ()
     computations: Computations = field(default_factory=dict)
+    source_check: SourceCheck | None = None
 
     @cached_property
     def table(self) -> TrialArrays:
@@ -150,20 +155,35 @@ def published_sets(study: Study) -> list[TrialSet]:
     trials = evidence.trials(study.name)
     if trials is None:
         return []
-    return trial_sets(
+    found = trial_sets(
         study,
         trials,
         PUBLISHED,
         declared=lambda scale: evidence.declarations(study.name, scale),
         computations=evidence.computations(study.name),
     )
+    return [replace(each, source_check=evidence.source_check(study.name, each.scale, each.device)) for each in found]
 
 
-def publish(records: TrialSet) -> Path:
-    """A set's trials, and what its study computes, into the published evidence."""
+def checked(records: TrialSet, as_is: str | None = None, repository: Repository = OURS) -> SourceCheck:
+    """What readers of a set are told of where it comes from. as_is: why it is published whatever is found.
+
+    Raises UserError where something does not hold and no reason is given.
+    """
+    found = findings(records.study, records.trials, records.declarations, repository)
+    if found and as_is is None:
+        told = "; ".join(f"{what} ({way_out})" for what, way_out in found)
+        place = f"study '{records.study.name}' at scale '{records.scale}' on {records.device}"
+        raise UserError(f"{place} is not published: {told}; or give --as-is REASON, which its page shows")
+    return SourceCheck(tuple(what for what, _ in found), as_is if found else None)
+
+
+def publish(records: TrialSet, check: SourceCheck) -> Path:
+    """A set's trials and what its study computes into the published evidence, and beside them what was found of where they come
+    from."""
     jobs = computed_jobs(records.study, records.scale)
     evidence.write_computations(records.study.name, [each for key, each in records.computations.items() if key in jobs])
-    return evidence.write(records.study.name, records.scale, records.device, records.trials, records.declarations)
+    return evidence.write(records.study.name, records.scale, records.device, records.trials, records.declarations, check)
 
 
 def stored_set(plan: Plan, ledger: Ledger) -> TrialSet:

@@ -4,7 +4,6 @@ import ctypes
 import math
 import os
 import platform
-import subprocess
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +13,7 @@ from pathlib import Path
 import psutil
 
 from folklore.harness.machine import control_groups
+from folklore.harness.machine.repository import running_sources
 
 PACKAGES = ("torch", "ray", "optuna", "mlflow", "pandas", "seaborn", "numpy", "pydantic", "pyarrow")
 
@@ -114,23 +114,10 @@ def versions() -> dict[str, str]:
     return found
 
 
-def git_commit() -> str:
-    """The commit of the working copy this code lies in, with '+' if it was changed since; '' outside git."""
-    here = Path(__file__).parent
-    try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short=12", "HEAD"], cwd=here, capture_output=True, text=True, check=True
-        )
-        dirty = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=here, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return commit.stdout.strip() + ("+" if dirty.stdout.strip() else "")
-
-
 @lru_cache(maxsize=1)
 def environment() -> dict[str, str]:
     """One flat description of machine and software."""
-    device = local_device()
+    device, sources = local_device(), running_sources()
     return {
         "device": device.name,
         "devices": str(device.count),
@@ -138,6 +125,7 @@ def environment() -> dict[str, str]:
         "cpu": cpu_name(),
         "cores": str(available_cores()),
         "system": f"{platform.system()} {platform.machine()}",
-        "git_commit": git_commit(),
+        "git_commit": sources.commit,
+        "sources": sources.state,
         **versions(),
     }

@@ -21,6 +21,7 @@ import psutil
 
 from folklore.harness.errors import UserError, one_line
 from folklore.harness.machine.description import Device
+from folklore.harness.machine.repository import SHIPPED, running_sources
 
 # Before ray is imported: no phoning home, no logger files, no change of directory, results handled as they come.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -254,7 +255,7 @@ def _shipped(folder: Path) -> dict[str, Any]:
     for name, source in (("harness", Path(__file__).parents[1]), ("models", Path(models.__file__).parent)):
         shutil.copytree(source, folder / "folklore" / name, ignore=shutil.ignore_patterns("__pycache__"))
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return {"py_modules": [str(folder / "folklore")], "env_vars": threads}
+    return {"py_modules": [str(folder / "folklore")], "env_vars": {**threads, SHIPPED: running_sources().to_json()}}
 
 
 def _lock() -> None:

@@ -51,6 +51,8 @@ class TrainingWork:
 
     def __init__(self, job: TrainingJob):
         self.job = job
+        # Of the sources that train: whoever edits or commits meanwhile changes nothing about them.
+        self.environment = environment()
         self.store = Store(job.store_uri)
         self.shape_key = job.pack.trials[0].configuration.shape_key
         self.ledger = Ledger(self.store, job.study.name)
@@ -131,7 +133,7 @@ class TrainingWork:
             job.pack.key,
             job.pack.trials,
             self.training.results(),
-            environment(),
+            self.environment,
             job.choice.source,
         )
         self.ledger.write(job.pack.key, rows)

@@ -1,4 +1,4 @@
-"""The published evidence: trials in the repository, and what was declared before they were trained."""
+"""The published evidence: trials in the repository, what was declared before they were trained, and what sources did that."""
 
 import hashlib
 import json
@@ -15,6 +15,7 @@ from folklore.harness.errors import UserError, one_line
 from folklore.harness.storing import trial_rows
 from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.declaration import Declaration
+from folklore.harness.storing.source_check import SourceCheck
 from folklore.harness.storing.trial_schema import JUDGED, SCHEMA
 
 log = logging.getLogger(__name__)
@@ -32,7 +33,9 @@ def _folder() -> Path:
 FOLDER = _folder()
 
 
-def write(study: str, scale: str, device: str, trials: pd.DataFrame, declared: Sequence[Declaration]) -> Path:
+def write(
+    study: str, scale: str, device: str, trials: pd.DataFrame, declared: Sequence[Declaration], check: SourceCheck
+) -> Path:
     """Keep trials, sorted, without the factor columns that `point` repeats. Equal trials give equal bytes."""
     rows = trials[list(JUDGED)].drop_duplicates("digest").sort_values("digest")
     schema = pa.schema([field for field in SCHEMA if field.name in JUDGED])
@@ -44,6 +47,7 @@ def write(study: str, scale: str, device: str, trials: pd.DataFrame, declared: S
     if declared:
         # What was fixed beforehand goes with the trials: by which looks they are judged, and what has changed since.
         beside.write_text("[" + ",\n".join(each.to_json().decode() for each in declared) + "]\n", encoding="utf-8")
+    _source_check_path(study, scale, device).write_text(check.to_json(), encoding="utf-8")
     return path
 
 
@@ -81,6 +85,16 @@ def computations(study: str) -> dict[str, Computation]:
 
 def _computed_path(study: str) -> Path:
     return FOLDER / f"{study}.computed.json"
+
+
+def source_check(study: str, scale: str, device: str) -> SourceCheck | None:
+    """What was found of where published trials come from; None of those published before that was asked."""
+    path = _source_check_path(study, scale, device)
+    return SourceCheck.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def _source_check_path(study: str, scale: str, device: str) -> Path:
+    return FOLDER / f"{study}-{scale}-{device}.sources.json"
 
 
 def _declared_path(study: str, scale: str) -> Path:

@@ -69,7 +69,7 @@ COLUMNS = (
     Column("width_source", pa.string(), "", "why so many lanes: given, measured, nominal, alone; null in older trials"),
     Column("pack", pa.string(), "", "the pack it was trained in"),
     Column("finished_at", pa.string(), "", "when its pack was done, UTC, ISO 8601"),
-    Column("environment", pa.string(), "", "JSON: machine and versions"),
+    Column("environment", pa.string(), "", "JSON: machine, versions, and the commit and state of the sources"),
     Column("layers", pa.list_(pa.string()), "", "names of the layers"),
     Column("taps", pa.list_(pa.string()), "", "names of the activations"),
     *map(_column, curves.CURVES),

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from folklore.harness.judging.calibration import CASES, SEEDS
-from folklore.harness.judging.trial_sets import HERE, TrialSet, publish, published_sets, trial_sets
+from folklore.harness.judging.trial_sets import HERE, PUBLISHED, TrialSet, publish, published_sets, trial_sets
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Document, Source, Study
 from folklore.harness.storing import evidence
 from folklore.harness.storing.declaration import declarations, declare
+from folklore.harness.storing.source_check import SourceCheck
 from folklore.harness.storing.store import Store
 from folklore.reports import calibration, matrix, site, study_page
 from tests.harness.helpers import bowl, frame, result
@@ -145,6 +146,27 @@ def test_what_changed_since_the_first_declaration_is_listed(study: Study, tmp_pa
     assert "Nothing that decides has changed since" in (tmp_path / "toy.html").read_text()
 
 
+def test_the_page_says_which_sources_published_trials_come_from(study: Study, tmp_path: Path) -> None:
+    whole = replace(records(study), source=PUBLISHED)
+    environments = ['{"device": "x", "git_commit": "0123456789ab+"}', '{"device": "x", "git_commit": "ba9876543210"}']
+    old = replace(whole, trials=whole.trials.assign(environment=environments[0]))
+    two = replace(whole, trials=whole.trials.assign(environment=[environments[seed % 2] for seed in whole.trials["seed"]]))
+    found = SourceCheck(("commit 0123456789ab is no ancestor of HEAD",), "rebased <since>.")
+
+    def page(shown: TrialSet) -> str:
+        site.write(tmp_path, [study], REGISTER, of([shown]))
+        return (tmp_path / "toy.html").read_text()
+
+    known = "its trials name commit 0123456789ab, with uncommitted changes."
+    assert f"Published before sources were checked: {known}" in page(old)
+    clean = page(replace(two, source_check=SourceCheck()))
+    assert "Trained from commits 0123456789ab and ba9876543210, each of which declares what is judged here, without" in clean
+    as_is = page(replace(old, source_check=found))
+    assert "for this reason: rebased &lt;since&gt;. What was found of its sources: commit 0123456789ab is no anc" in as_is
+    assert "<li>Published without proof of its sources: rebased &lt;since&gt;.</li>" in as_is, "on the first screen"
+    assert "before sources were checked" not in page(replace(old, source=HERE)), "what is stored is not published"
+
+
 def test_the_first_screen_answers(study: Study, tmp_path: Path) -> None:
     """Question, answer, advice, set-up, what was varied; caveats of the scale beside it."""
     dump = study.model_dump()
@@ -241,7 +263,7 @@ def test_a_declaration_is_published_with_its_trials(study: Study, tmp_path: Path
     declare(store, study, "laptop", trials_before=0, looks=(5, 8, 12))
     whole = replace(records(study), declarations=tuple(declarations(store, study, "laptop")))
     before = evidence.state(study.name)
-    publish(whole)
+    publish(whole, SourceCheck())
     (back,) = published_sets(study)
     assert back.looks == (5, 8, 12)
     assert back.verdicts() == whole.verdicts()
@@ -254,8 +276,8 @@ def test_published_evidence_is_judged_like_the_trials_it_came_from(
 ) -> None:
     monkeypatch.setattr(evidence, "FOLDER", tmp_path)
     whole = records(study)
-    first = publish(whole).read_bytes()
-    assert publish(whole).read_bytes() == first
+    first = publish(whole, SourceCheck()).read_bytes()
+    assert publish(whole, SourceCheck()).read_bytes() == first
     (back,) = published_sets(study)
     assert back.source == "published"
     assert [verdict.row() for verdict in back.verdicts()] == [verdict.row() for verdict in whole.verdicts()]

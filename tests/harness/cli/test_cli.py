@@ -15,7 +15,10 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from folklore.harness.cli import app
+from folklore.harness.judging import verdict_memory
+from folklore.harness.planning.catalog import load_study
 from folklore.harness.spec import Study
+from folklore.harness.storing import evidence
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from tests.command_line import HANG_SECONDS
@@ -94,6 +97,8 @@ def edited(study: Study, tmp_path: Path, **fields: object) -> str:
         (("run", "warmup", "--until-decided", "--set", "steps=9"), "leave --all and --until-decided out"),
         (("run", "warmup_varied_01234567"), "no study named 'warmup_varied_01234567'"),
         (("publish", "warmup_varied_01234567"), "is a variation, and evidence is of declared studies"),
+        (("publish", "warmup", "--as-is", " "), "--as-is ' ': name the study, and say in words why"),
+        (("publish", "--as-is", "it is old"), "--as-is 'it is old': name the study"),
         (("plan", "warmup", "--seeds", "0"), "--seeds 0: must be at least 1"),
         (("plan", "warmup", "--set", "peek_lr=1"), "did you mean 'peak_lr'?"),
         (("plan", "warmup", "--seeds", "3", "--workload", "a:b"), "leave --set, --seeds and --only out"),
@@ -105,6 +110,24 @@ def test_bad_input(arguments: tuple[str, ...], message: str, tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     assert_refused(call(*arguments), message)
     assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_trials_are_published_from_known_sources_or_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused before a file is written; the reason goes beside the trials."""
+    study, store, published = load_study("memory"), tmp_path / "store", tmp_path / "evidence"
+    for pack in planned(study).packs:
+        Ledger(Store(str(store)), "memory").write(pack.key, rows(study, pack.trials, lambda _: result(2.0), pack.key))
+    published.mkdir()
+    monkeypatch.setattr(evidence, "FOLDER", published)
+    monkeypatch.setattr(verdict_memory, "publish_verdicts", lambda studies: None)
+    command = ("publish", "memory", "--scale", "laptop", "--store", str(store))
+    assert_refused(call(*command), "trials name no commit (train them from a git clone)")
+    assert not list(published.iterdir())
+    done = call(*command, "--as-is", "made up")
+    assert done.exit_code == 0, done.stderr
+    assert (check := evidence.source_check("memory", "laptop", "cpu")) is not None
+    assert check.as_is == "made up"
+    assert f"the store holds no declaration {study.hash}" in check.found
 
 
 def test_an_unreachable_ray_stops_a_run_at_once(study_file: Path, tmp_path: Path) -> None:

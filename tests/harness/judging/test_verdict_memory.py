@@ -13,6 +13,7 @@ from folklore.harness.planning import catalog
 from folklore.harness.spec import Study
 from folklore.harness.storing import evidence
 from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.source_check import SourceCheck
 from folklore.harness.storing.store import Store
 from tests.harness.helpers import bowl, planned, result, rows
 
@@ -100,7 +101,7 @@ def test_published_verdicts_are_not_taken_for_other_trials(
 ) -> None:
     monkeypatch.setattr(evidence, "FOLDER", tmp_path)
     (records,) = stored_sets(study, Ledger(stored, study.name))
-    publish(records)
+    publish(records, SourceCheck())
     publish_verdicts([study])
     assert published_verdicts(study) == [Judged.of(records)]
     # A store with trials of its own is judged by these; an empty one is not asked.
