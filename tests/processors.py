@@ -1,11 +1,12 @@
 """The same verdicts and numbers on every processor: published evidence judged, and computed jobs computed again, in child
 processes that pretend to be other machines.
 
-`python -m tests.processors` runs the whole matrix, with the numeric tests; tests/test_processors.py runs short forms of it. A row
-is an environment; what its library or this processor does not have leaves the row as it is.
+`python -m tests.processors` runs the whole matrix, with the numeric tests; tests/test_processors.py runs short forms of it. A
+row is an environment; what a library or this processor does not have leaves the row as it is.
 """
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -83,7 +84,7 @@ def differences(expected: Seen, seen: Seen) -> Iterator[str]:
         other, theirs = seen.verdicts[place]
         if word != other:
             yield f"{place}: {word} before, {other} here"
-        for before, now in zip(sum(numbers, []), sum(theirs, []), strict=True):
+        for before, now in zip(itertools.chain(*numbers), itertools.chain(*theirs), strict=True):
             if not _near(before, now, JUDGED_TOLERANCE):
                 yield f"{place}: {before} before, {now} here"
     for call, values in seen.computed.items():
