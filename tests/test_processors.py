@@ -1,0 +1,23 @@
+"""The judge and what is computed give the same on other processors: two unlike ones here, the others among the slow tests."""
+
+import pytest
+
+from tests.processors import ROWS, Seen, differences, in_child, published
+
+QUICK = ("SSE only, two threads", "AVX2, AMD")
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, marks=[pytest.mark.slow] * (row not in QUICK)) for row in ROWS])
+def test_verdicts_and_numbers_are_those_of_every_processor(row: str) -> None:
+    assert list(differences(published(), in_child(row, short=row in QUICK))) == []
+
+
+def test_what_differs_is_told() -> None:
+    expected = Seen({"a": ("supported ", [[1.0, 0.5, 2.0]])}, {"adam.outlier()": {"half_life": 692.8}})
+    assert list(differences(expected, expected)) == []
+    told = list(differences(expected, Seen({"a": ("open ", [[1.0, 0.5, 2.1]])}, {"adam.outlier()": {"half_life": 692.9}})))
+    assert told == [
+        "a: supported  before, open  here",
+        "a: 2.0 before, 2.1 here",
+        "adam.outlier() half_life: 692.8 before, 692.9 here",
+    ]
