@@ -16,6 +16,7 @@ from folklore.harness.judging.robustness import Robustness, robustness
 from folklore.harness.judging.sequential import judge_in_looks, seeds_reached
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdicts import Verdict
+from folklore.harness.judging.withdrawing import as_judged, as_they_stand
 from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Study
@@ -52,6 +53,10 @@ class TrialSet:
         return looks_of(self.declarations, self.study)
 
     def verdicts(self) -> list[Verdict]:
+        """As they stand: those that errata withdraw say so."""
+        return as_they_stand(self.study, self._judge())
+
+    def _judge(self) -> list[Verdict]:
         if self.looks:
             return judge_in_looks(self.study, self.scale, self.device, self.trials, self.looks, self.failures)
         calibration = published_calibration()
@@ -61,7 +66,7 @@ class TrialSet:
         """Whether the verdicts hold under other choices; of trials that were judged once."""
         if self.looks or not self.study.scale(self.scale).judged:
             return []
-        return robustness(self.study, self.scale, self.device, self.trials, verdicts)
+        return robustness(self.study, self.scale, self.device, self.trials, [as_judged(each) for each in verdicts])
 
 
 def trial_sets(

@@ -7,7 +7,7 @@ from typing import Any
 from folklore.harness.spec import LEVEL
 
 # What of a verdict is not in its flat form: tables inside a table.
-NESTED = ("unit", "findings", "panels", "right")
+NESTED = ("unit", "findings", "panels", "right", "erratum", "judged")
 
 
 @dataclass(frozen=True)
@@ -89,12 +89,13 @@ class Verdict:
     after_the_fact: bool = False
 
     def row(self) -> dict[str, Any]:
-        """The flat form that `folklore verdicts --json` prints."""
+        """The flat form that `folklore verdicts --json` prints; what is withdrawn says so (withdrawing.py)."""
         flat = {name: value for name, value in asdict(self).items() if name not in NESTED}
         return {
             **flat,
             "cautions": list(self.cautions),
             "panels": {each.name: each.verdict for each in self.panels if each.name},
+            "withdrawn": None,
         }
 
     @classmethod
