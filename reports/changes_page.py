@@ -100,7 +100,7 @@ def _note(change: Change) -> str:
     if change.of_words_alone:
         return "Its trials were not complete before."
     if change.old.version == change.new.version:
-        return "The same version of the study: the same trials, judged otherwise."
+        return "The version of the study did not change."
     return ""
 
 

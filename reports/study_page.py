@@ -181,7 +181,7 @@ def _cards(
 ) -> list[Card]:
     known, documents = register.including(study), {document.key: document for document in register.documents}
     judgements = {judgement.claim: judgement for judgement in study.judgements}
-    changed: dict[tuple[str, str, str], list[Change]] = {}
+    changed: dict[tuple[str, str, str, str], list[Change]] = {}
     for change in history():
         changed.setdefault(change.place, []).append(change)
     return [
@@ -197,7 +197,7 @@ def _cards(
             section.judged.reported.get(verdict.claim, ()),
             section.judged.arithmetic.get(verdict.claim, {}).get("tables", ()),
             calibrated,
-            changed.get((verdict.claim, verdict.scale, verdict.device), ()),
+            changed.get((verdict.claim, study.name, verdict.scale, verdict.device), ()),
         )
         for verdict in section.judged.verdicts
     ]

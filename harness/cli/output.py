@@ -290,7 +290,7 @@ def _answer(verdict: "Verdict") -> tuple[str, ...]:
 def was(verdict: "Withdrawn") -> str:
     """What a withdrawn verdict said."""
     reading = f" ({verdict.judged.reading})" if verdict.judged.reading else ""
-    return f"was {verdict.judged.verdict}{reading}: {verdict.judged.answer}"
+    return f"until {verdict.erratum.date} it was {verdict.judged.verdict}{reading}: {verdict.judged.answer}"
 
 
 def coloured(verdict: str, reading: str = "") -> Text:

@@ -49,8 +49,8 @@ class Change:
     why: str = ""
 
     @property
-    def place(self) -> tuple[str, str, str]:
-        return self.claim, self.scale, self.device
+    def place(self) -> tuple[str, str, str, str]:
+        return self.claim, self.study, self.scale, self.device
 
     @property
     def of_words_alone(self) -> bool:

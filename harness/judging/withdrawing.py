@@ -43,5 +43,5 @@ def as_judged(verdict: Verdict) -> Verdict:
 def _withdrawn(verdict: Verdict, erratum: Erratum) -> Withdrawn:
     kept = {each.name: getattr(verdict, each.name) for each in fields(Verdict)}
     nothing = {"reading": "", "advice": "", "p": 1.0, "direction": "", "panels": (), "right": {}, "surprise": None}
-    told = {"verdict": WITHDRAWN, "reason": erratum.reason, "answer": f"Withdrawn: {erratum.reason}"}
+    told = {"verdict": WITHDRAWN, "reason": erratum.reason, "answer": erratum.reason}
     return Withdrawn(**{**kept, **nothing, **told}, erratum=erratum, judged=verdict)
