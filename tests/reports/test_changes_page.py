@@ -86,7 +86,7 @@ def test_a_withdrawn_claim_on_every_page(study: Study, tmp_path: Path, monkeypat
     # The index counts it apart.
     assert "None is judged yet. 1 verdict was withdrawn because its question was wrong." in text(index)
     assert "1 is withdrawn" in text(index)
-    assert "was supported, 5.0% (" in text(index)
+    assert "was supported, 4.97% (" in text(index)
     for words in ("1 holds", "What holds", "expected to be wrong", "firm"):
         assert words not in text(index), words
     # It grades no document.
