@@ -84,6 +84,7 @@ def test_equal_data_gives_equal_bytes(study: Study, written: Path, tmp_path_fact
     assert {"style.css", "site.js", "index.js", "search.js"} <= set(assets)
     assert sorted(str(file) for file in files if str(file) not in assets) == [
         "calibration.html",
+        "changes.html",
         "curves/toy-laptop-cpu-0.js",
         "curves/toy-laptop-cpu-1.js",
         "document-TB.html",
