@@ -19,29 +19,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if lines := misplaced(chosen):
         print("\n".join(lines), file=sys.stderr)
         return 2
-    found = _all_outcomes(chosen, wished.verbose)
-    missed = [fault.name for fault, outcome in found if not outcome.caught]
-    print(f"\n{len(chosen) - len(missed)} of {len(chosen)} caught, {_cpu_seconds():.1f} CPU-seconds")
-    return 1 if missed else 0
-
-
-def _all_outcomes(chosen: Sequence[Fault], verbose: bool) -> list[tuple[Fault, Outcome]]:
-    found = []
-    print("| fault | file | test that catches it | caught | CPU-seconds |\n|---|---|---|---|---|")
     with planting() as bed:
         sound = bed.sound(chosen)
         if not sound.passed:
             print(f"without a fault these tests do not pass:\n{sound.output}", file=sys.stderr)
-        for fault in chosen:
-            outcome = bed.outcome(fault)
-            found.append((fault, outcome))
-            test = fault.test.removeprefix("tests/")
-            said = "yes" if outcome.caught else "NO"
-            print(f"| {fault.name} | {fault.file} | {test} | {said} | {outcome.seconds:.2f} |", flush=True)
-            if verbose or not outcome.caught:
-                print(outcome.output)
-    print(f"\nwithout a fault: {'all pass' if sound.passed else 'NOT ALL PASS'}, {sound.seconds:.2f} CPU-seconds")
-    return found
+            return 1
+        print("| fault | file | test that catches it | caught | CPU-seconds |\n|---|---|---|---|---|")
+        caught = sum(_caught(fault, bed.outcome(fault), wished.verbose) for fault in chosen)
+    print(f"\n{caught} of {len(chosen)} caught; the same tests without a fault: {sound.seconds:.1f} CPU-seconds")
+    print(f"all together: {_cpu_seconds():.1f} CPU-seconds")
+    return 0 if caught == len(chosen) else 1
+
+
+def _caught(fault: Fault, outcome: Outcome, verbose: bool) -> bool:
+    """Print a fault's line of the table, and what its test printed if that is asked for or the fault was not caught."""
+    test, said = fault.test.removeprefix("tests/"), "yes" if outcome.caught else "NO"
+    print(f"| {fault.name} | {fault.file} | {test} | {said} | {outcome.seconds:.2f} |", flush=True)
+    if verbose or not outcome.caught:
+        print(outcome.output)
+    return outcome.caught
 
 
 def _told(fault: Fault) -> str:

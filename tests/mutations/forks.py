@@ -12,6 +12,7 @@ import os
 import resource
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 
 # Assertions are not rewritten: no more is read than whether a test fails.
@@ -19,6 +20,11 @@ PYTEST = ("-q", "-x", "--tb=short", "--no-header", "--assert=plain", "-p", "no:c
 # A fault may let a test wait for ever.
 HANG_SECONDS = 120
 LONGEST_OUTPUT = 4000
+# What the tests of several faults import, and takes long.
+LIBRARIES = (
+    *("pytest", "numpy", "pandas", "pyarrow.parquet", "pydantic", "scipy.stats", "sklearn.datasets", "matplotlib.pyplot"),
+    *("PIL.Image", "fsspec.implementations.local", "statsmodels.stats.multitest", "typer", "rich", "yaml", "torch._dynamo"),
+)
 
 
 def main() -> None:
@@ -38,7 +44,8 @@ def main() -> None:
 
 
 def _import_libraries() -> None:
-    import hypothesis, mlflow, numpy, pandas, pydantic, pyarrow, pytest, ray, scipy.stats, torch, yaml  # noqa: E401, F401, I001
+    for name in LIBRARIES:
+        import_module(name)
 
 
 def _in_fork(tests: list[str], output: Path) -> int:

@@ -47,8 +47,7 @@ def _findings(fault: Fault) -> Iterator[str]:
     said = (ROOT / fault.file).read_text(encoding="utf-8").count(fault.old) if (ROOT / fault.file).is_file() else 0
     if said != 1:
         yield f"'{fault.name}': {fault.file} says {fault.old!r} {said} times, and once is meant: plant it anew"
-    file, _, name = fault.test.partition("::")
-    function = f"def {name.partition('[')[0]}("
+    file, function = fault.test.partition("::")[0], f"def {fault.test.rpartition('::')[2].partition('[')[0]}("
     if not (ROOT / file).is_file() or function not in (ROOT / file).read_text(encoding="utf-8"):
         yield f"'{fault.name}': there is no test {fault.test}: name the one that catches it now"
 
@@ -101,11 +100,14 @@ def _copy(folder: Path) -> None:
 @contextmanager
 def _forks(folder: Path) -> Iterator["subprocess.Popen[str]"]:
     # Nothing is kept of what a fault compiles to.
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
     command = [sys.executable, "-m", "tests.mutations.forks"]
     with subprocess.Popen(
         command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         yield process
-        assert process.stdin is not None
-        process.stdin.close()
