@@ -360,6 +360,12 @@ def test_ones_own_run_stands_beside_the_published_one(study: Study, tmp_path: Pa
     assert "same verdict, intervals overlap" in (tmp_path / "toy-beside.html").read_text()
 
 
+def test_a_comparison_with_what_is_no_longer_published_goes(study: Study, tmp_path: Path) -> None:
+    (tmp_path / "toy-beside.html").write_text("of an earlier run")
+    site._write_beside(tmp_path, site._templates(), study, REGISTER, {})
+    assert not (tmp_path / "toy-beside.html").exists()
+
+
 def test_a_document_is_graded_in_its_own_order(study: Study, tmp_path: Path) -> None:
     sections = ("Warmup", "11", "2", "Q3", "advanced Q1", "Decay")
     claims = tuple(
