@@ -13,8 +13,11 @@ from folklore.harness.judging.outcomes import OUT_OF_REGIME
 from folklore.harness.judging.power import Resolution
 from folklore.harness.judging.robustness import Robustness
 from folklore.harness.judging.spelling import in_prose, region, spell
+from folklore.harness.judging.verdict_history import Change
 from folklore.harness.judging.verdicts import Finding, Verdict
-from folklore.harness.spec import Claim, Criterion, Document, Judgement, Observed, Published
+from folklore.harness.judging.withdrawing import Withdrawn, as_judged
+from folklore.harness.spec import Claim, Criterion, Document, Erratum, Judgement, Observed, Published
+from folklore.reports import changes_page
 from folklore.reports.answers import with_bold_numbers
 from folklore.reports.strip import Seen, Strip, strips
 from folklore.reports.words import READINGS
@@ -46,12 +49,17 @@ class Rule:
 
 @dataclass(frozen=True)
 class Card:
-    """All of it; `rules` and what follows are folded, but for `tables`: where exact numbers come from."""
+    """All of it; `rules` and what follows are folded, but for `tables`: where exact numbers come from. erratum: of a verdict
+    that is withdrawn; `was`, `reading` and `sentence` are then those that do not stand. course: what published verdicts it had
+    before, a clause; empty if it never had another."""
 
     id: str
     claim: Claim
     title: str
     verdict: Verdict
+    erratum: Erratum | None
+    was: str
+    course: str
     reading: str
     standing: str
     fragile: tuple[str, ...]
@@ -83,24 +91,30 @@ def card(
     reported: Sequence[str] = (),
     tables: Sequence[Mapping[str, Any]] = (),
     calibrated: Sequence[Mapping[str, Any]] = (),
+    changes: Sequence[Change] = (),
 ) -> Card:
+    """changes: of the claim's published verdict at this scale."""
     criteria = judgement.criteria_at(verdict.scale)
     stands = standing(verdict, robust, rates)
     own = tuple(each for each in published if each.claim == verdict.claim)
+    judged = as_judged(verdict)
     return Card(
         id=f"{verdict.claim}-{verdict.scale}-{verdict.device}",
         claim=claim,
         title=f"{claim.in_short[:1].upper()}{claim.in_short[1:]}",
         verdict=verdict,
-        reading=READINGS.get(verdict.reading, verdict.reading),
+        erratum=verdict.erratum if isinstance(verdict, Withdrawn) else None,
+        was="" if judged is verdict else judged.verdict,
+        course=changes_page.course(changes),
+        reading=READINGS.get(judged.reading, judged.reading),
         standing=stands,
         fragile=tuple(why_fragile(verdict, robust, rates)) if robust is not None and stands == FRAGILE else (),
-        sentence=with_bold_numbers(verdict),
+        sentence=with_bold_numbers(judged),
         workloads=workloads(verdict, judgement, claim),
         strips=strips(_seen(criteria, verdict, own), verdict.scale),
         places=_places(claim, documents),
         rules=tuple(_rule(criterion, finding) for criterion, finding in zip(criteria, verdict.findings, strict=False)),
-        robustness=f"{robust.seeds_in_words}; {robust.choices_in_words}" if robust is not None else "",
+        robustness=f"{robust.seeds_in_words}; {robust.choices_in_words}" if robust is not None and judged is verdict else "",
         power=tuple(line for each in resolutions if (line := power_in_words(each, verdict.seeds))),
         calibration=tuple(calibration_in_words(criteria, verdict.seeds, calibrated)),
         published=own,

@@ -7,6 +7,7 @@ from typing import Any
 
 from folklore.harness.judging.grading import grade, right_side
 from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
+from folklore.harness.judging.withdrawing import Withdrawn
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Document
 from folklore.reports import phrases
@@ -73,6 +74,12 @@ def _not_graded(claim: Claim, document: str) -> str:
     return ""
 
 
+def _withdrawn(outcome: Outcome | None) -> str:
+    """Why a verdict grades nobody, in sentences; empty if it stands."""
+    verdict = None if outcome is None else outcome.verdict
+    return f"The verdict is withdrawn. {verdict.erratum.reason}" if isinstance(verdict, Withdrawn) else ""
+
+
 def _row(claim: Claim, section: str, document: Document, table: OutcomeTable, places: Collection[str]) -> dict[str, Any]:
     others = [source for source in claim.sources if source.document != document.key]
     speaking = table.speaking(claim.id)
@@ -82,7 +89,7 @@ def _row(claim: Claim, section: str, document: Document, table: OutcomeTable, pl
         "claim": claim,
         "title": phrases.title(claim),
         "grade": found,
-        "why_not": _not_graded(claim, document.key),
+        "why_not": _not_graded(claim, document.key) or _withdrawn(speaking),
         "note": _why_otherwise(claim, found, speaking),
         "cells": [
             shared.cell(each, column, places, _grade(claim, each, document.key))

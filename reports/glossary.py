@@ -48,6 +48,11 @@ VERDICTS = (
         "This scale or device cannot show the effect, and the sentence says why: the claim speaks of large models, or a GPU is"
         " needed, or what the claim presupposes does not occur here. In counts: cannot be seen here.",
     ),
+    Term(
+        "withdrawn",
+        "The question was found to be wrong after the verdict was published. It counts neither for nor against the claim and"
+        " grades no document, until a new version of the study asks again. The claim's card says what is wrong.",
+    ),
     Term("invalid", "Trials are missing or crashed, so there is no number. A diverged trial is an outcome; a crash is not."),
     Term(
         "firm",

@@ -4,6 +4,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from folklore.harness.judging.outcomes import WITHDRAWN
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Study
 from folklore.reports import document_page, phrases
@@ -11,7 +12,7 @@ from folklore.reports import rows as shared
 from folklore.reports.highlights import highlights
 from folklore.reports.outcome_table import MACHINES, Column, OutcomeTable
 from folklore.reports.places import page
-from folklore.reports.verdict_words import NOT_GRADED, ORDER, TO_COME
+from folklore.reports.verdict_words import GRADES, ORDER, TO_COME
 
 
 def content(
@@ -41,14 +42,15 @@ def content(
         "machines": _enumerated(list(dict.fromkeys(MACHINES.get(scale, f"{scale} scale") for scale, _ in table.columns))),
         "claims": len(asked),
         "own": len(rows) - len(asked),
-        "judged": sum(each["judged"] for each in rows),
+        "judged": sum(each["judged"] and each["verdict"] != WITHDRAWN for each in rows),
+        "withdrawn": sum(each["verdict"] == WITHDRAWN for each in rows),
         "standings": [name for name in ("firm", "fragile", "exact") if any(name in each["standings"] for each in rows)],
         "surprising": any(each["surprise"] is not None for each in rows),
         "verdicts": [name for name in ORDER if any(name in each["found"] for each in rows)],
         "kinds": sorted({kind for claim in claims for kind in claim.kinds}),
         "study_rows": _studies(studies, rows, places),
         "documents": [document_page.graded(document, register, table) for document in register.documents],
-        "grades": [name for name in ORDER if name not in (TO_COME, NOT_GRADED)],
+        "grades": GRADES,
         "later": table.later,
         "changes": changes,
     }

@@ -7,6 +7,8 @@ from typing import Any
 
 from folklore.harness.judging.spelling import spell_interval
 from folklore.harness.judging.verdict_memory import Judged, published_verdicts
+from folklore.harness.judging.verdicts import Verdict
+from folklore.harness.judging.withdrawing import Withdrawn
 from folklore.harness.planning import catalog
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Study
@@ -36,6 +38,7 @@ def markdown(studies: Sequence[Study], register: Register, judged: Sequence[Judg
         "Documents, each graded by what it says itself:",
         "",
         *_documents(found),
+        *_withdrawn(table),
     ]
     heads = ("Claim", "Where", *(f"{scale} ({device})" for scale, device in found["columns"]))
     for group in dict.fromkeys(row["study"] for row in found["rows"]):
@@ -65,6 +68,13 @@ def _documents(found: dict[str, Any]) -> list[str]:
     return _table(("Document", "Claims", "Judged", *(name.capitalize() for name in grades)), rows)
 
 
+def _withdrawn(table: OutcomeTable) -> list[str]:
+    """Claims whose verdicts do not stand, and why."""
+    found = {each.verdict.claim: each.verdict for each in table.outcomes.values() if isinstance(each.verdict, Withdrawn)}
+    rows = [(f"`{claim}`", each.erratum.date, each.erratum.reason) for claim, each in found.items()]
+    return ["", "## Withdrawn", "", *_table(("Claim", "Since", "Why"), rows)] if rows else []
+
+
 def _table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
     lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
     return lines + ["| " + " | ".join(_escaped(str(cell)) for cell in row) + " |" for row in rows]
@@ -87,7 +97,13 @@ def _cell(outcome: Outcome | None) -> str:
     if outcome is None:
         return "–"
     verdict = outcome.verdict
-    why = ", ".join(each for each in (verdict.reading, outcome.standing) if each)
+    if isinstance(verdict, Withdrawn):
+        return f"{MARKS[verdict.verdict]} {verdict.verdict}; was ~~{_told(verdict.judged)}~~"
+    return _told(verdict, outcome.standing)
+
+
+def _told(verdict: Verdict, standing: str = "") -> str:
+    why = ", ".join(each for each in (verdict.reading, standing) if each)
     told = f"{MARKS[verdict.verdict]} {verdict.verdict}" + (f" ({why})" if why else "")
     if verdict.estimate is None or verdict.low is None or verdict.high is None:
         return told

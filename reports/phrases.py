@@ -5,6 +5,7 @@ import re
 from markupsafe import Markup, escape
 
 from folklore.harness.judging.spelling import in_prose
+from folklore.harness.judging.verdict_history import Stand
 from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.spec import Claim
 
@@ -22,7 +23,7 @@ def title(claim: Claim) -> str:
     return text[0].upper() + text[1:] if re.match(r"[a-z]{2}|a ", text) else text
 
 
-def number(seen: Verdict | Finding) -> str:
+def number(seen: Verdict | Finding | Stand) -> str:
     """The number of a dense row, as a sentence has it: 1.8x (1.6–2.0). Empty if there is none."""
     if seen.estimate is None or seen.low is None or seen.high is None:
         return ""

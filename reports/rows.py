@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from folklore.harness.judging.withdrawing import Withdrawn
 from folklore.harness.spec import Source
 from folklore.reports import phrases
 from folklore.reports.outcome_table import Column, Outcome, OutcomeTable
@@ -17,10 +18,13 @@ FIELDS = ("verdict", "reading", "standing", "estimate", "low", "high", "unit")
 
 
 def cell(outcome: Outcome | None, column: Column, places: Collection[str], given: str = "") -> dict[str, Any] | None:
-    """An outcome in a row. given: a document's grade, which stands in the verdict's place. places: what links may lead to."""
+    """An outcome in a row. given: a document's grade, which stands in the verdict's place, but for one that is withdrawn, whose
+    former words are in `was`. places: what links may lead to."""
     if outcome is None:
         return None
     verdict, link = outcome.verdict, place_of(outcome.verdict)
+    was = verdict.judged.verdict if isinstance(verdict, Withdrawn) else ""
+    given = "" if was else given
     numbers = ("" if each is None else repr(each) for each in (verdict.estimate, verdict.low, verdict.high))
     return {
         "verdict": given or verdict.verdict,
@@ -28,6 +32,7 @@ def cell(outcome: Outcome | None, column: Column, places: Collection[str], given
         "standing": outcome.standing,
         "why_fragile": "; ".join(outcome.why_fragile),
         "number": phrases.number(verdict),
+        "was": was,
         "link": link if link in places else "",
         "label": " ".join(column),
         "values": [given or verdict.verdict, verdict.reading, outcome.standing, *numbers, verdict.unit],

@@ -1,5 +1,5 @@
-"""All pages: the index, a page for each study and document, the glossary, and how often the judge is right. Equal data gives
-equal bytes."""
+"""All pages: the index, a page for each study and document, the glossary, verdicts that changed, and how often the judge is
+right. Equal data gives equal bytes."""
 
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,10 +12,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from folklore.harness.judging.spelling import spell, spell_interval
 from folklore.harness.judging.trial_sets import HERE, TrialSet
+from folklore.harness.judging.verdict_history import history
 from folklore.harness.judging.verdict_memory import Judged, published_verdicts
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Study
-from folklore.reports import calibration, comparison_page, document_page, glossary, index_page, phrases, study_page
+from folklore.reports import (
+    calibration,
+    changes_page,
+    comparison_page,
+    document_page,
+    glossary,
+    index_page,
+    phrases,
+    study_page,
+)
 from folklore.reports.figures import draw_range_test
 from folklore.reports.outcome_table import OutcomeTable, outcome_table
 from folklore.reports.parallel import side_by_side
@@ -116,6 +126,8 @@ def _write_index_and_documents(
         for study in studies
         for change in comparison_page.changes(study, comparison_page.pairs(found[study.name], published(study) or ()))
     ]
+    shown = changes_page.content(register, history(), there)
+    _save(output / changes_page.PAGE, pages.get_template(changes_page.PAGE).render(shown))
     content = index_page.content(studies, register, table, there, changes)
     _save(output / "index.html", pages.get_template("index.html").render(content, store_option=store_option))
     for document in register.documents:

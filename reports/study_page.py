@@ -16,10 +16,11 @@ import pandas as pd
 
 from folklore.harness.judging.error_rates import ErrorRates, standing
 from folklore.harness.judging.explaining import enumerated
-from folklore.harness.judging.outcomes import INVALID, VERDICTS
+from folklore.harness.judging.outcomes import INVALID, VERDICTS, WITHDRAWN
 from folklore.harness.judging.power import Resolution, resolution, whole_seeds
 from folklore.harness.judging.robustness import Robustness
 from folklore.harness.judging.trial_sets import HERE, TrialSet
+from folklore.harness.judging.verdict_history import Change, history
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.own.address import address_of
@@ -156,10 +157,12 @@ def _section(
     cards = _cards(study, register, section, robust, rates, calibrated) if judged.meant_to_be else []
     claims = {judgement.claim for judgement in study.judgements}
     warned = caveats(study, section)
+    stand = [each for each in judged.verdicts if each.verdict != WITHDRAWN]
     return {
         "all": section,
         "description": study.scales[section.scale].description,
-        "answer": answer(judged.verdicts, study.answer, partial(_stands, robust, rates)) if judged.meant_to_be else None,
+        "answer": answer(stand, study.answer, partial(_stands, robust, rates)) if judged.meant_to_be else None,
+        "withdrawn": [each for each in cards if each.erratum],
         "tally": _tally(cards),
         "caveats": warned[:MOST_CAVEATS],
         "more_caveats": warned[MOST_CAVEATS:],
@@ -183,6 +186,9 @@ def _cards(
 ) -> list[Card]:
     known, documents = register.including(study), {document.key: document for document in register.documents}
     judgements = {judgement.claim: judgement for judgement in study.judgements}
+    changed: dict[tuple[str, str, str, str], list[Change]] = {}
+    for change in history():
+        changed.setdefault(change.place, []).append(change)
     return [
         card(
             verdict,
@@ -196,6 +202,7 @@ def _cards(
             section.judged.reported.get(verdict.claim, ()),
             section.tables.get(verdict.claim, ()),
             calibrated,
+            changed.get((verdict.claim, study.name, verdict.scale, verdict.device), ()),
         )
         for verdict in section.judged.verdicts
     ]
@@ -204,7 +211,7 @@ def _cards(
 def _tally(cards: Sequence[Card]) -> list[tuple[str, int]]:
     """Verdict -> how many claims have it, those that there are."""
     counts = Counter(each.verdict.verdict for each in cards)
-    return [(verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]]
+    return [(verdict, counts[verdict]) for verdict in (*VERDICTS, WITHDRAWN) if counts[verdict]]
 
 
 def caveats(study: Study, section: Section) -> list[str]:

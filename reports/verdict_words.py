@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from folklore.harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED
+from folklore.harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED, WITHDRAWN
 
 TO_COME = "to come"
 NOT_GRADED = "not graded"
@@ -29,8 +29,11 @@ WORDS = {
     OPEN: Words("?", "is open", "are open", "open"),
     OUT_OF_REGIME: Words("–", "cannot be seen here", "cannot be seen here", "out"),
     INVALID: Words("!", "lacks trials", "lack trials", "invalid"),
+    WITHDRAWN: Words("⊘", "is withdrawn", "are withdrawn", "withdrawn"),
     TO_COME: Words("·", "to come", "to come", "later"),
     NOT_GRADED: Words("○", "not graded", "not graded", "ungraded"),
 }
 ORDER = tuple(WORDS)
+# What a document may be graded.
+GRADES = tuple(name for name in ORDER if name not in (WITHDRAWN, TO_COME, NOT_GRADED))
 MARKS = {verdict: words.mark for verdict, words in WORDS.items()}

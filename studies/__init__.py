@@ -1,1 +1,1 @@
-"""One module a study, data only; register.py holds the documents and every claim."""
+"""One module a study, data only; register.py holds the documents and every claim, errata.py the verdicts withdrawn."""

@@ -15,6 +15,9 @@ seeds. Thresholds were fixed before the first run; a change needs a written reas
 """
 
 from folklore.harness.spec import Claim, Document, Regime, Side, Source
+from folklore.studies.errata import ERRATA
+
+__all__ = ["CLAIMS", "DOCUMENTS", "ERRATA"]
 
 DOCUMENTS = (
     Document(key="TB", title="Training Behaviors — Deep Dive", file="000_c148b958bf6c2aa2.txt"),

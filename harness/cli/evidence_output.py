@@ -7,8 +7,9 @@ from typing import Any
 from rich.markup import escape
 from rich.text import Text
 
-from folklore.harness.cli.output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped
+from folklore.harness.cli.output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped, was
 from folklore.harness.judging.spelling import region, spell
+from folklore.harness.judging.withdrawing import Withdrawn, as_judged
 from folklore.harness.reading.compare import Comparison, Side
 from folklore.harness.reading.provenance import Basis, Explanation, sparkline
 from folklore.harness.spec import LEVEL
@@ -36,7 +37,9 @@ def _print_explanation(each: Explanation, every_trial: bool) -> None:
     _line(f"\n{place}")
     reading = f" ({verdict.reading})" if verdict.reading else ""
     _line(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{verdict.verdict}{reading}[/]: {escape(verdict.answer)}")
-    _line(f"  by the rule: {escape(verdict.reason)}")
+    if isinstance(verdict, Withdrawn):
+        _line(f"  {escape(was(verdict))}")
+    _line(f"  by the rule: {escape(as_judged(verdict).reason)}")
     if verdict.advice:
         _line(f"  what to do: {escape(verdict.advice)}")
     for line in ("its criteria were written after these trials had been seen",) * verdict.after_the_fact + verdict.cautions:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from folklore.harness.judging.verdicts import Verdict
+    from folklore.harness.judging.withdrawing import Withdrawn
 
 COLOURS = {"supported": "green", "partly": "cyan", "refuted": "red"}
 # Of a line that goes into a pipe or a file, where no terminal wraps it: more than any line has.
@@ -256,6 +257,7 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[
     if as_json:
         print_json([verdict.row() for verdict in found])
         return
+    from folklore.harness.judging.withdrawing import as_judged
     from folklore.harness.planning.variation import is_variation
 
     for (study, scale, device), group in groupby(found, key=lambda verdict: (verdict.study, verdict.scale, verdict.device)):
@@ -268,7 +270,7 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[
             line = "a variation: these are not verdicts of the study as it is declared"
             print_wrapped(Text(line, style="yellow"), INDENT)
         if all(not verdict.findings for verdict in verdicts_here):
-            print_wrapped(Text(verdicts_here[0].reason), INDENT)
+            print_wrapped(Text(as_judged(verdicts_here[0]).reason), INDENT)
             continue
         if any(each.after_the_fact for each in verdicts_here):
             print_wrapped(Text("its criteria were written after these trials had been seen", style="yellow"), INDENT)
@@ -277,8 +279,18 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[
 
 
 def _answer(verdict: "Verdict") -> tuple[str, ...]:
+    from folklore.harness.judging.withdrawing import Withdrawn
+
+    if isinstance(verdict, Withdrawn):
+        return verdict.answer, was(verdict)
     advice = (f"what to do: {verdict.advice}",) if verdict.advice else ()
     return (verdict.answer, *advice, *(f"caution: {each}" for each in verdict.cautions))
+
+
+def was(verdict: "Withdrawn") -> str:
+    """What a withdrawn verdict said."""
+    reading = f" ({verdict.judged.reading})" if verdict.judged.reading else ""
+    return f"until {verdict.erratum.date} it was {verdict.judged.verdict}{reading}: {verdict.judged.answer}"
 
 
 def coloured(verdict: str, reading: str = "") -> Text:

@@ -1,7 +1,8 @@
 """Commands that bring pages, MLflow and the published evidence up to what is stored."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +11,9 @@ from folklore.harness.cli.base import ScaleName, SomeStudy, StoreUri, TrackingUr
 from folklore.harness.cli.output import out
 from folklore.harness.errors import UserError
 from folklore.harness.options import Options
+
+if TYPE_CHECKING:
+    from folklore.harness.judging.verdict_history import Change
 
 
 @command("report", "folklore report", "folklore report --store s3://bucket/folklore --output public   # a folder to serve")
@@ -76,7 +80,9 @@ def publish(
     if as_is is not None and (study is None or not as_is.strip()):
         raise UserError(f"--as-is '{as_is}': name the study, and say in words why its trials are published all the same")
     if study is None:
-        out.print(f"published: {publish_verdicts(choices.all_studies())}", highlight=False, soft_wrap=True)
+        path, changed = publish_verdicts(choices.all_studies())
+        out.print(f"published: {path}", highlight=False, soft_wrap=True)
+        _print_changes(changed)
         return
     if is_variation(study) or (chosen := choices.study_named(study, store)).variation_of is not None:
         raise UserError(f"'{study}' is a variation, and evidence is of declared studies: declare one of its own in a file")
@@ -87,4 +93,13 @@ def publish(
     checks = [checked(each, as_is) for each in sets]  # of all before one is written
     for each, check in zip(sets, checks, strict=True):
         out.print(f"published: {publish_set(each, check)}", highlight=False, soft_wrap=True)
-    publish_verdicts([chosen])
+    _print_changes(publish_verdicts([chosen])[1])
+
+
+def _print_changes(changed: "Sequence[Change]") -> None:
+    for each in changed:
+        place = f"{each.claim} at {each.scale} scale ({each.device})"
+        out.print(f"changed: {place}: {each.old.verdict}, now {each.new.verdict}", highlight=False, soft_wrap=True)
+    if changed:
+        line = "each has an entry at the end of history.json beside it: write under `why` what the log says of it"
+        out.print(line, highlight=False, soft_wrap=True)

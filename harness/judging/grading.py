@@ -2,11 +2,11 @@
 
 A document that gives no number is graded by the direction alone: a threshold that only our rule brings is not its own. Where
 documents disagree each has a side: if a study's criteria tell the sides apart, the one shown to be right is supported and the
-others are refuted; else only those on the first side, which the claim states, are graded. What only we ask, and what our copies
-of the documents have lost, grades nobody.
+others are refuted; else only those on the first side, which the claim states, are graded. What only we ask, what our copies of
+the documents have lost, and what is withdrawn, grades nobody.
 """
 
-from folklore.harness.judging.outcomes import PARTLY, REFUTED, SUPPORTED
+from folklore.harness.judging.outcomes import PARTLY, REFUTED, SUPPORTED, WITHDRAWN
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.spec import Claim
 
@@ -25,7 +25,7 @@ def right_side(claim: Claim, verdict: Verdict) -> str:
 
 def grade(claim: Claim, verdict: Verdict, document: str) -> str | None:
     """A document's grade on a claim, one of the verdicts; None if it has none."""
-    if claim.own or document in claim.ungraded:
+    if claim.own or document in claim.ungraded or verdict.verdict == WITHDRAWN:
         return None
     found = by_direction(claim, verdict)
     if not claim.sides:

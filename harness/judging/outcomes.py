@@ -19,6 +19,8 @@ ALPHA = 0.05
 SUPPORTED, PARTLY, REFUTED, OPEN = "supported", "partly", "refuted", "open"
 OUT_OF_REGIME, INVALID = "out of regime", "invalid"
 VERDICTS = (SUPPORTED, PARTLY, REFUTED, OPEN, OUT_OF_REGIME, INVALID)
+# What any of them is shown as if its question was found to be wrong (withdrawing.py): nothing is judged to be it.
+WITHDRAWN = "withdrawn"
 # Readings of what is out of regime: it is none of what the claim speaks of; what has to be so for it to mean anything is not.
 REGIME, PRECONDITION = "regime", "precondition"
 # Verdicts that say something of the claim.

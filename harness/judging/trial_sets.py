@@ -17,6 +17,7 @@ from folklore.harness.judging.robustness import Robustness, robustness
 from folklore.harness.judging.sequential import judge_in_looks, seeds_reached
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdicts import Verdict
+from folklore.harness.judging.withdrawing import as_judged, as_they_stand
 from folklore.harness.machine.repository import OURS, Repository
 from folklore.harness.planning.computing import computed_jobs, digest, jobs_of
 from folklore.harness.planning.plan import Plan, make_plan
@@ -70,6 +71,10 @@ class TrialSet:
         return looks_of(self.declarations, self.study)
 
     def verdicts(self) -> list[Verdict]:
+        """As they stand: those that errata withdraw say so."""
+        return as_they_stand(self.study, self._judge())
+
+    def _judge(self) -> list[Verdict]:
         if self.looks:
             return judge_in_looks(
                 self.study, self.scale, self.device, self.trials, self.looks, self.failures, self.computations
@@ -81,7 +86,9 @@ class TrialSet:
         """Whether the verdicts hold under other choices; of trials that were judged once."""
         if self.looks or not self.study.scale(self.scale).judged:
             return []
-        return robustness(self.study, self.scale, self.device, self.trials, verdicts, self.computations)
+        return robustness(
+            self.study, self.scale, self.device, self.trials, [as_judged(each) for each in verdicts], self.computations
+        )
 
 
 def trial_sets(

@@ -8,17 +8,21 @@ what was last judged of its own trials, by the code that judged.
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from folklore.harness.judging import verdict_history
 from folklore.harness.judging.cautions import published_calibration
 from folklore.harness.judging.judge import report
 from folklore.harness.judging.robustness import Robustness
 from folklore.harness.judging.trial_sets import TrialSet, published_sets
+from folklore.harness.judging.verdict_history import Change
 from folklore.harness.judging.verdicts import Verdict
+from folklore.harness.judging.withdrawing import as_judged, as_they_stand
 from folklore.harness.planning.catalog import register
 from folklore.harness.spec import Study, fingerprint
 from folklore.harness.storing import evidence
@@ -37,8 +41,9 @@ PAGES = "written/pages.json"
 
 @dataclass(frozen=True)
 class Judged:
-    """What pages say of a set of trials. meant_to_be: whether its scale is judged. reported: claim -> what is shown beside its
-    criteria and decides nothing. ran_under: hashes of other declarations than today's that its trials ran under."""
+    """What pages say of a set of trials. verdicts: as they stand; kept as they were judged. meant_to_be: whether its scale is
+    judged. reported: claim -> what is shown beside its criteria and decides nothing. ran_under: hashes of other declarations
+    than today's that its trials ran under."""
 
     meant_to_be: bool
     scale: str
@@ -81,14 +86,14 @@ class Memory:
         if not self.store.exists(name):
             return None
         try:
-            return _read(json.loads(self.store.read(name)), self._key(study, own))
+            return _read(json.loads(self.store.read(name)), self._key(study, own), study)
         except (ValueError, TypeError, KeyError):  # half a file, or one of another version
             return None
 
     def remember(self, study: Study, judged: list[Judged]) -> None:
         own = Ledger(self.store, study.name).state()
         if own:
-            self.store.write(self._name(study), json.dumps(_written(self._key(study, own), judged)).encode())
+            self.store.write(self._name(study), json.dumps(_written(self._key(study, own), study, judged)).encode())
 
     def written(
         self, output: Path, studies: Sequence[Study], only: Collection[str], experiments: Mapping[str, str]
@@ -133,7 +138,7 @@ class Memory:
 def published_verdicts(study: Study) -> list[Judged] | None:
     """As they stand beside the evidence; None where they are not of this declaration and these trials."""
     kept = _published().get(study.name)
-    return None if kept is None else _read(kept, _key_of_published(study))
+    return None if kept is None else _read(kept, _key_of_published(study), study)
 
 
 def judged_evidence(study: Study) -> list[Judged]:
@@ -142,15 +147,28 @@ def judged_evidence(study: Study) -> list[Judged]:
     return [Judged.of(each) for each in published_sets(study)] if known is None else known
 
 
-def publish_verdicts(studies: Sequence[Study]) -> Path:
-    """Judge the published evidence of these studies anew and keep the verdicts beside it; those of others stay."""
-    found = _published()
+def publish_verdicts(studies: Sequence[Study]) -> tuple[Path, list[Change]]:
+    """Judge the published evidence of these studies anew and keep the verdicts beside it; those of others stay. Verdicts that
+    become others are returned, and added to the history."""
+    found, changed = _published(), list[Change]()
     for study in studies:
         judged = [Judged.of(records) for records in published_sets(study)]
-        found[study.name] = _written(_key_of_published(study), judged)
+        changed += _changes(study, found.get(study.name), judged)
+        found[study.name] = _written(_key_of_published(study), study, judged)
     path = _path()
     path.write_text(json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return path
+    verdict_history.append(changed)
+    return path, changed
+
+
+def _changes(study: Study, kept: Mapping[str, Any] | None, judged: Sequence[Judged]) -> list[Change]:
+    """Of a study's published verdicts, against what stands there before it is written anew."""
+    if kept is None:
+        return []
+    before = (verdict for each in kept["judged"] for verdict in each["verdicts"])
+    after = (vars(as_judged(verdict)) for each in judged for verdict in each.verdicts)
+    today = datetime.now(UTC).date().isoformat()
+    return verdict_history.changes(before, after, (kept.get("version"), study.version), today)
 
 
 def _key_of_published(study: Study) -> str:
@@ -176,17 +194,19 @@ def _published() -> dict[str, Any]:
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
-def _written(key: str, judged: list[Judged]) -> dict[str, Any]:
-    return {"of": key, "judged": [asdict(each) for each in judged]}
+def _written(key: str, study: Study, judged: list[Judged]) -> dict[str, Any]:
+    plain = [replace(each, verdicts=[as_judged(verdict) for verdict in each.verdicts]) for each in judged]
+    return {"of": key, "version": study.version, "judged": [asdict(each) for each in plain]}
 
 
-def _read(kept: Mapping[str, Any], key: str) -> list[Judged] | None:
+def _read(kept: Mapping[str, Any], key: str, study: Study) -> list[Judged] | None:
     if kept["of"] != key:
         return None
     try:
-        return [Judged.from_dict(each) for each in kept["judged"]]
+        judged = [Judged.from_dict(each) for each in kept["judged"]]
     except (TypeError, KeyError):  # as another Folklore wrote it
         return None
+    return [replace(each, verdicts=as_they_stand(study, each.verdicts)) for each in judged]
 
 
 def _state(output: Path, state: object) -> bytes:
@@ -212,12 +232,12 @@ def _code() -> str:
 
 @cache
 def _page_code() -> str:
-    """The sources and templates of pages, the register's claims, and all code and libraries that make pages."""
+    """The sources and templates of pages, the register's claims and errata, and all code and libraries that make pages."""
     here, claims = evidence.FOLDER.parent, register()
     sources = {
         str(file.relative_to(here)): file.read_text(encoding="utf-8")
         for file in sorted(here.rglob("*"))
         if file.suffix in (".py", ".html", ".css", ".js")
     }
-    said = [each.model_dump(mode="json") for each in (*claims.documents, *claims.claims)]
+    said = [each.model_dump(mode="json") for each in (*claims.documents, *claims.claims, *claims.errata)]
     return fingerprint([_code(), sources, said, {name: version(name) for name in PAGE_LIBRARIES}])

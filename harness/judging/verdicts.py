@@ -8,7 +8,7 @@ from folklore.harness.spec import LEVEL
 from folklore.harness.spec.computed import Grade
 
 # What of a verdict is not in its flat form: tables inside a table.
-NESTED = ("unit", "findings", "panels", "right")
+NESTED = ("unit", "findings", "panels", "right", "erratum", "judged")
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,13 @@ class Verdict:
         return bool(self.findings) and all(each.grade != "measured" for each in self.findings)
 
     def row(self) -> dict[str, Any]:
-        """The flat form that `folklore verdicts --json` prints."""
+        """The flat form that `folklore verdicts --json` prints; what is withdrawn says so (withdrawing.py)."""
         flat = {name: value for name, value in asdict(self).items() if name not in NESTED}
         return {
             **flat,
             "cautions": list(self.cautions),
             "panels": {each.name: each.verdict for each in self.panels if each.name},
+            "withdrawn": None,
         }
 
     @classmethod

@@ -12,18 +12,21 @@ from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid, unknown
 from folklore.harness.planning.variation import is_variation
-from folklore.harness.spec import Claim, Document, Study
+from folklore.harness.spec import Claim, Document, Erratum, Study
 from folklore.harness.spec.study_file import read_study_file
 
 STUDIES, REGISTER = "folklore.studies", "folklore.register"
+# Modules beside the studies that hold none.
+NO_STUDIES = ("register", "errata")
 
 
 @dataclass(frozen=True)
 class Register:
-    """The documents and every claim in them, studied or not."""
+    """The documents and every claim in them, studied or not, and the published verdicts that are withdrawn."""
 
     documents: tuple[Document, ...]
     claims: tuple[Claim, ...]
+    errata: tuple[Erratum, ...] = ()
 
     def claim(self, claim_id: str) -> Claim:
         for claim in self.claims:
@@ -91,7 +94,7 @@ def judgeable(study: Study) -> Study:
 def register() -> Register:
     for found in entry_points(group=REGISTER):
         module = found.load()
-        return Register(module.DOCUMENTS, module.CLAIMS)
+        return Register(module.DOCUMENTS, module.CLAIMS, module.ERRATA)
     raise UserError("no register of claims: install the project first (make setup, or pip install -e .)")
 
 
@@ -102,7 +105,7 @@ def _modules() -> Iterator[tuple[str, str]]:
     for package in packages:
         loaded = importlib.import_module(package.value)
         for module in pkgutil.iter_modules(loaded.__path__):
-            if module.name != "register" and not module.ispkg:
+            if module.name not in NO_STUDIES and not module.ispkg:
                 yield module.name, f"{package.value}.{module.name}"
 
 

@@ -76,6 +76,7 @@ class Explanation:
             "source": self.records.source,
             "verdict": self.verdict.verdict,
             "reason": self.verdict.reason,
+            "withdrawn": self.verdict.row()["withdrawn"],
             "note": self.judgement.note,
             "criteria": [_basis(each) for each in self.bases],
             "reported": self.reported(),

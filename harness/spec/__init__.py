@@ -4,6 +4,7 @@ from folklore.harness.spec.base import Spec, canonical_json, fingerprint
 from folklore.harness.spec.claims import Claim, Document, Regime, Side, Source
 from folklore.harness.spec.configuration import Configuration, Measurement, Training, Workload
 from folklore.harness.spec.criterion import Alternative, Criterion, Expected, Judgement, Reported
+from folklore.harness.spec.errata import Erratum
 from folklore.harness.spec.observed import Observable, Observed
 from folklore.harness.spec.on_each import OnEach
 from folklore.harness.spec.parts import arms_of, leaves
@@ -20,6 +21,7 @@ __all__ = [
     "Configuration",
     "Criterion",
     "Document",
+    "Erratum",
     "Expected",
     "Judgement",
     "Measurement",

@@ -73,7 +73,7 @@ PARENT, LAUNCHER, NAME = "mlflow.parentRunId", "folklore.launcher", "mlflow.runN
 # Shown for every launch, be they 0; others where there are any.
 VERDICTS = ("supported", "partly", "refuted", "open")
 # A row is too narrow for words; counts stand first in a launch's name, where no width cuts them off.
-SIGNS = {"supported": "✓", "partly": "◐", "refuted": "✗", "open": "?", "out of regime": "–", "invalid": "!"}
+SIGNS = {"supported": "✓", "partly": "◐", "refuted": "✗", "open": "?", "out of regime": "–", "invalid": "!", "withdrawn": "⊘"}
 # Between what is noted of a launch and the words for what it came to.
 COUNTED = "\n\nVerdicts: "
 

@@ -4,7 +4,7 @@
 
 (() => {
   const FIELDS = ["text", "verdict", "standing", "study", "document", "kind", "order"];
-  const VERDICTS = ["supported", "partly", "refuted", "open", "out of regime", "invalid", "to come"];
+  const VERDICTS = ["supported", "partly", "refuted", "open", "out of regime", "invalid", "withdrawn", "to come"];
 
   // What a row may be filtered by: its outcomes as pairs of verdict and standing, for "refuted and firm" means one outcome.
   function read(row) {

@@ -135,6 +135,14 @@ def test_files_that_grow_or_say_two_things(suffix: str, content: bytes, finding:
     assert finding in refused_by_command("plan", str(path), store=tmp_path / "store")
 
 
+def test_a_file_makes_no_object(tmp_path: Path) -> None:
+    made, path = tmp_path / "made", tmp_path / "study.yaml"
+    path.write_text(f"!!python/object/apply:os.mkdir ['{made}']\n")
+    with pytest.raises(UserError):
+        load_study(str(path))
+    assert not made.exists()
+
+
 def test_values_are_counted_while_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study_file, "MOST_VALUES", 10)
     for text, taken in (

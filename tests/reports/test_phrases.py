@@ -17,6 +17,7 @@ from folklore.reports import phrases
         ("Best LR at 3 octaves (1.9–4).", "Best LR at <b>3 octaves</b> (1.9–4)."),
         ("Largest number: 65,504.", "Largest number: <b>65,504</b>."),
         ("No <number> at all, FP16 & 20 tokens.", "No &lt;number&gt; at all, FP16 &amp; 20 tokens."),
+        ("The <b> & the best: 1.8x.", "The &lt;b&gt; &amp; the best: <b>1.8x</b>."),
     ],
 )
 def test_numbers_stand_out_and_all_is_escaped(text: str, bold: str) -> None:

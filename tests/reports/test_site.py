@@ -84,6 +84,7 @@ def test_equal_data_gives_equal_bytes(study: Study, written: Path, tmp_path_fact
     assert {"style.css", "site.js", "index.js", "search.js"} <= set(assets)
     assert sorted(str(file) for file in files if str(file) not in assets) == [
         "calibration.html",
+        "changes.html",
         "curves/toy-laptop-cpu-0.js",
         "curves/toy-laptop-cpu-1.js",
         "document-TB.html",
@@ -357,6 +358,12 @@ def test_ones_own_run_stands_beside_the_published_one(study: Study, tmp_path: Pa
     site.write(tmp_path, [study], REGISTER, of([records(study)]), published=lambda _: [Judged.of(records(study))])
     assert "Here other than published" not in (tmp_path / "index.html").read_text()
     assert "same verdict, intervals overlap" in (tmp_path / "toy-beside.html").read_text()
+
+
+def test_a_comparison_with_what_is_no_longer_published_goes(study: Study, tmp_path: Path) -> None:
+    (tmp_path / "toy-beside.html").write_text("of an earlier run")
+    site._write_beside(tmp_path, site._templates(), study, REGISTER, {})
+    assert not (tmp_path / "toy-beside.html").exists()
 
 
 def test_a_document_is_graded_in_its_own_order(study: Study, tmp_path: Path) -> None:

@@ -217,7 +217,7 @@ def test_verdicts_as_json(study: Study, study_file: Path, tmp_path: Path) -> Non
     found = json.loads(call("verdicts", str(study_file), "--json", "--store", str(tmp_path / "s")).stdout)
     assert [set(each) for each in found] == [
         {"study", "claim", "scale", "device", "verdict", "estimate", "low", "high", "seeds", "trials", "reason"}
-        | {"reading", "answer", "advice", "p", "direction", "cautions", "panels", "surprise", "after_the_fact"}
+        | {"reading", "answer", "advice", "p", "direction", "cautions", "panels", "surprise", "after_the_fact", "withdrawn"}
     ]
 
 

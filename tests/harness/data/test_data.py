@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from folklore.harness import data
 from folklore.harness.data.text import BLOCK_BYTES, Text, python_source
@@ -60,6 +61,13 @@ def test_batches_are_keyed_on_seed_and_draw() -> None:
     assert first.shape == (data.STEPS_PER_DRAW, 4)
     assert first.min() >= 0
     assert text.batch_index(0, 0, 2000, 32).max() + 33 <= len(text.splits["train"])
+
+
+def test_a_target_is_the_token_that_follows() -> None:
+    text = Text("x", data.DataFacts("x", 9), {"train": np.arange(40, dtype=np.uint8)})
+    inputs, targets = text.gather(text.arrays("train"), torch.tensor([[0, 31], [7, 4]]), 8)
+    assert inputs[0, 1].tolist() == list(range(31, 39))
+    assert targets.equal(inputs + 1)
 
 
 def test_windows_of_an_epoch_lie_side_by_side() -> None:
@@ -149,10 +157,10 @@ def test_a_text_that_is_no_regular_file(name: str, kind: str, tmp_path: Path) ->
 
 
 def test_a_text_that_unpacks_to_more_than_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """200 MB out of 200 kB, of which no more than the bound and a chunk are ever held."""
+    """50 MB out of 200 kB, of which no more than the bound and a chunk are ever held."""
     bomb = tmp_path / "bomb.gz"
     with gzip.open(bomb, "wb", compresslevel=1) as file:
-        for _ in range(200):
+        for _ in range(50):
             file.write(bytes(1_000_000))
     monkeypatch.setattr("folklore.harness.data.text.LARGEST_DATASET", 5_000_000)
     tracemalloc.start()

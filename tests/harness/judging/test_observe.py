@@ -192,6 +192,10 @@ def test_cure_rates(wide: Study) -> None:
     assert observe(CureRate(arm="none", by_arm="none", no_worse_than="none"), table).estimate == 1.0
     assert observe(CureRate(arm="none", by_arm="none", no_worse_than="half"), table).estimate == 0.0
     assert observe(CureRate(arm="none", by_arm="half", no_worse_than="half"), table).estimate == 1.0
+    # A run that did not diverge has nothing to be cured of.
+    four = table_of(wide, lambda trial: bowls(trial) if trial.seed == 4 else diverging(trial))
+    cured = observe(CureRate(arm="none", by_arm="half"), four)
+    assert (cured.estimate, cured.seeds) == (1.0, 4)
     with pytest.raises(UndecidableError, match=r"was not trained at the peak LR of"):
         observe(CureRate(arm="none", octaves_down=0.3), table)
     with pytest.raises(UndecidableError, match=r"diverges in most seeds at no peak LR") as caught:

@@ -40,7 +40,7 @@ def test_the_narrowest_of_nested_groups_counts(tmp_path: Path) -> None:
         tmp_path,
         "0::/slurm/job_1/step_0\n",
         {
-            "slurm/cpu.max": "max 100000\n",
+            "slurm/cpu.max": "800000 100000\n",
             "slurm/job_1/cpu.max": "400000 100000\n",
             "slurm/job_1/step_0/cpu.max": "max 100000\n",
             "slurm/job_1/memory.max": f"{4 * GIB}\n",

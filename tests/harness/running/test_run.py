@@ -92,6 +92,14 @@ def test_a_study_with_too_little_power_does_not_begin(study: Study, tmp_path: Pa
     assert declarations(Store(str(tmp_path)), weak, "laptop") == []
 
 
+def test_a_run_that_gives_trials_up_fails(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        run, "_train_or_sync", lambda *arguments: [Outcome(trained=48, given_up=2, interrupted=False, not_in_mlflow=0)]
+    )
+    monkeypatch.setattr(run, "_show", lambda *arguments: (Path(), {}))
+    assert launch([study], "laptop", Options(str(tmp_path)), None) == 1
+
+
 def test_seeds_are_added_until_the_claim_is_decided(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(monkeypatch, _gap(0.02, 0.005))
     assert launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(40)) == 0

@@ -45,9 +45,10 @@ def test_a_study_survives_its_own_json(study: Study) -> None:
     assert again.hash == study.hash
 
 
-def test_the_hash_covers_thresholds(study: Study) -> None:
+@pytest.mark.parametrize(("region", "value"), [("claimed", 0.01), ("refuted", -0.01)])
+def test_the_hash_covers_thresholds(region: str, value: float, study: Study) -> None:
     dump = study.model_dump()
-    dump["judgements"][0]["criteria"][0]["claimed"]["value"] = 0.01
+    dump["judgements"][0]["criteria"][0][region]["value"] = value
     assert Study.model_validate(dump).hash != study.hash
 
 

@@ -1,6 +1,7 @@
 import logging
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import torch
 
@@ -31,9 +32,18 @@ def test_what_is_written_is_done(ledger: Ledger, study: Study) -> None:
 
 def test_a_trial_in_two_packs_counts_once(ledger: Ledger, study: Study) -> None:
     trials = planned(study).trials
-    ledger.write("a", rows(study, trials[:3], lambda _: result(1.0)))
-    ledger.write("b", rows(study, trials[2:5], lambda _: result(2.0)))
-    assert sorted(ledger.trials()["test_loss"]) == [1.0, 1.0, 1.0, 2.0, 2.0]
+    later, earlier = (
+        rows(study, part, lambda _, loss=loss: result(loss)) for part, loss in ((trials[:3], 2.0), (trials[2:5], 1.0))
+    )
+    ledger.write("a", finished(later, "2025-02-01T00:00:00+00:00"))
+    ledger.write("b", finished(earlier, "2025-01-01T00:00:00+00:00"))
+    assert sorted(ledger.trials()["test_loss"]) == [1.0, 1.0, 1.0, 2.0, 2.0], "the earliest result counts"
+
+
+def finished(rows: pa.Table, at: str) -> pa.Table:
+    """With another time at which its pack was done."""
+    column = rows.column_names.index("finished_at")
+    return rows.set_column(column, rows.schema.field(column), pa.array([at] * len(rows)))
 
 
 @pytest.mark.parametrize("damage", ["torn", "flipped", "empty"])

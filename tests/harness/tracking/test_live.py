@@ -1,5 +1,6 @@
 """MLflow is kept up with the ledger, whenever it is there; training never notices that it is not."""
 
+import itertools
 import logging
 import threading
 import time
@@ -85,6 +86,14 @@ def test_mlflow_away_the_whole_time(ledger: Ledger, caplog: pytest.LogCaptureFix
     assert len(caplog.messages) == 2, "when it failed, and when it was tried a last time"
     assert "training goes on" in caplog.messages[0]
     sink.finish("FINISHED")
+
+
+def test_what_mlflow_did_not_take_is_not_marked_as_there(ledger: Ledger) -> None:
+    """Else no later start would bring it."""
+    calls = itertools.count()
+    tracker, sink = projected(ledger, lambda: next(calls) < 3, lambda: 0.0)  # it is opened, and takes one pack
+    assert tracker.packs == [("pack0", "launch of 3")]
+    assert sink.missing == set(ledger.not_projected("fake")) == {"pack1", "pack2", "pack3"}
 
 
 def test_mlflow_that_comes_back(ledger: Ledger) -> None:

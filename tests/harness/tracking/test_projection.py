@@ -9,7 +9,7 @@ from mlflow.entities import Run
 from sqlalchemy.exc import ProgrammingError
 
 from folklore.harness.errors import UserError
-from folklore.harness.judging.outcomes import VERDICTS
+from folklore.harness.judging.outcomes import VERDICTS, WITHDRAWN
 from folklore.harness.reading.pages import belonging
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows
@@ -226,7 +226,7 @@ def test_verdicts_are_counted_on_the_last_launch_of_a_scale(tracker: Tracker) ->
 
 
 def test_every_verdict_has_a_sign() -> None:
-    assert SIGNS.keys() == {*VERDICTS}
+    assert SIGNS.keys() == {*VERDICTS, WITHDRAWN}
 
 
 def test_tables_of_another_shape_are_left_to_the_client(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:

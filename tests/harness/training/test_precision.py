@@ -47,6 +47,17 @@ def test_the_scale_follows_grad_scaler() -> None:
             assert scaler.get_scale() == float(seen[step][lane]), (lane, step)
 
 
+def test_a_scaled_loss_has_the_same_gradient(text: Text) -> None:
+    """Bit by bit, for powers of two change no FP32 number's digits; clipping and optimizers that know no size would hide it."""
+    network = PackedNetwork(WORKLOAD, text.facts, [0, 1], torch.device("cpu"), "fp32")
+    index = torch.from_numpy(text.batch_index(0, 0, 8, WORKLOAD.context)[0].reshape(2, 4))
+    batch = text.gather(text.arrays("train"), index, WORKLOAD.context)
+    losses_K, gradient_KP = network.gradient(*batch)
+    of_scaled_K, scaled_KP = network.gradient(*batch, scale_K=torch.tensor([2.0**10, 2.0**-4]))
+    assert of_scaled_K.equal(losses_K)
+    assert scaled_KP.equal(gradient_KP)
+
+
 def test_a_pack_follows_grad_scaler(text: Text) -> None:
     """Losses, gradients, skipped updates, scales and weights of a lane against torch's scaler and AdamW, step by step from the
     lane's weights, and from a scale that overflows."""

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from folklore.harness.judging.verdict_memory import published_verdicts
-from folklore.harness.planning.catalog import load_study
+from folklore.harness.planning.catalog import load_study, register
 from folklore.harness.storing import evidence
 
 
@@ -38,6 +38,11 @@ def at(table: pd.DataFrame, arm: str, lr: float) -> float:
 
 def tuned(table: pd.DataFrame, arm: str) -> float:
     return at(table, arm, best(table, arm))
+
+
+def reason(claim: str) -> str:
+    """Why its verdict is withdrawn."""
+    return next(each.reason for each in register().errata if each.claim == claim)
 
 
 def published(claim: str, study: str, criterion: int = 0) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import best, published, trials, tuned
+from tests.reports.recomputed.tables import best, published, reason, trials, tuned
 
 STUDY = "decay"
 
@@ -74,6 +74,12 @@ def test_a_plateau_is_flat(table: pd.DataFrame) -> None:
     seen = curve(table, "low_stay")
     fall = start(table, "right_tenth", "low_stay") - final(table, "right_tenth")
     assert (seen[18] - seen[20]) / fall == pytest.approx(published("decay.raise_lr", STUDY, 0), rel=1e-9)
+
+
+def test_why_raise_lr_is_withdrawn(table: pd.DataFrame) -> None:
+    """The run that stays at its LR, at two thirds of its steps and at the end."""
+    seen = curve(table, "low_stay")
+    assert f"from {seen[20]:.3f} nats at the switch to {seen[30]:.3f}" in reason("decay.raise_lr")
 
 
 def test_what_the_first_half_makes(table: pd.DataFrame) -> None:

@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 
 from folklore.harness.storing import evidence
-from tests.reports.recomputed.tables import at, published, trials, tuned
+from tests.reports.recomputed.tables import at, published, reason, trials, tuned
 
 STUDY = "generalization"
 pytestmark = pytest.mark.skipif(
@@ -71,3 +71,20 @@ def test_flat_minima(table: pd.DataFrame) -> None:
     usable = read.assign(seed=runs["seed"]).dropna()
     found = [scipy.stats.spearmanr(group["sharpness"], group["loss"]).statistic for _, group in usable.groupby("seed")]
     assert published("gen.flat_minima", STUDY) == pytest.approx(np.mean(found), abs=1e-5)
+
+
+def test_why_flat_minima_is_withdrawn(table: pd.DataFrame) -> None:
+    """Where the runs that come to the level are read, and what they are at their end; the interval by Student over seeds."""
+    runs = table[table["arm"].isin(ARMS)]
+    runs = runs[[np.isfinite(stopped(run)).all() for _, run in runs.iterrows()]]
+    steps = [np.array(run["curve_evaluation_step"]) for _, run in runs.iterrows()]
+    first = [np.flatnonzero(np.array(loss) <= LEVEL)[0] for loss in runs["curve_evaluation_training_loss"]]
+    share = np.median([each[index] / each[-1] for each, index in zip(steps, first, strict=True)])
+    assert 0.3 < share < 0.4
+    assert 0.7 < (1 + np.cos(np.pi * share)) / 2 < 0.8, "the cosine's LR over its peak"
+    last = [np.array(each, dtype=float) for each in runs["curve_probe_sharpness"]]
+    ends = runs.assign(sharpness=[each[np.isfinite(each)][-1] for each in last])
+    found = [scipy.stats.spearmanr(g["sharpness"], g["validation_loss"]).statistic for _, g in ends.groupby("seed")]
+    half = scipy.stats.t.ppf(0.975, len(found) - 1) * np.std(found, ddof=1) / len(found) ** 0.5
+    mean = np.mean(found)
+    assert f"{mean:+.2f} ({mean - half:.2f} to {mean + half:.2f})" in reason("gen.flat_minima")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import means, published, trials, tuned
+from tests.reports.recomputed.tables import means, published, reason, trials, tuned
 
 SHORT = ("none", "warmup_20%", "radam", "first_gradient", "held")
 LONG = ("long_none", "long_5%", "long_20%")
@@ -96,3 +96,16 @@ def test_late_nan(table: pd.DataFrame) -> None:
 def test_clip_first(table: pd.DataFrame) -> None:
     saved = cured(table, "sgd_warmup_20%", "sgd_clipped").mean()
     assert saved == pytest.approx(published("warmup.clip_first", "warmup"), rel=1e-9)
+
+
+def test_why_clip_first_is_withdrawn(table: pd.DataFrame) -> None:
+    saved = [int(cured(table, "sgd_warmup_20%", by).sum()) for by in ("sgd_warmup_60%", "sgd_clipped")]
+    lost = len(diverged_at_the_edge(table, "sgd_warmup_20%"))
+    assert saved[1] == lost
+    assert f"saves {saved[0]} of the {lost}" in reason("warmup.clip_first")
+
+
+def test_why_duration_is_withdrawn(table: pd.DataFrame) -> None:
+    five, none = (share_of_fall(table, arm, "long_20%") for arm in ("long_5%", "long_none"))
+    assert f"{five:.2%} (" in reason("warmup.duration")
+    assert f"{none:.2%} (" in reason("warmup.duration")

@@ -1,0 +1,116 @@
+"""Verdicts that changed: every published one that was replaced by another or withdrawn, with versions, dates and reasons."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from folklore.harness.judging.outcomes import WITHDRAWN
+from folklore.harness.judging.verdict_history import Change, Stand
+from folklore.harness.planning.catalog import Register
+from folklore.harness.spec import Erratum
+from folklore.reports import phrases
+from folklore.reports.places import page
+
+PAGE = "changes.html"
+
+
+@dataclass(frozen=True)
+class Said:
+    """One side of a step: a verdict's word and reading, its number as in a sentence, and where it comes from."""
+
+    verdict: str
+    reading: str
+    number: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One change of a claim's verdict. note: that nothing but a word changed, or that the study's version did not."""
+
+    date: str
+    place: str
+    old: Said
+    new: Said
+    note: str
+    why: str
+    of_words_alone: bool = False
+
+
+def content(register: Register, history: Sequence[Change], places: Collection[str]) -> dict[str, Any]:
+    """Claims of the register in two groups: judged otherwise at least once, latest first, and changed in words alone. places:
+    what links may lead to."""
+    steps = _steps(register, history)
+    rows: list[dict[str, Any]] = [
+        {
+            "claim": claim,
+            "title": phrases.title(claim),
+            "study_page": page(claim.study) if page(claim.study) in places else "",
+            "steps": steps[claim.id],
+            "withdrawn": steps[claim.id][-1].new.verdict == WITHDRAWN,
+        }
+        for claim in register.claims
+        if claim.id in steps
+    ]
+    changed = [row for row in rows if any(not step.of_words_alone for step in steps[row["claim"].id])]
+    return {
+        "withdrawn": [row for row in changed if row["withdrawn"]],
+        "groups": {
+            "changed": sorted(changed, key=lambda row: row["steps"][-1].date, reverse=True),
+            "words alone": [row for row in rows if row not in changed],
+        },
+    }
+
+
+def course(changes: Sequence[Change]) -> str:
+    """A claim's verdicts one after the other, a clause; words that merely were renamed are left out, and it is empty if nothing
+    else changed."""
+    told = [each for each in changes if not each.of_words_alone]
+    if not told:
+        return ""
+    stands = [told[0].old, *(each.new for each in told)]
+    return ", then ".join(f"{each.verdict}{f' (version {each.version})' if each.version else ''}" for each in stands)
+
+
+def _steps(register: Register, history: Sequence[Change]) -> Mapping[str, list[Step]]:
+    """Claim -> what became of its verdict, oldest first."""
+    found: dict[str, list[Step]] = {}
+    for change in history:
+        found.setdefault(change.claim, []).append(_step(change))
+    for erratum in register.errata:
+        found.setdefault(erratum.claim, []).append(_withdrawal(erratum))
+    return found
+
+
+def _step(change: Change) -> Step:
+    return Step(
+        change.date,
+        f"{change.scale} {change.device}",
+        _said(change.old),
+        _said(change.new),
+        _note(change),
+        change.why,
+        change.of_words_alone,
+    )
+
+
+def _note(change: Change) -> str:
+    if change.old.verdict == "inconclusive" and change.of_words_alone:
+        return "Renamed: what was called inconclusive is called open."
+    if change.of_words_alone:
+        return "Its trials were not complete before."
+    if change.old.version == change.new.version:
+        return "The version of the study did not change."
+    return ""
+
+
+def _said(stand: Stand) -> Said:
+    version = f"version {stand.version}" if stand.version else "version not known"
+    told = version if stand.published else f"{version}, in the log alone"
+    return Said(stand.verdict, stand.reading, phrases.number(stand), told)
+
+
+def _withdrawal(erratum: Erratum) -> Step:
+    version = f"version {erratum.version}"
+    old = Said(erratum.verdict, erratum.reading, erratum.number, version)
+    return Step(erratum.date, erratum.scale, old, Said(WITHDRAWN, "", "", version), "", erratum.reason)

@@ -1,0 +1,701 @@
+"""The planted faults: what makes results wrong, lost, or untrue on a page without anything breaking loudly.
+
+Plain data, a list to add to whenever such a fault was found. A fault whose lines were rewritten is planted anew; one whose test
+was moved names the new one.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """file: where `old`, which stands there once, becomes `new`. test: the one that must fail, as pytest names it."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    test: str
+
+    @property
+    def room(self) -> str:
+        """harness/training, models, reports; of a single module of the harness its own name."""
+        folders = self.file.removesuffix(".py").split("/")
+        return "/".join(folders[:2]) if folders[0] == "harness" else folders[0]
+
+
+HARNESS = "tests/harness/"
+JUDGING, OBSERVABLES = HARNESS + "judging/", HARNESS + "observables/"
+TRAINING, STORING, PLANNING = HARNESS + "training/", HARNESS + "storing/", HARNESS + "planning/"
+OBSERVE = JUDGING + "test_observe.py::"
+SAFETY = HARNESS + "test_safety.py::"
+
+ERRORS_AND_INPUT = (
+    Fault(
+        "a password stays in an address",
+        "harness/errors.py",
+        r'text = re.sub(r"(\w[\w+.-]*://)[^/@\s]*@", r"\1***@", text)',
+        r'text = re.sub(r"(\w[\w+.-]*://)[^:/@\s]*@", r"\1***@", text)',
+        SAFETY + "test_addresses_are_shown_without_their_secrets",
+    ),
+    Fault(
+        "a text that is too long is cut",
+        "harness/input_files.py",
+        "            raise _too_much(most)\n    return bytes(content)\n",
+        "            break\n    return bytes(content[:most])\n",
+        HARNESS + "data/test_data.py::test_a_text_that_unpacks_to_more_than_is_read",
+    ),
+    Fault(
+        "all blocks of steps draw the same batches",
+        "harness/randomness.py",
+        "Philox(key=[key(seed, use), block])",
+        "Philox(key=[key(seed, use), 0])",
+        HARNESS + "data/test_data.py::test_batches_are_keyed_on_seed_and_draw",
+    ),
+)
+
+MACHINE = (
+    Fault(
+        "the widest of nested limits counts",
+        "harness/machine/control_groups.py",
+        "return min((quota for quota in quotas",
+        "return max((quota for quota in quotas",
+        HARNESS + "machine/test_control_groups.py::test_the_narrowest_of_nested_groups_counts",
+    ),
+    Fault(
+        "mebibytes are called megabytes",
+        "harness/machine/load.py",
+        "2**20 / 1e6",
+        "1.0",
+        HARNESS + "machine/test_load.py::test_every_gpu_is_told",
+    ),
+    Fault(
+        "every worker counts on all memory",
+        "harness/machine/description.py",
+        '(1 if device.kind == "cuda" else device.count)',
+        "1",
+        HARNESS + "machine/test_control_groups.py::test_workers_and_memory_follow",
+    ),
+)
+
+SPEC = (
+    Fault(
+        "seeds are searched on and judged on",
+        "harness/spec/study.py",
+        "shared = set(search.seed_numbers) & set(self.seed_numbers_at(scale)) if search else set()",
+        "shared = set()",
+        PLANNING + "test_proposals.py::test_seeds_of_search_and_judging_are_apart",
+    ),
+    Fault(
+        "being better refutes",
+        "harness/spec/criterion.py",
+        "return AtMost(value=high), AtLeast(value=high)",
+        "return Within(low=low, high=high), Outside(low=low, high=high)",
+        JUDGING + "test_outcomes.py::test_being_better_never_refutes",
+    ),
+    Fault(
+        "a hash without the region that refutes",
+        "harness/spec/criterion.py",
+        "    refuted: Rule = Field(\n",
+        "    refuted: Annotated[Rule, WORDS] = Field(\n",
+        HARNESS + "spec/test_spec.py::test_the_hash_covers_thresholds",
+    ),
+    Fault(
+        "a misspelled field is ignored",
+        "harness/spec/base.py",
+        'extra="forbid"',
+        'extra="ignore"',
+        HARNESS + "spec/test_spec.py::test_specs_are_frozen_and_closed",
+    ),
+    Fault(
+        "YAML makes objects",
+        "harness/spec/study_file.py",
+        "class _Loader(yaml.SafeLoader):",
+        "class _Loader(yaml.UnsafeLoader):",
+        HARNESS + "test_malformed.py::test_a_file_makes_no_object",
+    ),
+)
+
+OWN = (
+    Fault(
+        "weights that were loaded have no part in the identity",
+        "harness/own/identity.py",
+        "value.requires_grad, _size(value)]",
+        "value.requires_grad]",
+        HARNESS + "own/test_own_workload.py::test_weights_that_are_loaded_count",
+    ),
+    Fault(
+        "a workload that was changed goes on under the old plan",
+        "harness/own/finding.py",
+        "if found.identity != planned:",
+        "if not found.identity:",
+        HARNESS + "own/test_own_workload.py::test_a_change_makes_other_trials",
+    ),
+)
+
+DATA = (
+    Fault(
+        "test examples are trained on",
+        "harness/data/text.py",
+        "held_out = (position == VALIDATION_BLOCK) | (position == TEST_BLOCK)",
+        "held_out = position == VALIDATION_BLOCK",
+        HARNESS + "data/test_data.py::test_splits_partition_the_text",
+    ),
+    Fault(
+        "features are scaled by what is held out, too",
+        "harness/data/examples.py",
+        "mean, deviation = train.mean(), train.std()",
+        "mean, deviation = features.mean(), features.std()",
+        HARNESS + "data/test_images.py::test_digits_are_what_they_were",
+    ),
+    Fault(
+        "a text's target is its last input",
+        "harness/data/text.py",
+        "return windows[..., :-1], windows[..., 1:]",
+        "return windows[..., :-1], windows[..., :-1]",
+        HARNESS + "data/test_data.py::test_a_target_is_the_token_that_follows",
+    ),
+)
+
+ENGINE = (
+    Fault(
+        "a mean of lane losses for their sum",
+        "harness/training/network.py",
+        "torch.autograd.grad(scaled_K.sum(), ",
+        "torch.autograd.grad(scaled_K.mean(), ",
+        TRAINING + "test_pack.py::test_packs_of_1_3_and_16_agree",
+    ),
+    Fault(
+        "gradients stay as large as a loss scale makes them",
+        "harness/training/network.py",
+        "gradient_KP if scale_K is None else gradient_KP.div_(scale_K.unsqueeze(1))",
+        "gradient_KP",
+        TRAINING + "test_precision.py::test_a_scaled_loss_has_the_same_gradient",
+    ),
+    Fault(
+        "a lane is clipped by the norm of all lanes",
+        "harness/training/learner.py",
+        "clip_factor(gradient_KP.norm(dim=1), ",
+        "clip_factor(gradient_KP.norm().expand(len(gradient_KP)), ",
+        TRAINING + "test_pack.py::test_packs_of_1_3_and_16_agree",
+    ),
+    Fault(
+        "clipping enlarges small gradients",
+        "harness/training/clipping.py",
+        ".clamp(max=1.0)",
+        "",
+        TRAINING + "test_optimizers.py::test_clipping_follows_torch_lane_by_lane",
+    ),
+    Fault(
+        "a skipped update moves the moments",
+        "harness/training/learner.py",
+        "changed = [parameters_KP, *self.optimizer.state.values()]",
+        "changed = [parameters_KP]",
+        TRAINING + "test_precision.py::test_a_skipped_update_leaves_the_lane_as_it_was",
+    ),
+    Fault(
+        "a loss scale grows a step late",
+        "harness/training/loss_scaling.py",
+        "grows = steps >= self.growth_interval",
+        "grows = steps > self.growth_interval",
+        TRAINING + "test_precision.py::test_the_scale_follows_grad_scaler",
+    ),
+    Fault(
+        "a checkpoint without the optimizer's state",
+        "harness/training/learner.py",
+        '            **{f"optimizer.{name}": value for name, value in self.optimizer.state.items()},\n',
+        "",
+        TRAINING + "test_pack.py::test_stopping_and_going_on_changes_nothing",
+    ),
+    Fault(
+        "bias correction is a step ahead",
+        "harness/training/optimizers/adam.py",
+        "self.beta1_64.pow(moving + 1)",
+        "self.beta1_64.pow(moving + 2)",
+        TRAINING + "test_optimizers.py::test_follows_torch",
+    ),
+    Fault(
+        "gains and biases decay",
+        "harness/training/network.py",
+        "[float(p.decays) for p in self.model.parameters]",
+        "[1.0 for p in self.model.parameters]",
+        TRAINING + "test_pack.py::test_matches_a_plain_torch_loop",
+    ),
+    Fault(
+        "Lion's betas are swapped",
+        "harness/training/optimizers/lion.py",
+        'self.beta1, self.beta2 = self.per_lane("beta1"), self.per_lane("beta2")',
+        'self.beta2, self.beta1 = self.per_lane("beta1"), self.per_lane("beta2")',
+        TRAINING + "test_lion.py::test_follows_the_paper",
+    ),
+    Fault(
+        "warmup comes a step late",
+        "harness/training/schedules/__init__.py",
+        "np.minimum(1.0, (step + 1) / warmup)",
+        "np.minimum(1.0, step / warmup)",
+        TRAINING + "test_schedules.py::test_warmup_reaches_the_peak_on_its_last_step",
+    ),
+    Fault(
+        "a decay is a share of what follows warmup",
+        "harness/training/schedules/warmup_stable_decay.py",
+        "share = training.decay_fraction * training.nominal_steps / (training.nominal_steps - training.warmup_steps)",
+        "share = training.decay_fraction",
+        TRAINING + "test_schedules.py::test_warmup_stable_decay",
+    ),
+    Fault(
+        "a plateau is an evaluation too short",
+        "harness/training/plateau.py",
+        "(waited > self.patience_K)",
+        "(waited >= self.patience_K)",
+        TRAINING + "test_plateau.py::test_drops_are_torchs",
+    ),
+    Fault(
+        "later micro-batches count whole",
+        "harness/training/procedures/accumulation.py",
+        "sum_KP.add_(part_KP, alpha=share)",
+        "sum_KP.add_(part_KP)",
+        TRAINING + "test_procedures.py::test_micro_batches_are_torchs_backward_twice",
+    ),
+    Fault(
+        "an epoch leaves examples out",
+        "harness/training/procedures/epochs.py",
+        "stream[skipped : skipped + count]",
+        "stream[:count]",
+        TRAINING + "test_procedures.py::test_epochs_see_every_example_once",
+    ),
+    Fault(
+        "lanes see the batches of the first seed",
+        "harness/training/procedures/plain.py",
+        "[by_seed[seed] for seed in self.seeds]",
+        "[by_seed[self.seeds[0]] for _ in self.seeds]",
+        TRAINING + "test_pack.py::test_packs_of_1_3_and_16_agree",
+    ),
+    Fault(
+        "evaluations drop activations",
+        "harness/training/network.py",
+        "outputs = self.outputs(inputs)\n",
+        "outputs = self.outputs(inputs, drop=self.drop)\n",
+        TRAINING + "test_dropout.py::test_evaluations_and_curvature_are_of_the_whole_network",
+    ),
+    Fault(
+        "dropout is the same at every step",
+        "harness/training/counted.py",
+        "self.first_K1 ^ (self.clock & MASK)",
+        "self.first_K1 ^ (0 * self.clock)",
+        TRAINING + "test_dropout.py::test_masks_are_those_of_the_hash",
+    ),
+    Fault(
+        "the noise of half a batch counts as that of a whole one",
+        "harness/training/noise.py",
+        "(batch / half - 1)",
+        "(batch / half)",
+        TRAINING + "test_noise.py::test_two_batches_against_single_examples",
+    ),
+    Fault(
+        "a larger loss scale lets more gradients underflow",
+        "harness/training/probes/underflow.py",
+        "size_KN <= FP16_FLUSHED / scale",
+        "size_KN <= FP16_FLUSHED * scale",
+        TRAINING + "test_precision.py::test_underflow_is_what_casting_flushes",
+    ),
+    Fault(
+        "gradients have the forward pass's FP8",
+        "harness/training/emulated_fp8.py",
+        "rounded(gradients[0], torch.float8_e5m2, ctx.scaled)",
+        "rounded(gradients[0], torch.float8_e4m3fn, ctx.scaled)",
+        TRAINING + "test_precision.py::test_fp8_products_round_operands_and_gradients",
+    ),
+    Fault(
+        "divergence is a step early",
+        "harness/training/result.py",
+        "(below[-1] + 2)",
+        "(below[-1] + 1)",
+        TRAINING + "test_result.py::test_divergence_step",
+    ),
+)
+
+OBSERVING = (
+    Fault(
+        "a wrong sign",
+        "harness/observables/arithmetic.py",
+        "(evaluate(self.left, trials, weights) - right) / right",
+        "(right - evaluate(self.left, trials, weights)) / right",
+        OBSERVE + "test_relative_gap_sign",
+    ),
+    Fault(
+        "a swapped arm",
+        "harness/observables/arithmetic.py",
+        "evaluate(self.top, trials, weights) / evaluate(self.bottom, trials, weights)",
+        "evaluate(self.bottom, trials, weights) / evaluate(self.top, trials, weights)",
+        OBSERVE + "test_max_trainable_against_the_best_of_several_arms",
+    ),
+    Fault(
+        "the LR is chosen on the split it is judged on",
+        "harness/observables/estimating/weighted.py",
+        'best = mean(trials.losses(arm, over, "validation_loss"), weights).argmin(axis=1)',
+        'best = mean(trials.losses(arm, over, "test_loss"), weights).argmin(axis=1)',
+        OBSERVE + "test_the_lr_is_chosen_on_validation_and_judged_on_test",
+    ),
+    Fault(
+        "a seed chooses the LR it is judged at",
+        "harness/observables/batch_sizes.py",
+        "others = total_RG[:, :, None] - weights[:, None, :] * steps_GS[None]",
+        "others = total_RG[:, :, None] - 0 * weights[:, None, :] * steps_GS[None]",
+        OBSERVABLES + "test_batch_sizes.py::test_the_lr_is_chosen_on_the_other_seeds",
+    ),
+    Fault(
+        "seeds are resampled apart in the two arms of a gap",
+        "harness/observables/arithmetic.py",
+        "return evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights)",
+        "return evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights[:, ::-1])",
+        OBSERVE + "test_seeds_are_paired",
+    ),
+    Fault(
+        "runs that never reach the target count as if they had at their last step",
+        "harness/observables/estimating/fits.py",
+        "return np.where(censored, predicted + sigma * hazard, log_steps), ",
+        "return log_steps, ",
+        OBSERVABLES + "estimating/test_fits.py::test_em_finds_the_largest_tobit_likelihood",
+    ),
+    Fault(
+        "runs that did not diverge count as cured",
+        "harness/observables/divergence.py",
+        "return int((happened & remedied).sum()), int(happened.sum())",
+        "return int(remedied.sum()), len(happened)",
+        OBSERVE + "test_cure_rates",
+    ),
+)
+
+KEEPING = (
+    Fault(
+        "a diverged run is dropped",
+        "harness/storing/trial_rows.py",
+        "| ~(loss < initial), initial, loss)",
+        "| ~(loss < initial), np.nan, loss)",
+        OBSERVE + "test_a_diverged_run_counts_with_its_loss_at_initialization",
+    ),
+    Fault(
+        "a checksum knows a file's size alone",
+        "harness/storing/ledger.py",
+        "hashlib.sha256(content)",
+        "hashlib.sha256(str(len(content)).encode())",
+        STORING + "test_ledger.py::test_checkpoints",
+    ),
+    Fault(
+        "a file is written in place",
+        "harness/storing/store.py",
+        'temporary = f"{path}.{uuid.uuid4().hex}.tmp"',
+        "temporary = path",
+        STORING + "test_store.py::test_a_write_that_fails_leaves_the_old_file_and_nothing_else",
+    ),
+    Fault(
+        "a name leads out of the store",
+        "harness/storing/store.py",
+        'if name.startswith("/") or ".." in name.split("/"):',
+        'if name.startswith(("/", "..")):',
+        SAFETY + "test_nothing_is_written_outside_a_store",
+    ),
+    Fault(
+        "of a trial in two packs the later result counts",
+        "harness/storing/ledger.py",
+        'found = found.sort_by("finished_at")',
+        'found = found.sort_by([("finished_at", "descending")])',
+        STORING + "test_ledger.py::test_a_trial_in_two_packs_counts_once",
+    ),
+    Fault(
+        "a declaration is compared with the last one",
+        "harness/storing/declaration.py",
+        "return changes(found[0].declared, study)",
+        "return changes(found[-1].declared, study)",
+        STORING + "test_declaration.py::test_a_threshold_that_moved_after_the_first_run_shows",
+    ),
+)
+
+PLANS = (
+    Fault(
+        "a digest without the data",
+        "harness/planning/plan.py",
+        "engine_version, device, data_hash, identity, seed]",
+        "engine_version, device, identity, seed]",
+        PLANNING + "test_plan.py::test_digests_depend_on_what_decides_the_numbers",
+    ),
+    Fault(
+        "a search that is not over has chosen",
+        "harness/planning/search_results.py",
+        "return len(self.values) >= self.search.budget",
+        "return bool(self.values)",
+        PLANNING + "test_proposals.py::test_an_unfinished_search_is_no_number",
+    ),
+    Fault(
+        "a variation is trained into the study's own ledger",
+        "harness/planning/variation.py",
+        '        "name": name,\n',
+        '        "name": study.name,\n',
+        PLANNING + "test_variation.py::test_no_trial_of_a_variation_is_one_of_the_study",
+    ),
+)
+
+VERDICTS = (
+    Fault(
+        "the error of resamples as if seeds were many",
+        "harness/judging/intervals.py",
+        "math.sqrt(sampled.seeds / (sampled.seeds - 1)))",
+        "1.0)",
+        OBSERVE + "test_tuned_loss",
+    ),
+    Fault(
+        "one-sided p values for two-sided ones",
+        "harness/judging/intervals.py",
+        "min(1.0, 2 * max(scipy.stats.t.sf(",
+        "min(1.0, 1 * max(scipy.stats.t.sf(",
+        OBSERVE + "test_p_values_agree_with_intervals",
+    ),
+    Fault(
+        "no correction for several workloads",
+        "harness/judging/combining.py",
+        "len(ordered) / (index + 1) * p for",
+        "p for",
+        JUDGING + "test_combining.py::test_partial_conjunction_of_all_is_the_largest_and_of_one_is_simes",
+    ),
+    Fault(
+        "a toy decides about large models",
+        "harness/judging/regimes.py",
+        "count < regime.least_parameters",
+        "count > regime.least_parameters",
+        JUDGING + "test_judge.py::test_a_toy_refutes_no_claim_about_large_models",
+    ),
+    Fault(
+        "a document is graded by the other side",
+        "harness/judging/grading.py",
+        "SUPPORTED if name == right else REFUTED",
+        "REFUTED if name == right else SUPPORTED",
+        JUDGING + "test_error_rates.py::test_documents_that_disagree_are_graded_by_their_own_side",
+    ),
+    Fault(
+        "every look at the full level",
+        "harness/judging/sequential.py",
+        "found.append(float(2 * scipy.stats.norm.sf(boundary / math.sqrt(share))))",
+        "found.append(alpha)",
+        JUDGING + "test_sequential.py::test_the_error_rate_of_t_tests_at_all_looks_together",
+    ),
+    Fault(
+        "verdicts are remembered whatever trials come",
+        "harness/judging/verdict_memory.py",
+        "_claims(study), own, evidence.state(study.name), _code()]",
+        "_claims(study), evidence.state(study.name), _code()]",
+        JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_code_change",
+    ),
+    Fault(
+        "calibration counts an interval beside the truth",
+        "harness/judging/calibration/measure.py",
+        "tally.covered += verdict.low <= value + _near(value) and value - _near(value) <= verdict.high",
+        "tally.covered += verdict.low <= value + _near(value) or value - _near(value) <= verdict.high",
+        JUDGING + "calibration/test_calibration.py::test_intervals_that_are_too_narrow_show",
+    ),
+    Fault(
+        "a share is a hundred times too small in a sentence",
+        "harness/judging/spelling.py",
+        'percent = 100 if unit in ("relative", "share") else 1',
+        'percent = 100 if unit == "relative" else 1',
+        JUDGING + "test_spelling.py::test_numbers_in_prose",
+    ),
+    Fault(
+        "what one seed decides is called firm",
+        "harness/judging/error_rates.py",
+        "    if robustness.seeds_that_matter:\n",
+        "    if robustness.readings_that_matter and robustness.seeds_that_matter:\n",
+        JUDGING + "test_error_rates.py::test_firm_and_fragile",
+    ),
+)
+
+SHOWING_RUNS = (
+    Fault(
+        "MLflow's server is open to everybody",
+        "harness/tracking/server.py",
+        "return ipaddress.ip_address(host).is_loopback",
+        "return ipaddress.ip_address(host).is_private",
+        SAFETY + "test_elsewhere_accounts_are_needed",
+    ),
+    Fault(
+        "a pack is marked as shown before MLflow has taken it",
+        "harness/tracking/live.py",
+        "            tracker.record(trial_rows.frame(rows), self.run_id)\n"
+        "            self.ledger.mark_projected(pack, tracker.identity)\n",
+        "            self.ledger.mark_projected(pack, tracker.identity)\n"
+        "            tracker.record(trial_rows.frame(rows), self.run_id)\n",
+        HARNESS + "tracking/test_live.py::test_what_mlflow_did_not_take_is_not_marked_as_there",
+    ),
+)
+
+READING = (
+    Fault(
+        "intervals that lie apart overlap",
+        "harness/reading/compare.py",
+        "return max(low for low, _ in numbers) <= min(high for _, high in numbers)",
+        "return min(low for low, _ in numbers) <= max(high for _, high in numbers)",
+        HARNESS + "reading/test_provenance.py::test_intervals_overlap_or_lie_apart",
+    ),
+    Fault(
+        "a study is read as it was declared first",
+        "harness/reading/stored_studies.py",
+        "stored_declarations(store, name)[-1:]",
+        "stored_declarations(store, name)[:1]",
+        HARNESS + "reading/test_stored_studies.py::test_what_is_declared_last_is_meant",
+    ),
+)
+
+RUNNING = (
+    Fault(
+        "a deadline is not heard",
+        "harness/running/pack_queue.py",
+        "return self.queue.exhausted or self.clock() >= self.deadline",
+        "return self.queue.exhausted",
+        PLANNING + "test_lanes.py::test_after_the_deadline_nothing_is_handed_out",
+    ),
+    Fault(
+        "a run that gave trials up ends well",
+        "harness/running/run.py",
+        "code = INTERRUPTED if stopped else FAILED if given_up else FINE",
+        "code = INTERRUPTED if stopped else FINE",
+        HARNESS + "running/test_run.py::test_a_run_that_gives_trials_up_fails",
+    ),
+    Fault(
+        "another process of the same number holds the lease",
+        "harness/running/lease.py",
+        'return _started(holder.get("process")) == holder.get("started")',
+        'return _started(holder.get("process")) is not None',
+        HARNESS + "running/test_lease.py::test_a_process_number_that_was_given_away_again_holds_nothing",
+    ),
+    Fault(
+        "a loss that is no number is told as 0",
+        "harness/running/events.py",
+        "return None if isinstance(value, float) and not math.isfinite(value) else value",
+        "return 0.0 if isinstance(value, float) and not math.isfinite(value) else value",
+        HARNESS + "running/test_events.py::test_numbers_that_json_does_not_have_are_null",
+    ),
+)
+
+COMMANDS = (
+    Fault(
+        "bad input ends well",
+        "harness/cli/base.py",
+        "raise typer.Exit(BAD_INPUT) from None",
+        "raise typer.Exit() from None",
+        SAFETY + "test_no_runs_no_server",
+    ),
+    Fault(
+        "the doctor passes over unsafe switches",
+        "harness/cli/doctor.py",
+        "ok = value.lower() not in unsafe",
+        "ok = not value or value.lower() not in unsafe[1:]",
+        SAFETY + "test_the_doctor_sees_switches_that_let_others_in",
+    ),
+)
+
+API = (
+    Fault(
+        "a notebook gets raw losses for judged ones",
+        "harness/api.py",
+        "judged = trial_rows.judged_losses(found[loss].to_numpy(dtype=np.float64), initial, outcome)",
+        "judged = found[loss].to_numpy(dtype=np.float64)",
+        HARNESS + "test_api.py::test_losses_are_there_as_they_are_judged",
+    ),
+    Fault(
+        "a notebook shows a study's words as HTML",
+        "harness/api.py",
+        "to_html(index=False, escape=True,",
+        "to_html(index=False, escape=False,",
+        HARNESS + "test_api.py::test_what_a_study_says_is_escaped_where_it_is_shown",
+    ),
+)
+
+MODELS = (
+    Fault(
+        "attention sees later positions",
+        "models/layers.py",
+        "is_causal=True",
+        "is_causal=False",
+        "tests/models/test_gpt.py::test_no_position_sees_a_later_one",
+    ),
+    Fault(
+        "every lane reads the embedding of the first",
+        "models/layers.py",
+        "torch.arange(lanes, device=index.device) * self.rows",
+        "torch.arange(lanes, device=index.device) * 0",
+        "tests/models/test_gpt.py::test_lanes_do_not_touch",
+    ),
+    Fault(
+        "blocks add as much as if there were half of them",
+        "models/parametrization.py",
+        "self.hidden_std(fan_in) / math.sqrt(2 * depth)",
+        "self.hidden_std(fan_in) / math.sqrt(depth)",
+        "tests/models/test_norm_placement.py::test_what_is_added_is_scaled_down_with_the_depth_before_a_norm_alone",
+    ),
+    Fault(
+        "muP lowers the LR of vectors, too",
+        "models/parametrization.py",
+        "return 1.0 / multiplier if growing_sides == 2 else 1.0",
+        "return 1.0 / multiplier if growing_sides else 1.0",
+        "tests/models/test_mup.py::test_learning_rate_multipliers_of_the_gpt",
+    ),
+)
+
+REPORTS = (
+    Fault(
+        "pages show a study's words as HTML",
+        "reports/phrases.py",
+        "parts += [escape(text[end : found.start()]), ",
+        "parts += [Markup(text[end : found.start()]), ",
+        "tests/reports/test_phrases.py::test_numbers_stand_out_and_all_is_escaped",
+    ),
+    Fault(
+        "templates escape nothing",
+        "reports/site.py",
+        "autoescape=True",
+        "autoescape=False",
+        "tests/reports/test_site.py::test_everything_is_escaped",
+    ),
+    Fault(
+        "a table of arms calls the better one worse",
+        "reports/arms_table.py",
+        '"interval better" if gap.high < 0 else "interval worse" if gap.low > 0',
+        '"interval worse" if gap.high < 0 else "interval better" if gap.low > 0',
+        "tests/reports/test_arms_table.py::test_it_is_what_plain_arithmetic_gives",
+    ),
+    Fault(
+        "the claimed side of the null is drawn as refuting",
+        "reports/strip.py",
+        "(-math.inf, criterion.null) if criterion.side > 0 else (criterion.null, math.inf)",
+        "(criterion.null, math.inf) if criterion.side > 0 else (-math.inf, criterion.null)",
+        "tests/reports/test_strip.py::test_the_other_side_of_the_null_refutes_too",
+    ),
+    Fault(
+        "a page that is out of date is kept",
+        "reports/site.py",
+        "        path.unlink(missing_ok=True)\n        return\n",
+        "        return\n",
+        "tests/reports/test_site.py::test_a_comparison_with_what_is_no_longer_published_goes",
+    ),
+)
+
+STUDIES = (
+    Fault(
+        "a threshold moves after the run",
+        "studies/warmup.py",
+        '"claimed": Within(low=0.5, high=2.0), "refuted": Outside(low=0.5, high=2.0), "unit": "x"',
+        '"claimed": Within(low=0.4, high=2.5), "refuted": Outside(low=0.4, high=2.5), "unit": "x"',
+        "tests/studies/test_studies.py::test_what_decides_changes_with_a_new_version_only[warmup]",
+    ),
+    Fault(
+        "a document that gives a number is graded by the direction alone",
+        "studies/register.py",
+        'size="exponent 1",',
+        'size="",',
+        "tests/reports/test_site.py::test_the_matrix_of_the_repository_is_up_to_date",
+    ),
+)
+
+FAULTS = (
+    *(*ERRORS_AND_INPUT, *MACHINE, *SPEC, *OWN, *DATA, *ENGINE, *OBSERVING, *KEEPING, *PLANS, *VERDICTS),
+    *(*SHOWING_RUNS, *READING, *RUNNING, *COMMANDS, *API, *MODELS, *REPORTS, *STUDIES),
+)

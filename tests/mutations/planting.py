@@ -1,0 +1,113 @@
+"""Plants faults in a copy of the sources and runs the tests that must catch them."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.mutations.faults import Fault
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("harness", "models", "reports", "studies")
+COPIED = (*PACKAGES, "tests", "pyproject.toml")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "results")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test came to with a fault in the sources. code: pytest's; output: the end of what it printed; seconds: CPU time of
+    its process and of those that it started."""
+
+    code: int
+    output: str
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        return self.code == 0
+
+    @property
+    def caught(self) -> bool:
+        """Whether a test failed; what cannot even be imported was not caught."""
+        return self.code == 1 and "= FAILURES =" in self.output
+
+
+def misplaced(faults: Sequence[Fault]) -> list[str]:
+    """Why faults cannot be planted or looked for as they are written, a line each."""
+    return [line for fault in faults for line in _findings(fault)]
+
+
+def _findings(fault: Fault) -> Iterator[str]:
+    said = (ROOT / fault.file).read_text(encoding="utf-8").count(fault.old) if (ROOT / fault.file).is_file() else 0
+    if said != 1:
+        yield f"'{fault.name}': {fault.file} says {fault.old!r} {said} times, and once is meant: plant it anew"
+    file, function = fault.test.partition("::")[0], f"def {fault.test.rpartition('::')[2].partition('[')[0]}("
+    if not (ROOT / file).is_file() or function not in (ROOT / file).read_text(encoding="utf-8"):
+        yield f"'{fault.name}': there is no test {fault.test}: name the one that catches it now"
+
+
+@contextmanager
+def planting() -> Iterator["Bed"]:
+    """A copy of the sources for as long as it is needed."""
+    with TemporaryDirectory(prefix="folklore-mutations-") as folder:
+        _copy(Path(folder))
+        with _forks(Path(folder)) as forks:
+            yield Bed(forks)
+
+
+class Bed:
+    """Where faults are planted, one at a time."""
+
+    def __init__(self, forks: "subprocess.Popen[str]"):
+        self.forks = forks
+
+    def sound(self, faults: Sequence[Fault]) -> Outcome:
+        """The tests of all these faults without any of them: it must be the fault that fails a test."""
+        return self._run("pyproject.toml", "", "", list(dict.fromkeys(fault.test for fault in faults)))
+
+    def outcome(self, fault: Fault) -> Outcome:
+        return self._run(fault.file, fault.old, fault.new, [fault.test])
+
+    def _run(self, file: str, old: str, new: str, tests: list[str]) -> Outcome:
+        assert self.forks.stdin is not None and self.forks.stdout is not None  # noqa: PT018
+        self.forks.stdin.write(json.dumps([file, old, new, tests]) + "\n")
+        self.forks.stdin.flush()
+        answer = self.forks.stdout.readline()
+        if not answer:
+            raise RuntimeError("the process that plants faults has ended; what it printed stands above")
+        return Outcome(*json.loads(answer))
+
+
+def _copy(folder: Path) -> None:
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=LEFT_OUT)
+        else:
+            shutil.copy(source, folder / name)
+    # Under the name by which it is imported, and before what is installed.
+    (folder / "folklore").mkdir()
+    for name in PACKAGES:
+        (folder / "folklore" / name).symlink_to(folder / name, target_is_directory=True)
+
+
+@contextmanager
+def _forks(folder: Path) -> Iterator["subprocess.Popen[str]"]:
+    # Nothing is kept of what a fault compiles to.
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+    command = [sys.executable, "-m", "tests.mutations.forks"]
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process

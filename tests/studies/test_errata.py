@@ -1,0 +1,57 @@
+"""Errata: each names what exists, says why in two sentences, and says of what was published what was published."""
+
+import json
+import re
+
+import pytest
+
+from folklore.harness.judging.verdict_memory import published_verdicts
+from folklore.harness.judging.withdrawing import as_judged
+from folklore.harness.planning.catalog import load_study, register, study_names
+from folklore.harness.spec import Erratum
+from folklore.harness.storing import evidence
+from folklore.reports import phrases
+
+ERRATA = register().errata
+
+
+def named(erratum: Erratum) -> str:
+    return f"{erratum.claim}, version {erratum.version}"
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=named)
+def test_an_erratum_names_what_exists(erratum: Erratum) -> None:
+    assert register().claim(erratum.claim).id == erratum.claim
+    assert erratum.study in study_names()
+    study = load_study(erratum.study)
+    assert erratum.claim in {judgement.claim for judgement in study.judgements}
+    assert erratum.version <= study.version, "it would withdraw a verdict that nobody has judged yet"
+    assert erratum.scale in study.scales
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=named)
+def test_its_reason_has_two_sentences(erratum: Erratum) -> None:
+    found = re.split(r"(?<=[.!?])\s+(?=[“A-Z])", erratum.reason)
+    assert len(found) == 2, found
+    assert all(sentence.endswith(".") for sentence in found)
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=named)
+def test_it_says_what_was_published(erratum: Erratum) -> None:
+    """As long as that version's verdicts stand beside the evidence; those are kept as they were judged."""
+    kept = json.loads((evidence.FOLDER / "verdicts.json").read_text(encoding="utf-8"))[erratum.study]
+    if kept["version"] != erratum.version:
+        pytest.skip("a later version is published")
+    judged = next(each for each in published_verdicts(load_study(erratum.study)) or () if each.scale == erratum.scale)
+    verdict = next(each for each in judged.verdicts if each.claim == erratum.claim)
+    assert verdict.verdict == "withdrawn"
+    before = as_judged(verdict)
+    assert (before.verdict, before.reading, phrases.number(before)) == (erratum.verdict, erratum.reading, erratum.number)
+    stored = next(each for each in kept["judged"][0]["verdicts"] if each["claim"] == erratum.claim)
+    assert stored["verdict"] == erratum.verdict, "the stored verdict stays as it was judged"
+
+
+def test_a_verdict_is_withdrawn_once() -> None:
+    places = [(each.claim, each.study, each.version) for each in ERRATA]
+    assert len(set(places)) == len(places)
+    assert [each.date for each in ERRATA] == sorted(each.date for each in ERRATA), "newest last"
