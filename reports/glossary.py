@@ -60,7 +60,14 @@ VERDICTS = (
         " seed, and every other reading of the data that the study declares.",
     ),
     Term("fragile", "The verdict fails at least one of the three checks of a firm one. The page says which."),
-    Term("exact", "The number is computed, not estimated, and so has no error: 65504 is the largest FP16 number."),
+    Term(
+        "exact", "The number is counted or follows from a closed form, and so has no error: 65504 is the largest FP16 number."
+    ),
+    Term(
+        "computed",
+        "The number is worked out in 64 bits and not measured: it is the same on every machine, up to a stated tolerance that"
+        " is far smaller than what decides.",
+    ),
     Term(
         "expected false verdicts",
         "Each claim is tested at 5%. If none of 40 tested claims were decidable, two would still come out decided by chance:"

@@ -44,7 +44,9 @@ def content(
         "own": len(rows) - len(asked),
         "judged": sum(each["judged"] and each["verdict"] != WITHDRAWN for each in rows),
         "withdrawn": sum(each["verdict"] == WITHDRAWN for each in rows),
-        "standings": [name for name in ("firm", "fragile", "exact") if any(name in each["standings"] for each in rows)],
+        "standings": [
+            name for name in ("firm", "fragile", "exact", "computed") if any(name in each["standings"] for each in rows)
+        ],
         "surprising": any(each["surprise"] is not None for each in rows),
         "verdicts": [name for name in ORDER if any(name in each["found"] for each in rows)],
         "kinds": sorted({kind for claim in claims for kind in claim.kinds}),
@@ -77,14 +79,18 @@ def row(claim: Claim, study: str, table: OutcomeTable, places: Collection[str]) 
 
 
 def bar(column: Column, claims: Sequence[Claim], table: OutcomeTable) -> dict[str, Any]:
-    """How many claims came to each verdict in a column, and how many of the decided ones may be false."""
+    """How many claims came to each verdict in a column, those that arithmetic settles apart, and how many of the decided ones
+    may be false."""
     found = [table.outcomes.get((claim.id, *column)) for claim in claims]
-    rates, exact = table.rates[column], sum(each is not None and each.standing == "exact" for each in found)
+    rates = table.rates[column]
+    settled = [each.verdict.verdict for each in found if each is not None and each.verdict.is_arithmetic]
     return {
         "label": " ".join(column),
-        "counts": shared.counted(each.verdict.verdict if each else TO_COME for each in found),
-        "decided": rates.decided + exact,
-        "exact": exact,
+        "counts": shared.counted(
+            each.verdict.verdict if each else TO_COME for each in found if not (each and each.verdict.is_arithmetic)
+        ),
+        "arithmetic": shared.counted(settled),
+        "decided": rates.decided,
         "tested": rates.tested,
         "false": math.ceil(rates.expected_false - 1e-9),
     }

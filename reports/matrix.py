@@ -54,8 +54,12 @@ def markdown(studies: Sequence[Study], register: Register, judged: Sequence[Judg
 
 
 def _counts(bar: dict[str, Any]) -> list[str]:
-    told = ", ".join(WORDS[name].count(count) for name, count in bar["counts"])
-    return [f"- {bar['label']}: {told}. Of the {bar['decided']} decided, at most {bar['false']} are expected to be wrong."]
+    measured, settled = (", ".join(WORDS[name].count(count) for name, count in bar[key]) for key in ("counts", "arithmetic"))
+    arithmetic = f" Settled by arithmetic, without training: {settled}." if settled else ""
+    return [
+        f"- {bar['label']}, measured: {measured}. Of the {bar['decided']} decided, at most {bar['false']} are expected to be"
+        f" wrong by chance.{arithmetic}"
+    ]
 
 
 def _documents(found: dict[str, Any]) -> list[str]:

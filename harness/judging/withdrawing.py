@@ -21,6 +21,11 @@ class Withdrawn(Verdict):
     erratum: Erratum
     judged: Verdict
 
+    @property
+    def is_arithmetic(self) -> bool:
+        """Nothing is settled."""
+        return False
+
     def row(self) -> dict[str, Any]:
         told = {"date": self.erratum.date, "reason": self.erratum.reason}
         return {**super().row(), "withdrawn": {"verdict": self.judged.verdict, "reading": self.judged.reading, **told}}

@@ -83,6 +83,6 @@ def test_what_was_measured_is_bold(text: str, bold: list[str]) -> None:
 
 
 def test_exact_numbers_are_bold_and_everything_is_escaped() -> None:
-    exact = Finding("one", "x", "supported", 4.0, 4.0, 4.0, 5, 0.0, 1.0, "why", exact=True)
+    exact = Finding("one", "x", "supported", 4.0, 4.0, 4.0, 5, 0.0, 1.0, "why", grade="exact")
     told = with_bold_numbers(verdict("a", text="<i>It</i> is 4x, not 0.4x or 4x4.", findings=(exact,)))
     assert told == "&lt;i&gt;It&lt;/i&gt; is <b>4x</b>, not 0.4x or 4x4."
