@@ -3,7 +3,7 @@
 import multiprocessing
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
 
@@ -16,19 +16,30 @@ Result = TypeVar("Result")
 _work: list[tuple[Callable[[Any], Any], Sequence[Any]]] = []
 
 
-def side_by_side(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+def side_by_side(
+    work: Callable[[Item], Result], items: Sequence[Item], done: Callable[[int, int], None] = lambda count, of: None
+) -> list[Result]:
     """`work` of each item, in order, in forked processes where that is safe: on Linux, with no other thread running.
 
     A process that starts afresh would import for longer than most pages take. What `work` changes in memory is lost; what it
-    returns travels pickled.
+    returns travels pickled. done: is told how many of all are finished, in order.
     """
+    found: list[Result] = []
+    for result in _results(work, items):
+        found.append(result)
+        done(len(found), len(items))
+    return found
+
+
+def _results(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
     workers = min(available_cores(), len(items))
     if workers < 2 or not sys.platform.startswith("linux") or threading.active_count() > 1:
-        return [work(item) for item in items]
+        yield from map(work, items)
+        return
     _work.append((work, items))
     try:
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("fork")) as pool:
-            return list(pool.map(_run, range(len(items))))
+            yield from pool.map(_run, range(len(items)))
     finally:
         _work.pop()
 

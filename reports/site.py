@@ -51,13 +51,14 @@ def write(
     published: Callable[[Study], list[Judged] | None] = published_verdicts,
     experiments: Mapping[str, str] = MappingProxyType({}),
     store_option: str = "",
+    drawn_so_far: Callable[[int, int], None] = lambda count, of: None,
 ) -> dict[str, list[Judged]]:
     """Write the site into a folder; returns what became of every study's claims. sets_of: the stored trials of a study.
 
     only: the studies whose pages are written; links lead to pages and places that are there. known: what is known without
     judging of a study whose page is not written. published: what stands beside the published evidence.
     experiments: ids of the studies' experiments in the store's MLflow. store_option: what a command on a page needs to reach
-    the store, such as " --store /data"; empty for the default one.
+    the store, such as " --store /data"; empty for the default one. drawn_so_far: is told how many studies are judged and drawn.
     """
     pages = _templates()
     _write_assets(output, pages)
@@ -80,7 +81,7 @@ def write(
 
     # The longest first, so that none is left for the end.
     in_turn = sorted(studies, key=_observations, reverse=True)
-    drawn = dict(zip((study.name for study in in_turn), side_by_side(judge_and_draw, in_turn), strict=True))
+    drawn = dict(zip((study.name for study in in_turn), side_by_side(judge_and_draw, in_turn, drawn_so_far), strict=True))
     found = {name: judged for name, (judged, _, _) in drawn.items()}
     # A variation's verdicts are of something else than the claims' study: they stand on its own page alone.
     declared = [study for study in studies if study.variation_of is None]

@@ -6,7 +6,7 @@ import typer
 
 from folklore.harness.cli import choices, completion
 from folklore.harness.cli.base import AsJson, ScaleName, SomeStudy, StoreUri, command
-from folklore.harness.cli.output import err, print_json, print_verdicts
+from folklore.harness.cli.output import err, print_json, print_verdicts, told
 
 if TYPE_CHECKING:
     from folklore.harness.judging.verdicts import Verdict
@@ -36,12 +36,14 @@ def verdicts(
     from folklore.harness.storing.store import Store
 
     found: list[Verdict] = []
-    for chosen in chosen_studies:
+    tell = told("judged")
+    for count, chosen in enumerate(chosen_studies, 1):
         if published:
             judged = [(each.scale, each.verdicts) for each in judged_evidence(chosen)]
         else:
             judged = [(each.scale, each.verdicts()) for each in stored_sets(chosen, Ledger(Store(store), chosen.name))]
         found += [verdict for at, verdicts in judged if scale in (None, at) for verdict in verdicts]
+        tell(count, len(chosen_studies))
     print_verdicts(found, as_json, readable_names(chosen_studies))
     if not found and not as_json:
         err.print("no stored trials to judge: run a study first, or judge the published evidence with --published")

@@ -130,6 +130,17 @@ def _print_line(line: Text) -> None:
     out.print(line, soft_wrap=True)
 
 
+def told(what: str) -> Callable[[int, int], None]:
+    """Shows on a terminal how many studies are done, on one line that the next output takes."""
+
+    def tell(count: int, of: int) -> None:
+        if err.is_terminal:
+            line = f"{what}: {count} of {of} studies"
+            err.print(line if count < of else " " * len(line), end="\r", highlight=False)
+
+    return tell
+
+
 def print_json(value: Any) -> None:
     json.dump(value, sys.stdout, indent=1, ensure_ascii=False)
     sys.stdout.write("\n")

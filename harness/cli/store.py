@@ -8,7 +8,7 @@ import typer
 
 from folklore.harness.cli import choices
 from folklore.harness.cli.base import ScaleName, SomeStudy, StoreUri, TrackingUri, command
-from folklore.harness.cli.output import out
+from folklore.harness.cli.output import out, told
 from folklore.harness.errors import UserError
 from folklore.harness.options import Options
 
@@ -24,7 +24,8 @@ def report(
     from folklore.harness.reading.pages import write_pages
     from folklore.harness.storing.store import Store
 
-    folder, _ = write_pages(Store(store), choices.some_studies(None, store), Path(output) if output else None)
+    studies, folder = choices.some_studies(None, store), Path(output) if output else None
+    folder, _ = write_pages(Store(store), studies, folder, drawn_so_far=told("judged and drawn"))
     out.print(f"pages: {folder / 'index.html'}", highlight=False, soft_wrap=True)
 
 

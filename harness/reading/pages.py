@@ -36,6 +36,7 @@ class Site(Protocol):
         *,
         experiments: Mapping[str, str],
         store_option: str,
+        drawn_so_far: Callable[[int, int], None],
     ) -> dict[str, list[Judged]]:
         """Write all pages, or those of some studies; returns what became of every study's claims."""
 
@@ -78,12 +79,17 @@ def store_option(store: Store) -> str:
 
 
 def write_pages(
-    store: Store, studies: Sequence[Study], output: Path | None = None, only: Sequence[str] | None = None
+    store: Store,
+    studies: Sequence[Study],
+    output: Path | None = None,
+    only: Sequence[str] | None = None,
+    drawn_so_far: Callable[[int, int], None] = lambda count, of: None,
 ) -> tuple[Path, Mapping[str, list[Verdict]]]:
     """The index and all pages, or those of some studies; returns the folder, and the verdicts of the studies written.
 
-    only: those studies' pages, which are left as they are if nothing that is on them has changed. A variation has a page of its
-    own and no place in the index. Raises UnwritableError.
+    only: those studies' pages. Pages are left as they are if nothing that is on them has changed. A variation has a page of its
+    own and no place in the index. drawn_so_far: is told how many studies are judged and drawn, and of how many. Raises
+    UnwritableError.
     """
     if output is None:
         output = Path(store.root if store.is_local else "results").absolute() / "pages"
@@ -96,7 +102,8 @@ def write_pages(
         return own + [each for each in published_sets(study) if (each.scale, each.device) not in have]
 
     shown = experiments(Path(store.root)) if store.is_local else {}
-    if only is not None and (current := memory.written(output, ordered, only, shown)) is not None:
+    names = [study.name for study in ordered] if only is None else only
+    if (current := memory.written(output, ordered, names, shown)) is not None:
         return output, _verdicts(current)
     pages = site()
     try:
@@ -109,6 +116,7 @@ def write_pages(
             memory.recall,
             experiments=shown,
             store_option=store_option(store),
+            drawn_so_far=drawn_so_far,
         )
     except OSError as error:
         raise UnwritableError(
@@ -117,8 +125,7 @@ def write_pages(
         ) from error
     for study in ordered:
         memory.remember(study, found[study.name])
-    if only is not None:
-        memory.remember_written(output, ordered, only, shown)
+    memory.remember_written(output, ordered, names, shown)
     return output, _verdicts(found)
 
 

@@ -28,7 +28,7 @@ def test_q_values_are_benjamini_and_hochbergs() -> None:
 
 def test_what_counts() -> None:
     """Open claims were tested, too; those that no trial could show were not, and exact ones have no error."""
-    exact = replace(FINDING, low=1.0, high=1.0, exact=True)
+    exact = replace(FINDING, low=1.0, high=1.0, grade="exact")
     found = error_rates(
         [
             *(verdict(0.01, claim=f"a.{index}") for index in range(10)),
@@ -53,7 +53,7 @@ def test_firm_and_fragile() -> None:
     assert standing(verdict(0.04), robust, among) == FRAGILE
     assert standing(verdict(0.01, after_the_fact=True), robust, alone) == FRAGILE
     assert standing(verdict(0.3, "open"), robust, alone) == ""
-    assert standing(verdict(0.0, findings=(replace(FINDING, exact=True),)), None, alone) == EXACT
+    assert standing(verdict(0.0, findings=(replace(FINDING, grade="exact"),)), None, alone) == EXACT
 
 
 def claim(**fields: object) -> Claim:
