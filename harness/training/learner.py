@@ -35,11 +35,14 @@ class Learner:
     @torch.no_grad()
     def learn(self, gradient_KP: Tensor) -> None:
         """Clip, update the parameters, and move the clock on."""
-        clipped_KP = gradient_KP
-        if self.clip_limit_K is not None:
-            clipped_KP = gradient_KP * clip_factor(gradient_KP.norm(dim=1), self.clip_limit_K)
-        self.update(gradient_KP, clipped_KP)
+        self.update(gradient_KP, self.clipped(gradient_KP))
         self.clock.add_(1)
+
+    def clipped(self, gradient_KP: Tensor) -> Tensor:
+        """The gradient itself if no lane clips."""
+        if self.clip_limit_K is None:
+            return gradient_KP
+        return gradient_KP * clip_factor(gradient_KP.norm(dim=1), self.clip_limit_K)
 
     def update(self, gradient_KP: Tensor, clipped_KP: Tensor) -> None:
         """Apply the optimizer; with dynamic loss scaling a lane whose gradient is not finite stays as it is."""

@@ -13,7 +13,7 @@ from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.running.lanes_job import lanes_job
 from folklore.harness.running.pack_queue import InTurn, MeasuredFirst, Until
 from folklore.harness.spec import Configuration, Study, fingerprint
-from folklore.harness.storing.refusals import refusals, refusals_file, refuse
+from folklore.harness.storing.comparisons import comparisons_file, engine_sources, refusals, refuse
 from folklore.harness.storing.store import Store
 from folklore.harness.training import programs
 from folklore.harness.training.network import build
@@ -138,11 +138,26 @@ def test_what_was_measured_of_a_program_refused_since_counts_for_nothing(plan: P
     assert packing(tmp_path).choices({key: shape})[key].program == "eager"
 
 
+def test_refusals_of_another_engine_are_forgotten(plan: Plan, tmp_path: Path) -> None:
+    """Those of earlier versions, which name no engine, among them: what they were found by has been corrected since."""
+    ((key, _),) = found(plan).items()
+    store = Store(str(tmp_path))
+    for engine in ({}, {"engine": "another"}):
+        store.write(
+            comparisons_file(key), json.dumps({"refused": {"captured": "a false alarm"}, "agreed": [], **engine}).encode()
+        )
+        assert refusals(store, key) == {}
+    refuse(store, key, "compiled", "it differs")
+    assert refusals(store, key) == {"compiled": "it differs"}
+
+
 def test_refusals_that_cannot_be_read_count_as_none(plan: Plan, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     ((key, _),) = found(plan).items()
-    Store(str(tmp_path)).write(refusals_file(key), b'{"refused": ["com')
-    assert refusals(Store(str(tmp_path)), key) == {}
-    assert "compared anew" in caplog.text
+    for content in ('{"refused": ["com', f'{{"engine": "{engine_sources()}", "refused": ["compiled"], "agreed": []}}', "[]"):
+        caplog.clear()
+        Store(str(tmp_path)).write(comparisons_file(key), content.encode())
+        assert refusals(Store(str(tmp_path)), key) == {}
+        assert "compared anew" in caplog.text
 
 
 def test_only_what_trains_long_is_measured(plan: Plan, tmp_path: Path) -> None:

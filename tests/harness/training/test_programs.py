@@ -232,6 +232,38 @@ def test_a_capture_is_compared_until_that_is_settled(monkeypatch: pytest.MonkeyP
     assert (check.verdicts, runner.program.name, runner.note) == ([], "captured", "")
 
 
+def test_a_capture_is_looked_at_once_more_after_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replay is compared when something else has used the memory beside it: the first time, and not before the capture."""
+    step, proven = Counted(), []
+    Graphs(step).install(monkeypatch)
+    check, later = Checked(step, Verdict(proven=True)), Checked(step, Verdict(), Verdict(difference="the loss is off"))
+    runner = StepRunner(step, Program(captured=True), CPU)
+    runner.compare_by(check, later, lambda: proven.append(step.steps))
+    for call in range(1, 11):
+        if call in (2, 7, 9):
+            runner.interrupted()
+        assert runner.settled == (call > 4 and call != 7)
+        runner()
+        assert step.steps == call
+    assert (check.verdicts, len(later.verdicts), runner.program.name, len(proven)) == ([], 1, "captured", 1)
+    runner.compare_by(None, later)
+    runner.interrupted()
+    runner()
+    assert (step.steps, runner.program, runner.differs) == (11, EAGER, True)
+
+
+@pytest.mark.parametrize("verdict", [Verdict(), Verdict(proven=True), Verdict(difference="the loss is off", proven=True)])
+def test_what_was_seen_to_agree_is_told(verdict: Verdict, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "compiled", lambda step: step)
+    monkeypatch.setattr(programs, "missing_compiler", lambda device: "")
+    step, proven = Counted(), []
+    runner = StepRunner(step, Program(compiled=True), CPU)
+    runner.compare_by(Checked(step, verdict), None, lambda: proven.append(1))
+    for _ in range(3):
+        runner()
+    assert len(proven) == (verdict == Verdict(proven=True))
+
+
 def test_what_is_compiled_is_compared_before_it_prepares_a_capture(monkeypatch: pytest.MonkeyPatch) -> None:
     step = Counted()
     Graphs(step).install(monkeypatch)
