@@ -78,6 +78,11 @@ def record_of_another_step(pack: Pack) -> None:
     pack.records["train_loss"][pack.step - 1] = 1.0
 
 
+def record_of_something_else(pack: Pack) -> None:
+    pack._plain_step()
+    pack.records["test_loss"][0] = 1.0
+
+
 def larger_gradient(pack: Pack) -> None:
     """By 1%, or where a number format rounds more coarsely, by four times that."""
     factor = 1 + max(0.01, 4 * format_named(pack.training.precision).gradient)
@@ -121,7 +126,7 @@ FAULTS: dict[str, Fault] = {
     for each in (
         larger_gradient, larger_update, no_update, lanes_in_each_others_place, rate_of_the_neighbour, another_batch,
         larger_loss, moments_as_they_were, last_moment_as_it_was, one_entry_is_nan, a_layer_left_out, clock_stands_still,
-        record_of_another_step, no_gradient_left,
+        record_of_another_step, record_of_something_else, no_gradient_left,
     )
 }  # fmt: skip
 
@@ -332,6 +337,49 @@ def test_an_overflow_at_the_edge_is_no_difference_and_one_at_every_step_is(text:
     assert [each.settled for each in verdicts[:2]] == [False, False]
     assert [each.difference for each in verdicts[:2]] == ["", ""]
     assert verdicts[2].difference == "the gradient of lane 0 overflows at other steps than the eager one"
+
+
+@pytest.mark.parametrize("what", ["weights", "scaler's scale", "scaler's updates"])
+def test_a_skipped_step_changes_nothing_but_its_scale(what: str, text: Text) -> None:
+    def wrong(pack: Pack) -> None:
+        pack._plain_step()
+        (pack.network.flat_KP if what == "weights" else pack.scaler.state[what.split()[1]]).mul_(0.5).add_(1.0)
+
+    pack, check = started("dynamic scaling", text, 0)
+    verdict = check(pack._plain_step, lambda: wrong(pack))
+    assert pack.scaler.state["updates"].tolist() == [0.0, 0.0]
+    assert verdict.difference == f"the {what} is not equal"
+
+
+def test_an_update_may_jump_where_it_is_a_sign_of_nearly_nothing_and_nowhere_else(text: Text) -> None:
+    def other_side(pack: Pack, entry: int) -> None:
+        before = float(pack.network.flat_KP[0, entry])
+        pack._plain_step()
+        pack.network.flat_KP[0, entry] = 2 * before - pack.network.flat_KP[0, entry]
+
+    pack, _ = started("lion", text, 3, weight_decay=0.0)
+    start = values(pack)
+    pack._plain_step()
+    gradient_KP, beta1 = pack.optimizer.gradient_KP.clone(), pack.training.beta1
+    nearly, surely = gradient_KP[0].abs().topk(2).indices.tolist()
+    restore(pack, start)
+    momentum_KP = pack.optimizer.state["momentum"]
+    momentum_KP[0, nearly] = gradient_KP[0, nearly] * (beta1 - 1) / beta1 * (1 + 1e-6)
+    for entry, told in ((nearly, False), (surely, True)):
+        start = values(pack)
+        verdict = pack._step_check()(pack._plain_step, lambda entry=entry: other_side(pack, entry))  # type: ignore[misc]
+        assert (verdict.difference != "") == told
+        restore(pack, start)
+
+
+def test_a_lane_that_has_diverged_eagerly_has_to_by_a_program(text: Text) -> None:
+    pack, check = started("adamw", text, 3)
+
+    def diverges() -> None:
+        pack._plain_step()
+        pack.network.flat_KP[1] = float("nan")
+
+    assert check(diverges, pack._plain_step).difference == "lane 1 is finite, and eagerly not finite"
 
 
 def test_a_lane_that_has_diverged_is_not_waited_for(text: Text) -> None:
