@@ -4,7 +4,7 @@ Stated rounding, a bound for any correct order of operations in a number format:
 - Loss of a lane: the format's `loss` of itself, or of 1 nat if it is smaller.
 - Gradient: in each entry the format's `gradient` of the largest entry of its layer in its lane (and a 64th of that of the
   largest of the lane: what cancels in a layer was rounded before), `of_vectors` times that for gains and biases. Every step
-  leaves its gradient, before clipping, in the optimizer's `gradient_KP`: a moment may stand still and show none.
+  leaves its gradient, after clipping, in the optimizer's `gradient_KP`: moments may stand still and show none.
 - All the rest of a step is FP32: from the program's own gradient the eager optimizer must arrive at the program's
   parameters, up to 4 units in the last place and `UPDATE` of the layer's largest update, and at its moments, up to `MOMENT`
   of the layer's largest. So Adam, which turns the rounding of a gradient near zero into a whole step, needs no wider bound.
@@ -97,9 +97,8 @@ class StepCheck:
         found["gradient"] = gradient_KP.clone()
         made = {name: self.tensors[name].clone() for name in self.learned}
         _put_back(self.tensors, before)
-        clipped_KP = self.learner.clipped(gradient_KP)
-        jumps_KP = self.optimizer.jumps(clipped_KP)
-        self.learner.update(gradient_KP, clipped_KP)
+        jumps_KP = self.optimizer.jumps(gradient_KP)
+        self.learner.update(gradient_KP)
         found |= self._of_weights(made.pop("weights"), before["weights"], jumps_KP)
         for name, ours_KP in made.items():
             found[f"{name} size"] = self._largest(self.tensors[name])

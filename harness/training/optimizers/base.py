@@ -55,8 +55,8 @@ class PackedOptimizer(ABC):
         self.device = parameters_KP.device
         self.decay_KP = self.per_lane("weight_decay") * decays_P
         self.state = {name: torch.zeros_like(parameters_KP) for name in self.moments}
-        # Tensors of this size made anew would be mapped and unmapped by the allocator at every step. Of every plain step the
-        # first holds the gradient, before clipping, until the next one: an update leaves it as it is.
+        # Tensors of this size made anew would be mapped and unmapped by the allocator at every step. The first holds the
+        # gradient of every step, after clipping, until the next one: an update leaves it as it is.
         self.gradient_KP, self.scratch_KP = torch.empty_like(parameters_KP), torch.empty_like(parameters_KP)
 
     @staticmethod

@@ -16,8 +16,8 @@ from folklore.harness.training.optimizers.base import PackedOptimizer, Part
 if TYPE_CHECKING:
     from torch import Tensor
 
-# What the sign is taken of is known to so much of its parts: roundings of FP32, that of the factor of clipping among them.
-ROUNDING = 2**-19
+# What the sign is taken of is known to so much of its parts: roundings of FP32, and some to spare.
+ROUNDING = 2**-21
 
 
 class Lion(PackedOptimizer):

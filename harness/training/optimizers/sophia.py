@@ -23,8 +23,8 @@ from folklore.harness.training.optimizers.base import PackedOptimizer, Part
 if TYPE_CHECKING:
     from torch import Tensor
 
-# The momentum is known to so much of its parts: roundings of FP32, that of the factor of clipping among them.
-ROUNDING = 2**-19
+# The momentum is known to so much of its parts: roundings of FP32, and some to spare.
+ROUNDING = 2**-21
 # Of a whole step; what rounding changes by less is no jump.
 SHARE = 2**-11
 

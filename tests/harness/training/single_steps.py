@@ -108,6 +108,8 @@ def assert_lane_is_torchs(
         loss = loss_at(step)
         loss.backward()
         assert_losses_agree(pack.records["train_loss"][step, lane], loss.detach())
+        if clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_(parameters.values(), clip_norm)
         gradients = ours(pack.optimizer.gradient_KP)
         largest = max(float(each.abs().max()) for each in gradients.values())
         for name, gradient in gradients.items():
@@ -115,8 +117,6 @@ def assert_lane_is_torchs(
             off = (gradient - (torch.zeros_like(gradient) if theirs is None else theirs)).abs().max()
             assert off <= format_named("fp32").gradient * (gradient.abs().max() + OF_THE_LANE * largest), (step, name)
             parameters[name].grad = gradient.clone()
-        if clip_norm is not None:
-            torch.nn.utils.clip_grad_norm_(parameters.values(), clip_norm)
         set_rates(step)
         optimizer.step()
         for (name, value), old in zip(ours(pack.network.flat_KP).items(), ours(old_KP).values(), strict=True):
