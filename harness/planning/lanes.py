@@ -18,7 +18,7 @@ from folklore.harness.planning import cost
 from folklore.harness.planning.plan import PlannedPack
 from folklore.harness.spec import Configuration, Workload, fingerprint
 from folklore.harness.spec.trial import Trial
-from folklore.harness.storing.refusals import refusals
+from folklore.harness.storing.comparisons import refusals
 from folklore.harness.storing.store import Store
 from folklore.harness.training.programs import EAGER, default_program
 from folklore.harness.training.throughput import NEAR, Timing

@@ -15,7 +15,7 @@ from folklore.harness.planning import cost
 from folklore.harness.planning.lanes import Packing, Shape, measured_file
 from folklore.harness.running.jobs import Progress
 from folklore.harness.spec import canonical_json
-from folklore.harness.storing.refusals import refusals, refuse
+from folklore.harness.storing.comparisons import agree, comparisons, refusals, refuse
 from folklore.harness.storing.store import Store
 from folklore.harness.training.programs import EAGER, Program, default_program, program_named
 from folklore.harness.training.throughput import DiffersError, LanesSearch, Timing, measure
@@ -58,7 +58,9 @@ class LanesWork:
         self.program = default_program(device) if job.program is None else program_named(job.program, device)
         self.compiled: list[Timing] = []
         self.store = Store(job.store_uri)
-        if self.program.name in refusals(self.store, job.key):
+        known = comparisons(self.store, job.key)
+        self.agreed = known.agreed
+        if self.program.name in known.refused:
             self.program = EAGER
 
     def advance(self, seconds: float) -> Progress:
@@ -103,8 +105,12 @@ class LanesWork:
             refuse(self.store, self.job.key, self._also_compiled.name, str(error))
 
     def _measured(self, lanes: int, program: Program) -> Timing:
-        with raised_by_user(self.job.shape.dataset), too_large_where_memory_ends():
-            return measure(self.job.shape.configuration, self.dataset, self.job.device.kind, lanes, program)
+        remembered, shape = len(self.agreed), self.job.shape
+        with raised_by_user(shape.dataset), too_large_where_memory_ends():
+            timing = measure(shape.configuration, self.dataset, self.job.device.kind, lanes, program, self.agreed)
+        if len(self.agreed) > remembered:
+            agree(self.store, self.job.key, self.agreed)
+        return timing
 
     def _free_bytes(self) -> int | None:
         if self.job.device.kind != "cuda":

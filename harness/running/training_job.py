@@ -17,8 +17,8 @@ from folklore.harness.planning.plan import PlannedPack
 from folklore.harness.running.jobs import Progress
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows
+from folklore.harness.storing.comparisons import Comparisons, agree, comparisons, comparisons_file, refuse
 from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.refusals import refusals, refusals_file, refuse
 from folklore.harness.storing.store import Store
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import EAGER, Program, program_named
@@ -70,7 +70,7 @@ class TrainingWork:
         program, note = self._program()
         free_device_memory(job.device)  # of a pack before this one that did not get as far as its end
         with raised_by_user(job.dataset), too_large_where_memory_ends():
-            self.training = Pack(lanes, self.dataset, job.device, program)
+            self.training = Pack(lanes, self.dataset, job.device, program, self.agreed)
         self.training.runner.note = self.training.runner.note or note
         state = self.ledger.read_checkpoint(job.pack.key)
         if state is not None and not self.training.load(state):
@@ -82,10 +82,11 @@ class TrainingWork:
     def _program(self) -> tuple[Program, str]:
         """What the pack runs as, and why that is not the program chosen for it; '' if it is."""
         program = program_named(self.job.choice.program, torch.device(self.job.device))
-        refused = {} if program == EAGER else refusals(self.store, self.shape_key)
-        if program.name not in refused:
+        known = Comparisons() if program == EAGER else comparisons(self.store, self.shape_key)
+        self.agreed, self.remembered = known.agreed, len(known.agreed)
+        if program.name not in known.refused:
             return program, ""
-        why, file = refused[program.name], refusals_file(self.shape_key)
+        why, file = known.refused[program.name], comparisons_file(self.shape_key)
         log.warning("packs run eagerly: on this kind of machine %s; to try again, remove %s from the store", why, file)
         return EAGER, why
 
@@ -97,6 +98,9 @@ class TrainingWork:
         self.between_steps = True
         if self.training.runner.differs and not differed:
             refuse(self.store, self.shape_key, self.job.choice.program, self.training.runner.note)
+        if len(self.agreed) > self.remembered:
+            agree(self.store, self.shape_key, self.agreed)
+            self.remembered = len(self.agreed)
         stopped = not self.training.done and self.job.deadline is not None and time.time() >= self.job.deadline
         if self.training.done:
             self._record()

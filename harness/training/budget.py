@@ -188,8 +188,8 @@ def budget(subject: Subject, batch: int, optimizer: str, limit: int | None = Non
 
 
 def state_numbers(optimizer: str) -> int:
-    """Numbers of state that an optimizer here keeps of each weight, without the gradient that some keep for a check."""
-    return sum(name != "gradient" for name in optimizer_kind(optimizer).moments)
+    """Numbers of state that an optimizer here keeps of each weight."""
+    return len(optimizer_kind(optimizer).moments)
 
 
 def largest_that_fits(excess: Callable[[int], int], start: int, growth: int = 8) -> int:

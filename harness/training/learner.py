@@ -34,26 +34,25 @@ class Learner:
 
     @torch.no_grad()
     def learn(self, gradient_KP: Tensor) -> None:
-        """Clip, update the parameters, and move the clock on."""
-        clipped_KP = gradient_KP
+        """Clip the gradient, in place, update the parameters by it, and move the clock on."""
         if self.clip_limit_K is not None:
-            clipped_KP = gradient_KP * clip_factor(gradient_KP.norm(dim=1), self.clip_limit_K)
-        self.update(gradient_KP, clipped_KP)
+            gradient_KP.mul_(clip_factor(gradient_KP.norm(dim=1), self.clip_limit_K))
+        self.update(gradient_KP)
         self.clock.add_(1)
 
-    def update(self, gradient_KP: Tensor, clipped_KP: Tensor) -> None:
+    def update(self, gradient_KP: Tensor) -> None:
         """Apply the optimizer; with dynamic loss scaling a lane whose gradient is not finite stays as it is."""
         lr = self.lr_SK.index_select(0, self.clock).view(-1, 1)
         if self.lr_multiplier is not None:
             lr = lr * self.lr_multiplier
         parameters_KP = self.network.flat_KP
         if not self.scaler.skips:
-            self.optimizer.update(parameters_KP, clipped_KP, lr, self.clock.double().view(1, 1))
+            self.optimizer.update(parameters_KP, gradient_KP, lr, self.clock.double().view(1, 1))
             return
         finite_K = gradient_KP.isfinite().all(dim=1)
         changed = [parameters_KP, *self.optimizer.state.values()]
         before = [tensor.clone() for tensor in changed]
-        self.optimizer.update(parameters_KP, clipped_KP, lr, self.scaler.state["updates"].double().unsqueeze(1))
+        self.optimizer.update(parameters_KP, gradient_KP, lr, self.scaler.state["updates"].double().unsqueeze(1))
         for tensor, old in zip(changed, before, strict=True):
             tensor.copy_(torch.where(finite_K.unsqueeze(1), tensor, old))
         self.scaler.update(finite_K)

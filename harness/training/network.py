@@ -282,6 +282,7 @@ class PackedNetwork:
         """
         if torch.compiler.is_compiling():
             losses_K, gradient_KP = self._traced_gradient(inputs, targets, scale_K)
+            gradient_KP = gradient_KP if out_KP is None else out_KP.copy_(gradient_KP)
         else:
             losses_K = self.losses(inputs, targets, tap, drop=self.drop)
             scaled_K = losses_K if scale_K is None else losses_K * scale_K

@@ -10,6 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -17,7 +18,7 @@ from torch import Tensor
 from folklore.harness.data import Dataset, Split
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration
-from folklore.harness.training.agreement import StepCheck
+from folklore.harness.training.agreement import LossCheck, Step, StepCheck, Verdict
 from folklore.harness.training.dropout import dropout_of
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.measured_steps import probe_steps
@@ -27,9 +28,10 @@ from folklore.harness.training.own_network import make_network
 from folklore.harness.training.probes import PROBES
 from folklore.harness.training.probes.base import ProbedStep
 from folklore.harness.training.procedures import Evaluation, make_procedure, require_data
-from folklore.harness.training.programs import EAGER, Program, StepRunner
+from folklore.harness.training.programs import EAGER, Check, Program, StepRunner
 from folklore.harness.training.records import Records
 from folklore.harness.training.result import LaneResult, lane_result
+from folklore.harness.training.step_key import step_key
 from folklore.harness.training.usage import Usage
 
 
@@ -45,11 +47,19 @@ class Pack:
     """Trains its lanes side by side. Call `advance` until `done`, then `results`.
 
     What a plain step needs lies on the device, the number of the step (`clock`) among it; program says how it is run. Probed
-    steps are always run eagerly.
+    steps are always run eagerly. agreed: keys of steps (step_key.py) whose program is known to agree with the eager one; the
+    pack adds those that it has compared.
     Raises UserError for lanes that cannot share a pack, and for data that do not fit the model or the procedure.
     """
 
-    def __init__(self, lanes: Sequence[Lane], dataset: Dataset, device: str = "cpu", program: Program = EAGER):
+    def __init__(
+        self,
+        lanes: Sequence[Lane],
+        dataset: Dataset,
+        device: str = "cpu",
+        program: Program = EAGER,
+        agreed: set[str] | None = None,
+    ):
         configurations = [lane.configuration for lane in lanes]
         first = configurations[0]
         if any(each.pack_key != first.pack_key for each in configurations):
@@ -60,6 +70,7 @@ class Pack:
         tensor_cores = format_named(self.training.precision).tensor_cores
         torch.backends.cuda.matmul.allow_tf32 = tensor_cores
         torch.backends.cudnn.allow_tf32 = tensor_cores  # an own module's convolutions
+        self.agreed, self.data_hash = set() if agreed is None else agreed, dataset.facts.hash
         dataset = dataset.limited(first.workload.training_set_size)
         for configuration in configurations:
             require_data(configuration, dataset)
@@ -92,7 +103,15 @@ class Pack:
         self.runner = self._runner(program)
 
     def _runner(self, program: Program) -> StepRunner:
-        return StepRunner(self._plain_step, program, self.device, None if program == EAGER else self._step_check())
+        runner = StepRunner(self._plain_step, program, self.device)
+        if runner.program != EAGER:
+            configurations = [lane.configuration for lane in self.lanes]
+            shape = self._draws.shape
+            key = step_key(configurations, runner.program, self.learner, self.procedure, shape, self.data_hash)
+            look = self._beside(self._loss_check())
+            first = look if key in self.agreed else self._beside(self._step_check())
+            runner.compare_by(first, look, partial(self.agreed.add, key))
+        return runner
 
     @property
     def done(self) -> bool:
@@ -110,13 +129,14 @@ class Pack:
         self.usage.seconds += time.perf_counter() - started
 
     def time_steps(self, count: int) -> float:
-        """Mean time of so many plain steps, in seconds, to choose lanes by. The first step is repeated: the pack is of no
-        further use."""
+        """Mean time of so many plain steps, in seconds, to choose lanes by. The first step that moves all lanes is repeated:
+        the pack is of no further use."""
+        first = max((each.warmup_steps for each in self.trainings if each.ramp == "held"), default=0)
         self._draw()
         self.usage.synchronize()
         started = time.perf_counter()
         for _ in range(count):
-            self.clock.zero_()
+            self.clock.fill_(first)
             self.runner()
         self.usage.synchronize()
         return (time.perf_counter() - started) / count
@@ -130,12 +150,16 @@ class Pack:
         self._draw()
         self.network.step = self.step
         self.procedure.before(self.step)
-        if self.step in self._probe_index:
+        probed = self.step in self._probe_index
+        if probed:
             self._probed_step(self._probe_index[self.step])
         else:
             self.runner()
         self.step += 1
-        self.procedure.after(self.step, self._evaluate())
+        found = self._evaluate()
+        self.procedure.after(self.step, found)
+        if probed or found:
+            self.runner.interrupted()
 
     def _evaluate(self) -> dict[str, Tensor]:
         """Make the evaluations that are due now; their losses by record, [K] each."""
@@ -158,21 +182,35 @@ class Pack:
 
     def _step_check(self) -> StepCheck:
         """Compares a program with the eager step in all that a step could change."""
-        tensors = {name: each for name, each in self.state().items() if name != "progress"} | {"clock": self.clock}
-        return StepCheck(
-            tensors,
-            self.optimizer,
-            lambda clipped_KP: self.learner.update(clipped_KP, clipped_KP),
-            self.network.layer_sizes,
-            self.network.decays_P,
-            self.training.precision,
-        )
+        return StepCheck(self._tensors(), self.learner, self.training.precision)
+
+    def _loss_check(self) -> LossCheck:
+        """Compares the losses of a program's step with those of the eager network."""
+
+        def losses() -> Tensor:
+            gradient = partial(self.procedure.gradient, scale_K=self.scaler.scale, out_KP=self.optimizer.gradient_KP)
+            return gradient(*self._batch())[0]
+
+        return LossCheck(self._tensors(), losses, self.training.precision)
+
+    def _beside(self, check: Check) -> Check:
+        """The check as no part of the training: what it holds on a device is not the pack's."""
+
+        def compare(eager: Step, program: Step) -> Verdict:
+            with self.usage.beside():
+                return check(eager, program)
+
+        return compare
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """All that a step could change."""
+        return {name: each for name, each in self.state().items() if name != "progress"} | {"clock": self.clock}
 
     def _probed_step(self, row: int) -> None:
         """The same step with everything that is looked at."""
         inputs, targets = self._batch()
         scale_K = self.scaler.scale
-        losses_K, gradient_KP = self.procedure.gradient(inputs, targets, scale_K=scale_K)
+        losses_K, gradient_KP = self.procedure.gradient(inputs, targets, scale_K=scale_K, out_KP=self.optimizer.gradient_KP)
         step = ProbedStep(
             self.network,
             self.procedure,
@@ -221,11 +259,11 @@ class Pack:
     def _change_shape(self, drawn: Tensor) -> None:
         """Batches of another size have a program of their own, which is made and compared anew; what the one before could not
         be is not attempted again."""
-        program, note = self.runner.program, self.runner.note
-        self.runner.close()
+        before = self.runner
+        before.close()
         self._draws = drawn.to(self.device)
-        self.runner = self._runner(program)
-        self.runner.note = note
+        self.runner = self._runner(before.program)
+        self.runner.note, self.runner.differs = before.note, before.differs
 
     def _batch(self) -> tuple[Tensor, Tensor]:
         """This step's training examples, [K, B, ...]."""

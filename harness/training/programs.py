@@ -63,7 +63,7 @@ class StepRunner:
 
     `program` is what is run in fact, `note` why that is not what was asked for, '' if it is; `differs` says whether a program
     did something else than the eager step. Every call is a step of the training, also those that prepare a capture or
-    compare. check: compares a program with the eager step, on its first calls; without one a program is trusted.
+    compare.
     """
 
     def __init__(self, step: Step, program: Program, device: torch.device, check: Check | None = None):
@@ -73,11 +73,23 @@ class StepRunner:
             program = Program(captured=program.captured)
         self.program = program
         self.differs = False
-        # A capture is compared, and what was compiled for it before it is used to prepare the capture.
-        self.check = self.check_of_capture = check
+        self.compare_by(check)
         self.run: Step = compiled(step) if program.compiled else step
         self.graph: torch.cuda.CUDAGraph | None = None
         self.calls = 0
+
+    def compare_by(self, check: Check | None, later: Check | None = None, proven: Callable[[], None] = lambda: None) -> None:
+        """check: compares a program with the eager step, on its first calls; without one a program is trusted. later: compares
+        a capture once more, after `interrupted`. proven: called when whole steps were seen to agree.
+
+        A capture is compared, and what was compiled for it before it is used to prepare the capture.
+        """
+        self.check, self.check_of_capture, self.later, self.proven = check, check, later, proven
+
+    def interrupted(self) -> None:
+        """Other work has used the device's memory: the next replay of a capture is compared, the first time."""
+        if self.graph is not None and self.check_of_capture is None:
+            self.check_of_capture, self.later = self.later, None
 
     @property
     def settled(self) -> bool:
@@ -88,7 +100,8 @@ class StepRunner:
 
     def close(self) -> None:
         """Give back the graph and its memory; a runner and whoever owns its step hold each other until then."""
-        self.graph, self.step, self.run, self.check, self.check_of_capture = None, _over, _over, None, None
+        self.graph, self.step, self.run = None, _over, _over
+        self.compare_by(None)
 
     def __call__(self) -> None:
         if self.graph is not None and self.check_of_capture is None:
@@ -109,7 +122,7 @@ class StepRunner:
             self.check_of_capture = None
 
     def _captured(self) -> None:
-        """Replay the step. Only here it is captured, after the eager step it is compared with: a graph keeps its memory."""
+        """Replay the step, which is captured the first time."""
         if self.graph is None:
             graph, current = torch.cuda.CUDAGraph(), torch.cuda.current_stream(self.device)
             try:
@@ -153,6 +166,8 @@ class StepRunner:
         if verdict.difference:
             self.differs = True
             self._give_up(f"{self.program.name} differs from the eager step ({verdict.difference})", _way_out(self.program))
+        elif verdict.proven and (self.graph is not None or not self.program.captured):
+            self.proven()
         return verdict.settled
 
     def _guarded(self, run: Step) -> None:

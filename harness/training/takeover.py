@@ -34,7 +34,7 @@ def with_takeover(
 
 
 class Takeover(PackedOptimizer):
-    """Both make every step of every lane, and a lane takes its own. Adam's moments go on: a gradient is read off them."""
+    """Both make every step of every lane, and a lane takes its own. Adam's moments go on."""
 
     def __init__(
         self,
@@ -69,8 +69,5 @@ class Takeover(PackedOptimizer):
         for moment_KP in self.then.state.values():
             moment_KP.copy_(torch.where(switched_K1, moment_KP, 0.0))
 
-    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
-        return self.first.gradient_between(parameters_KP, before_KP, after_KP)
-
-    def jumps_between(self, before_KP: Tensor, after_KP: Tensor) -> Tensor:
-        return self.first.jumps_between(before_KP, after_KP)
+    def jumps(self, gradient_KP: Tensor) -> Tensor | None:
+        return self.first.jumps(gradient_KP)

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import torch
-
 from folklore.harness.data import Dataset
 from folklore.harness.machine.device_memory import free_device_memory
 from folklore.harness.spec import Configuration
@@ -95,13 +93,15 @@ class DiffersError(Exception):
     """A program does something else than the eager step, as the message says: its time is worth nothing."""
 
 
-def measure(configuration: Configuration, dataset: Dataset, device: str, lanes: int, program: Program) -> Timing:
+def measure(
+    configuration: Configuration, dataset: Dataset, device: str, lanes: int, program: Program, agreed: set[str] | None = None
+) -> Timing:
     """Train so many lanes of a configuration for a few steps. The first ones, which prepare and compare, are not counted.
 
-    Raises DiffersError.
+    agreed: as of Pack. Raises DiffersError.
     """
     free_device_memory(device)
-    pack = Pack([Lane(configuration, seed) for seed in range(lanes)], dataset, device, program)
+    pack = Pack([Lane(configuration, seed) for seed in range(lanes)], dataset, device, program, agreed)
     try:
         pack.time_steps(STEPS_BEFORE_CAPTURE + 2)
         while not pack.runner.settled:
@@ -110,7 +110,6 @@ def measure(configuration: Configuration, dataset: Dataset, device: str, lanes: 
             raise DiffersError(pack.runner.note)
         steps = max(BLOCK_STEPS, round(BLOCK_SECONDS / pack.time_steps(1)))
         seconds = min(pack.time_steps(steps) for _ in range(BLOCKS))
-        peak = torch.cuda.max_memory_allocated() if device == "cuda" else None
-        return Timing(lanes, pack.runner.program.name, seconds, peak)
+        return Timing(lanes, pack.runner.program.name, seconds, pack.gpu_memory_bytes())
     finally:
         pack.close()

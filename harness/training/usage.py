@@ -17,7 +17,7 @@ class Usage:
         self.device = device
         self.seconds = 0.0
         self.step_times: list[float] = []
-        self.plain_peak_bytes = 0
+        self.plain_peak_bytes = self.earlier_peak_bytes = 0
 
     @contextmanager
     def step(self, plain: bool, settled: bool) -> Iterator[None]:
@@ -36,6 +36,19 @@ class Usage:
             if self.device.type == "cuda":
                 self.plain_peak_bytes = max(self.plain_peak_bytes, torch.cuda.max_memory_allocated(self.device))
 
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Inside, more is held than the training itself needs: a device's peak is counted on from where it was before.
+
+        Of a CPU the peak is the process's own, which the system does not take back."""
+        if self.device.type == "cuda":
+            self.earlier_peak_bytes = self._device_peak_bytes()
+        try:
+            yield
+        finally:
+            if self.device.type == "cuda":
+                torch.cuda.reset_peak_memory_stats(self.device)
+
     @property
     def step_seconds(self) -> float | None:
         """Median time of a step; None if none was timed by itself."""
@@ -51,6 +64,9 @@ class Usage:
         if self.plain_peak_bytes:
             return self.plain_peak_bytes
         if self.device.type == "cuda":
-            return torch.cuda.max_memory_allocated(self.device)
+            return self._device_peak_bytes()
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+    def _device_peak_bytes(self) -> int:
+        return max(self.earlier_peak_bytes, torch.cuda.max_memory_allocated(self.device))

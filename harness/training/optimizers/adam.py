@@ -126,13 +126,6 @@ class Adam(PackedOptimizer):
     def regularize(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor) -> Tensor:
         return self.with_l2(parameters_KP, gradient_KP)
 
-    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
-        gradient_KP = (after_KP - before_KP).div_((1 - self.beta1).to(after_KP.device)).add_(before_KP)
-        return self.without_decay(parameters_KP, gradient_KP)
-
-    def without_decay(self, parameters_KP: Tensor, regularized_KP: Tensor) -> Tensor:
-        return self.without_l2(parameters_KP, regularized_KP)
-
     def accumulate(self, gradient_KP: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
         """Move both averages on; returns the bias corrections 1 - beta^t, [K, 1] each, or ones where there are none."""
         import torch

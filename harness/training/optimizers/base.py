@@ -39,7 +39,7 @@ class Part:
 class PackedOptimizer(ABC):
     """Holds the hyper-parameters of K lanes and the state of one kind of optimizer, in the parameters' number format."""
 
-    # Names of the state tensors [K, P]; what a step's gradient was is read off the first of them.
+    # Names of the state tensors [K, P].
     moments: ClassVar[tuple[str, ...]]
     # The rule of models/parametrization.py by which muP scales its LR; None: none is published.
     mup_rule: ClassVar[str | None]
@@ -55,7 +55,8 @@ class PackedOptimizer(ABC):
         self.device, self.dtype = parameters_KP.device, parameters_KP.dtype
         self.decay_KP = self.per_lane("weight_decay") * decays_P
         self.state = {name: torch.zeros_like(parameters_KP) for name in self.moments}
-        # Tensors of this size made anew would be mapped and unmapped by the allocator at every step.
+        # Tensors of this size made anew would be mapped and unmapped by the allocator at every step. The first holds the
+        # gradient of every step, after clipping, until the next one: an update leaves it as it is.
         self.gradient_KP, self.scratch_KP = torch.empty_like(parameters_KP), torch.empty_like(parameters_KP)
 
     @staticmethod
@@ -85,11 +86,6 @@ class PackedOptimizer(ABC):
         """The gradient of the loss and of half the decay times the parameters' squares."""
         return gradient_KP.addcmul(self.decay_KP, parameters_KP) if self.decays_any else gradient_KP
 
-    def without_l2(self, parameters_KP: Tensor, gradient_KP: Tensor) -> Tensor:
-        """In place; where the parameters lie."""
-        decay_KP = self.decay_KP.to(parameters_KP.device)
-        return gradient_KP.addcmul_(decay_KP, parameters_KP, value=-1.0) if self.decays_any else gradient_KP
-
     @abstractmethod
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         """Apply the update of `step` (from 0), float64 [1, 1], or where lanes skip updates what each lane has made, [K, 1].
@@ -97,16 +93,7 @@ class PackedOptimizer(ABC):
         lr_K1 may be [K, P]. Every pass over [K, P] counts: on a CPU a large pack spends its time on memory here.
         """
 
-    @abstractmethod
-    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
-        """The gradient [K, P] whose update of `parameters_KP` moved the first of the moments from `before_KP` to `after_KP`.
-
-        These may lie in the host's memory, and then so does what is returned.
-        """
-
-    def jumps_between(self, before_KP: Tensor, after_KP: Tensor) -> Tensor:
-        """Where the update that moved the first moment so depends on the rounding of its gradient, [K, P]: nowhere, if it is
-        a continuous function. These lie in the host's memory."""
-        import torch
-
-        return torch.zeros_like(before_KP, dtype=torch.bool)
+    def jumps(self, gradient_KP: Tensor) -> Tensor | None:
+        """Where the update by this gradient, to be made yet, depends on its rounding, [K, P]; None if nowhere, because it is a
+        continuous function."""
+        return None

@@ -3,8 +3,6 @@ the size of its gradient.
 
 With the trust coefficient c a matrix has the local rate c |w| / (|g| + decay |w|), 1 where either norm is zero; the global LR
 stands inside the momentum, as in the paper. Gains and biases have the local rate 1 and no decay, as in its experiments.
-
-The gradient is kept: of a matrix without decay the update does not depend on its size, which could not be read off.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LARS(PackedOptimizer):
-    moments = ("gradient", "momentum")
+    moments = ("momentum",)
     mup_rule = None
 
     def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
@@ -35,7 +33,6 @@ class LARS(PackedOptimizer):
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         import torch
 
-        self.state["gradient"].copy_(gradient_KP)
         moved_KP = torch.addcmul(gradient_KP, self.decay_KP, parameters_KP, out=self.scratch_KP)
         for part in filter(lambda each: each.is_matrix, self.parts):
             size_K1, gradient_K1 = (each[:, part.slice].norm(dim=1, keepdim=True) for each in (parameters_KP, gradient_KP))
@@ -43,9 +40,6 @@ class LARS(PackedOptimizer):
             moved_KP[:, part.slice] *= torch.where((size_K1 > 0) & (gradient_K1 > 0), rate_K1, 1.0)
         buffer = self.state["momentum"].mul_(self.momentum).addcmul_(moved_KP, lr_K1)
         parameters_KP.sub_(buffer)
-
-    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
-        return after_KP
 
 
 OPTIMIZER = LARS

@@ -16,7 +16,7 @@ from folklore.harness.training.optimizers.base import PackedOptimizer, Part
 if TYPE_CHECKING:
     from torch import Tensor
 
-# A gradient read off the moment is known to so much of the moment over 1 - beta2: roundings of FP32, and some to spare.
+# What the sign is taken of is known to so much of its parts: roundings of FP32, and some to spare.
 ROUNDING = 2**-21
 
 
@@ -41,15 +41,11 @@ class Lion(PackedOptimizer):
         parameters_KP.addcmul_(direction, lr_K1, value=-1.0)
         momentum.lerp_(gradient_KP, 1 - self.beta2)
 
-    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
-        return (after_KP - before_KP).div_((1 - self.beta2).to(after_KP.device)).add_(before_KP)
-
-    def jumps_between(self, before_KP: Tensor, after_KP: Tensor) -> Tensor:
+    def jumps(self, gradient_KP: Tensor) -> Tensor:
         """Near the zero of what its sign is taken of."""
-        beta1, beta2 = self.beta1.cpu(), self.beta2.cpu()
-        averaged_KP = before_KP.lerp((after_KP - before_KP) / (1 - beta2) + before_KP, 1 - beta1)
-        reach_K1 = ROUNDING * (1 + (1 - beta1) / (1 - beta2))
-        return averaged_KP.abs() <= reach_K1 * (before_KP.abs() + after_KP.abs())
+        momentum_KP = self.state["momentum"]
+        averaged_KP = momentum_KP.lerp(gradient_KP, 1 - self.beta1)
+        return averaged_KP.abs() <= ROUNDING * (momentum_KP.abs() + gradient_KP.abs())
 
 
 OPTIMIZER = Lion

@@ -1,7 +1,5 @@
 """RMSProp (Hinton 2012, lecture 6e), as torch.optim.RMSprop, which a test holds it against: no bias correction, momentum on the
 divided gradient, weight decay as L2. Its `alpha` is beta2 here.
-
-The gradient is kept: its sign and size cannot be read off a square or off what was divided by it.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class RMSProp(PackedOptimizer):
-    moments = ("gradient", "second", "momentum")
+    moments = ("second", "momentum")
     # Adam without a first moment, whose entries move alike: Adam's rule.
     mup_rule = "adaptive"
 
@@ -32,16 +30,12 @@ class RMSProp(PackedOptimizer):
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         import torch
 
-        self.state["gradient"].copy_(gradient_KP)
         gradient_KP = self.with_l2(parameters_KP, gradient_KP)
         square = torch.square(gradient_KP, out=self.scratch_KP)
         second = self.state["second"].mul_(self.beta2).addcmul_(square, 1 - self.beta2)
         denominator = torch.sqrt(second, out=self.scratch_KP).add_(self.epsilon)
         buffer = self.state["momentum"].mul_(self.momentum).addcdiv_(gradient_KP, denominator)
         parameters_KP.addcmul_(buffer, lr_K1, value=-1.0)
-
-    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
-        return after_KP
 
 
 OPTIMIZER = RMSProp

@@ -34,14 +34,8 @@ class SGD(PackedOptimizer):
         moved = direction.addcmul(self.momentum, buffer) if self.nesterov else buffer
         parameters_KP.addcmul_(moved, lr_K1, value=-1.0)
 
-    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
-        return self.without_decay(parameters_KP, after_KP.addcmul(self.momentum.to(after_KP.device), before_KP, value=-1.0))
-
     def regularize(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor) -> Tensor:
         return self.with_l2(parameters_KP, gradient_KP)
-
-    def without_decay(self, parameters_KP: Tensor, regularized_KP: Tensor) -> Tensor:
-        return self.without_l2(parameters_KP, regularized_KP)
 
 
 OPTIMIZER = SGD

@@ -15,8 +15,5 @@ class SGDW(SGD):
     def regularize(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor) -> Tensor:
         return self.shrink(parameters_KP, gradient_KP, lr_K1)
 
-    def without_decay(self, parameters_KP: Tensor, regularized_KP: Tensor) -> Tensor:
-        return regularized_KP
-
 
 OPTIMIZER = SGDW

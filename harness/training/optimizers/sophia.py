@@ -23,7 +23,7 @@ from folklore.harness.training.optimizers.base import PackedOptimizer, Part
 if TYPE_CHECKING:
     from torch import Tensor
 
-# A gradient read off the moment is known to so much of the moment over 1 - beta1: roundings of FP32, and some to spare.
+# The momentum is known to so much of its parts: roundings of FP32, and some to spare.
 ROUNDING = 2**-21
 # Of a whole step; what rounding changes by less is no jump.
 SHARE = 2**-11
@@ -61,15 +61,13 @@ class Sophia(PackedOptimizer):
         hessian = self.state["hessian"]
         hessian.copy_(torch.where(finite_K1, hessian.lerp(curvature_KP, 1 - self.beta2), hessian))
 
-    def gradient_between(self, parameters_KP: Tensor, before_KP: Tensor, after_KP: Tensor) -> Tensor:
-        return (after_KP - before_KP).div_((1 - self.beta1).to(after_KP.device)).add_(before_KP)
-
-    def jumps_between(self, before_KP: Tensor, after_KP: Tensor) -> Tensor:
+    def jumps(self, gradient_KP: Tensor) -> Tensor:
         """Where the curvature is so small that the rounding of the momentum is no small part of a step, and clipping does not
         hide it: as of a sign at zero."""
-        floor_KP = (self.state["hessian"] * self.factor).clamp(min=self.epsilon).cpu()
-        error_KP = ROUNDING * (before_KP.abs() + after_KP.abs())
-        return (error_KP > SHARE * floor_KP) & (after_KP.abs() <= floor_KP + error_KP)
+        momentum_KP = self.state["momentum"]
+        floor_KP = (self.state["hessian"] * self.factor).clamp(min=self.epsilon)
+        error_KP = ROUNDING * (momentum_KP.abs() + gradient_KP.abs())
+        return (error_KP > SHARE * floor_KP) & (momentum_KP.lerp(gradient_KP, 1 - self.beta1).abs() <= floor_KP + error_KP)
 
 
 OPTIMIZER = Sophia

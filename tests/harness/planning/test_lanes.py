@@ -1,7 +1,7 @@
 """LanesByShape: given, measured or nominal, and remembered."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,10 @@ from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.running.lanes_job import lanes_job
 from folklore.harness.running.pack_queue import InTurn, MeasuredFirst, Until
 from folklore.harness.spec import Configuration, Study, fingerprint
-from folklore.harness.storing.refusals import refusals, refusals_file, refuse
+from folklore.harness.storing.comparisons import comparisons, comparisons_file, engine_sources, refusals, refuse
 from folklore.harness.storing.store import Store
 from folklore.harness.training import programs
+from folklore.harness.training.agreement import StepCheck
 from folklore.harness.training.network import build
 from folklore.harness.training.programs import EAGER
 from folklore.harness.training.throughput import Timing
@@ -125,6 +126,26 @@ def test_a_program_that_differs_is_not_chosen(
     measured(packing(tmp_path, program=wish), key, shape)
 
 
+def test_what_was_compared_while_lanes_were_measured_is_remembered(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of lanes that are held at first, which are measured at a step that moves them."""
+    monkeypatch.setattr(programs, "compiled", lambda step: step)
+    monkeypatch.setattr(programs, "missing_compiler", lambda device: "")
+    compared, whole = [], StepCheck.__call__
+    monkeypatch.setattr(StepCheck, "__call__", lambda check, *steps: compared.append(1) or whole(check, *steps))
+    ((key, shape),) = found(plan).items()
+    held = shape.configuration.training.model_copy(update={"ramp": "held", "warmup_fraction": 0.5})
+    shape = replace(shape, configuration=shape.configuration.model_copy(update={"training": held}))
+    counts = []
+    for _ in range(2):
+        measured(packing(tmp_path, program="compiled"), key, shape)
+        counts.append({each.lanes for each in packing(tmp_path).remembered(key) if each.program == "compiled"})
+    agreed = comparisons(Store(str(tmp_path)), key).agreed
+    assert {json.loads(each)["sizes"]["lanes"] for each in agreed} == counts[0] | counts[1]
+    assert len(compared) == len(agreed)
+
+
 def test_what_was_measured_of_a_program_refused_since_counts_for_nothing(plan: Plan, tmp_path: Path) -> None:
     ((key, shape),) = found(plan).items()
     store = Store(str(tmp_path))
@@ -138,11 +159,26 @@ def test_what_was_measured_of_a_program_refused_since_counts_for_nothing(plan: P
     assert packing(tmp_path).choices({key: shape})[key].program == "eager"
 
 
+def test_refusals_of_another_engine_are_forgotten(plan: Plan, tmp_path: Path) -> None:
+    """Those of earlier versions, which name no engine, among them: what they were found by has been corrected since."""
+    ((key, _),) = found(plan).items()
+    store = Store(str(tmp_path))
+    for engine in ({}, {"engine": "another"}):
+        store.write(
+            comparisons_file(key), json.dumps({"refused": {"captured": "a false alarm"}, "agreed": [], **engine}).encode()
+        )
+        assert refusals(store, key) == {}
+    refuse(store, key, "compiled", "it differs")
+    assert refusals(store, key) == {"compiled": "it differs"}
+
+
 def test_refusals_that_cannot_be_read_count_as_none(plan: Plan, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     ((key, _),) = found(plan).items()
-    Store(str(tmp_path)).write(refusals_file(key), b'{"refused": ["com')
-    assert refusals(Store(str(tmp_path)), key) == {}
-    assert "compared anew" in caplog.text
+    for content in ('{"refused": ["com', f'{{"engine": "{engine_sources()}", "refused": ["compiled"], "agreed": []}}', "[]"):
+        caplog.clear()
+        Store(str(tmp_path)).write(comparisons_file(key), content.encode())
+        assert refusals(Store(str(tmp_path)), key) == {}
+        assert "compared anew" in caplog.text
 
 
 def test_only_what_trains_long_is_measured(plan: Plan, tmp_path: Path) -> None:

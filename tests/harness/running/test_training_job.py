@@ -15,9 +15,11 @@ from folklore.harness.planning.plan import make_plan
 from folklore.harness.running import training_job
 from folklore.harness.running.training_job import TrainingJob
 from folklore.harness.spec import Study
+from folklore.harness.storing.comparisons import Comparisons, comparisons, comparisons_file, refusals, refuse
 from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.refusals import refusals, refusals_file
 from folklore.harness.storing.store import Store
+from folklore.harness.training import programs
+from folklore.harness.training.agreement import StepCheck
 from folklore.harness.training.programs import EAGER, Program
 from tests.harness.training.plain_steps import plant
 
@@ -60,10 +62,32 @@ def test_a_program_that_differs_is_recorded_and_not_tried_again(
         assert note.startswith("compiled differs from the eager step (the weights of lane ")
         assert refusals(Store(made.store_uri), key) == {"compiled": note}
         assert len(caplog.records) == 1
-    assert caplog.messages[0].endswith(f"to try again, remove {refusals_file(key)} from the store")
+    assert caplog.messages[0].endswith(f"to try again, remove {comparisons_file(key)} from the store")
     assert made.open().training.runner.program == EAGER
     monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default" if os.environ.get("ATEN_CPU_CAPABILITY") != "default" else "avx2")
     assert made.open().training.runner.program == Program(compiled=True), "another kind of machine"
+
+
+def test_what_was_seen_to_agree_is_remembered(made: TrainingJob, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A later pack of the shape is not compared; one under other sources of the engine is, and refusals of these are over."""
+    monkeypatch.setattr(programs, "compiled", lambda step: step)
+    monkeypatch.setattr(programs, "missing_compiler", lambda device: "")
+    made = replace(made, choice=Choice(4, "compiled", "given"))
+    key, store, compared = made.pack.trials[0].configuration.shape_key, Store(made.store_uri), []
+    whole = StepCheck.__call__
+    monkeypatch.setattr(StepCheck, "__call__", lambda check, *steps: compared.append(1) or whole(check, *steps))
+    for expected in (1, 0, 1):
+        compared.clear()
+        work = made.open()
+        while not work.advance(10.0).done:
+            pass
+        assert (len(compared), work.training.runner.program) == (expected, Program(compiled=True))
+        assert len(comparisons(store, key).agreed) == 1
+        refuse(store, key, "captured", "it differs")
+        assert (len(comparisons(store, key).agreed), refusals(store, key)) == (1, {"captured": "it differs"})
+        if not expected:
+            monkeypatch.setattr("folklore.harness.storing.comparisons.engine_sources", lambda: "others")
+            assert comparisons(store, key) == Comparisons()
 
 
 def test_at_the_deadline_it_leaves_a_checkpoint_and_goes_on_from_it(made: TrainingJob, study: Study) -> None:

@@ -1,4 +1,6 @@
-"""A program that does something else than the eager step is told from one that rounds otherwise; by planted faults."""
+"""A program that does something else than the eager step is told from one that rounds otherwise and from the eager step itself,
+by planted faults. Cases are made of the registries: a new optimizer, schedule, number format or procedure joins by itself, or
+is missing from a table here, which fails."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,12 +8,18 @@ from typing import Any
 import pytest
 import torch
 
+from folklore.harness.data import load
 from folklore.harness.data.text import Text
-from folklore.harness.spec.configuration import OPTIMIZERS
-from folklore.harness.training.agreement import StepCheck
-from folklore.harness.training.pack import Pack
+from folklore.harness.spec import Configuration, Training, Workload
+from folklore.harness.spec.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES
+from folklore.harness.spec.names import module_names
+from folklore.harness.training import programs
+from folklore.harness.training.agreement import MOST_CALLS, Step, StepCheck, Verdict
+from folklore.harness.training.number_formats import format_named
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.procedures import Wrapper
 from folklore.harness.training.programs import EAGER, Program
-from tests.harness.training.plain_steps import VARIANTS, lanes, larger_update, plant, reordered
+from tests.harness.training.plain_steps import GPT, MEASUREMENT, VARIANTS, lanes, larger_update, plant, reordered
 
 Fault = Callable[[Pack], None]
 
@@ -70,13 +78,200 @@ def record_of_another_step(pack: Pack) -> None:
     pack.records["train_loss"][pack.step - 1] = 1.0
 
 
+def record_of_something_else(pack: Pack) -> None:
+    pack._plain_step()
+    pack.records["test_loss"][0] = 1.0
+
+
+def larger_gradient(pack: Pack) -> None:
+    """By 1%, or where a number format rounds more coarsely, by four times that."""
+    factor = 1 + max(0.01, 4 * format_named(pack.training.precision).gradient)
+
+    class Larger(Wrapper):
+        def gradient(self, *arguments: Any, **more: Any) -> tuple[torch.Tensor, torch.Tensor]:
+            losses_K, gradient_KP = super().gradient(*arguments, **more)
+            return losses_K, gradient_KP.mul_(factor)
+
+    inner = pack.procedure
+    pack.procedure = Larger(inner)
+    pack._plain_step()
+    pack.procedure = inner
+
+
+def no_update(pack: Pack) -> None:
+    before = [each.clone() for each in learned(pack)]
+    pack._plain_step()
+    for value, each in zip(learned(pack), before, strict=True):
+        value.copy_(each)
+
+
+def lanes_in_each_others_place(pack: Pack) -> None:
+    pack._plain_step()
+    for value in (*learned(pack), pack.optimizer.gradient_KP):
+        value.copy_(value.flip(0))
+
+
+def no_gradient_left(pack: Pack) -> None:
+    before_KP = pack.optimizer.gradient_KP.clone()
+    pack._plain_step()
+    pack.optimizer.gradient_KP.copy_(before_KP)
+
+
+def learned(pack: Pack) -> list[torch.Tensor]:
+    return [pack.network.flat_KP, *pack.optimizer.state.values()]
+
+
 FAULTS: dict[str, Fault] = {
     each.__name__: each
     for each in (
-        larger_update, rate_of_the_neighbour, another_batch, larger_loss, moments_as_they_were, last_moment_as_it_was,
-        one_entry_is_nan, a_layer_left_out, clock_stands_still, record_of_another_step,
+        larger_gradient, larger_update, no_update, lanes_in_each_others_place, rate_of_the_neighbour, another_batch,
+        larger_loss, moments_as_they_were, last_moment_as_it_was, one_entry_is_nan, a_layer_left_out, clock_stands_still,
+        record_of_another_step, record_of_something_else, no_gradient_left,
     )
 }  # fmt: skip
+
+DIGITS = {"model": "mlp", "dataset": "digits", "width": 8, "depth": 1}
+# Procedure -> what asks for it: fields of a training, and of a workload and a measurement.
+PROCEDURES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "accumulation": {"micro_batches": 2},
+    "augmentation": {"workload": DIGITS, "augmentation": "flip_and_shift"},
+    "batch_ramp": {"batch_ramp": (0.5,), "batch_ramp_factor": 2.0},
+    "curvature": {"optimizer": "sophia", "hessian_every": 3},
+    "dead_units": {"workload": DIGITS, "measurement": {"dead_units": True}},
+    "epochs": {"sampling": "epochs"},
+    "full_batch": {"workload": {**DIGITS, "training_set_size": 8}, "sampling": "full", "batch_size": 8},
+    "outlier": {"optimizer": "adam", "outlier": "whole", "outlier_fraction": 0.2},
+    "plateau": {"schedule": "reduce_on_plateau", "patience": 0},
+    "token_rows": {"measurement": {"token_rows": True}},
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "clipped": {"clip_norm": 0.5},
+    "nesterov": {"optimizer": "sgd", "nesterov": True},
+    "no momentum": {"optimizer": "sgd", "momentum": 0.0},
+    "no first moment": {"beta1": 0.0},
+    "no bias correction": {"bias_correction": False},
+    "first gradient": {"second_moment_start": "first_gradient"},
+    "dropout": {"dropout": 0.2},
+    "sgd takes over": {"optimizer": "adam", "sgd_from": 0.25},
+    "rates of their own": {"scaled_parameter": "embedding*", "scaled_lr": 0.5},
+    "dynamic scaling": {"precision": "fp16", "loss_scaling": "dynamic", "scale_growth_interval": 3, "loss_scale": 2.0**8},
+}
+CASES: dict[str, dict[str, Any]] = {
+    **{name: {"optimizer": name, "every_ramp": True} for name in OPTIMIZERS},
+    **{name: {"precision": name} for name in PRECISIONS},
+    **PROCEDURES,
+    **SETTINGS,
+}
+# The first step, two more of the ramp, which ends after the third, and two after it; beyond these, what a case is made for.
+STEPS_COMPARED, STEPS_OF_FAULTS = 7, (1, 5)
+
+
+# There is one batch; and of a gradient that is clipped the size is the limit.
+NO_FAULTS = {("full_batch", "another_batch"), ("clipped", "larger_gradient")}
+
+
+def packs(case: str, text: Text) -> Pack:
+    """Of an optimizer, a lane for every schedule and every ramp; else three lanes of two rates, two seeds and both ramps."""
+    fields = dict(CASES[case])
+    workload, measurement, every = (fields.pop(name, {}) for name in ("workload", "measurement", "every_ramp"))
+    ramps = [("cosine", "linear"), ("cosine", "held"), ("cosine", "linear")]
+    if every:
+        ramps = [(schedule, ramp) for schedule in SCHEDULES for ramp in ("linear", "held")]
+    chosen = [
+        Lane(
+            Configuration(
+                workload=Workload.model_validate(workload) if workload else GPT,
+                training=Training.model_validate(
+                    {"steps": 16, "batch_size": 4, "warmup_fraction": 0.2, "schedule": schedule, "ramp": ramp}
+                    | {"peak_lr": 2.0 ** -(6 + number % 3)} | fields
+                ),
+                measurement=MEASUREMENT.model_copy(update=measurement),
+            ),
+            seed=number % 2,
+        )
+        for number, (schedule, ramp) in enumerate(ramps)
+    ]  # fmt: skip
+    return Pack(chosen, load("digits") if workload else text)
+
+
+def test_every_procedure_is_a_case() -> None:
+    assert set(PROCEDURES) == set(module_names("training/procedures"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_eager_step_agrees_with_itself_and_a_wrong_one_does_not(case: str, text: Text) -> None:
+    """From equal states, also at steps whose LR is zero and whose moments stand still. Of a fault nothing remains."""
+    pack, eager = packs(case, text), packs(case, text)
+    check = pack._step_check()
+    for step in range(STEPS_COMPARED):
+        for each in (pack, eager):
+            each._draw()
+            each.procedure.before(step)
+        start = values(pack)
+        eager._plain_step()
+        for name, fault in FAULTS.items() if step in STEPS_OF_FAULTS else ():
+            verdict = pack._step_check()(pack._plain_step, lambda fault=fault: fault(pack))  # type: ignore[misc]
+            assert (verdict.difference == "") == ((case, name) in NO_FAULTS), (step, name)
+            assert_equal(pack, eager)
+            restore(pack, start)
+        verdict = check(pack._plain_step, pack._plain_step)
+        assert verdict.difference == "", step
+        assert (verdict.settled, verdict.proven) == (True, True), step
+        assert_equal(pack, eager)
+        for each in (pack, eager):
+            each.step += 1
+            each.procedure.after(each.step, {})
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "lamb", "muon", "radam"])
+def test_a_held_lane_is_compared_by_its_gradient(optimizer: str, text: Text) -> None:
+    """Nothing but Adam's second moment moves in it: a gradient that is 1% off, and the moment made of it, are told."""
+
+    def wrong(pack: Pack) -> None:
+        larger_gradient(pack)
+        for value, each in zip(learned(pack), right, strict=True):
+            value[0].copy_(each[0])
+
+    pack = Pack(lanes(optimizer=optimizer, ramp="held", warmup_fraction=0.5)[:1] * 2, text)
+    for step in range(3):
+        pack._draw()
+        start = values(pack)
+        pack._plain_step()
+        right = [each.clone() for each in learned(pack)]
+        restore(pack, start)
+        verdict = pack._step_check()(pack._plain_step, lambda: wrong(pack))
+        assert verdict.difference.startswith("the gradient of lane "), step
+        pack.step += 1
+    assert torch.equal(pack.network.flat_KP, Pack(pack.lanes, text).network.flat_KP), "the ramp is held all along"
+
+
+def test_lanes_that_cannot_move_are_waited_for_unless_another_moves(text: Text) -> None:
+    """A first LR of zero shows no update. What has shown none is not remembered, and not waited for for ever."""
+    held, moving = (lanes(ramp=ramp, warmup_fraction=0.5)[0] for ramp in ("held", "linear"))
+    for chosen, at_once in (([held, held], False), ([held, moving], True)):
+        pack = Pack(chosen, text)
+        check, verdicts = pack._step_check(), []
+        while not pack.done:
+            pack._draw()
+            verdicts.append(check(pack._plain_step, pack._plain_step))
+            pack.step += 1
+        assert [each.settled for each in verdicts] == [each.proven for each in verdicts]
+        assert [each.proven for each in verdicts] == ([True] * 20 if at_once else [False] * 10 + [True] * 10)
+    check.calls, check.moved_K[:] = MOST_CALLS, False
+    pack.lr_SK.zero_()
+    pack.clock.zero_()
+    assert check(pack._plain_step, pack._plain_step) == Verdict(settled=True, proven=False)
+
+
+def assert_equal(pack: Pack, eager: Pack) -> None:
+    for (name, ours), theirs in zip(values(pack).items(), values(eager).values(), strict=True):
+        assert torch.equal(ours.nan_to_num(), theirs.nan_to_num()), name
+
+
+def restore(pack: Pack, start: dict[str, torch.Tensor]) -> None:
+    for name, value in pack._tensors().items():
+        value.copy_(start[name])
 
 
 def started(variant: str, text: Text, steps: int, **training: Any) -> tuple[Pack, StepCheck]:
@@ -88,7 +283,7 @@ def started(variant: str, text: Text, steps: int, **training: Any) -> tuple[Pack
 
 
 def values(pack: Pack) -> dict[str, torch.Tensor]:
-    return {name: each.clone() for name, each in pack.state().items() if name != "progress"} | {"clock": pack.clock.clone()}
+    return {name: each.clone() for name, each in pack._tensors().items()}
 
 
 @pytest.mark.parametrize("steps", [0, 12])
@@ -112,21 +307,6 @@ def test_long_sums_in_any_order_agree(variant: str, text: Text) -> None:
     for step in range(20):
         assert check(pack._plain_step, lambda: reordered(pack)).difference == "", step
         pack.step += 1
-
-
-@pytest.mark.parametrize("steps", [0, 12])
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_planted_fault_is_told_and_leaves_no_trace(fault: str, variant: str, steps: int, text: Text) -> None:
-    scaling = {"loss_scale": 2.0**8} if variant == "dynamic scaling" else {}
-    pack, check = started(variant, text, steps, **scaling)
-    eager, _ = started(variant, text, steps, **scaling)
-    eager._plain_step()
-
-    verdict = check(pack._plain_step, lambda: FAULTS[fault](pack))
-    assert verdict.difference != ""
-    for name, value in values(pack).items():
-        assert torch.equal(value.nan_to_num(), values(eager)[name].nan_to_num()), name
 
 
 def test_a_step_that_fails_halfway_leaves_no_trace(text: Text) -> None:
@@ -162,6 +342,49 @@ def test_an_overflow_at_the_edge_is_no_difference_and_one_at_every_step_is(text:
     assert verdicts[2].difference == "the gradient of lane 0 overflows at other steps than the eager one"
 
 
+@pytest.mark.parametrize("what", ["weights", "scaler's scale", "scaler's updates"])
+def test_a_skipped_step_changes_nothing_but_its_scale(what: str, text: Text) -> None:
+    def wrong(pack: Pack) -> None:
+        pack._plain_step()
+        (pack.network.flat_KP if what == "weights" else pack.scaler.state[what.split()[1]]).mul_(0.5).add_(1.0)
+
+    pack, check = started("dynamic scaling", text, 0)
+    verdict = check(pack._plain_step, lambda: wrong(pack))
+    assert pack.scaler.state["updates"].tolist() == [0.0, 0.0]
+    assert verdict.difference == f"the {what} is not equal"
+
+
+def test_an_update_may_jump_where_it_is_a_sign_of_nearly_nothing_and_nowhere_else(text: Text) -> None:
+    def other_side(pack: Pack, entry: int) -> None:
+        before = float(pack.network.flat_KP[0, entry])
+        pack._plain_step()
+        pack.network.flat_KP[0, entry] = 2 * before - pack.network.flat_KP[0, entry]
+
+    pack, _ = started("lion", text, 3, weight_decay=0.0)
+    start = values(pack)
+    pack._plain_step()
+    gradient_KP, beta1 = pack.optimizer.gradient_KP.clone(), pack.training.beta1
+    nearly, surely = gradient_KP[0].abs().topk(2).indices.tolist()
+    restore(pack, start)
+    momentum_KP = pack.optimizer.state["momentum"]
+    momentum_KP[0, nearly] = gradient_KP[0, nearly] * (beta1 - 1) / beta1 * (1 + 1e-6)
+    for entry, told in ((nearly, False), (surely, True)):
+        start = values(pack)
+        verdict = pack._step_check()(pack._plain_step, lambda entry=entry: other_side(pack, entry))  # type: ignore[misc]
+        assert (verdict.difference != "") == told
+        restore(pack, start)
+
+
+def test_a_lane_that_has_diverged_eagerly_has_to_by_a_program(text: Text) -> None:
+    pack, check = started("adamw", text, 3)
+
+    def diverges() -> None:
+        pack._plain_step()
+        pack.network.flat_KP[1] = float("nan")
+
+    assert check(diverges, pack._plain_step).difference == "lane 1 is finite, and eagerly not finite"
+
+
 def test_a_lane_that_has_diverged_is_not_waited_for(text: Text) -> None:
     pack, check = started("adamw", text, 3)
     pack.network.flat_KP[1] = float("nan")
@@ -195,14 +418,44 @@ def test_a_pack_whose_program_differs_is_the_eager_one_and_says_so(text: Text, c
         assert plain.program_note is None
 
 
-def test_gradients_are_read_off_the_moments(text: Text) -> None:
-    for variant in OPTIMIZERS:
-        pack, _ = started(variant, text, 12, clip_norm=None, weight_decay=0.3)
-        before = values(pack)
-        pack._plain_step()
-        first = f"optimizer.{pack.optimizer.moments[0]}"
-        found_KP = pack.optimizer.gradient_between(
-            before["weights"], before[first], pack.optimizer.state[first.partition(".")[2]]
-        )
-        gradient_KP = pack.optimizer.gradient_KP
-        assert (found_KP - gradient_KP).abs().max() < 1e-5 * gradient_KP.abs().max(), variant
+@pytest.mark.parametrize("variant", ["adamw", "dynamic scaling", "dropout", "bf16"])
+def test_a_known_program_is_looked_at_by_its_loss(variant: str, text: Text) -> None:
+    """What it did stays if its losses are those of the eager network; else the eager step is made."""
+    pack, _ = started(variant, text, 12)
+    eager, _ = started(variant, text, 12)
+    start = values(pack)
+    eager._plain_step()
+    for fault in (another_batch, larger_loss):
+        verdict = pack._loss_check()(pack._plain_step, lambda fault=fault: fault(pack))  # type: ignore[misc]
+        assert verdict.difference.startswith("the loss of lane ")
+        assert_equal(pack, eager)
+        restore(pack, start)
+    for program in (pack._plain_step, lambda: larger_update(pack)):
+        assert pack._loss_check()(pack._plain_step, program) == Verdict(settled=True, proven=False)
+        left = values(pack)
+        restore(pack, start)
+        program()
+        assert all(torch.equal(left[name].nan_to_num(), each.nan_to_num()) for name, each in values(pack).items())
+        restore(pack, start)
+
+
+def test_a_known_program_is_not_compared_again(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor in packs of other rates, seeds and schedules; but in one whose lanes clip, in one of one lane, and for every batch
+    size of a ramp."""
+    compiled_steps: list[Step] = []
+    monkeypatch.setattr(programs, "compiled", lambda step: compiled_steps.append(step) or step)
+    monkeypatch.setattr(programs, "missing_compiler", lambda device: "")
+    full: list[int] = []
+    whole = StepCheck.__call__
+    monkeypatch.setattr(StepCheck, "__call__", lambda check, *steps: full.append(1) or whole(check, *steps))
+    agreed: set[str] = set()
+    for chosen, compared in (
+        (lanes(), 1), (lanes()[::-1], 0), (lanes(beta1=0.5, schedule="linear"), 0), (lanes(clip_norm=1.0), 1),
+        (lanes()[:1], 1), (lanes(clip_norm=2.0), 0), (lanes(batch_ramp=(0.5,)), 2),
+    ):  # fmt: skip
+        full.clear()
+        pack = Pack(chosen, text, program=Program(compiled=True), agreed=agreed)
+        pack.advance()
+        assert (pack.runner.program.name, pack.runner.note) == ("compiled", "")
+        assert len(full) == compared, chosen
+    assert len(agreed) == 5

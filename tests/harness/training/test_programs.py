@@ -3,6 +3,7 @@
 import gc
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -13,10 +14,11 @@ from folklore.harness.data import Dataset, load
 from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
-from folklore.harness.training import compile_cache, programs
+from folklore.harness.training import agreement, compile_cache, programs
 from folklore.harness.training.agreement import Verdict
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import EAGER, Program, StepRunner, default_program, program_named
+from folklore.harness.training.usage import Usage
 from tests.harness.training.plain_steps import VARIANTS, compared_at_every_step, lanes
 
 CPU = torch.device("cpu")
@@ -69,6 +71,42 @@ def test_the_watch_sees_what_it_watches_for() -> None:
         float(torch.ones(1))
         torch.tensor([1.0])
     assert len(watch.found) == 2
+
+
+@pytest.mark.parametrize("variant", ["adamw", "lion", "bf16", "dynamic scaling"])
+def test_a_comparison_waits_for_its_device_once(variant: str, text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until all its numbers are brought to the host together."""
+    pack = Pack(lanes(**VARIANTS[variant]), text)
+    pack.advance(0.0)
+    pack._draw()
+    check, brought, waits = pack._step_check(), agreement._on_host, list[list[str]]()
+    with Watch() as watch:
+        monkeypatch.setattr(agreement, "_on_host", lambda *found: waits.append(list(watch.found)) or brought(*found))
+        assert check(pack._plain_step, pack._plain_step).difference == ""
+    assert waits == [[]]
+
+
+@pytest.fixture
+def device_peak(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What a device's allocator says was its peak since that was reset; a test sets it."""
+    peak = [0]
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: peak[0])
+    monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda device: peak.__setitem__(0, 1))
+    return peak
+
+
+def test_what_a_comparison_holds_is_not_the_training_s_peak(device_peak: list[int]) -> None:
+    usage = Usage(torch.device("cuda"))
+    device_peak[0] = 70
+    with usage.beside():
+        device_peak[0] = 200
+    assert usage.peak_memory_bytes() == 70
+    device_peak[0] = 90
+    with suppress(MemoryError), usage.beside():
+        device_peak[0] = 200
+        raise MemoryError
+    device_peak[0] = 80
+    assert usage.peak_memory_bytes() == 90
 
 
 NEEDS_COMPILER = pytest.mark.skipif(programs.missing_compiler(CPU) != "", reason="no compiler here")
@@ -230,6 +268,38 @@ def test_a_capture_is_compared_until_that_is_settled(monkeypatch: pytest.MonkeyP
         assert step.steps == call
     assert settled == [False] * 5 + [True] * 2
     assert (check.verdicts, runner.program.name, runner.note) == ([], "captured", "")
+
+
+def test_a_capture_is_looked_at_once_more_after_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replay is compared when something else has used the memory beside it: the first time, and not before the capture."""
+    step, proven = Counted(), []
+    Graphs(step).install(monkeypatch)
+    check, later = Checked(step, Verdict(proven=True)), Checked(step, Verdict(), Verdict(difference="the loss is off"))
+    runner = StepRunner(step, Program(captured=True), CPU)
+    runner.compare_by(check, later, lambda: proven.append(step.steps))
+    for call in range(1, 11):
+        if call in (2, 7, 9):
+            runner.interrupted()
+        assert runner.settled == (call > 4 and call != 7)
+        runner()
+        assert step.steps == call
+    assert (check.verdicts, len(later.verdicts), runner.program.name, len(proven)) == ([], 1, "captured", 1)
+    runner.compare_by(None, later)
+    runner.interrupted()
+    runner()
+    assert (step.steps, runner.program, runner.differs) == (11, EAGER, True)
+
+
+@pytest.mark.parametrize("verdict", [Verdict(), Verdict(proven=True), Verdict(difference="the loss is off", proven=True)])
+def test_what_was_seen_to_agree_is_told(verdict: Verdict, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "compiled", lambda step: step)
+    monkeypatch.setattr(programs, "missing_compiler", lambda device: "")
+    step, proven = Counted(), []
+    runner = StepRunner(step, Program(compiled=True), CPU)
+    runner.compare_by(Checked(step, verdict), None, lambda: proven.append(1))
+    for _ in range(3):
+        runner()
+    assert len(proven) == (verdict == Verdict(proven=True))
 
 
 def test_what_is_compiled_is_compared_before_it_prepares_a_capture(monkeypatch: pytest.MonkeyPatch) -> None:

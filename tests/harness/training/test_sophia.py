@@ -225,9 +225,10 @@ def test_where_it_jumps_and_nowhere_else() -> None:
     training = Training.model_validate({**PAPER, "hessian_factor": 1.0, "weight_decay": 0.0})
     ours = make_optimizer([training], torch.zeros(1, 4), torch.zeros(4))
     ours.state["hessian"].copy_(torch.tensor([[0.0, 0.0, 1e-9, 2.0]]))
-    before_KP = torch.full((1, 4), 0.5)
+    ours.state["momentum"].fill_(0.5)
     after_KP = torch.tensor([[0.0, 0.4, 1e-10, 0.4]])
-    assert ours.jumps_between(before_KP, after_KP).tolist() == [[True, False, True, False]]
+    gradient_KP = (after_KP - 0.5) / (1 - training.beta1) + 0.5
+    assert ours.jumps(gradient_KP).tolist() == [[True, False, True, False]]
 
 
 def test_targets_that_are_numbers_are_refused() -> None:
