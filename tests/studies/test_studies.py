@@ -1,10 +1,12 @@
 import ast
+import math
 from pathlib import Path
 
 import pytest
 
 from folklore.harness.errors import UserError
 from folklore.harness.judging.power import pilot_of, require_power
+from folklore.harness.judging.spelling import spell_declared
 from folklore.harness.judging.trial_sets import published_sets
 from folklore.harness.planning.catalog import load_study, register, study_names
 from folklore.harness.planning.plan import make_plan, points
@@ -52,6 +54,18 @@ def test_every_judged_claim_is_registered_under_its_study(name: str) -> None:
     filed = {claim.id for claim in register().claims if claim.study == name}
     assert {judgement.claim for judgement in study.judgements} == filed
     assert {published.claim for published in study.published} <= filed
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_threshold_is_told_as_it_was_declared(name: str) -> None:
+    """Read back from its words it is the number declared, but for those that were worked out, of more than twelve digits."""
+    for criterion in (each for judgement in load_study(name).judgements for each in judgement.criteria):
+        percent = 100 if criterion.unit in ("share", "relative") else 1
+        for rule in (criterion.claimed, criterion.refuted):
+            for value in (edge for piece in rule.pieces for edge in piece if math.isfinite(edge)):
+                told = float(spell_declared(value, criterion.unit).split()[0].rstrip("%x").replace(",", ""))
+                exact = len(repr(value).strip("-0.").replace(".", "")) <= 12
+                assert told / percent == pytest.approx(value, rel=1e-12 if exact else 5e-3), criterion.name
 
 
 @pytest.mark.parametrize("name", study_names())
