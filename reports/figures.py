@@ -27,6 +27,7 @@ from folklore.harness.judging.intervals import LEAST_SEEDS, t_quantile
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables.estimating.range_test_rules import Suggestion
 from folklore.harness.spec import LEVEL, Criterion, Judgement, Rule
+from folklore.harness.spec.configuration import SQUARED_ERROR
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import Numbers
@@ -317,7 +318,11 @@ def draw_range_test(found: "RangeTest", path: Path) -> None:
             height = lowest - (index + 1) * 0.05 * (top - lowest)
             axis.plot(lrs, [height] * len(lrs), MARKERS[index % len(MARKERS)], label=rule.replace("_", " "), markersize=6)
         axis.update_datalim([(found.lr[0], lowest), (found.lr[-1], top)])  # the whole ramp, whatever is finite
-        axis.set(xlabel="learning rate", ylabel="training loss (nats)", ylim=(lowest - 0.45 * (top - lowest), top))
+        axis.set(
+            xlabel="learning rate",
+            ylabel=f"training loss ({SQUARED_ERROR if found.squares else 'nats'})",
+            ylim=(lowest - 0.45 * (top - lowest), top),
+        )
         log_axis(axis.xaxis)
         figure.legend(loc="outside lower center", ncols=3)
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)

@@ -178,7 +178,7 @@ def _curves(axes: Axes, group: _Group, table: TrialArrays, width: float, first: 
         mark(axes, bar, "--", upright=True, colour=colour)
     _trainable(axes, group, table, ROW * (top - lowest))
     _transferred(axes, group, table)
-    label = study.loss_label("proposals' validation" if searched else "test")
+    label = study.loss_label("proposals' validation" if searched else "test", table.scale, group.arms)
     alone = len(group.arms) == 1
     axes.set(xlabel=_factor_label(group.over), ylabel=label if first else "")
     few_ticks(axes.yaxis)

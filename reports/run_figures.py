@@ -246,7 +246,7 @@ def _trajectory(criterion: Criterion, each: TrajectoryGap | MeanGap, table: Tria
             under.plot([examples[widest]], [centre[widest]], color=INK, marker="o", markersize=11, markerfacecolor="none",
                        linestyle="none", label="_")  # fmt: skip
         top.set_xticklabels([])
-        top.set(ylabel=study.loss_label("validation"))
+        top.set(ylabel=study.loss_label("validation", table.scale, [each.arm, each.tuned_for]))
         number = in_prose(seen.estimate, seen.low, seen.high, criterion.unit)
         top.set_title(f"{'Largest' if isinstance(each, TrajectoryGap) else 'Mean'} gap: {number}")
         under.set(xlabel=f"{example_unit(each.arm, over, table)} seen", ylabel=what)
@@ -385,7 +385,7 @@ def training_losses(records: TrialSet, judgement: Judgement | None = None) -> Fi
                 draw_band(axis, steps, seen, looks(study)[arm], study.arms[arm].label, every=0.2, markersize=4, linewidth=1.2)
             log_ticks(axis.xaxis)
             few_ticks(axis.yaxis)
-            axis.set(xlabel="step", ylabel="" if index % 2 else study.loss_label("training"))
+            axis.set(xlabel="step", ylabel="" if index % 2 else study.loss_label("training", records.scale, names))
             legend_below(axis, width)
         return figure
 

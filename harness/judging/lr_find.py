@@ -33,14 +33,15 @@ LEAST_RISE, MOST_STEPS = 10.0, 10_000
 
 @dataclass(frozen=True)
 class RangeTest:
-    """lr [N]; losses [S, N], raw training losses in nats, nan where not finite; picks: rule -> one for each seed.
+    """lr [N]; losses [S, N], raw training losses, nan where not finite; picks: rule -> one for each seed.
 
-    `divergence` among the rules is where the test diverges.
+    `divergence` among the rules is where the test diverges. squares: the losses are squared errors, which have no unit.
     """
 
     lr: Curve
     losses: Curve
     picks: dict[str, tuple[Pick, ...]]
+    squares: bool = False
 
     @property
     def smoothed(self) -> Curve:
@@ -77,7 +78,7 @@ def run_range_test(
     losses = np.asarray([result.curves["train_loss"] for result in results])
     picks = {DIVERGENCE: tuple(divergence(lr, loss) for loss in losses)}
     picks |= {rule: tuple(suggest(rule, lr, loss) for loss in losses) for rule in RULES}
-    return RangeTest(lr, losses, picks)
+    return RangeTest(lr, losses, picks, workload.squares)
 
 
 def _require_memory(configuration: Configuration, dataset: Dataset, lanes: int, device: Device) -> None:

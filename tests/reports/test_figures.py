@@ -381,6 +381,14 @@ def test_a_range_test_is_drawn_whatever_it_saw(losses: np.ndarray, tmp_path: Pat
     assert (tmp_path / "test.svg").read_text().rstrip().endswith("</svg>")
 
 
+@pytest.mark.parametrize(
+    ("squares", "label"), [(False, "training loss (nats)"), (True, "training loss (half the squared error)")]
+)
+def test_a_range_test_names_its_loss(squares: bool, label: str, tmp_path: Path) -> None:
+    draw_range_test(RangeTest(np.geomspace(1e-6, 100, 60), np.linspace(3, 2, 60)[None], {}, squares), tmp_path / "test.svg")
+    assert label in (tmp_path / "test.svg").read_text()
+
+
 def test_matplotlib_says_nothing_of_its_caches(tmp_path: Path) -> None:
     """In a read-only home it warns while it is imported."""
     (tmp_path / "file").write_text("")
