@@ -129,16 +129,11 @@ def columns(study: str | Study | None = None) -> pd.DataFrame:
     stored = [FINISHED if column.name == FINISHED.name else column for column in trial_schema.COLUMNS]
     fields = [_field(part, name, name in factors) for part, spec in PARTS.items() for name in spec.model_fields]
     described = [*stored, SOURCE, *JUDGED.values(), *fields, *CURVE_COLUMNS]
-    if chosen is not None:
-        described = [replace(each, unit=_in_unit(each.unit, chosen.loss_unit)) for each in described]
+    of_loss = ("nats", None) if chosen is None else (chosen.loss_unit, chosen.squares_anywhere)
+    described = [replace(each, unit=trial_schema.in_unit(each.unit, *of_loss)) for each in described]
     return pd.DataFrame(
         [{"column": each.name, "unit": each.unit, "description": each.description} for each in described]
     ).set_index("column")
-
-
-def _in_unit(unit: str, of_loss: str) -> str:
-    """A column's unit where the loss has its own; one without a unit leaves none."""
-    return unit.replace("nats", of_loss) if of_loss or "nats" not in unit else ""
 
 
 def verdicts(

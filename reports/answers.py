@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from folklore.harness.judging.combining import SOME_PARTS
 from folklore.harness.judging.error_rates import FRAGILE
+from folklore.harness.judging.explaining import WHY_OPEN
 from folklore.harness.judging.outcomes import DECIDED, INVALID, OPEN
 from folklore.harness.judging.spelling import COMPARED, in_prose
 from folklore.harness.judging.verdicts import Verdict
@@ -74,13 +75,13 @@ def sentences(text: str) -> list[str]:
 
 
 def shortened(verdict: Verdict) -> str:
-    """Its first sentence, as far as that does not mislead."""
+    """Its first sentence, as far as that does not mislead, and of what is open why it is."""
     first, *rest = sentences(verdict.answer) or [""]
     if not rest or verdict.estimate is None or verdict.reading == SOME_PARTS:
         return verdict.answer
     if len(verdict.panels) > 1:
         return f"{first} {rest[-1]}"
-    return f"{first.rstrip('.')}: too noisy to tell." if verdict.verdict == OPEN else first
+    return f"{first} The claim is open: {WHY_OPEN[verdict.reading]}." if verdict.verdict == OPEN else first
 
 
 def _undecided(verdicts: Sequence[Verdict]) -> Markup:

@@ -61,6 +61,7 @@ class Panel:
     reference: str
     of: str
     best_of: str
+    loss: str
     rows: tuple[Row, ...]
     forest_head: Markup = NOTHING
     summary: str = ""
@@ -81,7 +82,6 @@ class ArmsTable:
     panels: tuple[Panel, ...]
     open_panels: int
     range_tests: tuple[str, ...]
-    loss: str
 
     @property
     def arms(self) -> int:
@@ -104,7 +104,7 @@ def arms_table(records: TrialSet) -> ArmsTable:
         panels.append(_uncompared(records, alone, len(panels)))
     open_panels = len(panels) if len(shown) <= MOST_OPEN else 1
     labels = tuple(_full_label(study, arm) for arm in ramps)
-    return ArmsTable(tuple(panels), open_panels, labels, study.loss_label("test"))
+    return ArmsTable(tuple(panels), open_panels, labels)
 
 
 def _schedule(study: Study, scale: str, arm: str) -> str:
@@ -129,8 +129,8 @@ def _panel(records: TrialSet, title: str, arms: Sequence[str], index: int) -> Pa
     )
     name = f"{study.name}-{records.scale}-{records.device}-arms-{index + 1}"
     return Panel(
-        title, name, study.arms[reference].label, of, _best_of(table, arms), rows, _head(axis) if numbers else NOTHING,
-        _summary(rows, study.arms[reference].label),
+        title, name, study.arms[reference].label, of, _best_of(table, arms), study.loss_label("test", records.scale, arms),
+        rows, _head(axis) if numbers else NOTHING, _summary(rows, study.arms[reference].label),
     )  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def _axis(gaps: Sequence[Observation]) -> Axis:
 def _uncompared(records: TrialSet, arms: Sequence[str], index: int) -> Panel:
     rows = spelled([_row(records, arm, _full_label(records.study, arm), reference=False, gap=None, axis=None) for arm in arms])
     name = f"{records.study.name}-{records.scale}-{records.device}-arms-{index + 1}"
-    return Panel("", name, "", "", _best_of(records.table, arms), rows)
+    return Panel("", name, "", "", _best_of(records.table, arms), records.study.loss_label("test", records.scale, arms), rows)
 
 
 def _best_of(table: TrialArrays, arms: Sequence[str]) -> str:

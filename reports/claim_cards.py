@@ -12,7 +12,7 @@ from folklore.harness.judging.explaining import WHERE, enumerated
 from folklore.harness.judging.outcomes import OUT_OF_REGIME
 from folklore.harness.judging.power import Resolution
 from folklore.harness.judging.robustness import Robustness
-from folklore.harness.judging.spelling import in_prose, region, spell
+from folklore.harness.judging.spelling import in_prose, region, spell, spell_declared
 from folklore.harness.judging.verdict_history import Change
 from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.judging.withdrawing import Withdrawn, as_judged
@@ -207,12 +207,12 @@ def _rule(criterion: Criterion, finding: Finding) -> Rule:
     unit = criterion.unit
     lines = [("supported if", region(criterion.claimed, criterion)), ("refuted if", region(criterion.refuted, criterion))]
     if criterion.null is not None:
-        lines.append(("no effect", spell(criterion.null, unit)))
+        lines.append(("no effect", spell_declared(criterion.null, unit)))
     if criterion.negligible is not None:
-        low, high = (spell(edge, unit) for edge in criterion.negligible)
+        low, high = (spell_declared(edge, unit) for edge in criterion.negligible)
         lines.append(("too small to matter", f"between {low} and {high}"))
     if criterion.expected is not None:
-        lines.append(("expected", f"{spell(criterion.expected.value, unit)} ({criterion.expected.source})"))
+        lines.append(("expected", f"{spell_declared(criterion.expected.value, unit)} ({criterion.expected.source})"))
     if criterion.test in TESTS:
         lines.append(("test", TESTS[criterion.test]))
     lines.append(("interval", _interval(criterion.observe, finding)))
@@ -234,7 +234,7 @@ def power_in_words(found: Resolution, seeds: int) -> str:
     """With how many seeds a criterion shows what; empty where nothing is known of it."""
     if found.expected is not None and found.power is not None:
         line = (
-            f"{found.criterion}: {seeds} seeds show the expected {spell(found.expected, found.unit)}"
+            f"{found.criterion}: {seeds} seeds show the expected {spell_declared(found.expected, found.unit)}"
             f" ({found.verdict}) with {found.power:.0%} power"
         )
         if found.power < 0.8:

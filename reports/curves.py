@@ -14,11 +14,11 @@ from folklore.harness.storing.trial_schema import CURVE_PREFIX
 Drawn = Mapping[str, tuple[str, str]]
 
 
-def drawn(study: Study) -> Drawn:
-    """What is drawn -> (curve, its steps)."""
+def drawn(study: Study, scale: str, arm: str) -> Drawn:
+    """What is drawn of an arm -> (curve, its steps)."""
     return {
-        study.loss_label("training"): ("train_loss", "step"),
-        study.loss_label("validation"): ("evaluation_loss", "evaluation_step"),
+        study.loss_label("training", scale, [arm]): ("train_loss", "step"),
+        study.loss_label("validation", scale, [arm]): ("evaluation_loss", "evaluation_step"),
         "gradient norm": ("probe_gradient_norm", "probe_step"),
         "update-to-weight ratio": ("probe_update_ratio", "probe_step"),
     }
@@ -30,7 +30,7 @@ def files(name: str, trials: pd.DataFrame, study: Study) -> dict[str, tuple[str,
     found = {}
     for index, (arm, rows) in enumerate(trials.groupby("arm", sort=True)):
         file = f"{name}-{index}.js"
-        found[str(arm)] = (file, script(file, _content(rows, drawn(study))))
+        found[str(arm)] = (file, script(file, _content(rows, drawn(study, rows["scale"].iloc[0], str(arm)))))
     return found
 
 

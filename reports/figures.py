@@ -27,6 +27,7 @@ from folklore.harness.judging.intervals import LEAST_SEEDS, t_quantile
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables.estimating.range_test_rules import Suggestion
 from folklore.harness.spec import LEVEL, Criterion, Judgement, Rule
+from folklore.harness.spec.configuration import SQUARED_ERROR
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import Numbers
@@ -71,7 +72,7 @@ STYLE: dict[Any, Any] = {
 }
 # Inches around a panel: for its labels and its title. Fixed, because matplotlib's own layouts draw every figure twice.
 LEFT, RIGHT, BOTTOM, TOP = 0.85, 0.12, 0.58, 0.36
-LEGEND_ROW = 0.22
+LEGEND_ROW, TITLE_ROW = 0.22, 0.19
 PANEL_HEIGHT = 3.0
 # Of curves in a panel; more stand in a panel of their own.
 MOST_CURVES = 8
@@ -79,6 +80,7 @@ BAND = 0.18
 TINT = 0.13
 # Of a letter, at most, in inches.
 LETTER = 0.087
+BOLD = 1.17  # times as wide as other letters
 # Of what stands before a name in a legend, with the gap after it.
 LEGEND_MARK = 0.6
 # Of labels on an axis.
@@ -86,20 +88,23 @@ MOST_TICKS = 6
 
 
 def panels(
-    count: int, below: int = 0, height: float = PANEL_HEIGHT, columns: int = 2, left: float = LEFT, titles: int = 1
+    count: int, below: int = 0, height: float = PANEL_HEIGHT, columns: int = 2, left: float = LEFT, titles: Sequence[str] = ()
 ) -> tuple[Figure, list[Axes]]:
     """Panels side by side, at most `columns`. below: rows of a legend under each; height: of what is inside a panel; titles:
-    lines of its title."""
+    one each, or none; lines that are wider than their panel are broken."""
     columns = min(count, columns)
-    rows = -(-count // columns)
-    top = TOP + (titles - 1) * 0.19
-    wide, high = WIDTH / columns, top + height + BOTTOM + LEGEND_ROW * below
+    rows, wide = -(-count // columns), WIDTH / columns
+    lines = ["\n".join(wrapped(line, (wide - left) / BOLD) for line in title.split("\n")) for title in titles]
+    top = TOP + max((title.count("\n") for title in lines), default=0) * TITLE_ROW
+    high = top + height + BOTTOM + LEGEND_ROW * below
     figure = mpl.figure.Figure(figsize=(WIDTH, high * rows))
     axes = []
     for index in range(count):
         row, column = divmod(index, columns)
         x, y = wide * column + left, high * (rows - 1 - row) + BOTTOM + LEGEND_ROW * below
         axes.append(figure.add_axes((x / WIDTH, y / (high * rows), (wide - left - RIGHT) / WIDTH, height / (high * rows))))
+    for axis, title in zip(axes, lines, strict=bool(lines)):
+        axis.set_title(title)
     return figure, axes
 
 
@@ -257,6 +262,9 @@ def log_ticks(axis: Axis, base: int = 10, most: int = MOST_TICKS) -> None:
             finer = [part * 10.0**exponent for exponent in range(first - 1, last + 1) for part in parts]
             finer = [tick for tick in finer if low <= tick <= high]
             ticks = finer if len(finer) <= most else ticks or finer[:: -(-len(finer) // most)]
+    if base == 2 and len(ticks) < 2:
+        halves = range(math.ceil(2 * math.log2(low)), math.floor(2 * math.log2(high)) + 1)
+        ticks = [2.0 ** (half / 2) for half in halves]
     if len(ticks) < 2:
         ticks = [float(f"{tick:.2g}") for tick in np.geomspace(low, high, 4)[1:3]]
     axis.set_ticks(ticks)
@@ -310,7 +318,11 @@ def draw_range_test(found: "RangeTest", path: Path) -> None:
             height = lowest - (index + 1) * 0.05 * (top - lowest)
             axis.plot(lrs, [height] * len(lrs), MARKERS[index % len(MARKERS)], label=rule.replace("_", " "), markersize=6)
         axis.update_datalim([(found.lr[0], lowest), (found.lr[-1], top)])  # the whole ramp, whatever is finite
-        axis.set(xlabel="learning rate", ylabel="training loss (nats)", ylim=(lowest - 0.45 * (top - lowest), top))
+        axis.set(
+            xlabel="learning rate",
+            ylabel=f"training loss ({SQUARED_ERROR if found.squares else 'nats'})",
+            ylim=(lowest - 0.45 * (top - lowest), top),
+        )
         log_axis(axis.xaxis)
         figure.legend(loc="outside lower center", ncols=3)
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)

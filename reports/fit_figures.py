@@ -1,5 +1,6 @@
 """What is fitted to points: exponents, steps against the batch size, activations against the width, underflow."""
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -51,7 +52,6 @@ from folklore.reports.figures import (
     ring,
     seed_band,
     tint,
-    wrapped,
 )
 from folklore.reports.run_figures import example_unit
 
@@ -77,7 +77,8 @@ def exponents(records: TrialSet, judgement: Judgement | None = None) -> Figure |
     xs = [[x for x, _ in slope.points] for slope in own.values()]
     others = {
         c.name: c.observe for each in study.judgements for c in each.criteria_at(records.scale)
-        if isinstance(c.observe, Slope) and c.name not in own and any({x for x, _ in c.observe.points} & set(x) for x in xs)
+        if isinstance(c.observe, Slope) and c.name not in own and c.observe not in own.values()
+        and any({x for x, _ in c.observe.points} & set(x) for x in xs)
     }  # fmt: skip
     declared = [c.name for each in study.judgements for c in each.criteria if isinstance(c.observe, Slope)]
     drawn = [(slope, name in own, found) for name, slope in (own | others).items() if (found := _points(slope, table))]
@@ -143,8 +144,7 @@ def growths(records: TrialSet, judgement: Judgement | None = None) -> Figure | N
 
 def _growth_label(growth: GrowthFactor, table: TrialArrays) -> str:
     seen, each = observe(growth, table), {"depth": "layer"}.get(_varied(growth, table), "step")
-    arms = sorted(arms_of(growth), key=list(table.study.arms).index)
-    return f"{table.study.arms[arms[0]].panel or 'points'}: {in_prose(seen.estimate, seen.low, seen.high, 'x')} a {each}"
+    return f"{_panel_of(growth, table)}: {in_prose(seen.estimate, seen.low, seen.high, 'x')} a {each}"
 
 
 def _points(slope: Slope | GrowthFactor, table: TrialArrays) -> tuple[list[float], list[Observation]] | None:
@@ -192,16 +192,22 @@ def _references(axes: Axes, key: str, points: tuple[Sequence[float], Sequence[Ob
 
 def _fit_label(slope: Slope, table: TrialArrays) -> str:
     seen = observe(slope, table)
-    arms = sorted(arms_of(slope), key=list(table.study.arms).index)
-    return f"{table.study.arms[arms[0]].panel or 'points'}: slope {in_prose(seen.estimate, seen.low, seen.high)}"
+    return f"{_panel_of(slope, table)}: slope {in_prose(seen.estimate, seen.low, seen.high)}"
+
+
+def _panel_of(fitted: Slope | GrowthFactor, table: TrialArrays) -> str:
+    """The panel that most of its arms are of: fits may share an arm, which has a panel of its own."""
+    arms = sorted(arms_of(fitted), key=list(table.study.arms).index)
+    return Counter(table.study.arms[arm].panel for arm in arms).most_common(1)[0][0] or "points"
 
 
 def _varied(slope: Slope | GrowthFactor, table: TrialArrays) -> str:
-    """The setting whose values are x."""
+    """The setting whose values are x, be it an arm's own or the study's."""
     found: set[str] | None = None
     for x, part in present(slope.points, table):
         for arm in arms_of(part):
-            settings = table.study.arms[arm].settings
+            chosen = table.study.configuration(table.scale, arm, {"peak_lr": 1.0})
+            settings = chosen.workload.model_dump() | chosen.training.model_dump()
             same = {name for name, value in settings.items() if isinstance(value, int | float) and value == x}
             found = same if found is None else found & same
     return next(iter(sorted(found or ())), "")
@@ -229,15 +235,24 @@ def batch_sweeps(records: TrialSet, judgement: Judgement | None = None) -> Figur
                 drawn.setdefault(sweep, criterion.panel or table.study.arms[part.anchor].panel)
     if not drawn:
         return None
-    names = [wrapped(name, (WIDTH / min(2, len(drawn)) - 0.95) / 1.1) for name in drawn.values()]
+    found = {sweep: _observed(sweep, table) for sweep in drawn}
+    told = {sweep: f"\nB_crit = {in_prose(each.estimate, each.low, each.high)}" for sweep, each in found.items() if each}
     with mpl.rc_context(STYLE):
-        figure, axes = panels(len(drawn), height=2.6, titles=2 + max(name.count("\n") for name in names))
-        for axis, sweep, name in zip(axes, drawn, names, strict=True):
-            _sweep(axis, sweep, name, table)
+        titles = [f"{name}{told.get(sweep, '')}" for sweep, name in drawn.items()]
+        figure, axes = panels(len(drawn), height=2.6, titles=titles)
+        for axis, (sweep, critical) in zip(axes, found.items(), strict=True):
+            _sweep(axis, sweep, critical, table)
         return figure
 
 
-def _sweep(axes: Axes, sweep: CriticalBatch, name: str, table: TrialArrays) -> None:
+def _observed(sweep: CriticalBatch, table: TrialArrays) -> Observation | None:
+    try:
+        return observe(sweep, table)
+    except UndecidableError:
+        return None
+
+
+def _sweep(axes: Axes, sweep: CriticalBatch, critical: Observation | None, table: TrialArrays) -> None:
     weights = table.resamples[: 1 + FITS]
     batch, steps, copies, censored = sweep.runs(table, weights)
     hyperbola = fits.fit_hyperbola(batch, steps, copies, censored)
@@ -268,17 +283,13 @@ def _sweep(axes: Axes, sweep: CriticalBatch, name: str, table: TrialArrays) -> N
     axes.plot([x[0], x[-1]], [floor, floor], color=SOFT, linewidth=0.8, linestyle="--", label="_")
     slope_ends = np.array([x[0], min(x[-1], floor * knee / least)])
     axes.plot(slope_ends, floor * knee / slope_ends, color=SOFT, linewidth=0.8, linestyle=":", label="_")
-    told = f"B_crit = {knee:.3g}"
-    with suppress(UndecidableError):
-        critical = observe(sweep, table)
+    if critical is not None:
         tint(axes, max(x[0], critical.low), min(x[-1], critical.high), "#b97a00", None, alpha=0.3)
-        told = f"B_crit = {in_prose(critical.estimate, critical.low, critical.high)}"
     if x[0] <= knee <= x[-1]:
         mark(axes, knee, "-", colour="#8a5a00")
     log_ticks(axes.xaxis, 2, 5)
     log_ticks(axes.yaxis)
     unit = example_unit(sweep.anchor, sweep.over, table)
-    axes.set_title(f"{name}\n{told}")
     axes.set(xlabel=f"batch size ({unit.partition(' of ')[0]})", ylabel="steps to the target")
 
 
@@ -304,8 +315,10 @@ def _coordinates(each: ActivationSlope | MeanActivationSlope, table: TrialArrays
     centred = (log_widths - log_widths.mean()) / ((log_widths - log_widths.mean()) ** 2).sum()
     names = _tap_names(points[0][1], count, table)
     with mpl.rc_context(STYLE):
-        figure, axes = panels(2, below=count, height=2.6, titles=1)
-        for axis, step in zip(axes, (0, sizes_WSTA.shape[2] - 1), strict=True):
+        steps = (0, sizes_WSTA.shape[2] - 1)
+        titles = [f"{_when(each, step)}: slope in width" for step in steps]
+        figure, axes = panels(2, below=count, height=2.6, titles=titles)
+        for axis, step in zip(axes, steps, strict=True):
             for tap, colour in enumerate(shades(count)):
                 if not usable_TA[step, tap]:
                     continue
@@ -317,9 +330,7 @@ def _coordinates(each: ActivationSlope | MeanActivationSlope, table: TrialArrays
             axis.set_xscale("log")
             log_ticks(axis.xaxis, 2)
             log_ticks(axis.yaxis)
-            axis.set(
-                xlabel="width", ylabel="mean |activation|" if step == 0 else "", title=f"{_when(each, step)}: slope in width"
-            )
+            axis.set(xlabel="width", ylabel="mean |activation|" if step == 0 else "")
             legend_below(axis, WIDTH / 2)
         return figure
 

@@ -23,12 +23,11 @@ from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import leaves, with_other_arms
 from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
 from folklore.reports.colours import INK, SOFT, looks
-from folklore.reports.figures import LETTER, STYLE, WIDTH, few_ticks, interval, log_ticks, regions, rounded, wrapped
+from folklore.reports.figures import BOLD, LETTER, STYLE, WIDTH, few_ticks, interval, log_ticks, regions, rounded, wrapped
 from folklore.reports.range_figures import rule_name
 
 # Inches of a row, of a line of its text, at the sides, and under the last.
 ROW, LINE, SIDE, FOOT, HEAD = 0.52, 0.19, 0.2, 0.62, 0.12
-BOLD = 1.17  # times as wide as other letters
 # How much wider than what decides the axis may be for what stands beside it.
 WIDER = 4.0
 MOST_BESIDE, MOST_REPORTED, MOST_OWN = 7, 6, 2

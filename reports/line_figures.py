@@ -18,7 +18,7 @@ from folklore.reports.figures import STYLE, band, few_ticks, interval, observed_
 
 # Inches for the names of arms, and of a row.
 NAMES, ROW = 1.75, 0.21
-AXES = {"sharpness": "largest eigenvalue of the Hessian, natural logarithm", "test_loss": "test loss (nats)"}
+SHARPNESS = "largest eigenvalue of the Hessian, natural logarithm"
 
 
 def line_groups(records: TrialSet, judgement: Judgement | None = None) -> Figure | None:
@@ -52,7 +52,7 @@ def line_groups(records: TrialSet, judgement: Judgement | None = None) -> Figure
                 row += len(line) + 1
             axes.set_ylim(row - 1.4, -0.6)
             axes.set_yticks(places, [table.study.arms[arm].label for arm in arms])
-            axes.set_xlabel(AXES[part.of])
+            axes.set_xlabel(SHARPNESS if part.of == "sharpness" else table.study.loss_label("test", table.scale, arms))
             axes.set_title(in_prose(number.estimate, number.low, number.high, "share") + " between lines", color=INK)
             few_ticks(axes.xaxis)
         return figure

@@ -85,7 +85,7 @@ def lr_curves(records: TrialSet, judgement: Judgement | None = None) -> Figure |
     names = [[study.arms[arm].label for arm in group.arms] for group in groups]
     with mpl.rc_context(STYLE):
         below = max(legend_rows([*each, *_signs(group, table)], width) for each, group in zip(names, groups, strict=True))
-        figure, axes = panels(len(groups), below=below)
+        figure, axes = panels(len(groups), below=below, titles=[_title(group, table) for group in groups])
         for axis, group in zip(axes, groups, strict=True):
             _curves(axis, group, table, width, first=len(groups) == 1 or axis in axes[::2])
         return figure
@@ -178,14 +178,19 @@ def _curves(axes: Axes, group: _Group, table: TrialArrays, width: float, first: 
         mark(axes, bar, "--", upright=True, colour=colour)
     _trainable(axes, group, table, ROW * (top - lowest))
     _transferred(axes, group, table)
-    label = study.loss_label("proposals' validation" if searched else "test")
+    label = study.loss_label("proposals' validation" if searched else "test", table.scale, group.arms)
     alone = len(group.arms) == 1
-    title = ": ".join(part for part in (group.title, study.arms[group.arms[0]].label if alone else "") if part)
-    axes.set(xlabel=_factor_label(group.over), ylabel=label if first else "", title=title)
+    axes.set(xlabel=_factor_label(group.over), ylabel=label if first else "")
     few_ticks(axes.yaxis)
     handles: list[Any] = axes.get_legend_handles_labels()[0]
     handles = [each for each in handles if each.get_label() != "a seed diverged"] * (not alone) + _sign_handles(group, table)
     legend_below(axes, width, handles=handles)
+
+
+def _title(group: _Group, table: TrialArrays) -> str:
+    """Its panel, and the arm if that is alone in it."""
+    alone = table.study.arms[group.arms[0]].label if len(group.arms) == 1 else ""
+    return ": ".join(part for part in (group.title, alone) if part)
 
 
 def _set_x(axes: Axes, group: _Group, table: TrialArrays) -> None:
@@ -334,8 +339,8 @@ def survival(records: TrialSet, judgement: Judgement | None = None) -> Figure | 
         first = min(
             float(table.grid(arm, over)[table.diverged(arm, over).any(axis=1)].min()) for arms in shown.values() for arm in arms
         )
-        figure, axes = panels(len(shown), below=max(legend_rows(each, width) for each in rows))
-        for axis, (panel, arms) in zip(axes, shown.items(), strict=True):
+        figure, axes = panels(len(shown), below=max(legend_rows(each, width) for each in rows), titles=list(shown))
+        for axis, arms in zip(axes, shown.values(), strict=True):
             for arm in arms:
                 _survivors(axis, arm, over, table, look[arm])
             values = np.concatenate([table.grid(arm, over) for arm in arms])
@@ -347,7 +352,7 @@ def survival(records: TrialSet, judgement: Judgement | None = None) -> Figure | 
             few_ticks(axis.yaxis)
             for style, (label, at) in zip(("--", ":", "-."), _limits(observed, arms, table).items(), strict=False):
                 mark(axis, at, style, label=label)
-            axis.set(xlabel="peak learning rate", ylabel="share of seeds that finish", title=panel)
+            axis.set(xlabel="peak learning rate", ylabel="share of seeds that finish")
             legend_below(axis, width, LEFT)
         return figure
 

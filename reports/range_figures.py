@@ -158,7 +158,7 @@ def _draw(top: Axes, under: Axes, pair: _Pair, rules: Sequence[str], limits: tup
         text.set_fontweight("bold" if rules[row] in pair.criteria else "normal")
     top.set_xticklabels([])
     top.set_title(pair.name)
-    top.set_ylabel(table.study.loss_label("test") if first else "")
+    top.set_ylabel(table.study.loss_label("test", table.scale, [pair.optimum.arm]) if first else "")
     under.set_xlabel("LR picked / best LR")
 
 

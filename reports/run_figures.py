@@ -53,7 +53,6 @@ from folklore.reports.figures import (
     regions,
     seed_band,
     tint,
-    wrapped,
 )
 
 TITLES = {
@@ -103,11 +102,9 @@ def probe_curves(records: TrialSet, judgement: Judgement | None = None) -> Figur
                 drawn.append(criterion)
     if not drawn:
         return None
-    width = WIDTH / min(2, len(drawn))
-    titles = [_titled(criterion, table, (width - 0.95) / 1.1) for criterion in drawn]
     with mpl.rc_context(STYLE):
-        figure, axes = panels(len(drawn), height=2.3, titles=1 + max(title.count("\n") for title in titles))
-        for axis, criterion, title in zip(axes, drawn, titles, strict=True):
+        figure, axes = panels(len(drawn), height=2.3, titles=[_titled(criterion, table) for criterion in drawn])
+        for axis, criterion in zip(axes, drawn, strict=True):
             observable = criterion.observe
             if isinstance(observable, CurveRatio):
                 _ratio(axis, observable, table)
@@ -115,19 +112,18 @@ def probe_curves(records: TrialSet, judgement: Judgement | None = None) -> Figur
                 _median(axis, criterion, observable, table)
             elif isinstance(observable, CurveDistance):
                 _distance(axis, criterion, observable, table)
-            axis.set_title(title)
         return figure
 
 
-def _titled(criterion: Criterion, table: TrialArrays, inches: float) -> str:
+def _titled(criterion: Criterion, table: TrialArrays) -> str:
     """What a panel shows, in lines."""
     observable, arms = criterion.observe, table.study.arms
     if isinstance(observable, CurveRatio):
-        return f"{TITLES[observable.curve]}\n{wrapped(arms[observable.arm].label, inches)}"
+        return f"{TITLES[observable.curve]}\n{arms[observable.arm].label}"
     if isinstance(observable, CurveDistance):
-        return wrapped(f"{arms[observable.arm].label} from {arms[observable.reference].label}", inches)
+        return f"{arms[observable.arm].label} from {arms[observable.reference].label}"
     assert isinstance(observable, CurveMedian)
-    return wrapped(criterion.panel or arms[observable.arm].label, inches)
+    return criterion.panel or arms[observable.arm].label
 
 
 def _at_tuned(arm: str, curve: str, over: str, index: int, table: TrialArrays) -> tuple[Numbers, Numbers]:
@@ -250,7 +246,7 @@ def _trajectory(criterion: Criterion, each: TrajectoryGap | MeanGap, table: Tria
             under.plot([examples[widest]], [centre[widest]], color=INK, marker="o", markersize=11, markerfacecolor="none",
                        linestyle="none", label="_")  # fmt: skip
         top.set_xticklabels([])
-        top.set(ylabel=study.loss_label("validation"))
+        top.set(ylabel=study.loss_label("validation", table.scale, [each.arm, each.tuned_for]))
         number = in_prose(seen.estimate, seen.low, seen.high, criterion.unit)
         top.set_title(f"{'Largest' if isinstance(each, TrajectoryGap) else 'Mean'} gap: {number}")
         under.set(xlabel=f"{example_unit(each.arm, over, table)} seen", ylabel=what)
@@ -310,10 +306,19 @@ def noise_scales(records: TrialSet, judgement: Judgement | None = None) -> Figur
     if not drawn:
         return None
     with mpl.rc_context(STYLE):
-        figure, axes = panels(len(drawn), height=2.4, titles=2)
+        titles = [_noise_title(criterion, part, table) for criterion, part, *_ in drawn.values()]
+        figure, axes = panels(len(drawn), height=2.4, titles=titles)
         for axis, (criterion, part, share, scale) in zip(axes, drawn.values(), strict=True):
             _noise(axis, criterion, part, share, scale, table)
         return figure
+
+
+def _noise_title(criterion: Criterion, part: NoiseScale, table: TrialArrays) -> str:
+    number = ""
+    with suppress(UndecidableError):
+        found = observe(criterion.observe, table)
+        number = f"\n{in_prose(found.estimate, found.low, found.high, criterion.unit)}"
+    return f"{criterion.panel or table.study.arms[part.arm].label}{number}"
 
 
 def _noise(axes: Axes, criterion: Criterion, part: NoiseScale, share: Numbers, scale: Numbers, table: TrialArrays) -> None:
@@ -352,12 +357,6 @@ def _noise(axes: Axes, criterion: Criterion, part: NoiseScale, share: Numbers, s
         axes.text(axes.get_xlim()[0] * 1.15, critical.high * 1.06, "critical batch", color="#8a5a00", va="bottom")
     log_ticks(axes.xaxis, most=4)
     log_ticks(axes.yaxis, most=4)
-    number = ""
-    with suppress(UndecidableError):
-        found = observe(criterion.observe, table)
-        number = f"\n{in_prose(found.estimate, found.low, found.high, criterion.unit)}"
-    name = criterion.panel or table.study.arms[part.arm].label
-    axes.set_title(f"{name}{number}")
     unit = unit.partition(" of ")[0]
     axes.set(xlabel=f"{unit} seen", ylabel=f"noise scale ({unit})")
 
@@ -379,14 +378,14 @@ def training_losses(records: TrialSet, judgement: Judgement | None = None) -> Fi
     width = WIDTH / min(2, len(groups))
     with mpl.rc_context(STYLE):
         rows = max(legend_rows([study.arms[arm].label for arm in names], width) for _, names in groups)
-        figure, axes = panels(len(groups), below=rows)
-        for index, (axis, (panel, names)) in enumerate(zip(axes, groups, strict=True)):
+        figure, axes = panels(len(groups), below=rows, titles=[panel for panel, _ in groups])
+        for index, (axis, (_, names)) in enumerate(zip(axes, groups, strict=True)):
             for arm in names:
                 steps, seen = curves[arm]
                 draw_band(axis, steps, seen, looks(study)[arm], study.arms[arm].label, every=0.2, markersize=4, linewidth=1.2)
             log_ticks(axis.xaxis)
             few_ticks(axis.yaxis)
-            axis.set(xlabel="step", ylabel="" if index % 2 else study.loss_label("training"), title=panel)
+            axis.set(xlabel="step", ylabel="" if index % 2 else study.loss_label("training", records.scale, names))
             legend_below(axis, width)
         return figure
 

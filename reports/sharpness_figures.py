@@ -17,7 +17,6 @@ from folklore.reports.colours import HUES, INK
 from folklore.reports.figures import STYLE, observed_by, panels
 
 HEIGHT = 3.0
-AXES = {"evaluation_loss": "validation loss there (nats)", "evaluation_accuracy": "validation error there (share)"}
 
 
 def sharpness_and_loss(records: TrialSet, judgement: Judgement | None = None) -> Figure | None:
@@ -49,8 +48,10 @@ def sharpness_and_loss(records: TrialSet, judgement: Judgement | None = None) ->
                     centre_x = np.exp(np.nanmean(np.log(x[rows][present]), axis=1))
                     axes.plot(centre_x, np.nanmean(y[rows][present], axis=1), "o", color=colour, markersize=5, label=label)
             axes.set_xscale("log")
-            axes.set_xlabel(f"largest eigenvalue of the Hessian at a training loss of {part.level:g} nats")
-            axes.set_ylabel(AXES[part.of])
+            level = f"{part.level:g} {records.study.loss_unit_of(records.scale, part.arms)}".rstrip()
+            axes.set_xlabel(f"largest eigenvalue of the Hessian at a training loss of {level}")
+            loss = records.study.loss_label("validation", records.scale, part.arms)
+            axes.set_ylabel("validation error there (share)" if part.of == "evaluation_accuracy" else f"{loss} there")
             axes.set_title("rank correlation " + in_prose(number.estimate, number.low, number.high, ""), color=INK)
             axes.legend(loc="best", frameon=False)
         return figure

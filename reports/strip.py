@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
-from folklore.harness.judging.spelling import in_prose, region, spell
+from folklore.harness.judging.spelling import in_prose, region, spell_declared
 from folklore.harness.judging.verdicts import Finding
 from folklore.harness.spec import Criterion, Published
 from folklore.reports.axis import Axis, Label, interval_marks, percent, placed
@@ -203,17 +203,17 @@ def _ticks(seen: Sequence[Seen], axis: Axis, scale: str) -> Markup:
         }
     )
     nulls = sorted({each.criterion.null for each in seen if each.criterion.null is not None})
-    marks = {edge: Label(axis.at(edge), spell(edge, unit).replace("-", "−")) for edge in edges}
-    marks.update({null: Label(axis.at(null), f"no effect: {spell(null, unit)}") for null in nulls})
+    marks = {edge: Label(axis.at(edge), spell_declared(edge, unit).replace("-", "−")) for edge in edges}
+    marks.update({null: Label(axis.at(null), f"no effect: {spell_declared(null, unit)}") for null in nulls})
     expected = {
-        value: Label(axis.at(value), f"expected {spell(value, unit)}: {short_source(source)}", "expected")
+        value: Label(axis.at(value), f"expected {spell_declared(value, unit)}: {short_source(source)}", "expected")
         for each in seen
         for value, source in _expected(each.criterion, scale)
     }
     said = {(value, short_source(source)) for each in seen for value, source in _expected(each.criterion, scale)}
     others = {
         (other.value, other.source): Label(
-            axis.at(other.value), f"{spell(other.value, unit)}: {short_source(other.source)}", "other"
+            axis.at(other.value), f"{spell_declared(other.value, unit)}: {short_source(other.source)}", "other"
         )
         for each in seen
         for other in each.others

@@ -24,11 +24,14 @@ SUPERSCRIPTS = str.maketrans("-0123456789.", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹·")
 
 
 def power(value: float, base: int = 10) -> str:
-    """An axis label: 2⁻⁵, or 1000 where that is as short; other than whole powers as they are."""
+    """An axis label: 2⁻⁵, or 1000 where that is as short, and 2⁻⁵·⁵; other than whole powers, and half ones of two, as they
+    are."""
     exponent = math.log(value, base) if value > 0 else math.nan
-    if not math.isclose(exponent, round(exponent, 0) if value > 0 else 0.0, abs_tol=1e-9):
+    parts = 2 if base == 2 else 1
+    nearest = round(exponent * parts) / parts if value > 0 else 0.0
+    if not math.isclose(exponent, nearest, abs_tol=1e-9):
         return f"{value:.3g}"
-    return f"{value:g}" if 1 <= value < 10_000 else f"{base}{str(round(exponent)).translate(SUPERSCRIPTS)}"
+    return f"{value:g}" if 1 <= value < 10_000 and nearest.is_integer() else f"{base}{f'{nearest:g}'.translate(SUPERSCRIPTS)}"
 
 
 def raised(value: float, *, rounded: bool = False) -> Markup:
@@ -53,6 +56,7 @@ READINGS = {
     "worse": "worse by more than the margin",
     "too noisy": "too noisy",
     "between": "between the regions",
+    "multiplicity": "not sure over several tests",
     "precondition": "precondition not met",
     "regime": "another regime",
 }

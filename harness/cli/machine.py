@@ -85,7 +85,9 @@ def schema(
     schemas: dict[str, Callable[[], Any]] = {
         "study": Study.model_json_schema,
         "events": lambda: {kind: dict(fields) for kind, fields in events.EVENTS.items()},
-        "trials": lambda: [{"column": c.name, "unit": c.unit, "description": c.description} for c in trial_schema.COLUMNS],
+        "trials": lambda: [
+            {"column": c.name, "unit": trial_schema.in_unit(c.unit), "description": c.description} for c in trial_schema.COLUMNS
+        ],
     }
     if what not in schemas:
         raise unknown("schema", what, schemas)

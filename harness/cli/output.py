@@ -230,15 +230,15 @@ def _beside(each: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _resolved(each: Mapping[str, Any]) -> tuple[str, ...]:
-    from folklore.harness.judging.spelling import spell
+    from folklore.harness.judging.spelling import spell, spell_declared
 
-    def spelled(value: float | None) -> str:
+    def spelled(value: float | None, spell: Callable[[float, str], str] = spell) -> str:
         return "–" if value is None else spell(value, each["unit"])
 
     reach = "–"
     if each["resolves"] is not None:
         reach = f"a factor of {each['resolves']:.3g}" if each["log_axis"] else spelled(each["resolves"]).lstrip("+")
-    expected = spelled(each["expected"]) + (f" ({each['verdict']})" if each["verdict"] else "")
+    expected = spelled(each["expected"], spell_declared) + (f" ({each['verdict']})" if each["verdict"] else "")
     power = "–" if each["power"] is None else f"{each['power']:.0%}"
     decidable = each["pilot"] is not None or each["power"] is not None
     seeds = "none would do" if each["seeds"] is None and decidable else "–" if each["seeds"] is None else str(each["seeds"])

@@ -11,18 +11,21 @@ them partly true: it depends on the workload. Both that it holds on one and that
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from folklore.harness.judging.outcomes import (
     ALPHA,
+    BETWEEN,
     DECIDED,
     INVALID,
+    MULTIPLICITY,
     OPEN,
     OUT_OF_REGIME,
     PARTLY,
     PRECONDITION,
     REFUTED,
     SUPPORTED,
+    TOO_NOISY,
 )
 from folklore.harness.judging.verdicts import Finding, Panel
 from folklore.harness.spec.claims import Quantifier
@@ -30,18 +33,21 @@ from folklore.harness.spec.claims import Quantifier
 SOME_PARTS, SOME_WORKLOADS = "some parts", "some workloads"
 # Of parts that are partly true the one that says most against the claim speaks.
 TELLING = (SOME_PARTS, "smaller", "larger", "direction")
+# Of workloads that are open, one that more seeds may decide before one that they cannot. '': one without a number.
+OPEN_TELLING = (TOO_NOISY, MULTIPLICITY, BETWEEN, PRECONDITION, "")
 
 
 @dataclass(frozen=True)
 class Combined:
     """What becomes of a claim. p: the p value of its verdict; of one that decides nothing, the least of any. direction: see
-    Verdict."""
+    Verdict. over_all: if it is open though single workloads decide it, the p value of that over all of them."""
 
     verdict: str
     reading: str
     p: float
     panels: tuple[Panel, ...]
     direction: str = ""
+    over_all: float | None = None
 
 
 def least_that_hold(quantifier: Quantifier, workloads: int) -> int:
@@ -98,7 +104,7 @@ def _of_parts(parts: Sequence[Finding], p_refuted: float, p_some: float, alpha: 
     some_hold = (SUPPORTED in verdicts or PARTLY in verdicts) and p_some <= alpha
     if REFUTED in verdicts:
         if p_refuted > alpha:
-            return OPEN, "too noisy"
+            return OPEN, MULTIPLICITY
         clearest = min(parts, key=lambda each: each.p_refuted)
         return (PARTLY, SOME_PARTS) if some_hold else (REFUTED, clearest.reading)
     if OPEN in verdicts:
@@ -106,12 +112,8 @@ def _of_parts(parts: Sequence[Finding], p_refuted: float, p_some: float, alpha: 
     if OUT_OF_REGIME in verdicts:
         return (PARTLY, SOME_PARTS) if some_hold else (OUT_OF_REGIME, parts[verdicts.index(OUT_OF_REGIME)].reading)
     if PARTLY in verdicts:
-        return PARTLY, _most_telling([each.reading for each in parts if each.verdict == PARTLY])
+        return PARTLY, min((each.reading for each in parts if each.verdict == PARTLY), key=TELLING.index)
     return SUPPORTED, ""
-
-
-def _most_telling(readings: Sequence[str]) -> str:
-    return min(readings, key=TELLING.index)
 
 
 def _over_panels(panels: tuple[Panel, ...], quantifier: Quantifier, alpha: float) -> Combined:
@@ -142,8 +144,17 @@ def _over_panels(panels: tuple[Panel, ...], quantifier: Quantifier, alpha: float
         return Combined(REFUTED, reading, p_refuted, panels)
     readings = [panel.reading for panel in holds if panel.verdict == PARTLY]
     if p_direction <= alpha and readings:
-        return Combined(PARTLY, _most_telling(readings), p_direction, panels)
-    return Combined(OPEN, "too noisy", min(p_of.values()), panels)
+        return Combined(PARTLY, min(readings, key=TELLING.index), p_direction, panels)
+    over_all = None
+    undecided = [panel.reading for panel in counted if panel.verdict == OPEN]
+    if verdicts.count(SUPPORTED) >= least:
+        over_all = p_supported
+    elif verdicts.count(REFUTED) > len(counted) - least:
+        over_all = p_refuted
+    elif not undecided:
+        over_all = disagreement if holds and REFUTED in verdicts else p_direction
+    reading = min(undecided, key=OPEN_TELLING.index) if over_all is None else MULTIPLICITY
+    return Combined(OPEN, reading, min(p_of.values()), panels, over_all=over_all)
 
 
 def _p_that_one_fails(panel: Panel, alpha: float) -> float:
@@ -160,7 +171,7 @@ def _p_of_disagreement(panels: Sequence[Panel]) -> float:
 
 def _with_direction(found: Combined, quantifier: Quantifier, alpha: float) -> Combined:
     """On which side of the null the effect surely lies, on as many workloads as the claim speaks of."""
-    return Combined(found.verdict, found.reading, found.p, found.panels, _direction(found, quantifier, alpha))
+    return replace(found, direction=_direction(found, quantifier, alpha))
 
 
 def _direction(found: Combined, quantifier: Quantifier, alpha: float) -> str:

@@ -4,22 +4,31 @@ from collections.abc import Sequence
 
 from folklore.harness.judging.combining import SOME_PARTS, SOME_WORKLOADS, Combined
 from folklore.harness.judging.intervals import Observation
-from folklore.harness.judging.outcomes import OPEN, OUT_OF_REGIME, PARTLY, PRECONDITION, REFUTED, SUPPORTED
-from folklore.harness.judging.settling import what_would_settle
+from folklore.harness.judging.outcomes import (
+    BETWEEN,
+    MULTIPLICITY,
+    OPEN,
+    OUT_OF_REGIME,
+    PARTLY,
+    PRECONDITION,
+    REFUTED,
+    SUPPORTED,
+    TOO_NOISY,
+)
 from folklore.harness.judging.spelling import region, spell_interval
 from folklore.harness.judging.verdicts import Finding
 from folklore.harness.spec import Criterion
 
 
-def reason(criterion: Criterion, seen: Observation, verdict: str, reading: str, alpha: float) -> str:
-    """The rule that applied, with its numbers."""
+def reason(criterion: Criterion, seen: Observation, verdict: str, reading: str, settling: str) -> str:
+    """The rule that applied, with its numbers. settling: what would settle it if it is open."""
     numbers = f"{criterion.name}: {spell_interval(seen.estimate, seen.low, seen.high, criterion.unit)}"
     # What is computed has no interval that could lie wholly anywhere.
     inside = "wholly" if criterion.observe.grade == "measured" else "which is"
     if verdict == SUPPORTED:
         return f"{numbers}, {inside} {region(criterion.claimed, criterion)}"
     if verdict == OPEN:
-        return f"{numbers}; {what_would_settle(seen, criterion, alpha)}"
+        return f"{numbers}; {settling}"
     if verdict == PARTLY:
         return f"{numbers}, surely on the side claimed ({region(criterion.claimed, criterion)}), {IN_WORDS[reading]}"
     if reading == "opposite":
@@ -35,6 +44,14 @@ WHERE = {
     REFUTED: "fails on",
     OPEN: "is open on",
     OUT_OF_REGIME: "cannot be shown on",
+}
+# Why a claim, or one of its workloads, is open.
+WHY_OPEN = {
+    TOO_NOISY: "too noisy",
+    BETWEEN: "between the regions",
+    MULTIPLICITY: "not sure over several tests",
+    PRECONDITION: "a precondition is not surely met",
+    "": "no number",
 }
 IN_WORDS = {
     "smaller": "and surely smaller than claimed",
@@ -74,18 +91,44 @@ def _middle(parts: Sequence[Finding], found: Combined) -> Finding | None:
 
 def explained(findings: Sequence[Finding], found: Combined, deciding: Finding, alpha: float) -> str:
     parts = [each for each in findings if not each.precondition]
-    if found.reading == PRECONDITION:
-        return f"what has to be so for the claim to mean anything is not surely so: {deciding.reason}"
+    if _rests_on(found, deciding):
+        return f"{NOT_MET}: {deciding.reason}"
+    why = _why_open(findings, found, deciding, alpha) if found.verdict == OPEN else deciding.reason
     if len(found.panels) > 1:
-        return f"{_over_panels(found)}; {deciding.reason}"
+        return f"{_over_panels(found)}; {why}"
     if found.verdict == SUPPORTED and len(parts) > 1:
-        return f"{'both' if len(parts) == 2 else f'all {len(parts)}'} criteria hold; {deciding.reason}"
+        return f"{'both' if len(parts) == 2 else f'all {len(parts)}'} criteria hold; {why}"
     if found.reading == SOME_PARTS:
         return "; ".join(f"{each.name}: {each.verdict}" for each in parts)
-    if found.verdict == OPEN and deciding.verdict != OPEN and min(each.p_refuted for each in parts) <= alpha:
-        least = min(each.p_refuted for each in parts)
-        return f"{deciding.reason}; but p = {least:.2g} is too much to refute one of {len(parts)} criteria"
-    return deciding.reason
+    return why
+
+
+NOT_MET = "what has to be so for the claim to mean anything is not surely so"
+
+
+def _rests_on(found: Combined, deciding: Finding) -> bool:
+    """Whether what decides is a precondition of the whole claim."""
+    return deciding.precondition and (not deciding.panel or len(found.panels) == 1)
+
+
+def _why_open(findings: Sequence[Finding], found: Combined, deciding: Finding, alpha: float) -> str:
+    """Why nothing is decided, with its numbers: over all workloads, or on that whose numbers stand for the claim."""
+    if found.over_all is not None:
+        return f"single workloads decide it, but p = {found.over_all:.2g} over all {len(found.panels)} is more than {alpha:.2g}"
+    panel = next(each for each in found.panels if each.name == deciding.panel)
+    here = [each for each in findings if each.panel == panel.name]
+    parts = [each for each in here if not each.precondition]
+    if panel.reading == PRECONDITION:
+        return f"{NOT_MET}: {next(each.reason for each in here if each.precondition and each.verdict != SUPPORTED)}"
+    if panel.reading == MULTIPLICITY:
+        worst = _clearest_against(parts)
+        many = f"p = {panel.p_refuted:.2g} over {len(parts)} parts is more than {alpha:.2g}"
+        return f"{worst.reason}, but {many}; {worst.settling}"
+    return next(each.reason for each in (deciding, *parts) if each.verdict == OPEN)
+
+
+def _clearest_against(parts: Sequence[Finding]) -> Finding:
+    return min(parts, key=lambda each: each.p_refuted)
 
 
 # More panels than these are counted where they are the larger part; the rest is named.
@@ -93,14 +136,20 @@ MOST_NAMED = 3
 
 
 def _over_panels(found: Combined) -> str:
-    """Holds on MLP and CNN; fails on GPT. Of many: holds on 6 of 8 workloads; fails on GPT."""
-    of = {verdict: [each.name for each in found.panels if each.verdict == verdict] for verdict in WHERE}
-    told = {verdict: names for verdict, names in of.items() if names}
+    """Holds on MLP and CNN; fails on GPT. Of many: holds on 6 of 8 workloads; is open on GPT (too noisy)."""
+    named: dict[str, dict[str, list[str]]] = {verdict: {} for verdict in WHERE}
+    for each in found.panels:
+        if each.verdict in WHERE:
+            why = f" ({WHY_OPEN[each.reading]})" if each.verdict == OPEN else ""
+            named[each.verdict].setdefault(why, []).append(each.name)
     counted = f"of {len(found.panels)} workloads"
-    return "; ".join(
-        f"{WHERE[verdict]} {enumerated(names) if len(names) <= MOST_NAMED else f'{len(names)} {counted}'}"
-        for verdict, names in told.items()
-    )
+    told = {
+        verdict: [
+            f"{enumerated(names) if len(names) <= MOST_NAMED else f'{len(names)} {counted}'}{why}" for why, names in by.items()
+        ]
+        for verdict, by in named.items()
+    }
+    return "; ".join(f"{WHERE[verdict]} {enumerated(phrases)}" for verdict, phrases in told.items() if phrases)
 
 
 def enumerated(names: Sequence[str]) -> str:
@@ -113,16 +162,21 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> s
         return f"No number: {deciding.reason}."
     parts = [each for each in findings if not each.precondition and each.estimate is not None]
     said = deciding.says
-    if found.reading == PRECONDITION:
+    if _rests_on(found, deciding):
         return f"{said} What the claim rests on is not surely so here, and so nothing is decided."
     if found.verdict == OUT_OF_REGIME:
         return f"{deciding.reason[:1].upper()}{deciding.reason[1:]}. What is seen here decides nothing: {said}"
     if len(found.panels) > 1:
         start = "It depends on the workload: the claim" if found.reading == SOME_WORKLOADS else "The claim"
-        return f"{said} {start} {_over_panels(found)}."
+        together = "" if found.over_all is None else f" Over all of them together that is not sure (p = {found.over_all:.2g})."
+        return f"{said} {start} {_over_panels(found)}.{together}"
+    if found.reading == MULTIPLICITY:
+        told = dict.fromkeys((said, _clearest_against(parts).says))
+        which = "The last" if len(told) > 1 else "That"
+        many = f"over its {len(parts)} parts p = {found.panels[0].p_refuted:.2g} is not enough"
+        return f"{' '.join(told)} {which} alone would refute the claim, but {many}."
     if found.verdict == OPEN:
-        settling = deciding.reason.rpartition("; ")[2] if deciding.verdict == OPEN else "one of its parts is too noisy"
-        return f"{said} Whether {deciding.claimed} is open: {settling}."
+        return f"{said} Whether {deciding.claimed} is open: {deciding.settling}."
     if len(parts) > 1 and found.verdict != REFUTED:
         said = " ".join(dict.fromkeys(each.says for each in parts[:3]))
     return said

@@ -6,6 +6,7 @@ claim is judged at 5% by itself. How many of a register's verdicts may be false 
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,8 +16,19 @@ from folklore.harness.judging import explaining
 from folklore.harness.judging.cautions import Rows, cautions
 from folklore.harness.judging.combining import combined
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.outcomes import ALPHA, INVALID, OUT_OF_REGIME, REGIME, Probabilities, outcome, probabilities
+from folklore.harness.judging.outcomes import (
+    ALPHA,
+    INVALID,
+    OPEN,
+    OUT_OF_REGIME,
+    REFUTED,
+    REGIME,
+    Probabilities,
+    outcome,
+    probabilities,
+)
 from folklore.harness.judging.regimes import outside
+from folklore.harness.judging.settling import what_would_settle
 from folklore.harness.judging.spelling import sentence, spell_interval
 from folklore.harness.judging.surprises import surprise
 from folklore.harness.judging.trial_arrays import TrialArrays
@@ -81,7 +93,10 @@ def _reported(reported: Reported, table: TrialArrays) -> str:
     return f"{reported.name}: {spell_interval(seen.estimate, seen.low, seen.high, reported.unit)}"
 
 
-def _finding(criterion: Criterion, regime: Regime | None, table: TrialArrays, alpha: float, calibration: Rows) -> Finding:
+def _finding(
+    criterion: Criterion, regime: Regime | None, table: TrialArrays, alpha: float, calibration: Rows, parts: int
+) -> Finding:
+    """parts: so many are tested on its workload."""
     level = 1 - alpha * (2 if criterion.one_sided else 1)
     kept: dict[str, Any] = {"level": level, "panel": criterion.panel or "", "precondition": bool(criterion.precondition)}
     try:
@@ -93,6 +108,8 @@ def _finding(criterion: Criterion, regime: Regime | None, table: TrialArrays, al
     elsewhere = None if regime is None or criterion.precondition else outside(regime, criterion, table.study, table.scale)
     p = probabilities(criterion, seen) if elsewhere is None else Probabilities()
     verdict, reading = outcome(criterion, seen, p, alpha) if elsewhere is None else (OUT_OF_REGIME, REGIME)
+    unsure = verdict == OPEN or (verdict == REFUTED and parts * p.refuted > alpha)
+    settling = what_would_settle(seen, criterion, alpha, parts, verdict == REFUTED) if unsure else ""
     return Finding(
         criterion.name,
         criterion.unit,
@@ -103,7 +120,7 @@ def _finding(criterion: Criterion, regime: Regime | None, table: TrialArrays, al
         seen.seeds,
         p.supported,
         p.refuted,
-        elsewhere or explaining.reason(criterion, seen, verdict, reading, alpha),
+        elsewhere or explaining.reason(criterion, seen, verdict, reading, settling),
         reading,
         p.direction,
         says=sentence(criterion, seen.estimate, seen.low, seen.high),
@@ -111,6 +128,7 @@ def _finding(criterion: Criterion, regime: Regime | None, table: TrialArrays, al
         surprise=surprise(criterion, seen, table.scale),
         grade=criterion.observe.grade,
         claimed=explaining.in_question(criterion),
+        settling=settling,
         **kept,
     )
 
@@ -118,9 +136,13 @@ def _finding(criterion: Criterion, regime: Regime | None, table: TrialArrays, al
 def _verdict(
     judgement: Judgement, claim: Claim | None, table: TrialArrays, device: str, trials: int, alpha: float, calibration: Rows
 ) -> Verdict:
+    criteria = judgement.criteria_at(table.scale)
+    parts = Counter(each.panel for each in criteria if not each.precondition)
     findings = tuple(
-        _finding(each, claim.regime if claim else None, table, alpha, calibration)
-        for each in judgement.criteria_at(table.scale)
+        _finding(
+            each, claim.regime if claim else None, table, alpha, calibration, 1 if each.precondition else parts[each.panel]
+        )
+        for each in criteria
     )
     found = combined(findings, judgement.quantifier or (claim.quantifier if claim else "all"), alpha)
     deciding = explaining.deciding(findings, found)

@@ -25,7 +25,30 @@ WITHDRAWN = "withdrawn"
 REGIME, PRECONDITION = "regime", "precondition"
 # Verdicts that say something of the claim.
 DECIDED = (SUPPORTED, PARTLY, REFUTED)
+# Readings of what is open: the interval reaches into a region that decides; it surely lies in none; what single parts or
+# workloads decide is not sure over all of them.
+TOO_NOISY, BETWEEN, MULTIPLICITY = "too noisy", "between", "multiplicity"
 INFINITE = float("inf")
+
+Regions = tuple[tuple[float, float], ...]
+
+
+def deciding_regions(criterion: Criterion) -> Regions:
+    """Pieces of the axis that decide: an interval wholly inside any has a verdict."""
+    found = criterion.claimed.pieces + criterion.refuted.pieces
+    if criterion.side and criterion.null is not None:
+        found += ((criterion.null, INFINITE), (-INFINITE, criterion.null))
+        found += (criterion.negligible,) if criterion.negligible else ()
+    return found
+
+
+def favours(criterion: Criterion, piece: tuple[float, float]) -> bool:
+    """Whether a piece that decides speaks for the claim: it is claimed, or the claimed side of the null."""
+    return piece in criterion.claimed.pieces or on_claimed_side(criterion, piece)
+
+
+def on_claimed_side(criterion: Criterion, piece: tuple[float, float]) -> bool:
+    return bool(criterion.side) and piece[0 if criterion.side > 0 else 1] == criterion.null
 
 
 @dataclass(frozen=True)
@@ -77,8 +100,9 @@ def _why_refuted(criterion: Criterion, seen: Observation, p: Probabilities, alph
 
 
 def _why_open(criterion: Criterion, seen: Observation) -> str:
-    """Too noisy, if it could be as claimed; else it surely is not, and no region says what that means."""
-    return "too noisy" if _size(criterion, seen) is None else "between"
+    """Too noisy, if the truth could lie in a region that decides; else it surely does not, and more seeds would not help."""
+    reached = any(low < seen.high and seen.low < high for low, high in deciding_regions(criterion))
+    return TOO_NOISY if reached else BETWEEN
 
 
 def _size(criterion: Criterion, seen: Observation) -> str | None:

@@ -21,9 +21,18 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 from folklore.harness.errors import UserError
 from folklore.harness.judging.intervals import LEAST_SEEDS, Observation
 from folklore.harness.judging.observe import binomial, observe
-from folklore.harness.judging.outcomes import ALPHA, DECIDED, OPEN, outcome, probabilities
-from folklore.harness.judging.settling import MOST_ADVISED_SEEDS, deciding_regions
-from folklore.harness.judging.spelling import spell
+from folklore.harness.judging.outcomes import (
+    ALPHA,
+    DECIDED,
+    OPEN,
+    deciding_regions,
+    favours,
+    on_claimed_side,
+    outcome,
+    probabilities,
+)
+from folklore.harness.judging.settling import MOST_ADVISED_SEEDS
+from folklore.harness.judging.spelling import spell_declared
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.spec import Criterion, Study
@@ -122,7 +131,8 @@ def require_power(study: Study, scale: str, pilot: TrialSet | None) -> None:
         enough = f"{each.seeds} seeds would do" if each.seeds else f"not even {MOST_ADVISED_SEEDS} seeds would do"
         raise UserError(
             f"claim '{each.claim}' at scale '{scale}': {study.seeds_at(scale)} seeds show the expected"
-            f" {spell(each.expected, each.unit)} of '{each.criterion}' with {each.power:.0%} power, and {POWER:.0%} is needed:"
+            f" {spell_declared(each.expected, each.unit)} of '{each.criterion}' with {each.power:.0%} power, and {POWER:.0%} is"
+            " needed:"
             f" {enough}; add seeds, or say in the criterion's `underpowered` why it is declared all the same"
         )
 
@@ -164,10 +174,7 @@ def _region_has(criterion: Criterion, piece: tuple[float, float], verdict: str) 
     anywhere on the claimed side of the null for `partly`."""
     if verdict == "supported":
         return piece in criterion.claimed.pieces
-    on_the_claimed_side = criterion.null is not None and piece[0 if criterion.side > 0 else 1] == criterion.null
-    if verdict == "partly":
-        return on_the_claimed_side
-    return piece in criterion.refuted.pieces or (piece not in criterion.claimed.pieces and not on_the_claimed_side)
+    return on_claimed_side(criterion, piece) if verdict == "partly" else not favours(criterion, piece)
 
 
 def _power_inside(criterion: Criterion, value: float, spread: float, seeds: int, piece: tuple[float, float]) -> float:

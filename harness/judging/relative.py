@@ -47,7 +47,7 @@ def _require_positive_ramp(arm: str, table: TrialArrays) -> None:
 
 
 def _refuse(arm: str, start: str, lowest: float, table: TrialArrays) -> None:
-    end = f"{lowest:.3g} {table.study.loss_unit}".rstrip()
+    end = f"{lowest:.3g} {table.study.loss_unit_of(table.scale, [arm])}".rstrip()
     raise UndecidableError(
         "out of regime",
         f"shares of a loss mean nothing here: that of arm '{arm}' falls {start}to {end}, which is"

@@ -8,30 +8,22 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 from numpy.typing import NDArray
 
 from folklore.harness.judging.intervals import Observation
-from folklore.harness.judging.outcomes import ALPHA, INFINITE
+from folklore.harness.judging.outcomes import ALPHA, Regions, deciding_regions, favours
 from folklore.harness.spec import Criterion
 
 # Beyond this many seeds "add seeds" is no advice.
 MOST_ADVISED_SEEDS = 1000
 
-Regions = tuple[tuple[float, float], ...]
 
-
-def deciding_regions(criterion: Criterion) -> Regions:
-    """Pieces of the axis that decide: an interval wholly inside any has a verdict."""
-    found = criterion.claimed.pieces + criterion.refuted.pieces
-    if criterion.side and criterion.null is not None:
-        found += ((criterion.null, INFINITE), (-INFINITE, criterion.null))
-        found += (criterion.negligible,) if criterion.negligible else ()
-    return found
-
-
-def what_would_settle(seen: Observation, criterion: Criterion, alpha: float) -> str:
-    """How many more seeds would decide if estimate and spread stay as they are, or why none would."""
-    regions = deciding_regions(criterion)
+def what_would_settle(seen: Observation, criterion: Criterion, alpha: float, parts: int = 1, refuted: bool = False) -> str:
+    """How many more seeds would decide if estimate and spread stay as they are, or why none would. parts: so many are tested
+    on its workload, and one alone refutes the claim at alpha over all of them. refuted: it does so at alpha already."""
+    regions = [each for each in deciding_regions(criterion) if not (refuted and favours(criterion, each))]
     if not any(low <= seen.estimate <= high for low, high in regions):
         return "the estimate is in no region that decides"
-    needed = seeds_needed(seen, regions, 2 * alpha if criterion.one_sided else alpha)
+    level = 2 * alpha if criterion.one_sided else alpha
+    by_piece = [seeds_needed(seen, (each,), level if favours(criterion, each) else level / parts) for each in regions]
+    needed = min((each for each in by_piece if each is not None), default=None)
     if needed is None:
         return f"not even {MOST_ADVISED_SEEDS} seeds would settle it if estimate and spread stay as they are"
     more = needed - seen.seeds

@@ -3,9 +3,14 @@
 import math
 import string
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
-from folklore.harness.spec import Criterion, Outside, Rule, Within
+from folklore.harness.spec import Criterion, Rule
+
+PERCENT = ("relative", "share")
+# A number of more digits was not written by anybody but worked out: 1/3, or 1 over a margin of 1.1.
+MOST_DECLARED_DIGITS = 12
 
 # Blanks of a criterion's sentence (spec/criterion.py): the word for a positive difference, or a ratio above one, and the other.
 COMPARED = {
@@ -19,14 +24,24 @@ COMPARED = {
 
 
 def spell(value: float, unit: str = "") -> str:
-    """A number as people read it: differences ("relative") and shares in percent, others to three digits, from a thousand on
-    whole."""
+    """A measured number as people read it: differences ("relative") in percent with two decimals, shares in percent and others
+    to three digits, from a thousand on whole."""
     if unit == "relative":
         return f"{value:+.2%}" if value else "0%"
-    if unit == "share":
-        return f"{value:.0%}"
-    number = f"{value:.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}"
-    return number + (f" {unit}" if unit and unit != "x" else unit)
+    value = (100 * value if unit == "share" else value) + 0.0  # -0.0 has no sign
+    return _with_unit(f"{value:.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}", unit)
+
+
+def spell_declared(value: float, unit: str = "") -> str:
+    """A number of a declaration (a threshold, a null, an expected value) digit by digit: 0.5%, +2%, 1.001x, 65,503. One that
+    was worked out is rounded."""
+    digits = +Decimal(repr(float(value))).normalize()
+    if len(digits.as_tuple().digits) > MOST_DECLARED_DIGITS:
+        return spell(value, unit)
+    if unit in PERCENT:
+        digits = (100 * digits).normalize()
+    number = f"{digits:,f}" if 1e-5 <= abs(digits) < 1e9 or not digits else f"{float(digits):.{MOST_DECLARED_DIGITS}g}"
+    return _with_unit(f"+{number}" if unit == "relative" and digits > 0 else number, unit)
 
 
 def spell_interval(estimate: float, low: float, high: float, unit: str = "") -> str:
@@ -36,16 +51,14 @@ def spell_interval(estimate: float, low: float, high: float, unit: str = "") -> 
 
 
 def region(rule: Rule, criterion: Criterion) -> str:
-    """A rule's region in the unit of its criterion. A band around a value that an exact check must meet is that value."""
-    if isinstance(rule, Within | Outside) and spell(rule.low, criterion.unit) == spell(rule.high, criterion.unit):
-        return f"{'exactly' if isinstance(rule, Within) else 'other than'} {spell(rule.low, criterion.unit)}"
-    return rule.words(lambda value: spell(value, criterion.unit))
+    """A rule's region in the unit of its criterion."""
+    return rule.words(lambda value: spell_declared(value, criterion.unit))
 
 
 def in_prose(estimate: float, low: float, high: float, unit: str = "", level: str = "") -> str:
     """An estimate as it stands in a sentence: 1.8x (1.6–2.0), 1.1% (0.6–1.6). What is known exactly stands alone. level: of its
     interval, if it is not the usual one."""
-    percent = 100 if unit in ("relative", "share") else 1
+    percent = 100 if unit in PERCENT else 1
     estimate, low, high = (percent * each for each in (estimate, low, high))
     if low == estimate == high:
         return _with_unit(f"{estimate:.3g}".replace("-", "−") if abs(estimate) < 1e3 else f"{estimate:,.0f}", unit)
@@ -79,7 +92,7 @@ def _decimals(estimate: float, half: float) -> int:
 
 
 def _with_unit(number: str, unit: str) -> str:
-    if unit in ("relative", "share"):
+    if unit in PERCENT:
         return f"{number}%"
     return f"{number}x" if unit == "x" else f"{number} {unit}".rstrip()
 

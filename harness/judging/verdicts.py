@@ -17,7 +17,8 @@ class Finding:
 
     p_supported, p_refuted, p_direction: outcomes.Probabilities. level: of the interval. says: the sentence with its numbers.
     cautions: what calibration says against the estimator in worlds like this one. surprise: see surprises.py. grade: exact,
-    computed or measured (spec/computed.py). claimed: what is left open if it is open, a clause after "whether".
+    computed or measured (spec/computed.py). claimed: what is left open if it is open, a clause after "whether". settling: what
+    would settle it if it is open, or if it refutes, but not surely over all parts of its workload.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Finding:
     surprise: float | None = None
     grade: Grade = "measured"
     claimed: str = ""
+    settling: str = ""
 
 
 @dataclass(frozen=True)

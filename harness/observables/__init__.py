@@ -1,7 +1,7 @@
 """What can be observed in the trials of a study: one class for each kind, which says all there is to say of it.
 
-Losses are test losses in nats; a diverged run counts with the loss at initialization (it is never dropped). The LR is tuned on
-validation loss and judged on test loss. `arm` names an arm of the study.
+Losses are test losses in nats, or half a squared error; a diverged run counts with the loss at initialization (it is never
+dropped). The LR is tuned on validation loss and judged on test loss. `arm` names an arm of the study.
 
 A new kind is a class in a module of this package, its own or one of a family: importing the package finds it, and from then on
 studies can name it, `folklore schema` and `schema --explain` say it, and the judge judges it. harness/spec/observed.py says

@@ -45,7 +45,7 @@ class _LossOfArm(Observed):
 
     OF_LOSSES: ClassVar[OfLosses] = "is one"
     FIGURE: ClassVar[str] = "lr"
-    UNIT: ClassVar[str] = "nats; an error is a share of examples (0.01 is one point)"
+    UNIT: ClassVar[str] = "nats, of a squared error none; an error is a share of examples (0.01 is one point)"
 
     @property
     def column(self) -> str:
@@ -64,7 +64,7 @@ class _LossOfArm(Observed):
 
 
 class TunedLoss(_LossOfArm):
-    """Test loss, in nats, at the arm's best `over` value (lowest mean validation loss over seeds)."""
+    """Test loss at the arm's best `over` value (lowest mean validation loss over seeds)."""
 
     kind: Literal["tuned_loss"] = "tuned_loss"
     over: FactorName = "peak_lr"
@@ -78,7 +78,7 @@ class TunedLoss(_LossOfArm):
 
 
 class FinalLoss(_LossOfArm):
-    """Test loss, in nats, of an arm that is trained at one point."""
+    """Test loss of an arm that is trained at one point."""
 
     kind: Literal["final_loss"] = "final_loss"
 
@@ -92,7 +92,7 @@ class FinalLoss(_LossOfArm):
 
 
 class LossAt(_LossOfArm):
-    """Test loss, in nats, at a given value of `over`: at `times` the value tuned for `tuned_for`, or at a declared one. Between
+    """Test loss at a given value of `over`: at `times` the value tuned for `tuned_for`, or at a declared one. Between
     grid points it is interpolated linearly in the logarithm of the value.
 
     A gap, or a share of the fall, of two of them says what something changes at that value.
@@ -158,7 +158,7 @@ class LossAt(_LossOfArm):
 
 
 class LossAfter(Observed):
-    """Validation loss, in nats, after a share of the arm's steps: at its tuned LR, or at its only one. It is
+    """Validation loss after a share of the arm's steps: at its tuned LR, or at its only one. It is
     interpolated linearly between evaluations.
 
     A gap, or a share of the fall, of two of them says how much a run still falls in between."""
@@ -171,7 +171,7 @@ class LossAfter(Observed):
     AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "is one"
     FIGURE: ClassVar[str] = "lr"
-    UNIT: ClassVar[str] = "nats"
+    UNIT: ClassVar[str] = "nats, of a squared error none"
     EXAMPLE: ClassVar[Example] = {"arm": "none", "share": 0.5}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
@@ -202,7 +202,7 @@ class LRSensitivity(Observed):
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     FIGURE: ClassVar[str] = "lr"
-    UNIT: ClassVar[str] = "nats"
+    UNIT: ClassVar[str] = "nats, of a squared error none"
     EXAMPLE: ClassVar[Example] = {"arm": "warmup_20%"}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:

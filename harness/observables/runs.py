@@ -129,7 +129,8 @@ class CurveMean(_OfRuns):
 
     FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = (
-        "of the curve: losses and swings in nats, spikes a share of the steps, accuracies of the targets, ratios and norms none"
+        "of the curve: losses and swings in their own unit, spikes a share of the steps, accuracies of the targets, ratios and"
+        " norms none"
     )
     EXAMPLE: ClassVar[Example] = {"arm": "none", "curve": "train_loss", "first": 0.5}
 
@@ -207,7 +208,7 @@ class RisingShare(_OfRuns):
         description="'validation': the loss on one sample, at every evaluation; 'train': that of the batches, of which a kept"
         " point is the mean over some steps",
     )
-    by: float = Field(default=0.0, ge=0, description="what a point has to lie above the one before, in nats")
+    by: float = Field(default=0.0, ge=0, description="what a point has to lie above the one before")
 
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
     FIGURE: ClassVar[str] = "forest"

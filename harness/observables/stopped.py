@@ -18,7 +18,7 @@ STEPS_OF = {curve.name: curve.steps for curve in CURVES}
 HeldOut = Literal["evaluation_loss", "evaluation_accuracy"]
 # Settings a seed has to have, so that ranks of them mean anything.
 LEAST_SETTINGS = 5
-Level = Annotated[float, Field(gt=0, description="the loss of fixed training examples, in nats, at which runs are read")]
+Level = Annotated[float, Field(gt=0, description="the loss of fixed training examples at which runs are read")]
 LeastShare = Annotated[
     float, Field(gt=0, le=1, description="share of the runs that have to come to the level; those that do not are left out")
 ]
@@ -90,7 +90,7 @@ class SharpnessAtLoss(Observed):
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     FIGURE: ClassVar[str] = "forest"
-    UNIT: ClassVar[str] = "nats (of the loss, over squared weights)"
+    UNIT: ClassVar[str] = "of the loss (nats, of a squared error none), over squared weights"
     EXAMPLE: ClassVar[Example] = {"arm": "none", "level": 0.5}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:

@@ -22,14 +22,15 @@ DIVERGENCE = "divergence"
 
 @dataclass(frozen=True)
 class RangeTest:
-    """lr [N]; losses [S, N], raw training losses in nats, nan where not finite; picks: rule -> one for each seed.
+    """lr [N]; losses [S, N], raw training losses, nan where not finite; picks: rule -> one for each seed.
 
-    `divergence` among the rules is where the test diverges.
+    `divergence` among the rules is where the test diverges. squares: the losses are squared errors, which have no unit.
     """
 
     lr: Curve
     losses: Curve
     picks: dict[str, tuple[Pick, ...]]
+    squares: bool = False
 
     @property
     def smoothed(self) -> Curve:
@@ -41,11 +42,11 @@ class RangeTest:
         return [_row(rule, picks) for rule, picks in self.picks.items()]
 
     @classmethod
-    def of(cls, lr: Curve, losses: Curve) -> "RangeTest":
+    def of(cls, lr: Curve, losses: Curve, squares: bool = False) -> "RangeTest":
         """By every rule."""
         picks = {DIVERGENCE: tuple(divergence(lr, loss) for loss in losses)}
         picks |= {rule: tuple(suggest(rule, lr, loss) for loss in losses) for rule in RULES}
-        return cls(lr, losses, picks)
+        return cls(lr, losses, picks, squares)
 
 
 def _row(rule: str, picks: Sequence[Pick]) -> dict[str, object]:

@@ -42,7 +42,7 @@ def run_range_test(
     results = pack.results()
     lr = np.asarray(results[0].curves["lr"])
     losses = np.asarray([result.curves["train_loss"] for result in results])
-    return RangeTest.of(lr, losses)
+    return RangeTest.of(lr, losses, workload.squares)
 
 
 def _require_memory(configuration: Configuration, dataset: Dataset, lanes: int, device: Device) -> None:

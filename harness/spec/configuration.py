@@ -23,6 +23,9 @@ else:
     ModelName = Literal[(*MODELS, "own")]
     OptimizerName, ScheduleName, PrecisionName = Literal[OPTIMIZERS], Literal[SCHEDULES], Literal[PRECISIONS]
 PER_LANE, COSTS_NOTHING, SINCE_PUBLICATION = Mark.PER_LANE, Mark.COSTS_NOTHING, Mark.SINCE_PUBLICATION
+# Kinds of datasets whose targets are numbers (harness/data/synthetic.py).
+OF_NUMBERS = ("quadratic", "regression")
+SQUARED_ERROR = "half the squared error"
 SamplingName = Literal["replacement", "epochs", "full"]
 
 
@@ -93,6 +96,11 @@ class Workload(Spec):
         description="of an mlp's or cnn's classes; 'squared_error': half the squared distance from the one-hot target, summed"
         " over classes (Cohen et al. 2021)",
     )
+
+    @property
+    def squares(self) -> bool:
+        """Whether its loss is half a squared error, which has no unit, and no cross-entropy in nats."""
+        return self.loss == "squared_error" or self.dataset.partition(":")[0] in OF_NUMBERS
 
     @model_validator(mode="after")
     def _activation_can_be_chosen(self) -> Self:

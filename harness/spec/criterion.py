@@ -23,11 +23,11 @@ ADVISED: dict[str, tuple[str, ...]] = {
     "supported": (),
     "partly": ("smaller", "larger", "direction", "some parts", "some workloads"),
     "refuted": ("smaller", "larger", "no effect", "opposite", "different", "worse"),
-    "open": ("too noisy", "between"),
+    "open": ("too noisy", "between", "multiplicity"),
 }
 READINGS = (
     *("smaller", "larger", "direction", "some parts", "some workloads"),
-    *("no effect", "opposite", "different", "worse", "too noisy", "between"),
+    *("no effect", "opposite", "different", "worse", "too noisy", "between", "multiplicity"),
 )
 
 

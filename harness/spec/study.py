@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from folklore.harness.errors import unknown
 from folklore.harness.spec.base import WORDS, Mark, Spec, canonical_json, declared, fingerprint, marked
 from folklore.harness.spec.claims import Claim
-from folklore.harness.spec.configuration import Configuration, Measurement, Training, Workload
+from folklore.harness.spec.configuration import SQUARED_ERROR, Configuration, Measurement, Training, Workload
 from folklore.harness.spec.criterion import Judgement
 from folklore.harness.spec.markdown import study_markdown
 from folklore.harness.spec.observed import ARM, ShareOfRuns
@@ -211,9 +211,26 @@ class Study(Spec):
         """How a notebook shows it: question, arms, scales and what decides."""
         return study_markdown(self)
 
-    def loss_label(self, which: str) -> str:
-        """A loss as an axis names it: test loss (nats)."""
-        return f"{which} {self.loss_name} ({self.loss_unit})" if self.loss_unit else f"{which} {self.loss_name}"
+    def squares(self, scale: str, arms: Iterable[str]) -> bool | None:
+        """Whether arms are trained on a squared error; None if some are."""
+        found = {self.configuration(scale, arm, {}).workload.squares for arm in arms}
+        return found.pop() if len(found) == 1 else None
+
+    @property
+    def squares_anywhere(self) -> bool | None:
+        """The same of all arms at all scales."""
+        found = {self.squares(scale, self.arms_at(scale)) for scale in self.scales}
+        return found.pop() if len(found) == 1 else None
+
+    def loss_unit_of(self, scale: str, arms: Iterable[str]) -> str:
+        """What their losses are spelled in; '' for squared errors, which have no unit, and for arms that have no common one."""
+        return self.loss_unit if self.squares(scale, arms) is False else ""
+
+    def loss_label(self, which: str, scale: str, arms: Iterable[str]) -> str:
+        """The loss of arms as an axis names it: test loss (nats), test loss (half the squared error)."""
+        squares = self.squares(scale, arms)
+        told = {True: SQUARED_ERROR, False: self.loss_unit, None: ""}[squares]
+        return f"{which} {self.loss_name} ({told})" if told else f"{which} {self.loss_name}"
 
     def declared_seeds_at(self, scale: str) -> int:
         return self.scale(scale).seeds or self.seeds

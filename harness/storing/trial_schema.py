@@ -23,6 +23,16 @@ class Column:
     description: str
 
 
+def in_unit(unit: str, of_loss: str = "nats", squares: bool | None = None) -> str:
+    """A column's unit where the loss has its own; one without a unit leaves none. squares: whether losses are squared errors,
+    which have none; None: some are."""
+    if "nats" not in unit:
+        return unit
+    if squares or not of_loss:
+        return ""
+    return unit.replace("nats", of_loss) + ("" if squares is False else ", of a squared error none")
+
+
 def _column(curve: Curve) -> Column:
     values = pa.list_(pa.list_(pa.float32())) if curve.across else pa.list_(pa.float32())
     return Column(CURVE_PREFIX + curve.name, values, curve.unit, curve.description)

@@ -128,7 +128,9 @@ def test_no_two_columns_share_a_name() -> None:
 def test_every_stored_column_is_documented() -> None:
     assert list(columns().index[: len(trial_schema.SCHEMA)]) == trial_schema.SCHEMA.names
     assert columns()["description"].str.len().min() > 4
-    assert {"nats", "s", "bytes"} <= set(columns()["unit"])
+    assert {"nats, of a squared error none", "s", "bytes"} <= set(columns()["unit"])
+    assert {"nats", "s", "bytes"} <= set(columns("warmup")["unit"])
+    assert not [unit for unit in columns("edge_of_stability")["unit"] if "nats" in unit], "all its losses are squared errors"
     assert "peak_lr" in columns("decay").index
 
 

@@ -51,7 +51,15 @@ def test_that_nothing_is_decided_is_said_first() -> None:
 def test_long_named_answers_are_shortened_without_misleading() -> None:
     two = "It is 1.8x (1.6–2.0) larger. That is much."
     assert shortened(verdict("a", text=two)) == "It is 1.8x (1.6–2.0) larger."
-    assert shortened(verdict("a", "open", two)) == "It is 1.8x (1.6–2.0) larger: too noisy to tell."
+    for reading, why in (
+        ("too noisy", "too noisy"),
+        ("between", "between the regions"),
+        ("multiplicity", "not sure over several tests"),
+        ("precondition", "a precondition is not surely met"),
+    ):
+        assert (
+            shortened(verdict("a", "open", two, reading=reading)) == f"It is 1.8x (1.6–2.0) larger. The claim is open: {why}."
+        )
     assert shortened(verdict("a", "partly", two, reading="some parts")) == two
     told = "It is larger. And so on. It holds on MLP; fails on GPT."
     panels = (Panel("MLP", "supported", ""), Panel("GPT", "refuted", ""))

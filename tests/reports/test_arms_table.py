@@ -50,7 +50,7 @@ def test_it_is_what_plain_arithmetic_gives(study: Study) -> None:
     (panel,) = table.panels
     reference, other = panel.rows
     assert (reference.label, reference.reference, reference.gap) == ("no <warmup>", True, "")
-    assert (panel.reference, panel.best_of, panel.of, table.loss) == ("no <warmup>", "best LR", "its loss", "test loss (nats)")
+    assert (panel.reference, panel.best_of, panel.of, panel.loss) == ("no <warmup>", "best LR", "its loss", "test loss (nats)")
     none, half = losses(records, "none"), losses(records, "half")
     for row, values in ((reference, none), (other, half)):
         assert str(row.best) == '2<span class="caret">^</span><sup>−7</sup>'

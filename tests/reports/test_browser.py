@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.spec import Study
 from folklore.reports import site, study_page
-from tests.reports.test_site import REGISTER, of, records
+from tests.reports.test_site import REGISTER, of, of_two_parts, records
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [
@@ -82,6 +82,23 @@ def test_everybody_can_read_them(browser: Browser, folder: Path, theme: str, wid
             if not file:
                 assert page.locator(f'[id="{anchor}"]').count() == 1, f"{name}: {target}"
         visit.close()
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_axes_have_the_width_of_their_claim(browser: Browser, study: Study, tmp_path: Path, width: int) -> None:
+    """But for the verdicts at their left, however many criteria a claim has."""
+    study = of_two_parts(study)
+    other = [Judged.of(records(study, floor=1.99))]
+    site.write(tmp_path, [study], REGISTER, of([records(study)]), published=lambda _: other)
+    visit = Visit(browser, tmp_path, width=width)
+    for name in ("toy.html", "toy-beside.html"):
+        page = visit.open(name)
+        shares = page.eval_on_selector_all(
+            "article.claim table.axes", "all => all.map(a => a.offsetWidth / a.closest('article').offsetWidth)"
+        )
+        assert shares, name
+        assert min(shares) > 0.75, name
+    visit.close()
 
 
 def test_the_index_filters(browser: Browser, folder: Path) -> None:

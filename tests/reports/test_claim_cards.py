@@ -13,7 +13,19 @@ from folklore.harness.judging.robustness import Alternative, Robustness
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.judging.verdicts import Finding, Panel, Verdict
 from folklore.harness.observables import RelativeGap, TunedLoss
-from folklore.harness.spec import AtLeast, AtMost, Claim, Criterion, Document, Judgement, Published, Side, Source, Study
+from folklore.harness.spec import (
+    AtLeast,
+    AtMost,
+    Claim,
+    Criterion,
+    Document,
+    Expected,
+    Judgement,
+    Published,
+    Side,
+    Source,
+    Study,
+)
 from folklore.reports import site
 from folklore.reports.claim_cards import Card, calibration_in_words, card, power_in_words
 from tests.reports.test_site import REGISTER, of, records
@@ -114,10 +126,24 @@ def test_the_rule_is_in_words() -> None:
     asked = criterion(null=0.0, margin=0.005, test="no_worse", claimed=None, refuted=None, better="higher")
     (rule,) = made(verdict("supported", finding(level=0.9)), Judgement(claim="c", criteria=(asked,))).rules
     lines = dict(rule.lines)
-    assert lines["supported if"] == "at least -0.50%"
-    assert lines["too small to matter"] == "between -0.50% and +0.50%"
+    assert lines["supported if"] == "at least -0.5%"
+    assert lines["too small to matter"] == "between -0.5% and +0.5%"
     assert lines["interval"] == "90%"
     assert "never refutes" in lines["test"]
+
+
+def test_no_rule_is_rounded_to_another() -> None:
+    """Of shares as of all else: a threshold, a margin and an expected value of half a percent."""
+    expected = Expected(value=0.005, source="theory")
+    asked = criterion(
+        null=0.0, margin=0.0025, claimed=AtLeast(value=0.005), refuted=AtMost(value=0.001), unit="share", expected=expected
+    )
+    (rule,) = made(verdict("supported", finding()), Judgement(claim="c", criteria=(asked,))).rules
+    lines = dict(rule.lines)
+    assert (lines["supported if"], lines["refuted if"]) == ("at least 0.5%", "at most 0.1%")
+    assert (lines["too small to matter"], lines["expected"]) == ("between -0.25% and 0.25%", "0.5% (theory)")
+    shown = Resolution("c", "a share", "share", 0.01, 0.0012, False, expected=0.005, verdict="supported", power=0.97)
+    assert power_in_words(shown, 10) == "a share: 10 seeds show the expected 0.5% (supported) with 97% power."
 
 
 def test_sides_say_which_verdict_shows_them_right() -> None:

@@ -6,11 +6,16 @@ import sys
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from folklore.harness.judging.observe import binomial, observe
 from folklore.harness.judging.trial_sets import HERE, TrialSet, published_sets, trial_sets
@@ -32,7 +37,7 @@ from folklore.harness.spec.observed import KINDS, Observed
 from folklore.reports import interactive
 from folklore.reports.claim_figures import BY_NAME, ORDER, claim_figure, figures_of, study_figures
 from folklore.reports.colours import looks
-from folklore.reports.figures import TEXT, WIDTH, as_svg, draw_range_test, number
+from folklore.reports.figures import TEXT, WIDTH, as_svg, draw_range_test, log_ticks, number
 from folklore.reports.fit_figures import exponents
 from folklore.reports.forest_figures import forest
 from folklore.reports.lr_figures import lr_curves, survival
@@ -180,6 +185,35 @@ def test_fitted_lines_have_the_slopes_of_the_criteria(claim: str) -> None:
         assert any(slope == pytest.approx(observe(each.observe, records.table).estimate, rel=1e-6) for slope in slopes)
 
 
+@pytest.mark.parametrize(
+    ("claim", "names", "along"),
+    [
+        ("mup.sp_shifts", ["standard", "muP"], "width"),
+        ("mup.invariant", ["muP", "standard"], "width"),
+        ("mup.depth", ["depth"], "depth"),
+    ],
+)
+def test_fits_that_share_an_arm_are_named_by_what_they_do_not_share(claim: str, names: list[str], along: str) -> None:
+    """And what two claims observe is drawn once; what an arm leaves to the study is along the axis all the same."""
+    records = published("mup_transfer")
+    figure = exponents(records, judgement_of(records, claim))
+    assert figure is not None
+    (axes,) = figure.axes
+    assert [label.partition(": slope ")[0] for label in named(axes)] == names
+    assert axes.get_xlabel() == along
+
+
+def test_a_short_axis_of_powers_of_two_has_half_ones() -> None:
+    axes = Figure().add_subplot()
+    axes.set_ylim(2.0**-8.7, 2.0**-7.8)
+    log_ticks(axes.yaxis, 2)
+    labels = axes.yaxis.get_major_formatter()
+    assert [labels(tick, None) for tick in axes.get_yticks()] == ["2⁻⁸·⁵", "2⁻⁸"]
+    axes.set_ylim(2.0**-8.7, 2.0**-6.8)
+    log_ticks(axes.yaxis, 2)
+    assert [labels(tick, None) for tick in axes.get_yticks()] == ["2⁻⁸", "2⁻⁷"]
+
+
 def test_a_forest_has_the_intervals_of_its_criteria() -> None:
     records = published("decay")
     judgement = judgement_of(records, "decay.final_positive")
@@ -214,6 +248,14 @@ def test_where_nothing_diverged_a_line_says_so() -> None:
 # ---- every claim, every study
 
 
+def extents(figure: Figure) -> list[Bbox]:
+    """Where titles of panels lie, in pixels."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    texts = [(axes.get_title("left"), axes.get_children()) for axes in figure.axes]
+    found = [(title, each) for title, children in texts for each in children if title and isinstance(each, Text)]
+    return [each.get_window_extent(renderer) for title, each in found if each.get_text() == title]
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_figure_is_readable_on_a_phone_and_can_be_asked(name: str) -> None:
     records = published(name)
@@ -230,6 +272,11 @@ def test_every_figure_is_readable_on_a_phone_and_can_be_asked(name: str) -> None
         for axes in each.figure.axes:
             curves = [line for line in axes.lines if line.get_label() and not str(line.get_label()).startswith("_")]
             assert len([line for line in curves if len(np.atleast_1d(line.get_xdata())) > 2]) <= 8
+            names = [text.get_text() for legend in [axes.get_legend()] if legend for text in legend.get_texts()]
+            assert len(set(names)) == len(names), f"{each.kind}: a legend has one name twice"
+        titles = extents(each.figure)
+        assert all(title.x0 >= 0 and title.x1 <= each.figure.bbox.width for title in titles), f"{each.kind}: a title is cut"
+        assert not any(a.overlaps(b) for a, b in combinations(titles, 2)), f"{each.kind}: a title covers another"
         told = interactive.specification(each.figure)
         assert told["data"]
         assert as_svg(each.figure).rstrip().endswith("</svg>")
@@ -332,6 +379,14 @@ def test_a_range_test_is_drawn_whatever_it_saw(losses: np.ndarray, tmp_path: Pat
     picks = {"divergence": (divergence(lr, losses),), **{rule: (suggest(rule, lr, losses),) for rule in RULES}}
     draw_range_test(RangeTest(lr, losses[None], picks), tmp_path / "test.svg")
     assert (tmp_path / "test.svg").read_text().rstrip().endswith("</svg>")
+
+
+@pytest.mark.parametrize(
+    ("squares", "label"), [(False, "training loss (nats)"), (True, "training loss (half the squared error)")]
+)
+def test_a_range_test_names_its_loss(squares: bool, label: str, tmp_path: Path) -> None:
+    draw_range_test(RangeTest(np.geomspace(1e-6, 100, 60), np.linspace(3, 2, 60)[None], {}, squares), tmp_path / "test.svg")
+    assert label in (tmp_path / "test.svg").read_text()
 
 
 def test_matplotlib_says_nothing_of_its_caches(tmp_path: Path) -> None:

@@ -98,6 +98,15 @@ def test_every_criterion_says_its_number_or_why_it_has_none(folder: Path) -> Non
         assert [each for each in wanted if not any(each in text for text in told)] == []
 
 
+def test_no_squared_error_is_called_nats_on_a_page(folder: Path) -> None:
+    """All losses of edge_of_stability are squared errors: on its pages, in its figures, and in the curves of its trials."""
+    files = [file for file in folder.rglob("edge_of_stability*") if file.is_file()]
+    assert {file.suffix for file in files} == {".html", ".svg", ".js"}
+    assert [file.name for file in files if re.search(r"\bnats\b", file.read_text())] == []
+    assert "test loss (half the squared error)" in (folder / "edge_of_stability.html").read_text()
+    assert "test loss (nats)" in (folder / "warmup.html").read_text()
+
+
 def _told(found: Finding) -> str:
     if found.estimate is None or found.low is None or found.high is None:
         return f"no number: {' '.join(found.reason.split())}"

@@ -3,6 +3,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from folklore.harness.judging.calibration import CASES, SEEDS
 from folklore.harness.judging.trial_sets import HERE, PUBLISHED, TrialSet, publish, published_sets, trial_sets
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.planning.catalog import Register
-from folklore.harness.spec import Claim, Document, Source, Study
+from folklore.harness.spec import Claim, Document, Judgement, Source, Study
 from folklore.harness.storing import evidence
 from folklore.harness.storing.declaration import declarations, declare
 from folklore.harness.storing.source_check import SourceCheck
@@ -364,6 +365,49 @@ def test_a_comparison_with_what_is_no_longer_published_goes(study: Study, tmp_pa
     (tmp_path / "toy-beside.html").write_text("of an earlier run")
     site._write_beside(tmp_path, site._templates(), study, REGISTER, {})
     assert not (tmp_path / "toy-beside.html").exists()
+
+
+def of_two_parts(study: Study) -> Study:
+    """The study with every criterion twice."""
+
+    def doubled(judgement: Judgement) -> Judgement:
+        again = [each.model_copy(update={"name": f"{each.name}, again"}) for each in judgement.criteria]
+        return judgement.model_copy(update={"criteria": (*judgement.criteria, *again)})
+
+    return study.model_copy(update={"judgements": tuple(map(doubled, study.judgements))})
+
+
+class Children(HTMLParser):
+    """How many elements lie directly in each claim's article: it is a grid of two columns."""
+
+    VOID = ("img", "br", "meta", "link", "input", "hr")
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.depth, self.counts = 0, list[int]()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self.depth == 1:
+            self.counts[-1] += 1
+        if tag == "article":
+            self.depth, self.counts = 1, [*self.counts, 0]
+        elif self.depth and tag not in self.VOID:
+            self.depth += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        self.depth = max(0, self.depth - 1)
+
+
+def test_a_claim_has_its_verdicts_on_the_left_and_all_else_beside_them(study: Study, tmp_path: Path) -> None:
+    """More than two would be poured into the grid's columns: a criterion into that of the verdicts, a letter wide."""
+    study = of_two_parts(study)
+    published = [Judged.of(records(study, floor=1.99))]
+    site.write(tmp_path, [study], REGISTER, of([records(study)]), published=lambda _: published)
+    for name in ("toy.html", "toy-beside.html"):
+        counts = Children((tmp_path / name).read_text()).counts
+        assert counts
+        assert set(counts) == {2}, name
 
 
 def test_a_document_is_graded_in_its_own_order(study: Study, tmp_path: Path) -> None:

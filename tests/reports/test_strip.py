@@ -54,6 +54,21 @@ def test_an_estimate_lies_in_the_band_of_the_region_that_holds_it(observe: Obser
     assert refuted_right < left
 
 
+@pytest.mark.parametrize(
+    ("unit", "told"),
+    [
+        ("share", ["0.5%", "0.125%", "expected 0.75%: theory"]),
+        ("relative", ["+0.5%", "+0.125%", "expected +0.75%: theory"]),
+        ("x", ["0.005x", "0.00125x", "expected 0.0075x: theory"]),
+    ],
+)
+def test_thresholds_stand_on_the_axis_as_they_were_declared(unit: str, told: list[str]) -> None:
+    regions = {"claimed": AtLeast(value=0.005), "refuted": AtMost(value=-0.005), "null": 0.0, "margin": 0.00125}
+    asked = criterion(**regions, unit=unit, expected=Expected(value=0.0075, source="theory"))
+    (strip,) = strips([Seen(asked, finding(-0.001, 0.0, 0.001), "one")], "laptop")
+    assert [text for text in told if f">{text}</text>" not in strip.ticks] == []
+
+
 def test_rows_of_one_unit_share_an_axis_and_others_have_their_own() -> None:
     seen = [
         Seen(criterion(unit="nats"), finding(0.1, 0.2, 0.3), "first"),

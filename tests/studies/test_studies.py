@@ -1,13 +1,16 @@
 import ast
+import math
 from pathlib import Path
 
 import pytest
 
 from folklore.harness.errors import UserError
 from folklore.harness.judging.power import pilot_of, require_power
+from folklore.harness.judging.spelling import spell_declared
 from folklore.harness.judging.trial_sets import published_sets
 from folklore.harness.planning.catalog import load_study, register, study_names
 from folklore.harness.planning.plan import make_plan, points
+from folklore.harness.spec import arms_of
 from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
 from folklore.harness.training.programs import STEPS_BEFORE_CAPTURE
 
@@ -52,6 +55,42 @@ def test_every_judged_claim_is_registered_under_its_study(name: str) -> None:
     filed = {claim.id for claim in register().claims if claim.study == name}
     assert {judgement.claim for judgement in study.judgements} == filed
     assert {published.claim for published in study.published} <= filed
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_threshold_is_told_as_it_was_declared(name: str) -> None:
+    """Read back from its words it is the number declared, but for those that were worked out, of more than twelve digits."""
+    for criterion in (each for judgement in load_study(name).judgements for each in judgement.criteria):
+        percent = 100 if criterion.unit in ("share", "relative") else 1
+        for rule in (criterion.claimed, criterion.refuted):
+            for value in (edge for piece in rule.pieces for edge in piece if math.isfinite(edge)):
+                told = float(spell_declared(value, criterion.unit).split()[0].rstrip("%x").replace(",", ""))
+                exact = len(repr(value).strip("-0.").replace(".", "")) <= 12
+                assert told / percent == pytest.approx(value, rel=1e-12 if exact else 5e-3), criterion.name
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_no_squared_error_is_called_nats(name: str) -> None:
+    study = load_study(name)
+    for scale in study.scales:
+        squares = {arm for arm in study.arms_at(scale) if study.configuration(scale, arm, {}).workload.squares}
+        for arm in study.arms_at(scale):
+            unit = "half the squared error" if arm in squares else "nats"
+            assert study.loss_label("test", scale, [arm]) == f"test loss ({unit})"
+        for judgement in study.judgements:
+            for each in (*judgement.criteria_at(scale), *judgement.reported):
+                assert each.unit != "nats" or not arms_of(each.observe) & squares, f"{judgement.claim}: {each.name}"
+
+
+def test_arms_without_a_common_unit_have_none() -> None:
+    study = load_study("edge_of_stability")
+    entropy = {**study.model_dump(), "judgements": (), "answer": ()}
+    entropy["arms"]["gd_low"]["settings"]["loss"] = "cross_entropy"
+    mixed = type(study).model_validate(entropy)
+    assert mixed.loss_label("test", "laptop", ["gd_low"]) == "test loss (nats)"
+    assert mixed.loss_label("test", "laptop", ["gd_low", "gd_high"]) == "test loss"
+    assert mixed.loss_unit_of("laptop", ["gd_low", "gd_high"]) == ""
+    assert (mixed.squares_anywhere, study.squares_anywhere, load_study("warmup").squares_anywhere) == (None, True, False)
 
 
 @pytest.mark.parametrize("name", study_names())

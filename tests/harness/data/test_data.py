@@ -10,6 +10,7 @@ import torch
 from folklore.harness import data
 from folklore.harness.data.text import BLOCK_BYTES, Text, python_source
 from folklore.harness.errors import UserError
+from folklore.harness.spec import Workload
 
 
 def test_python_documentation_is_there() -> None:
@@ -212,6 +213,12 @@ def test_the_first_byte_that_is_not_utf8_is_named(place: int, tmp_path: Path) ->
 def test_a_name_that_cannot_be_shown() -> None:
     with pytest.raises(UserError, match=r"holds U\+001B, which cannot be shown as it is; rename the file or folder"):
         data.load("text:/tmp/\x1b[31m.txt")
+
+
+@pytest.mark.parametrize("name", ["quadratic:2", "regression:2", "markov:2", "digits", "python-docs"])
+def test_targets_that_are_numbers_have_a_squared_error(name: str) -> None:
+    """What a study's declaration says of a dataset by its name alone."""
+    assert Workload(model="linear", dataset=name).squares == (data.load(name).facts.classes == 0)
 
 
 def test_a_context_longer_than_a_split() -> None:

@@ -92,6 +92,36 @@ def test_over_workloads(quantifier: Quantifier, panels: list[str], verdict: str,
     assert (found.p <= 0.05) == (verdict in ("supported", "partly", "refuted"))
 
 
+def test_a_part_that_alone_refutes_is_not_sure_over_all() -> None:
+    """p = 0.03 refutes one part, but not one of two; that is not noise. On one workload of several it is why that is open."""
+    unsure = replace(finding("refuted", "MLP"), p_refuted=0.03)
+    found = combined([finding("supported", "MLP"), unsure], "all")
+    assert (found.verdict, found.reading, found.over_all) == ("open", "multiplicity", None)
+    found = combined([finding("supported", "MLP"), unsure, finding("supported", "GPT")], "all")
+    assert (found.verdict, found.reading, found.over_all) == ("open", "multiplicity", None)
+    assert [panel.reading for panel in found.panels] == ["multiplicity", ""]
+
+
+def test_workloads_that_alone_decide_are_not_sure_over_all() -> None:
+    """Two of three hold at p = 0.04, as most asks for; over three p is 0.08 (Simes)."""
+    unsure = [replace(finding("supported", f"panel {index}"), p_supported=0.04, p_direction=0.04) for index in range(2)]
+    found = combined([*unsure, finding("open", "panel 2")], "most")
+    assert (found.verdict, found.reading, found.over_all) == ("open", "multiplicity", pytest.approx(0.08))
+    unsure = [replace(finding("refuted", f"panel {index}"), p_refuted=0.04) for index in range(2)]
+    found = combined([*unsure, finding("open", "panel 2")], "most")
+    assert (found.reading, found.over_all) == ("multiplicity", pytest.approx(0.08))
+    found = combined([finding("supported", "a"), replace(finding("refuted", "b"), p_refuted=0.04)], "all")
+    assert (found.reading, found.over_all) == ("multiplicity", pytest.approx(0.08)), "that they disagree"
+
+
+def test_a_claim_is_open_for_the_reason_of_its_open_workloads() -> None:
+    between = replace(finding("open", "b"), reading="between")
+    assert combined([finding("supported", "a"), between], "all").reading == "between"
+    assert combined([finding("open", "a"), between], "all").reading == "too noisy", "the one that more seeds may decide"
+    met = [finding("supported", "c"), replace(finding("open", "c"), precondition=True)]
+    assert combined([finding("supported", "a"), *met], "all").reading == "precondition"
+
+
 def test_a_stronger_quantifier_is_not_easier() -> None:
     """Four workloads at p = 0.046 each: if all of them hold, most and some do."""
     findings = [replace(finding("supported", f"panel {index}"), p_supported=0.046, p_direction=0.046) for index in range(4)]

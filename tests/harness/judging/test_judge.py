@@ -7,7 +7,7 @@ from folklore.harness.judging.outcomes import ALPHA, INVALID, OPEN, OUT_OF_REGIM
 from folklore.harness.judging.spelling import region, spell, spell_interval
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdicts import Verdict
-from folklore.harness.observables import Exact, TunedLoss
+from folklore.harness.observables import Exact, RelativeGap, TunedLoss
 from folklore.harness.spec import AtLeast, Claim, Criterion, Judgement, Outside, Regime, Reported, Study, Within
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
@@ -141,6 +141,12 @@ def test_seeds_needed_would_be_enough(study: Study) -> None:
         (0.5, "nats", "0.5 nats"),
         (3, "", "3"),
         (65504.0, "", "65504"),
+        (0.0056, "share", "0.56%"),
+        (-0.004634, "share", "-0.463%"),
+        (0.6863, "share", "68.6%"),
+        (1.0, "share", "100%"),
+        (-0.0, "share", "0%"),
+        (12.5, "share", "1250%"),
     ],
 )
 def test_spelling(value: float, unit: str, text: str) -> None:
@@ -148,17 +154,15 @@ def test_spelling(value: float, unit: str, text: str) -> None:
 
 
 def test_an_exact_check_is_one_number(study: Study) -> None:
-    """Its band is only as wide as rounding: in words it is the number, and it has no interval."""
+    """It has no interval. Its band is only as wide as rounding, and is told as it was declared all the same."""
     half = Criterion(
         name="half-way", observe=Exact(check="cosine_half_way"), claimed=Within(low=0.4999, high=0.5001),
         refuted=Outside(low=0.4999, high=0.5001),
     )  # fmt: skip
-    assert region(half.claimed, half) == "exactly 0.5"
-    assert region(half.refuted, half) == "other than 0.5"
-    wide = half.model_copy(update={"claimed": Within(low=0.4, high=0.6)})
-    assert region(wide.claimed, wide) == "between 0.4 and 0.6"
+    assert region(half.claimed, half) == "between 0.4999 and 0.5001"
+    assert region(half.refuted, half) == "at most 0.4999 or at least 0.5001"
     exact = study.model_copy(update={"judgements": (Judgement(claim="decay.half_way", criteria=(half,)),)})
-    assert verdict_of(exact, with_gap(0.0)).reason == "half-way: 0.5, which is exactly 0.5"
+    assert verdict_of(exact, with_gap(0.0)).reason == "half-way: 0.5, which is between 0.4999 and 0.5001"
     assert spell_interval(2.0, 1.5, 2.5, "x") == "2x [1.5x, 2.5x]"
     assert spell_interval(2.0, 2.0, 2.0, "x") == "2x"
 
@@ -227,6 +231,57 @@ def test_many_panels_are_counted_and_those_that_differ_named(study: Study) -> No
     claims = judging(study, [*holding, {**criterion(0.2, 0.1), "panel": "GPT"}])
     (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
     assert "holds on 4 of 5 workloads; fails on GPT" in found.answer
+
+
+def nearly_refuted(study: Study, outcome, tested: int) -> tuple[Study, float]:
+    """A study whose last part of so many alone is refuted at p of about 0.03, and the bound of what refutes it."""
+    (seen,) = judge(judging(study, [criterion(0.0, 0.0)]), "laptop", "cpu", frame(study, outcome))
+    assert seen.estimate is not None
+    assert seen.high is not None
+    bound = seen.estimate + 1.15 * (seen.high - seen.estimate)
+    holding = [criterion(0.0, -0.1, f"easy {index}") for index in range(tested - 1)]
+    return judging(study, [*holding, {**criterion(bound + 1, bound, "hard"), "says": "It is {estimate}"}]), bound
+
+
+def test_what_is_not_sure_over_all_parts_is_not_called_noisy(study: Study) -> None:
+    """The interval of the first part lies inside its region, and that of the last refutes: the reason is p over all three."""
+    outcome = with_gap(0.05)
+    claims, bound = nearly_refuted(study, outcome, 3)
+    (found,) = judge(claims, "laptop", "cpu", frame(claims, outcome))
+    assert [each.verdict for each in found.findings] == [SUPPORTED, SUPPORTED, REFUTED]
+    p = 3 * found.findings[-1].p_refuted
+    assert (found.verdict, found.reading) == (OPEN, "multiplicity")
+    assert found.answer.endswith(f"The last alone would refute the claim, but over its 3 parts p = {p:.2g} is not enough.")
+    assert found.findings[-1].says in found.answer
+    assert found.reason.startswith("hard: +4.97% [")
+    assert f"but p = {p:.2g} over 3 parts is more than 0.05; about " in found.reason
+    assert "noisy" not in found.answer + found.reason
+    (alone,) = judge(judging(study, [criterion(bound + 1, bound)]), "laptop", "cpu", frame(study, outcome))
+    assert (alone.verdict, alone.findings[0].settling) == (REFUTED, "")
+
+
+def test_seeds_settle_a_part_at_the_level_at_which_it_refutes(study: Study) -> None:
+    """Of several parts one has to be surer to refute: more seeds are advised, and they are enough."""
+    from folklore.harness.judging.observe import observe
+    from folklore.harness.judging.settling import what_would_settle
+
+    table = TrialArrays(study, "laptop", frame(study, with_gap(0.01, noise=0.05)))
+    seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)
+    asked = Criterion.model_validate(criterion(seen.estimate + 1, seen.estimate + 0.005))
+    few, many = (int(what_would_settle(seen, asked, ALPHA, parts).split()[1]) for parts in (1, 5))
+    assert 0 < few < many
+    claimed = Criterion.model_validate(criterion(seen.estimate - 0.005, seen.estimate - 1))
+    assert what_would_settle(seen, claimed, ALPHA, 5) == what_would_settle(seen, claimed, ALPHA, 1), "all parts have to hold"
+
+
+def test_every_open_workload_says_why_it_is_open(study: Study) -> None:
+    """Noise on one, a gap that surely lies between the regions on the other."""
+    noisy = {**criterion(0.05, 0.0499, "noisy"), "panel": "MLP"}
+    between = {**criterion(0.5, -0.5, "between"), "panel": "GPT"}
+    claims = judging(study, [noisy, between])
+    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    assert found.verdict == OPEN
+    assert found.answer.endswith("The claim is open on MLP (too noisy) and GPT (between the regions).")
 
 
 def test_a_toy_refutes_no_claim_about_large_models(study: Study) -> None:

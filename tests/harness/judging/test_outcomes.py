@@ -50,7 +50,7 @@ AT_LEAST_TWO = effect(AtLeast(value=2.0), AtMost(value=0.5), margin=0.3)
         ((-5.0, 0.4), "refuted", "smaller"),
         ((-2.0, -1.0), "refuted", "opposite"),
         ((-2.0, 3.0), "open", "too noisy"),
-        ((-0.1, 1.5), "open", "between"),  # surely not as claimed, perhaps nothing
+        ((-0.1, 1.5), "open", "too noisy"),  # surely not as claimed, but whether it is anything only noise leaves open
     ],
 )
 def test_an_effect(interval: tuple[float, float], verdict: str, reading: str) -> None:
@@ -80,6 +80,9 @@ def test_a_band_can_be_exceeded() -> None:
     assert judged(outside, seen(60.0, 90.0)) == ("refuted", "larger")
     assert judged(outside, seen(0.5, 1.5)) == ("refuted", "smaller")
     assert judged(outside, seen(25.0, 40.0)) == ("open", "between")
+    assert judged(outside, seen(25.0, 60.0)) == ("open", "too noisy"), "it may lie beyond 50, which refutes"
+    alike = effect(AtLeast(value=1.0), AtMost(value=1.0), null=None)
+    assert judged(alike, Observation(1.0, 1.0, 1.0, 5, lambda low, high: 1.0)) == ("open", "between"), "no noise at all"
 
 
 def test_a_ratio_is_judged_on_its_logarithm() -> None:

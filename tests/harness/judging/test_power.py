@@ -123,7 +123,7 @@ def test_a_study_with_too_little_power_is_refused(study: Study) -> None:
         changed = {**criterion, "null": 0.0, "expected": expected, **fields}
         return Study.model_validate({**content, "judgements": [{**judgement, "criteria": [changed]}]})
 
-    with pytest.raises(UserError, match=r"5 seeds show the expected \+1.00% of .* with 14% power, and 80% is needed: 34 seeds"):
+    with pytest.raises(UserError, match=r"5 seeds show the expected \+1% of .* with 14% power, and 80% is needed: 34 seeds"):
         require_power(declared(), "laptop", None)
     require_power(declared(underpowered="a pilot"), "laptop", None)
     require_power(declared(expected={"value": 0.05, "source": "theory", "spread": 0.02}), "laptop", None)

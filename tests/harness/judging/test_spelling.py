@@ -2,7 +2,7 @@
 
 import pytest
 
-from folklore.harness.judging.spelling import in_prose, sentence
+from folklore.harness.judging.spelling import in_prose, region, sentence, spell_declared
 from folklore.harness.observables import FinalLoss, Gap, MaxTrainable, Quotient, RelativeGap
 from folklore.harness.spec import AtLeast, AtMost, Criterion
 
@@ -34,6 +34,41 @@ def criterion(says: str, unit: str = "relative", ratio: bool = False) -> Criteri
 )
 def test_numbers_in_prose(numbers: tuple[float, float, float], unit: str, text: str) -> None:
     assert in_prose(*numbers, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.005, "share", "0.5%"),
+        (0.999, "share", "99.9%"),
+        (0.4999, "share", "49.99%"),
+        (0.07, "share", "7%"),
+        (-0.005, "relative", "-0.5%"),
+        (0.02, "relative", "+2%"),
+        (0.00125, "relative", "+0.125%"),
+        (0.0, "relative", "0%"),
+        (1.00001, "x", "1.00001x"),
+        (20.0, "x", "20x"),
+        (36.95, "nats", "36.95 nats"),
+        (65503.0, "", "65,503"),
+        (4e6, "tokens", "4,000,000 tokens"),
+        (6.5e-08, "", "6.5e-08"),
+        (1e30, "", "1e+30"),
+        (1 / 1.1, "x", "0.909x"),  # worked out of a margin: nobody declared sixteen digits
+        (1 / 3, "share", "33.3%"),
+        (-0.0, "x", "0x"),
+    ],
+)
+def test_what_was_declared_is_told_digit_by_digit(value: float, unit: str, text: str) -> None:
+    assert spell_declared(value, unit) == text
+
+
+def test_a_region_is_told_as_it_was_declared() -> None:
+    """A threshold of half a percent is not 0%, whatever its unit."""
+    for unit, text in (("share", "0.5%"), ("relative", "+0.5%"), ("x", "0.005x"), ("nats", "0.005 nats")):
+        asked = criterion("", unit).model_copy(update={"claimed": AtLeast(value=0.005), "refuted": AtMost(value=-0.005)})
+        assert region(asked.claimed, asked) == f"at least {text}"
+        assert region(asked.refuted, asked) == f"at most -{text.lstrip('+')}"
 
 
 def test_a_blank_turns_with_the_sign() -> None:

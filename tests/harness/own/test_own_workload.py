@@ -216,13 +216,13 @@ def test_it_names_its_loss(write: Callable[..., None]) -> None:
     """The words are the pages' and thresholds' alone: trials and their digests are those of the workload."""
     write("extra = {}", WITH_EXTRA)
     plain = varied(catalog.load_study("warmup"))
-    assert plain.loss_label("test") == "test loss (nats)"
+    assert plain.loss_label("test", "laptop", plain.arms) == "test loss (nats)"
     found = find("my_module:workload")
     worded = replace(found.workload, loss_name="energy", loss_unit="bits", loss_may_be_negative=True)
     assert identity(found.address, worded) == found.identity
     write(GAUSSIAN, WITH_EXTRA)
     bits = varied(with_first_criterion(catalog.load_study("warmup"), unit="nats"))
-    assert bits.loss_label("test") == "test negative log density (bits)"
+    assert bits.loss_label("test", "laptop", bits.arms) == "test negative log density (bits)"
     assert {"nats", "bits"} & {each.unit for judgement in bits.judgements for each in judgement.criteria} == {"bits"}
     assert "thresholds that the study declares in nats are taken for as many of these" in bits.departures[1]
     units = columns(bits)["unit"]

@@ -1,6 +1,7 @@
 """From a verdict back to its trials, from a digest to its trial, and two sets of trials side by side."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from typer.testing import CliRunner
 
 from folklore.harness.cli import app
 from folklore.harness.errors import UserError
-from folklore.harness.judging.trial_sets import HERE, TrialSet, trial_sets
+from folklore.harness.judging.trial_sets import HERE, TrialSet, published_sets, trial_sets
 from folklore.harness.planning.catalog import load_study, register, study_names
 from folklore.harness.reading.compare import compare
 from folklore.harness.reading.provenance import explain, find_trial, sparkline, trial_facts
@@ -92,6 +93,13 @@ def test_why_and_show_for_people(store: Store, file: str) -> None:
     show = CLI.invoke(app, ["show", digest, "--store", store.uri]).stdout
     assert "█×▁" in show
     assert "seed" in show
+
+
+def test_a_squared_error_has_no_unit() -> None:
+    for name, unit in (("edge_of_stability", ""), ("warmup", " nats")):
+        digest = published_sets(load_study(name))[0].trials["digest"].iloc[0]
+        show = CLI.invoke(app, ["show", digest]).stdout
+        assert re.search(rf"initial loss +\d+\.\d{{4}}{unit}\n", show), show
 
 
 JUDGED = {judgement.claim for name in study_names() for judgement in load_study(name).judgements}
