@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from folklore.harness.judging.outcomes import INVALID, WITHDRAWN
+from folklore.harness.judging.outcomes import DECIDED, OPEN, WITHDRAWN
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.planning.catalog import register
 from folklore.harness.spec import Erratum, Study
@@ -32,11 +32,12 @@ class Withdrawn(Verdict):
 
 
 def as_they_stand(study: Study, verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """A study's verdicts, those withdrawn that an erratum names. Where trials are missing there is nothing to withdraw."""
+    """A study's verdicts, those withdrawn that an erratum names. Where nothing is concluded there is nothing to withdraw."""
     name = study.variation_of or study.name
     errata = {each.claim: each for each in register().errata if (each.study, each.version) == (name, study.version)}
     return [
-        _withdrawn(each, errata[each.claim]) if each.claim in errata and each.verdict != INVALID else each for each in verdicts
+        _withdrawn(each, errata[each.claim]) if each.claim in errata and each.verdict in (*DECIDED, OPEN) else each
+        for each in verdicts
     ]
 
 

@@ -495,7 +495,7 @@ VERDICTS = (
     Fault(
         "a share is a hundred times too small in a sentence",
         "harness/judging/spelling.py",
-        'percent = 100 if unit in ("relative", "share") else 1',
+        "percent = 100 if unit in PERCENT else 1",
         'percent = 100 if unit == "relative" else 1',
         JUDGING + "test_spelling.py::test_numbers_in_prose",
     ),
@@ -519,8 +519,7 @@ SHOWING_RUNS = (
     Fault(
         "a pack is marked as shown before MLflow has taken it",
         "harness/tracking/live.py",
-        "            tracker.record(trial_rows.frame(rows), self.run_id)\n"
-        "            self.ledger.mark_projected(pack, tracker.identity)\n",
+        "            tracker.record(trial_rows.frame(rows), self.run_id)\n",
         "            self.ledger.mark_projected(pack, tracker.identity)\n"
         "            tracker.record(trial_rows.frame(rows), self.run_id)\n",
         HARNESS + "tracking/test_live.py::test_what_mlflow_did_not_take_is_not_marked_as_there",
@@ -579,8 +578,8 @@ COMMANDS = (
     Fault(
         "bad input ends well",
         "harness/cli/base.py",
-        "raise typer.Exit(BAD_INPUT) from None",
-        "raise typer.Exit() from None",
+        "raise _told(one_line(error), BAD_INPUT) from None",
+        "raise _told(one_line(error), 0) from None",
         SAFETY + "test_no_runs_no_server",
     ),
     Fault(

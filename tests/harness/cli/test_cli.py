@@ -119,7 +119,7 @@ def test_trials_are_published_from_known_sources_or_with_a_reason(tmp_path: Path
         Ledger(Store(str(store)), "memory").write(pack.key, rows(study, pack.trials, lambda _: result(2.0), pack.key))
     published.mkdir()
     monkeypatch.setattr(evidence, "FOLDER", published)
-    monkeypatch.setattr(verdict_memory, "publish_verdicts", lambda studies: None)
+    monkeypatch.setattr(verdict_memory, "publish_verdicts", lambda studies: (published, []))
     command = ("publish", "memory", "--scale", "laptop", "--store", str(store))
     assert_refused(call(*command), "trials name no commit (train them from a git clone)")
     assert not list(published.iterdir())

@@ -7,14 +7,14 @@ from folklore.harness.judging.outcomes import ALPHA, INVALID, OPEN, OUT_OF_REGIM
 from folklore.harness.judging.spelling import region, spell, spell_interval
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdicts import Verdict
-from folklore.harness.observables import Exact, RelativeGap, TunedLoss
+from folklore.harness.observables import Computed, RelativeGap, TunedLoss
 from folklore.harness.spec import AtLeast, Claim, Criterion, Judgement, Outside, Regime, Reported, Study, Within
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import bowl, frame, result
+from tests.harness.helpers import bowl, computations, frame, result
 
 KEYS = ["study", "claim", "scale", "device", "verdict", "estimate", "low", "high", "seeds", "trials", "reason"]
-NEW_KEYS = ["reading", "answer", "advice", "p", "direction", "cautions", "panels", "surprise", "after_the_fact"]
+NEW_KEYS = ["reading", "answer", "advice", "p", "direction", "cautions", "panels", "surprise", "after_the_fact", "withdrawn"]
 
 
 def with_gap(gap: float, noise: float = 0.001):
@@ -156,13 +156,18 @@ def test_spelling(value: float, unit: str, text: str) -> None:
 def test_an_exact_check_is_one_number(study: Study) -> None:
     """It has no interval. Its band is only as wide as rounding, and is told as it was declared all the same."""
     half = Criterion(
-        name="half-way", observe=Exact(check="cosine_half_way"), claimed=Within(low=0.4999, high=0.5001),
+        name="half-way",
+        observe=Computed(function="constants.cosine", number="half_way"),
+        claimed=Within(low=0.4999, high=0.5001),
         refuted=Outside(low=0.4999, high=0.5001),
-    )  # fmt: skip
+    )
     assert region(half.claimed, half) == "between 0.4999 and 0.5001"
     assert region(half.refuted, half) == "at most 0.4999 or at least 0.5001"
     exact = study.model_copy(update={"judgements": (Judgement(claim="decay.half_way", criteria=(half,)),)})
-    assert verdict_of(exact, with_gap(0.0)).reason == "half-way: 0.5, which is between 0.4999 and 0.5001"
+    trials = frame(exact, with_gap(0.0))
+    table = TrialArrays(exact, "laptop", trials, computations=computations(exact))
+    (found,) = judge(exact, "laptop", "cpu", trials, table=table)
+    assert found.reason == "half-way: 0.5, which is between 0.4999 and 0.5001"
     assert spell_interval(2.0, 1.5, 2.5, "x") == "2x [1.5x, 2.5x]"
     assert spell_interval(2.0, 2.0, 2.0, "x") == "2x"
 

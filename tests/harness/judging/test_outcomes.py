@@ -8,7 +8,7 @@ import pytest
 
 from folklore.harness.judging.intervals import Observation, Sampled, student
 from folklore.harness.judging.outcomes import outcome, probabilities
-from folklore.harness.observables import Exact, FinalLoss, Gap, MaxTrainable, Quotient
+from folklore.harness.observables import Computed, FinalLoss, Gap, MaxTrainable, Quotient
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Outside, Rule, Within
 
 GAP = Gap(left=FinalLoss(arm="a"), right=FinalLoss(arm="b"))
@@ -130,7 +130,11 @@ def test_equivalence_is_two_one_sided_tests_at_five_percent_a_side() -> None:
 
 def test_an_exact_number_is_inside_or_not() -> None:
     criterion = Criterion(
-        name="x", observe=Exact(check="fp16_largest"), claimed=AtLeast(value=3.0), refuted=AtMost(value=2.0), null=1.0
+        name="x",
+        observe=Computed(function="constants.number_formats", number="fp16_largest"),
+        claimed=AtLeast(value=3.0),
+        refuted=AtMost(value=2.0),
+        null=1.0,
     )
 
     def known(value: float) -> Observation:

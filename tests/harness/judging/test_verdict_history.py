@@ -13,6 +13,7 @@ from folklore.harness.planning.catalog import register, study_names
 from folklore.harness.spec import Study
 from folklore.harness.storing import evidence
 from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.source_check import SourceCheck
 from folklore.harness.storing.store import Store
 from tests.harness.helpers import bowl, planned, result, rows
 
@@ -84,7 +85,7 @@ def test_publishing_adds_what_changed(study: Study, tmp_path: Path, monkeypatch:
         )
         Ledger(store, study.name).write("pack", trained)
         (records,) = stored_sets(study, Ledger(store, study.name))
-        publish(records)
+        publish(records, SourceCheck())
         return publish_verdicts([study])[1]
 
     assert published(2.1) == [], "nothing stood there before"

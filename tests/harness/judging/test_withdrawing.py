@@ -51,16 +51,17 @@ def test_of_one_version_of_one_study_alone(study: Study) -> None:
     assert as_they_stand(study, [other]) == [other]
 
 
-def test_whatever_it_was_but_not_where_trials_are_missing(study: Study) -> None:
-    for word in ("supported", "partly", "refuted", "open", "out of regime"):
+def test_whatever_was_concluded_but_not_where_nothing_was(study: Study) -> None:
+    for word in ("supported", "partly", "refuted", "open"):
         (found,) = as_they_stand(study, [verdict(word, reading="r")])
         assert found.verdict == "withdrawn"
         assert as_judged(found) == verdict(word, reading="r")
         assert found.row()["withdrawn"] == {"verdict": word, "reading": "r", "date": ERRATUM.date, "reason": ERRATUM.reason}
         json.dumps(found.row())
-    (missing,) = as_they_stand(study, [verdict("invalid")])
-    assert missing.verdict == "invalid"
-    assert missing.row()["withdrawn"] is None
+    for word in ("invalid", "out of regime"):
+        (nothing,) = as_they_stand(study, [verdict(word)])
+        assert nothing.verdict == word
+        assert nothing.row()["withdrawn"] is None
 
 
 def test_it_counts_as_nothing_and_grades_nobody(study: Study) -> None:
