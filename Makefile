@@ -76,8 +76,8 @@ test-all: test test-slow ## run all tests but those that need a GPU
 test-processors: $(READY_DEV) ## judge what is published and run the numeric tests as other processors would (all rows, or ARGS=ROW)
 	@$(BIN)/python -m tests.processors $(ARGS)
 
-nightly: ## all that seldom fails and takes long, one after another: all tests, other processors, calibration, chaos, benchmarks
-	@$(MAKE) --no-print-directory test-all test-processors calibrate chaos bench ARGS=
+nightly: test-all test-processors chaos bench ## what takes hours and seldom fails: all tests, processors, chaos, benchmarks, calibration
+	@$(BIN)/folklore calibrate
 
 test-gpu: $(READY_DEV) ## run the tests that need a GPU
 	@FOLKLORE_TEST_GPU=1 $(BIN)/python -m pytest -m gpu

@@ -232,7 +232,6 @@ def test_every_figure_is_readable_on_a_phone_and_can_be_asked(name: str) -> None
             assert len([line for line in curves if len(np.atleast_1d(line.get_xdata())) > 2]) <= 8
         told = interactive.specification(each.figure)
         assert told["data"]
-        assert as_svg(each.figure).rstrip().endswith("</svg>")
 
 
 def test_svg_is_byte_stable() -> None:

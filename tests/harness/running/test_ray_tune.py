@@ -115,8 +115,8 @@ class Rounds(Jobs):
 
 
 def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str) -> None:
-    """A failure is tried again, a pack that fails again is given up, one that memory does not hold is halved, and one that waits
-    for others is asked for again; the rest goes on. All in one run, for a worker that ends takes seconds to start again."""
+    """A failure is tried again, a pack that fails again is given up, what memory does not hold is halved, what waits for others
+    is asked for again, and the rest goes on. All in one run, for a worker that ends takes seconds to start again."""
 
     def job(name: str, failures: int = 0, **how: Any) -> tuple[str, ScriptedJob]:
         return name, ScriptedJob(str(tmp_path), name, failures, **how)
