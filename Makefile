@@ -22,13 +22,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready $(EXTRAS:%=$(VENV)/.ready-%)
 READY_DEV := $(VENV)/.ready-dev
 INSTALL := $(PYTHON) -I harness/install.py --venv '$(VENV)' --venv-options='$(VENV_OPTIONS)' --uv '$(UV)'
-PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder --durations=25
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true
 # A run compiles the 4,000 modules that it imports and keeps them; all 25,000 beforehand would take half a minute on two cores.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-dev audit studies calibrate bench chaos test test-slow test-all test-gpu lint check reports notebook mlflow doctor clean
+.PHONY: help setup setup-dev audit studies calibrate bench chaos nightly test test-slow test-all test-processors test-gpu lint check reports notebook mlflow doctor clean
 .DEFAULT_GOAL := help
 # One environment, one set of cores: targets wait for each other.
 .NOTPARALLEL:
@@ -72,6 +72,12 @@ test-slow: $(READY_DEV) ## run what `make test` leaves out: chaos, planted studi
 	@$(PYTEST) -m "slow and not gpu"
 
 test-all: test test-slow ## run all tests but those that need a GPU
+
+test-processors: $(READY_DEV) ## judge what is published and run the numeric tests as other processors would (all rows, or ARGS=ROW)
+	@$(BIN)/python -m tests.processors $(ARGS)
+
+nightly: test-all test-processors chaos bench ## what takes hours and seldom fails: all tests, processors, chaos, benchmarks, calibration
+	@$(BIN)/folklore calibrate
 
 test-gpu: $(READY_DEV) ## run the tests that need a GPU
 	@FOLKLORE_TEST_GPU=1 $(BIN)/python -m pytest -m gpu

@@ -21,6 +21,7 @@ from folklore.harness.data import tokenize
 from folklore.harness.data.text import Text
 from folklore.harness.observables import RelativeGap, TunedLoss
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Measurement, Scale, Study, Training, Workload
+from tests.cpu_seconds import CpuSeconds
 from tests.shared_ray import shared_ray
 
 torch.set_num_threads(1)
@@ -44,6 +45,10 @@ LONGEST = (
     "test_events",
     "test_verdict_memory",
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(CpuSeconds())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

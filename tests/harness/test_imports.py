@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -24,12 +25,23 @@ OWNERS = {
 }
 
 
-def sources(folder: str) -> list[Path]:
-    return sorted((ROOT / folder).rglob("*.py"))
+@cache
+def sources(folder: str) -> tuple[Path, ...]:
+    return tuple(sorted((ROOT / folder).rglob("*.py")))
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree(path)))
 
 
 def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -70,7 +82,7 @@ def test_the_harness_knows_neither_reports_nor_studies() -> None:
     names = {path.stem for path in (ROOT / "studies").glob("*.py")}
     names -= {"__init__", "register", "errata", "memory", "weight_decay", "optimizers"}
     for path in sources("harness"):
-        strings = {node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)}
+        strings = {node.value for node in nodes(path) if isinstance(node, ast.Constant)}
         # claims.py maps the register's prefixes to the studies they are filed under.
         if path.name != "claims.py":
             assert not strings & names, f"{path} names a study"
@@ -125,11 +137,7 @@ def test_no_eval_and_no_pickle() -> None:
     for folder in FOLDERS:
         for path in sources(folder):
             assert not {"pickle", "dill", "joblib"} & {name.split(".")[0] for name in imported(path)}, path
-            calls = {
-                node.func.id
-                for node in ast.walk(ast.parse(path.read_text()))
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-            }
+            calls = {node.func.id for node in nodes(path) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
             assert not calls & {"eval", "exec"}, path
 
 
@@ -139,7 +147,7 @@ READERS = ("harness/judging", "harness/reading", "reports")
 
 def at_import(path: Path) -> Iterator[str]:
     """What a module imports when it is imported itself: nothing in functions, and nothing for type checkers."""
-    for node in ast.parse(path.read_text()).body:
+    for node in tree(path).body:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

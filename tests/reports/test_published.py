@@ -25,6 +25,10 @@ CURVES = "curves"
 MOST_BYTES = 1_000_000
 
 
+# Written in every run of the tests: of numbers that are computed, of few trials and of many arms. The slow ones write all.
+FEW = ("adam_internals", "embedding_lr", "warmup")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("published")
@@ -32,15 +36,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages
 
 
-@pytest.mark.slow
-def test_every_page_is_small_with_its_figures(folder: Path) -> None:
-    sizes = {}
+@pytest.mark.parametrize("site", ["first_run", pytest.param("folder", marks=pytest.mark.slow)])
+def test_every_page_is_small_with_its_figures(site: str, request: pytest.FixtureRequest) -> None:
+    sizes, folder = {}, request.getfixturevalue(site)
     for page in folder.glob("*.html"):
         figures = [file for file in (folder / "figures").iterdir() if file.name.startswith(f"{page.stem}-")]
         beside = {*belonging(page), *figures}
         own = [file for file in beside if file.name not in SHARED and file.parent.name != CURVES]
         sizes[page.name] = sum(file.stat().st_size for file in own)
-    assert len(sizes) >= len(catalog.study_names()) + len(catalog.register().documents) + 1
+    studies = FEW if site == "first_run" else catalog.study_names()
+    assert len(sizes) >= len(studies) + len(catalog.register().documents) + 1
     assert {name: size for name, size in sizes.items() if size > MOST_BYTES} == {}
 
 
@@ -58,7 +63,7 @@ def test_every_link_leads_somewhere(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def first_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pages of somebody whose first command was `make study-warmup`, which comes to the published trials."""
+    """Pages of somebody whose first commands were `make study-warmup`, which comes to the published trials, and two others."""
     store, warmup = Store(str(tmp_path_factory.mktemp("first"))), catalog.load_study("warmup")
     trials = pd.concat([records.trials for records in published_sets(warmup)])
     rows = pa.Table.from_pandas(
@@ -68,12 +73,12 @@ def first_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     judged = published_verdicts(warmup)
     assert judged is not None
     Memory(store).remember(warmup, judged)
-    pages, _ = write_pages(store, [catalog.load_study(name) for name in catalog.study_names()], only=["warmup"])
+    pages, _ = write_pages(store, [catalog.load_study(name) for name in catalog.study_names()], only=FEW)
     return pages
 
 
 def test_the_first_run_of_a_newcomer_leaves_no_dead_link(first_run: Path) -> None:
-    """One study's pages are written, and the verdicts of all studies stand on the index."""
+    """Few studies' pages are written, and the verdicts of all studies stand on the index."""
     assert dead_links(first_run) == []
     pages = pages_of(first_run)
     assert {"warmup.html", "warmup-beside.html"} <= pages.keys()
@@ -85,9 +90,11 @@ def test_the_first_run_of_a_newcomer_leaves_no_dead_link(first_run: Path) -> Non
         assert "folklore report --store" in text, f"{name} does not say what writes them"
 
 
-def test_every_criterion_says_its_number_or_why_it_has_none(folder: Path) -> None:
+@pytest.mark.parametrize("site", ["first_run", pytest.param("folder", marks=pytest.mark.slow)])
+def test_every_criterion_says_its_number_or_why_it_has_none(site: str, request: pytest.FixtureRequest) -> None:
     """As text that everybody reads, and not in a text alternative of its picture alone."""
-    for name in catalog.study_names():
+    folder = request.getfixturevalue(site)
+    for name in FEW if site == "first_run" else catalog.study_names():
         blocks = (folder / f"{name}.html").read_text().split('<tr class="observed">')[1:]
         told = [" ".join(html.unescape(re.sub(r"<[^>]*>", " ", block.partition("</tr>")[0])).split()) for block in blocks]
         judged = published_verdicts(catalog.load_study(name)) or []
@@ -133,11 +140,12 @@ def test_what_is_said_of_verdicts_is_for_readers() -> None:
                 assert not re.search(r"between (\S+) and \1(?![\d.])", line), line
 
 
-def test_a_page_without_a_place_is_not_linked_there(folder: Path) -> None:
+def test_a_page_without_a_place_is_not_linked_there(first_run: Path) -> None:
     """A page that an earlier run left behind may not show what is judged now."""
-    page = (folder / "decay.html").read_text()
-    there = places(folder, ["decay", "lr_finder"])
-    assert {"decay.html", "decay.html#decay.half_way-laptop-cpu", "lr_finder.html"} <= there
-    assert "decay.html#decay.half_way-gpu-cuda" not in there
+    page = (first_run / "embedding_lr.html").read_text()
+    there = places(first_run, ["embedding_lr", "adam_internals", "decay"])
+    (claim,) = [judgement.claim for judgement in catalog.load_study("embedding_lr").judgements]
+    assert {"embedding_lr.html", f"embedding_lr.html#{claim}-laptop-cpu", "adam_internals.html"} <= there
+    assert not {f"embedding_lr.html#{claim}-gpu-cuda", "decay.html"} & there
     assert {place for place in there if "beside" in place} == set()
-    assert page.count(" id=") == len([place for place in there if place.startswith("decay.html#")])
+    assert page.count(" id=") == len([place for place in there if place.startswith("embedding_lr.html#")])

@@ -1,7 +1,6 @@
 """A new observable is one class in one file: everything that speaks of observables knows it then, and nothing before."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -37,7 +36,7 @@ from folklore.harness.spec.observed import (
 )
 from folklore.harness.spec.parts import marks, with_other_arms
 from folklore.harness.spec.trials import Numbers, Trials
-from tests.command_line import HANG_SECONDS
+from tests.command_line import folklore_forked
 from tests.harness.helpers import bowl, frame, planned, result
 
 ROOT = Path(__file__).parents[3]
@@ -196,34 +195,39 @@ def test_a_file_in_the_folder_is_all_it_takes(study: Study, tmp_path: Path) -> N
         (harness.parent / name).symlink_to(ROOT / name, target_is_directory=True)
     (harness / "observables" / "drift.py").write_text(NEW_FILE)
     file = written(study, {"kind": "drift", "arm": "none"}, tmp_path)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    explained, schema, planned = folklore_forked(
+        "schema --explain",
+        "schema",
+        f"plan {file} --scale laptop --store {tmp_path / 'store'}",
+        imports=("folklore.harness.observables",),
+        environment={"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
+        folder=tmp_path,
+    )
+    assert "## drift\nHow far the last loss lies above the best.\nUnit: nats." in explained.stdout
+    assert "drift" in json.loads(schema.stdout)["$defs"]["Criterion"]["properties"]["observe"]["discriminator"]["mapping"]
+    assert "toy" in planned.stdout
 
-    def said(*arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "folklore.harness", *arguments],
-            capture_output=True,
-            text=True,
-            env=environment,
-            cwd=tmp_path,
-            timeout=HANG_SECONDS,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
 
-    assert "## drift\nHow far the last loss lies above the best.\nUnit: nats." in said("schema", "--explain")
-    assert "drift" in json.loads(said("schema"))["$defs"]["Criterion"]["properties"]["observe"]["discriminator"]["mapping"]
-    assert "toy" in said("plan", str(file), "--scale", "laptop", "--store", str(tmp_path / "store"))
+# Forked off where others' libraries are imported, and nothing of ours is.
+ROOMS = """
+import importlib, os, sys
+import numpy, pandas, pyarrow.parquet, pydantic, scipy.stats
+for room in ("storing", "planning", "judging.observe", "api"):
+    if not os.fork():
+        importlib.import_module("folklore.harness." + room)
+        from folklore.harness.spec import Study
+        os._exit(not Study.__pydantic_complete__)
+    assert os.wait()[1] == 0, room
+from folklore.harness.spec import Study
+Study.model_validate({})
+"""
 
 
 def test_a_study_is_not_read_before_its_criteria_can_be() -> None:
     """Rather than by whatever is known so far. Whoever reads studies has it all."""
-    half = "from folklore.harness.spec import Study; Study.model_validate({})"
-    done = subprocess.run([sys.executable, "-c", half], capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run([sys.executable, "-c", ROOMS], capture_output=True, text=True, cwd=ROOT)
     assert "`Study` is not fully defined" in done.stderr
     assert "import folklore.harness.observables" in done.stderr
-    for room in ("storing", "planning", "judging.observe", "api"):
-        whole = f"import folklore.harness.{room}; {half.split(';')[0]}; assert Study.__pydantic_complete__"
-        assert subprocess.run([sys.executable, "-c", whole], cwd=ROOT).returncode == 0, room
 
 
 def texts(annotation: Any) -> bool:

@@ -11,6 +11,7 @@ from folklore import harness
 from folklore.harness.cli import app
 from folklore.harness.errors import UserError
 from folklore.harness.own.address import own_title
+from folklore.harness.planning import catalog
 from folklore.harness.planning.variation import Changes, vary
 from folklore.harness.reading.references import Reference
 from folklore.harness.reading.stored_studies import named_study, readable_name, stored_studies
@@ -109,10 +110,14 @@ def test_without_a_name_the_store_counts(store: Store, from_file: Study, own: St
     assert {each.study for each in harness.verdicts(store=store.uri, scale="laptop", source="stored")} == names
 
 
-def test_pages_are_written_of_all_of_it(store: Store, from_file: Study, own: Study, tmp_path: Path) -> None:
+def test_pages_are_written_of_all_of_it(
+    store: Store, from_file: Study, own: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the catalogue's, of which one stands for all: tests/reports/test_published.py writes the others."""
+    monkeypatch.setattr(catalog, "study_names", lambda: ["batch_ramp"])
     printed(store, "report", "--output", str(tmp_path / "pages"))
-    for name in ("toy", OWN):
-        assert "50 trials" in (tmp_path / "pages" / f"{name}.html").read_text()
+    for name, said in (("toy", "50 trials"), (OWN, "50 trials"), ("batch_ramp", "trials")):
+        assert said in (tmp_path / "pages" / f"{name}.html").read_text()
 
 
 def test_a_study_from_a_file_is_planned_without_it(store: Store, from_file: Study) -> None:

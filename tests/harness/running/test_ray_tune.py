@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import ray
@@ -100,63 +101,55 @@ class Jobs:
         if not pack.endswith("2"):
             return False
         self.running.discard(pack)
-        self.left |= {f"{pack}{half}": ScriptedJob(self.folder, f"{pack}{half}") for half in "ab"}
+        self.left = {f"{pack}{half}": ScriptedJob(self.folder, f"{pack}{half}") for half in "ab"} | self.left
         return True
 
     folder = ""
 
 
 class Rounds(Jobs):
-    """Gives its second job only when the first has ended, as a search does."""
+    """Gives its last job only when all others have ended, as a search does."""
 
     def next(self) -> tuple[str, ScriptedJob] | None:
-        return None if len(self.left) == 1 and not self.ended else super().next()
+        return None if len(self.left) == 1 and self.running else super().next()
 
 
-def test_retries_and_what_is_given_up(tmp_path: Path, ray_address: str) -> None:
-    jobs = {
-        "good": ScriptedJob(str(tmp_path), "good"),
-        "flaky": ScriptedJob(str(tmp_path), "flaky", failures=2),
-        "killed": ScriptedJob(str(tmp_path), "killed", failures=1, kill=True),
-        "broken": ScriptedJob(str(tmp_path), "broken", failures=99),
-        "last": ScriptedJob(str(tmp_path), "last"),
-    }
-    heard = Recorder()
-    queue = Jobs(jobs)
-    with Connection(Resources("cpu", 2, ray_address)) as connection:
-        ray_tune.run(queue, connection, heard)
-    assert queue.ended == {name: name == "broken" for name in jobs}
-    assert sorted(heard.done) == ["flaky", "good", "killed", "last"]
-    assert heard.errors == {"broken": "RuntimeError: scripted failure of broken"}
-    opened = {name: len((tmp_path / name).read_text().splitlines()) for name in jobs}
-    assert opened == {"good": 1, "flaky": 3, "killed": 2, "broken": 1 + ray_tune.RETRIES, "last": 1}
-    assert heard.shares["good"] == [0.5, 1.0]
+def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str) -> None:
+    """A failure is tried again, a pack that fails again is given up, what memory does not hold is halved, what waits for others
+    is asked for again, and the rest goes on. All in one run, for a worker that ends takes seconds to start again."""
 
+    def job(name: str, failures: int = 0, **how: Any) -> tuple[str, ScriptedJob]:
+        return name, ScriptedJob(str(tmp_path), name, failures, **how)
 
-def test_a_job_that_waits_for_another(tmp_path: Path, ray_address: str) -> None:
-    heard = Recorder()
-    with Connection(Resources("cpu", 2, ray_address)) as connection:
-        ray_tune.run(Rounds({name: ScriptedJob(str(tmp_path), name) for name in "ab"}), connection, heard)
-    assert heard.done == ["a", "b"]
-
-
-def test_memory_that_does_not_hold_a_pack(tmp_path: Path, ray_address: str) -> None:
-    """Told by the worker it is halved at once; a worker that dies without a word may have been ended for want of memory."""
-    jobs = {
-        "wide2": ScriptedJob(str(tmp_path), "wide2", failures=99, error=TooLargeError),
-        "dead2": ScriptedJob(str(tmp_path), "dead2", failures=99, kill=True),
-        "one": ScriptedJob(str(tmp_path), "one", failures=99, error=TooLargeError),
-    }
-    heard, queue = Recorder(), Jobs(jobs)
+    jobs = dict(
+        (
+            job("good"),
+            job("flaky", failures=1),
+            job("killed", failures=1, kill=True),
+            job("broken", failures=99),
+            # Told by the worker it is halved at once; a worker that dies without a word may have been ended for want of memory.
+            job("wide2", failures=99, error=TooLargeError),
+            job("dead2", failures=99, kill=True),
+            job("one", failures=99, error=TooLargeError),
+            job("last"),
+        )
+    )
+    heard, queue = Recorder(), Rounds(jobs)
     queue.folder = str(tmp_path)
     with Connection(Resources("cpu", 2, ray_address)) as connection:
-        ray_tune.run(queue, connection, heard)
-    assert sorted(heard.done) == ["dead2a", "dead2b", "wide2a", "wide2b"]
-    assert heard.errors["halved wide2"] == "scripted failure of wide2"
-    assert ray_tune.is_death(heard.errors["halved dead2"])
-    assert heard.errors["one"] == "scripted failure of one"
+        ray_tune.run(queue, connection, heard, retries=1)
+    assert sorted(heard.done) == ["dead2a", "dead2b", "flaky", "good", "killed", "last", "wide2a", "wide2b"]
+    assert heard.done[-1] == "last"
+    assert queue.ended == {**dict.fromkeys(heard.done, False), "broken": True, "one": True}
+    assert ray_tune.is_death(heard.errors.pop("halved dead2"))
+    assert heard.errors == {
+        "broken": "RuntimeError: scripted failure of broken",
+        "halved wide2": "scripted failure of wide2",
+        "one": "scripted failure of one",
+    }
     opened = {name: len((tmp_path / name).read_text().splitlines()) for name in jobs}
-    assert opened == {"wide2": 1, "dead2": 1 + ray_tune.RETRIES, "one": 1}
+    assert opened == {"good": 1, "flaky": 2, "killed": 2, "broken": 2, "wide2": 1, "dead2": 2, "one": 1, "last": 1}
+    assert heard.shares["good"] == [0.5, 1.0]
 
 
 def test_a_store_that_takes_nothing_ends_the_run(tmp_path: Path, ray_address: str) -> None:

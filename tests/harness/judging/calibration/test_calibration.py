@@ -105,7 +105,7 @@ def test_intervals_that_are_too_narrow_show(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_one_world_is_the_same_however_many_processes() -> None:
-    one, two = (calibrate(5, seed=1, only=["memory_ratio"], seeds=[5], processes=count) for count in (1, 2))
+    one, two = (calibrate(3, seed=1, only=["memory_ratio"], seeds=[5], processes=count) for count in (1, 2))
     assert one == two
     assert len(one) == len(BY_NAME["memory_ratio"].conditions)
 

@@ -1,0 +1,70 @@
+"""CPU-seconds of tests, user and system, of this process and of children that have ended: what a busy machine does not change.
+
+Every run of pytest ends with them by file. `python -m tests.cpu_seconds COMMAND` counts those of a whole command with all its
+descendants, also of the ones that nobody waits for, as Ray's: Linux only.
+"""
+
+import ctypes
+import os
+import resource
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+
+import pytest
+
+FILES_SHOWN = 25
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def used() -> float:
+    """CPU-seconds of this process and its children so far."""
+    usage = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in usage)
+
+
+class CpuSeconds:
+    """A plugin of pytest. With several processes each tells the first of its tests, and that one sums them up."""
+
+    def __init__(self) -> None:
+        self.before = 0.0
+        self.of_files: dict[str, float] = defaultdict(float)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Iterator[None]:
+        """At the end of a test's set-up, call and teardown: what was used since the last such end."""
+        report = yield
+        now = used()
+        report.cpu_seconds, self.before = now - self.before, now
+        return report
+
+    def pytest_collection_finish(self) -> None:
+        self.starting, self.before = used(), used()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.of_files[report.nodeid.partition("::")[0]] += report.cpu_seconds
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        longest = sorted(self.of_files.items(), key=lambda each: -each[1])
+        terminalreporter.section(f"{sum(self.of_files.values()):.0f} CPU-seconds of tests, without imports and collecting")
+        for name, seconds in longest[:FILES_SHOWN]:
+            terminalreporter.write_line(f"{seconds:7.1f}s {name}")
+
+
+def main(command: list[str]) -> int:
+    """Run a command, wait for it and all that it leaves behind, and say what they took."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    first, code = os.spawnvp(os.P_NOWAIT, command[0], command), 0
+    while True:
+        try:
+            ended, status = os.wait()
+        except ChildProcessError:
+            break
+        if ended == first:
+            code = os.waitstatus_to_exitcode(status)
+    print(f"{used():.0f} CPU-seconds: {' '.join(command)}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
