@@ -1,15 +1,54 @@
-"""The study that the README writes in YAML: valid, judged, and of the size that it says."""
+"""What the README counts is so, and the study that it writes in YAML is valid, judged, and of the size that it says."""
 
+import math
 import re
 from pathlib import Path
 
 import pytest
 
+from folklore.harness.data import load
+from folklore.harness.judging.regimes import in_thousands
+from folklore.harness.judging.trial_sets import published_sets
 from folklore.harness.planning import catalog
-from folklore.harness.spec import Study
+from folklore.harness.spec import Study, Workload
+from folklore.harness.training.network import build
+from tests.benchmarks.works import WORKS
 from tests.command_line import folklore
 
 README = Path(__file__).parents[1] / "README.md"
+
+
+HOURS = {1: "an hour", 2: "two hours", 3: "three hours", 4: "four hours"}
+
+
+def text() -> str:
+    return " ".join(README.read_text().split())
+
+
+def parameters(workload: Workload) -> str:
+    model = build(workload, load(workload.dataset).facts)
+    return in_thousands(sum(math.prod(each.shape) for each in model.parameters))
+
+
+def test_it_lists_all_studies_and_says_how_many_and_how_long() -> None:
+    """The hours are those that the published trials trained, on two cores."""
+    names = catalog.study_names()
+    table = README.read_text().partition("| study | asks |")[2].partition("\n\n")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", table, flags=re.MULTILINE)) == sorted(names)
+    seconds = sum(records.trials["seconds"].sum() for name in names for records in published_sets(catalog.load_study(name)))
+    assert f"all {len(names)} studies in one campaign ({HOURS[round(seconds / 2 / 3600)]} on 2 cores)" in text()
+
+
+def test_models_have_as_many_parameters_as_it_says() -> None:
+    warmup = catalog.load_study("warmup")
+    (size,) = {parameters(warmup.configuration("laptop", arm, {}).workload) for arm in warmup.arms_at("laptop")}
+    assert f"a GPT of {size} parameters on two cores (`warmup`)" in text()
+    measured = {parameters(work.workload) for work in WORKS["cpu"]}
+    table = README.read_text().partition("| trials of |")[2].partition("\n\n")[0]
+    said = re.findall(r"^\| a GPT of (\S+) parameters", table, flags=re.MULTILINE)
+    assert said
+    assert set(said) <= measured
+    assert set(re.findall(r"\b(\d+k)[ -]parameter", text())) <= {size, *said}, "another count, which nothing holds"
 
 
 def written(folder: Path) -> Path:

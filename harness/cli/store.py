@@ -73,6 +73,7 @@ def publish(
     from folklore.harness.judging.trial_sets import checked, stored_sets
     from folklore.harness.judging.trial_sets import publish as publish_set
     from folklore.harness.judging.verdict_memory import publish_verdicts
+    from folklore.harness.planning.catalog import study_names
     from folklore.harness.planning.prepare import default_scale
     from folklore.harness.planning.variation import is_variation
     from folklore.harness.storing.ledger import Ledger
@@ -87,6 +88,11 @@ def publish(
         return
     if is_variation(study) or (chosen := choices.study_named(study, store)).variation_of is not None:
         raise UserError(f"'{study}' is a variation, and evidence is of declared studies: declare one of its own in a file")
+    if chosen.name not in study_names():
+        raise UserError(
+            f"study '{chosen.name}': published evidence is of the studies in studies/ alone; to show this one to others, write"
+            f" its pages with `folklore report --store {store} --output FOLDER`, or make it a module of studies/"
+        )
     wanted = scale or default_scale(chosen)
     sets = [each for each in stored_sets(chosen, Ledger(Store(store), chosen.name)) if each.scale == wanted]
     if not sets:

@@ -16,6 +16,7 @@ from folklore.harness.planning.variation import Changes, vary
 from folklore.harness.reading.references import Reference
 from folklore.harness.reading.stored_studies import named_study, readable_name, stored_studies
 from folklore.harness.spec import Study
+from folklore.harness.storing import evidence
 from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
@@ -179,6 +180,23 @@ def test_evidence_is_not_of_variations(store: Store, own: Study) -> None:
     done = CLI.invoke(app, ["publish", "resnet18-digits through toy", "--store", store.uri])
     assert done.exit_code == 2
     assert "is a variation, and evidence is of declared studies" in done.stderr
+
+
+def test_evidence_is_of_the_studies_of_the_package(
+    store: Store, from_file: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user's own study leaves nothing in the installed package, by its name or from its file; the line says what shows it."""
+    evidence_folder, file = tmp_path / "evidence", tmp_path / "own.json"
+    evidence_folder.mkdir()
+    file.write_text(from_file.canonical_json())
+    monkeypatch.setattr(evidence, "FOLDER", evidence_folder)
+    for name in (from_file.name, str(file)):
+        done = CLI.invoke(app, ["publish", name, "--scale", "laptop", "--store", store.uri])
+        assert done.exit_code == 2
+        line = " ".join(done.stderr.split())
+        assert "study 'toy': published evidence is of the studies in studies/ alone" in line
+        assert f"`folklore report --store {store.uri} --output FOLDER`" in line
+    assert list(evidence_folder.iterdir()) == []
 
 
 def test_a_scale_that_no_study_has(store: Store) -> None:
