@@ -46,7 +46,8 @@ class Takeover(PackedOptimizer):
     ):
         import torch
 
-        self.lanes, self.parts, self.device = lanes, parts, parameters_KP.device
+        self.lanes, self.parts = lanes, parts
+        self.device, self.dtype = parameters_KP.device, parameters_KP.dtype
         self.first, self.then = first, SGD(lanes, parameters_KP, decays_P, parts)
         self.moments, self.mup_rule = first.moments, first.mup_rule  # type: ignore[misc]
         self.state = first.state | {f"sgd_{name}": value for name, value in self.then.state.items()}

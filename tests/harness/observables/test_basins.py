@@ -7,7 +7,7 @@ import pytest
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.observables import BasinWidth, CurveMean, Exact, FallShare, LossAt, Mean, MeanDistance, TunedLoss
+from folklore.harness.observables import BasinWidth, Computed, CurveMean, FallShare, LossAt, Mean, MeanDistance, TunedLoss
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
@@ -65,7 +65,10 @@ def test_the_mean_of_other_things_is_none() -> None:
     norm = CurveMean(arm="none", curve="probe_gradient_norm")
     assert Mean(parts=(norm, norm)).of_losses == "no zero"
     assert Mean(parts=(norm, TunedLoss(arm="none"))).of_losses == "shares"
-    assert Mean(parts=(Exact(check="adam_state_over_weights"), BasinWidth(arm="none"))).of_losses == "shares"
+    assert (
+        Mean(parts=(Computed(function="constants.number_formats", number="fp16_largest"), BasinWidth(arm="none"))).of_losses
+        == "shares"
+    )
 
 
 def test_distances_count_on_both_sides(table: TrialArrays) -> None:
