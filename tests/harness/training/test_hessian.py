@@ -264,17 +264,6 @@ def test_it_is_free_when_off_and_changes_no_training(monkeypatch: pytest.MonkeyP
     pack_of("off", digits()).advance()
 
 
-def test_an_interrupted_run_sees_the_same() -> None:
-    whole, first, second = (pack_of("probes", digits()) for _ in range(3))
-    whole.advance()
-    while first.step < 7:
-        first.advance(seconds=0.0)
-    assert second.load(first.state())
-    second.advance()
-    for one, other in zip(whole.results(), second.results(), strict=True):
-        assert one.curves[VALUE.name] == other.curves[VALUE.name]
-
-
 def test_a_text_that_is_trained_by_epochs_and_in_micro_batches_has_one(text: Text) -> None:
     training = Training(optimizer="adamw", steps=4, batch_size=4, micro_batches=2, sampling="epochs", recompute_segments=1)
     measurement = Measurement(
@@ -362,20 +351,6 @@ def test_an_eigenvector_that_is_no_longer_the_largest_is_left() -> None:
     alone = torch.zeros(1, 100)
     alone[0, 98] = 1.0
     assert float(largest_eigenvalue(lambda v_KP: values * v_KP, alone).value) == pytest.approx(2.0)
-
-
-def test_what_probes_remember_survives_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, first, second = (adam_pack() for _ in range(3))
-    whole.advance()
-    while first.step < 7:
-        first.advance(seconds=0.0)
-    state = first.state()
-    assert float(state["probe.probe_sharpness"].norm(dim=1).min()) == pytest.approx(1.0, rel=1e-4)
-    assert second.load(state)
-    second.advance()
-    for name in (VALUE.name, "probe_preconditioned_sharpness"):
-        for one, other in zip(whole.results(), second.results(), strict=True):
-            assert one.curves[name] == other.curves[name]
 
 
 def test_only_adam_preconditions() -> None:

@@ -133,25 +133,6 @@ def test_lanes_that_cannot_share_a_program_can_share_a_pack(name: str) -> None:
     assert_as_alone(pack(name, [1, 3]), 1, name)
 
 
-@pytest.mark.parametrize("name", ["perceptron", "batch_norm", "dropout", "remembers"])
-def test_stopping_and_going_on_changes_nothing(name: str) -> None:
-    seeds = [3, 4] if name == "perceptron" else [3]
-    whole, stopped, resumed = pack(name, seeds), pack(name, seeds), pack(name, seeds)
-    while stopped.step < 17:
-        stopped.advance(seconds=1e-9)
-    assert resumed.load({name: value.clone() for name, value in stopped.state().items()})
-    for one, other in zip(trained(whole), trained(resumed), strict=True):
-        assert one.curves == other.curves
-        assert one.test_loss == other.test_loss
-
-
-def test_a_diverged_neighbour_changes_nothing() -> None:
-    healthy, doomed = (configuration("convolutional", optimizer="sgd", peak_lr=lr) for lr in (2.0**-5, 1e6))
-    made = Pack([Lane(doomed, 1), Lane(healthy, 3), Lane(doomed, 2)], load(healthy.workload.dataset))
-    assert_as_alone(made, 1, "convolutional")
-    assert made.results()[0].outcome == "diverged"
-
-
 def test_the_start_depends_on_the_seed_alone() -> None:
     torch.manual_seed(0)
     first = pack("perceptron", [5, 6]).network.flat_KP.clone()

@@ -51,17 +51,6 @@ def test_layer_norms_make_up_the_whole(text: Text) -> None:
     assert torch.allclose(network.layer_norms(values)[:, qkv], expected)
 
 
-def test_probing_does_not_change_training(text: Text) -> None:
-    def final(probes: int, evaluations: int) -> list[float]:
-        measurement = Measurement(probes=probes, evaluations=evaluations, evaluation_examples=4, final_examples=4)
-        configuration = Configuration(workload=WORKLOAD, training=Training(steps=30, batch_size=4), measurement=measurement)
-        pack = Pack([Lane(configuration, 0)], text)
-        pack.advance()
-        return pack.results()[0].curves["train_loss"]
-
-    assert final(probes=2, evaluations=1) == final(probes=30, evaluations=30)
-
-
 class LargestWeight(Probe):
     curves = (Curve("probe_largest_weight", "", "the largest weight"), Curve("probe_layer_largest", "", "", across="layers"))
 

@@ -179,33 +179,6 @@ def test_micro_batches_estimate_as_the_whole_batch(text: Text) -> None:
         assert torch.allclose(other, found[0], rtol=1e-3, atol=1e-5 * float(found[0].max()))
 
 
-def test_a_pack_gives_what_each_lane_gives_alone(text: Text) -> None:
-    together = Pack(lanes(1, 2, 1), text)
-    together.advance()
-    for index, seed in enumerate((1, 2, 1)):
-        alone = Pack(lanes(seed), text)
-        alone.advance()
-        for name in ("hessian", "momentum"):
-            theirs, ours = alone.optimizer.state[name][0], together.optimizer.state[name][index]
-            assert torch.allclose(ours, theirs, rtol=2e-2, atol=1e-3 * float(theirs.abs().max()))
-        assert torch.allclose(alone.records["train_loss"][:, 0], together.records["train_loss"][:, index], rtol=1e-3)
-
-
-def test_an_interrupted_run_goes_on_to_the_same_end(text: Text) -> None:
-    """Also when it is interrupted right before an estimate, and right after the step that has used it."""
-    whole = Pack(lanes(1, 2), text)
-    whole.advance()
-    for at in (5, 6, 8):
-        first = Pack(lanes(1, 2), text)
-        while first.step < at:
-            first.advance(0)
-        state = {name: value.clone() for name, value in first.state().items()}
-        second = Pack(lanes(1, 2), text)
-        assert second.load(state)
-        second.advance()
-        assert torch.equal(second.network.flat_KP, whole.network.flat_KP)
-
-
 @pytest.mark.parametrize(
     "fields",
     [{"precision": "bf16"}, {"precision": "fp16", "loss_scaling": "dynamic"}, {"precision": "fp8"}],
