@@ -84,7 +84,7 @@ FAULTS = (
         "harness/training/network.py",
         "torch.autograd.grad(scaled_K.sum(), ",
         "torch.autograd.grad(scaled_K.mean(), ",
-        "tests/harness/training/test_pack.py::test_packs_of_1_3_and_16_agree",
+        "tests/harness/training/test_contract.py::test_a_lane_is_what_it_is_alone_in_any_order_and_beside_one_that_is_lost[gpt]",
     ),
     Fault(
         "seeds are resampled apart in the two arms of a gap",

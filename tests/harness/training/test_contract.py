@@ -11,13 +11,14 @@ import torch
 
 from folklore.harness.spec import Measurement, Training
 from folklore.harness.spec.base import Mark, marked
-from folklore.harness.spec.configuration import MODELS
+from folklore.harness.spec.configuration import MODELS, OPTIMIZERS
 from folklore.harness.spec.names import module_names
 from folklore.harness.training.probes import PROBES
 from folklore.harness.training.programs import Program
 from tests.harness.training import test_programs
 from tests.harness.training.contract import (
     CASES,
+    DEEP,
     GPT,
     OF_MEASUREMENTS,
     OF_MODELS,
@@ -26,6 +27,7 @@ from tests.harness.training.contract import (
     assert_interrupted_is_whole,
     assert_parts_agree,
     dataset_of,
+    lane,
     pack,
     trained,
 )
@@ -84,6 +86,17 @@ def test_what_is_measured_changes_no_training(case: Case) -> None:
     for name in ("train_loss", "test_loss"):
         assert torch.equal(looked.records[name], plain.records[name])
     assert looked.records.keys() >= plain.records.keys()
+
+
+# Where 2^-6 is not of the right size.
+RATES = {"lars": 0.2, "radam": 2.0**-4, "rmsprop": 2.0**-9, "sgd": 0.1, "sgdw": 0.1}
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_every_optimizer_learns(optimizer: str) -> None:
+    fields = {"peak_lr": RATES.get(optimizer, 2.0**-6), "trust_coefficient": 0.05, "steps": 80, "batch_size": 32}
+    (result,) = trained(lane(DEEP, measurement={"final_examples": 128}, optimizer=optimizer, **fields)).results()
+    assert result.test_loss < 0.8 * result.initial_loss
 
 
 # ---- programs

@@ -29,14 +29,13 @@ def algorithm_2(training: Training, weights: torch.Tensor, gradients: list[torch
     return weights
 
 
-@pytest.mark.parametrize("chosen", [LANES, *([lane] for lane in LANES)], ids=["packed", "first", "second", "third"])
-def test_follows_the_paper(chosen: list[dict[str, float]]) -> None:
-    trainings = [Training(optimizer="lion", **lane) for lane in chosen]
+def test_follows_the_paper() -> None:
+    trainings = [Training(optimizer="lion", **lane) for lane in LANES]
     generator = torch.Generator().manual_seed(0)
-    packed = torch.randn(len(chosen), SIZE, generator=generator)
+    packed = torch.randn(len(LANES), SIZE, generator=generator)
     start = packed.double().clone()
     spread = 10 ** torch.randn(SIZE, generator=generator)
-    gradients = [torch.randn(len(chosen), SIZE, generator=generator) * spread for _ in range(STEPS)]
+    gradients = [torch.randn(len(LANES), SIZE, generator=generator) * spread for _ in range(STEPS)]
     ours = make_optimizer(trainings, packed, torch.ones(SIZE))
     lr = torch.tensor([[training.peak_lr] for training in trainings])
     for step, gradient in enumerate(gradients):

@@ -16,7 +16,7 @@ from folklore.harness.observables import ActivationSlope
 from folklore.harness.own.finding import find
 from folklore.harness.planning.lanes import Choice, Packing, Shape
 from folklore.harness.randomness import key
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec import Configuration, Workload
 from folklore.harness.storing.store import Store
 from folklore.harness.training.hessian import sharpness
 from folklore.harness.training.network import build
@@ -24,10 +24,10 @@ from folklore.harness.training.own_module import own_module, require_trainable
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.result import LaneResult
 from folklore.harness.training.schedules import learning_rates
-from tests.harness.training import own_workloads
+from tests.harness.training import contract, own_workloads
 from tests.harness.training.single_steps import assert_lane_is_torchs, assert_losses_agree
 
-MEASUREMENT = Measurement(probes=4, evaluations=2, evaluation_examples=40, final_examples=80)
+MEASUREMENT = {"probes": 4, "evaluations": 2, "evaluation_examples": 40, "final_examples": 80}
 PACKED = ("perceptron", "convolutional", "multihead", "scaled_dot_product", "tied", "partial")
 APART = {
     "batch_norm": "it changes 1.running_mean, 1.running_var, 1.num_batches_tracked as it trains",
@@ -46,7 +46,7 @@ def address(name: str) -> str:
 def configuration(name: str, **training: object) -> Configuration:
     settings = {"steps": 40, "batch_size": 8, "peak_lr": 2.0**-5, **training}
     workload = Workload(model="own", dataset=find(address(name)).dataset)
-    return Configuration(workload=workload, training=Training(**settings), measurement=MEASUREMENT)
+    return contract.lane(workload, measurement=MEASUREMENT, **settings).configuration
 
 
 def pack(name: str, seeds: list[int], **training: object) -> Pack:
