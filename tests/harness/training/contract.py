@@ -245,7 +245,7 @@ LANES: tuple[Mapping[str, Any], ...] = (
     {"seed": 3, "peak_lr": 2.0**-6},
     {"seed": 4, "peak_lr": 2.0**-5, "beta1": 0.8, "beta2": 0.95, "epsilon": 1e-3, "momentum": 0.5, "clip_norm": 0.5,
      "trust_coefficient": 0.02, "hessian_factor": 1.0, "weight_decay": 0.3},
-    {"seed": 3, "peak_lr": 2.0**-7, "warmup_fraction": 0.3, "second_moment_start": "first_gradient", "weight_decay": 0.0},
+    {"seed": 4, "peak_lr": 2.0**-7, "warmup_fraction": 0.3, "second_moment_start": "first_gradient", "weight_decay": 0.0},
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from folklore.harness.data import STEPS_PER_DRAW, load
+from folklore.harness.data import load
 from folklore.harness.data.examples import digits
 from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
@@ -58,17 +58,6 @@ def test_the_same_examples_in_the_same_order(workload: Workload, sampling: str, 
         assert np.array_equal(np.concatenate(ours), np.concatenate(theirs))
     assert ramped.training.examples == plain.training.examples == 32768
     assert not np.array_equal(ours[0], batches(ramped, 0)[0])
-
-
-def test_a_draw_depends_on_the_step_alone() -> None:
-    """Not on what was drawn before."""
-    made = Pack([lane(MLP, steps=4736)], load("digits"))
-    straight = batches(made, 0)
-    for step in (4700, 10, 4096 + 300, 4095, 4096, STEPS_PER_DRAW):
-        made.step = step
-        made.clock.fill_(step)
-        made._draw()
-        assert np.array_equal(made._batch()[1][0], load("digits").splits["train"][1][straight[step]]), step
 
 
 @pytest.mark.parametrize(

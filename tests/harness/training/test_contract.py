@@ -64,14 +64,14 @@ def test_an_interrupted_training_is_the_whole_one(case: Case) -> None:
 def test_a_seed_decides_the_start_and_the_batches(case: Case) -> None:
     """And nothing else does: arms are compared in pairs."""
     made = pack(*case.lanes())
-    assert made.seeds == [3, 4, 3]
+    assert made.seeds == [3, 4, 4]
     is_drawn = case.workload.model not in ("linear", "quadratic")  # these start where their closed forms do
     for values, differ in (
         (made.network.flat_KP, is_drawn),
         (made._draws.transpose(0, 1), made.training.sampling != "full"),
     ):
         first, second, third = values
-        assert torch.equal(first, third)
+        assert torch.equal(second, third)
         assert torch.equal(first, second) != differ
 
 

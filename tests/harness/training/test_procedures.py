@@ -107,17 +107,6 @@ def test_epochs_see_every_example_once() -> None:
             assert (epoch == other).mean() < 0.01, "an order of its own"
 
 
-def test_an_epochs_draws_depend_on_seed_and_step_alone() -> None:
-    """Not on the batches drawn before, on restarts, or on how many lanes there are."""
-    going, alone = Pack(lanes(MLP, 4, sampling="epochs", steps=1000), load("digits")), None
-    for block in (0, 1, 2, 1, 0, 3):
-        alone = Pack(lanes(MLP, 4, sampling="epochs", steps=1000)[3:], load("digits"))
-        for made in (going, alone):
-            made.step = block * STEPS_PER_DRAW + 7
-            made._draw()
-        assert torch.equal(going._draws[:, 3:], alone._draws), block
-
-
 def test_more_than_an_epoch_a_batch_is_refused() -> None:
     """Half of such a batch holds what its other half holds: probes would find a gradient almost without noise."""
     workload, dataset = own("perceptron")
