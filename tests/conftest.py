@@ -13,15 +13,14 @@ os.environ.setdefault("RAY_AUTH_TOKEN", "0123456789abcdef" * 4)
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
-from folklore.harness.data import tokenize
 from folklore.harness.data.text import Text
 from folklore.harness.observables import RelativeGap, TunedLoss
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Measurement, Scale, Study, Training, Workload
 from tests.cpu_seconds import CpuSeconds
+from tests.harness.helpers import markov
 from tests.shared_ray import shared_ray
 
 torch.set_num_threads(1)
@@ -66,14 +65,8 @@ def ray_address(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixtur
 
 @pytest.fixture(scope="session")
 def text() -> Text:
-    """Markov text over 17 symbols: long enough to split, quick to learn from."""
-    generator = np.random.default_rng(7)
-    transitions = generator.dirichlet(np.full(17, 0.3), size=17)
-    state, symbols = 0, []
-    for uniform in generator.random(60_000):
-        state = min(16, int(np.searchsorted(transitions[state].cumsum(), uniform)))
-        symbols.append(97 + state)
-    return tokenize("markov", bytes(symbols))
+    """Markov text, as all tests that train on text share it."""
+    return markov()
 
 
 @pytest.fixture

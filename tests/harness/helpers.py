@@ -2,11 +2,14 @@
 
 import zlib
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from folklore.harness.data import tokenize
+from folklore.harness.data.text import Text
 from folklore.harness.planning.computing import computed_jobs
 from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.spec import Study
@@ -18,6 +21,18 @@ from folklore.harness.training import ENGINE_VERSION
 from folklore.harness.training.result import LaneResult
 
 INITIAL_LOSS = 5.0
+
+
+@cache
+def markov() -> Text:
+    """Markov text over 17 symbols: long enough to split, quick to learn from."""
+    generator = np.random.default_rng(7)
+    transitions = generator.dirichlet(np.full(17, 0.3), size=17)
+    state, symbols = 0, []
+    for uniform in generator.random(60_000):
+        state = min(16, int(np.searchsorted(transitions[state].cumsum(), uniform)))
+        symbols.append(97 + state)
+    return tokenize("markov", bytes(symbols))
 
 
 def planned(study: Study, scale: str = "laptop") -> Plan:

@@ -163,7 +163,7 @@ ENGINE = (
         "harness/training/network.py",
         "torch.autograd.grad(scaled_K.sum(), ",
         "torch.autograd.grad(scaled_K.mean(), ",
-        TRAINING + "test_pack.py::test_packs_of_1_3_and_16_agree",
+        TRAINING + "test_contract.py::test_a_lane_is_what_it_is_alone_in_any_order_and_beside_one_that_is_lost[gpt]",
     ),
     Fault(
         "gradients stay as large as a loss scale makes them",
@@ -177,7 +177,7 @@ ENGINE = (
         "harness/training/learner.py",
         "clip_factor(gradient_KP.norm(dim=1), ",
         "clip_factor(gradient_KP.norm().expand(len(gradient_KP)), ",
-        TRAINING + "test_pack.py::test_packs_of_1_3_and_16_agree",
+        TRAINING + "test_contract.py::test_a_lane_is_what_it_is_alone_in_any_order_and_beside_one_that_is_lost[gpt]",
     ),
     Fault(
         "clipping enlarges small gradients",
@@ -205,7 +205,7 @@ ENGINE = (
         "harness/training/learner.py",
         '            **{f"optimizer.{name}": value for name, value in self.optimizer.state.items()},\n',
         "",
-        TRAINING + "test_pack.py::test_stopping_and_going_on_changes_nothing",
+        TRAINING + "test_contract.py::test_an_interrupted_training_is_the_whole_one[gpt]",
     ),
     Fault(
         "bias correction is a step ahead",
@@ -268,7 +268,7 @@ ENGINE = (
         "harness/training/procedures/plain.py",
         "[by_seed[seed] for seed in self.seeds]",
         "[by_seed[self.seeds[0]] for _ in self.seeds]",
-        TRAINING + "test_pack.py::test_packs_of_1_3_and_16_agree",
+        TRAINING + "test_contract.py::test_a_lane_is_what_it_is_alone_in_any_order_and_beside_one_that_is_lost[gpt]",
     ),
     Fault(
         "evaluations drop activations",

@@ -12,7 +12,8 @@ from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
+from tests.harness.helpers import INITIAL_LOSS, bowl, result
+from tests.harness.observables.planted import table_of
 
 FLOOR, CURVATURE = 2.0, 0.3
 
@@ -20,7 +21,7 @@ FLOOR, CURVATURE = 2.0, 0.3
 @pytest.fixture
 def table(study: Study) -> TrialArrays:
     """Bowls on 2^-9 to 2^-5 with their lowest point at 2^-7."""
-    return TrialArrays(study, "laptop", frame(study, lambda trial: result(bowl(trial, -7, FLOOR, CURVATURE))))
+    return table_of(study, lambda trial: result(bowl(trial, -7, FLOOR, CURVATURE)))
 
 
 @pytest.mark.parametrize(("of", "within", "height"), [("fall", 0.2, 0.2 * (INITIAL_LOSS - FLOOR)), ("loss", 0.1, 0.1 * FLOOR)])
@@ -34,11 +35,7 @@ def test_a_basin_is_as_wide_as_the_lines_between_its_points_say(
 
 def test_of_two_basins_it_is_the_one_around_the_lowest_point(study: Study) -> None:
     losses = {-9: 2.05, -8: 4.0, -7: 4.0, -6: 2.0, -5: 3.0}
-    table = TrialArrays(
-        study,
-        "laptop",
-        frame(study, lambda trial: result(losses[round(math.log2(trial.configuration.training.peak_lr))])),
-    )
+    table = table_of(study, lambda trial: result(losses[round(math.log2(trial.configuration.training.peak_lr))]))
     height = 0.1 * (INITIAL_LOSS - 2.0)
     assert observe(BasinWidth(arm="none", within=0.1, of="fall"), table).estimate == pytest.approx(height / 2 + height / 1)
 
@@ -84,7 +81,7 @@ def test_a_common_bar_is_that_of_the_lowest_arm(study: Study) -> None:
     def outcome(trial: Trial) -> LaneResult:
         return result(bowl(trial, -7, FLOOR + 0.5 * (trial.arm == "half"), CURVATURE))
 
-    table = TrialArrays(study, "laptop", frame(study, outcome))
+    table = table_of(study, outcome)
     height = 0.2 * (INITIAL_LOSS - FLOOR) - 0.5
     both = {"arm": "half", "best_of": ("none", "half"), "of": "fall"}
     assert observe(BasinWidth(**both, within=0.2), table).estimate == pytest.approx(2 * height / CURVATURE)

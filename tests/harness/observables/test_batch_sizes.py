@@ -15,11 +15,12 @@ from folklore.harness.observables import (
     Scaled,
     StepsToTarget,
 )
-from folklore.harness.spec import Arm, Study
+from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import INITIAL_LOSS, frame, result
+from tests.harness.helpers import INITIAL_LOSS, result
+from tests.harness.observables.planted import table_of, with_arms
 
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256)
 SMALLEST_STEPS, KNEE = 40.0, 64.0
@@ -31,9 +32,7 @@ SWEEP = {"points": tuple((size, f"b_{size}") for size in SIZES), "anchor": "b_8"
 
 @pytest.fixture
 def sweep(study: Study) -> Study:
-    dump = {**study.model_dump(), "judgements": ()}
-    dump["arms"] = {f"b_{size}": Arm(label=str(size), settings={"batch_size": size}) for size in SIZES}
-    return Study.model_validate(dump)
+    return with_arms(study, {f"b_{size}": {"batch_size": size} for size in SIZES})
 
 
 def steps_needed(trial: Trial) -> float:
@@ -67,7 +66,7 @@ def outcome(trial: Trial, last: float = EVALUATIONS[-1], factor: float = 1.0) ->
 
 @pytest.fixture
 def table(sweep: Study) -> TrialArrays:
-    return TrialArrays(sweep, "laptop", frame(sweep, outcome))
+    return table_of(sweep, outcome)
 
 
 def test_the_planted_hyperbola_comes_back(table: TrialArrays) -> None:
@@ -107,7 +106,7 @@ def test_the_raw_error_is_what_the_planted_bend_leaves(sweep: Study) -> None:
     def bent(trial: Trial) -> LaneResult:
         return outcome(trial, factor=1.2 if trial.arm == "b_8" else 1.0)
 
-    table = TrialArrays(sweep, "laptop", frame(sweep, bent))
+    table = table_of(sweep, bent)
     b = np.array(SIZES, dtype=float)
     steps = [observe(StepsToTarget(arm=f"b_{size}", anchor="b_16", share=0.5), table).estimate for size in SIZES]
     knees = np.geomspace(10, 300, 20_001)
@@ -124,7 +123,7 @@ def test_runs_that_do_not_get_there_are_censored(sweep: Study) -> None:
     def stopped(trial: Trial) -> LaneResult:
         return outcome(trial, last=800.0 if trial.arm == "b_2" else EVALUATIONS[-1])
 
-    table = TrialArrays(sweep, "laptop", frame(sweep, stopped))
+    table = table_of(sweep, stopped)
     assert observe(CriticalBatch(**SWEEP), table).estimate == pytest.approx(KNEE, rel=0.05)
     with pytest.raises(UndecidableError, match="do not reach the target"):
         observe(StepsToTarget(arm="b_2", anchor="b_8", share=0.5), table)
@@ -138,15 +137,14 @@ def test_the_lr_is_chosen_on_the_other_seeds(sweep: Study) -> None:
             return result(final_loss(trial), evaluation_step=list(EVALUATIONS), evaluation_loss=[1.0] * len(EVALUATIONS))
         return outcome(trial)
 
-    table = TrialArrays(sweep, "laptop", frame(sweep, lucky))
+    table = table_of(sweep, lucky)
     steps = observe(StepsToTarget(arm="b_16", anchor="b_8", share=0.5), table)
     expected = SMALLEST_STEPS * (1 + KNEE / 16) * 1.33 ** (4 / 5)
     assert steps.estimate == pytest.approx(expected, rel=0.02)
 
 
 def test_noise_scales_of_parts_of_a_run(sweep: Study) -> None:
-    dump = sweep.model_dump()
-    table = TrialArrays(Study.model_validate(dump), "laptop", frame(sweep, outcome))
+    table = table_of(sweep, outcome)
     assert observe(NoiseScale(arm="b_32"), table).estimate == pytest.approx(25.0 * 5.5, rel=1e-4)
     assert observe(NoiseScale(arm="b_32", last=0.2), table).estimate == pytest.approx(25.0 * 1.5, rel=1e-4)
     assert observe(NoiseScale(arm="b_32", first=0.9), table).estimate == pytest.approx(250.0, rel=1e-4)
@@ -166,7 +164,7 @@ def test_a_noise_scale_as_a_mean_over_steps(sweep: Study) -> None:
             probe_gradient_norm=list(np.sqrt(signal + variance)),
         )
 
-    table = TrialArrays(sweep, "laptop", frame(sweep, falling))
+    table = table_of(sweep, falling)
     assert observe(NoiseScale(arm="b_32", pieces=2), table).estimate == pytest.approx(55.0, rel=1e-4)
     assert observe(NoiseScale(arm="b_32"), table).estimate == pytest.approx(100 / 5.5, rel=1e-4)
     assert observe(NoiseScale(arm="b_32", last=0.6, pieces=2), table).estimate == pytest.approx((10 + 100 / 7) / 2, rel=1e-4)
@@ -183,10 +181,9 @@ def test_a_mean_gradient_lost_in_noise(sweep: Study) -> None:
             probe_gradient_norm=[1.0, 1.5],
         )
 
-    dump = {**sweep.model_dump(), "factors": {"peak_lr": (2.0**-8, 2.0**-7, 2.0**-6)}}
-    study = Study.model_validate(dump)
+    study = with_arms(sweep, {}, factors={"peak_lr": (2.0**-8, 2.0**-7, 2.0**-6)})
     with pytest.raises(UndecidableError, match="lost in its noise"):
-        observe(NoiseScale(arm="b_8"), TrialArrays(study, "laptop", frame(study, noisy)))
+        observe(NoiseScale(arm="b_8"), table_of(study, noisy))
 
 
 @pytest.mark.parametrize(("planted", "sign"), [("surge", -1), ("saturating", 1)])
@@ -196,16 +193,15 @@ def test_the_planted_form_is_preferred(study: Study, planted: str, sign: int) ->
         "surge": 2.0**-4 / ((np.sqrt(64 / sizes) + np.sqrt(sizes / 64)) / 2),
         "saturating": 2.0**-4 / (1 + 64 / sizes),
     }[planted]
-    dump = {**study.model_dump(), "judgements": (), "factors": {"peak_lr": tuple(2.0 ** (e / 2) for e in range(-26, 0))}}
-    dump["arms"] = {f"b_{int(size)}": Arm(label=str(size), settings={"batch_size": int(size)}) for size in sizes}
-    wide = Study.model_validate(dump)
+    grid = {"peak_lr": tuple(2.0 ** (e / 2) for e in range(-26, 0))}
+    wide = with_arms(study, {f"b_{int(size)}": {"batch_size": int(size)} for size in sizes}, factors=grid)
 
     def bowl(trial: Trial) -> LaneResult:
         optimum = np.log2(best[list(sizes).index(trial.configuration.training.batch_size)]) + 0.05 * (trial.seed - 2)
         return result(min(2.0 + 0.01 * (np.log2(trial.configuration.training.peak_lr) - optimum) ** 2, 4.9))
 
     points = tuple((int(size), Optimum(arm=f"b_{int(size)}")) for size in sizes)
-    gap = observe(FormGap(points=points, left="surge", right="saturating"), TrialArrays(wide, "laptop", frame(wide, bowl)))
+    gap = observe(FormGap(points=points, left="surge", right="saturating"), table_of(wide, bowl))
     assert gap.estimate * sign > 5
 
 
@@ -219,6 +215,6 @@ def test_the_error_of_a_true_hyperbola_is_not_the_seeds_noise(sweep: Study) -> N
             noise = np.random.default_rng([trial.seed, size]).standard_normal()
             return outcome(trial, factor=float(np.exp(0.2 * noise + bend * np.sin(size))))
 
-        errors[name] = observe(HyperbolaError(**SWEEP), TrialArrays(sweep, "laptop", frame(sweep, noisy))).estimate
+        errors[name] = observe(HyperbolaError(**SWEEP), table_of(sweep, noisy)).estimate
     assert errors["true"] < 0.08
     assert errors["bent"] > 0.2

@@ -21,7 +21,8 @@ from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import bowl, frame, result
+from tests.harness.helpers import bowl, result
+from tests.harness.observables.planted import table_of
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def outcome(trial: Trial) -> LaneResult:
 
 @pytest.fixture
 def table(wide: Study) -> TrialArrays:
-    return TrialArrays(wide, "laptop", frame(wide, outcome))
+    return table_of(wide, outcome)
 
 
 def test_the_median_of_a_curve_at_the_tuned_lr(table: TrialArrays) -> None:
@@ -81,7 +82,7 @@ def test_underflow_that_was_not_measured(wide: Study) -> None:
         return replace(found, layer_curves=curves)
 
     with pytest.raises(UndecidableError, match="underflow was not measured in"):
-        observe(UnderflowShare(arm="none", of="activation"), TrialArrays(wide, "laptop", frame(wide, without)))
+        observe(UnderflowShare(arm="none", of="activation"), table_of(wide, without))
 
 
 def test_times_and_memory_are_ratios(table: TrialArrays) -> None:

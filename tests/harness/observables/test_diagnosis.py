@@ -13,7 +13,8 @@ from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import INITIAL_LOSS, frame, result
+from tests.harness.helpers import INITIAL_LOSS, result
+from tests.harness.observables.planted import table_of
 
 HEALTHY, SMALL, LARGE, VANISHING = (2.0**exponent for exponent in (-7, -9, -5, -8))
 # First half of the probes and second, of a healthy norm of 2 at the start.
@@ -41,7 +42,7 @@ def table(study: Study, changed: Any = None) -> TrialArrays:
         found = outcome(trial)
         return changed(trial, found) if changed else found
 
-    return TrialArrays(study, "laptop", frame(study, made))
+    return table_of(study, made)
 
 
 def accuracy(study: Study, changed: Any = None, rule: Any = None) -> float:

@@ -9,11 +9,12 @@ import pytest
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import EdgeLoss, EdgeSharpness
-from folklore.harness.spec import Arm, Study
+from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, frame, result
+from tests.harness.observables.planted import table_of, with_arms
 
 LR, LIMIT = 0.01, 2.0
 STEPS = 1000
@@ -52,16 +53,13 @@ def outcome(trial: Trial) -> LaneResult:
 
 @pytest.fixture
 def planned(study: Study) -> Study:
-    dump = {**study.model_dump(), "judgements": ()}
-    for place, arm in enumerate(("edge", "below")):
-        settings = {"steps": STEPS, "warmup_fraction": 0.01 * (place + 1)}
-        dump["arms"][arm] = Arm(label=arm, settings=settings, factors={"peak_lr": (LR,)})
-    return Study.model_validate(dump)
+    arms = {arm: {"steps": STEPS, "warmup_fraction": 0.01 * (place + 1)} for place, arm in enumerate(("edge", "below"))}
+    return with_arms(study, arms, LR)
 
 
 @pytest.fixture
 def table(planned: Study) -> TrialArrays:
-    return TrialArrays(planned, "laptop", frame(planned, outcome))
+    return table_of(planned, outcome)
 
 
 def seen(observable: EdgeSharpness | EdgeLoss, table: TrialArrays) -> float:
@@ -103,7 +101,7 @@ def test_where_it_starts_and_how_high_it_comes_against_another_lr(planned: Study
     dump = planned.model_dump()
     dump["arms"]["below"]["factors"]["peak_lr"] = (LR / 4,)
     other = Study.model_validate(dump)
-    quarter = TrialArrays(other, "laptop", frame(other, outcome))
+    quarter = table_of(other, outcome)
     own = seen(EdgeSharpness(arm="below", limit=LIMIT, of="highest", until=0.0), quarter)
     of_edge = seen(EdgeSharpness(arm="below", limit=LIMIT, of="highest", until=0.0, lr_of="edge"), quarter)
     assert of_edge == pytest.approx(4 * own)
@@ -157,6 +155,4 @@ def test_eigenvalues_that_did_not_converge_are_left_out(planned: Study) -> None:
         values = [math.nan if step in (600.0, 700.0) else 1.5 * LIMIT / LR for step in PROBED]
         return replace(whole, curves={**whole.curves, "probe_sharpness": values})
 
-    assert seen(EdgeSharpness(arm="edge", limit=LIMIT), TrialArrays(planned, "laptop", frame(planned, lost))) == (
-        pytest.approx(1.5)
-    )
+    assert seen(EdgeSharpness(arm="edge", limit=LIMIT), table_of(planned, lost)) == (pytest.approx(1.5))

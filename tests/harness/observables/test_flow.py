@@ -8,11 +8,12 @@ import pytest
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import CurveQuotient, FinalLoss, GrowthFactor
-from folklore.harness.spec import Arm, Study
+from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import frame, result
+from tests.harness.helpers import result
+from tests.harness.observables.planted import table_of, with_arms
 
 STEPS = [float(step) for step in range(1, 11)]
 DEPTHS = (2, 4, 8)
@@ -37,12 +38,8 @@ def outcome(trial: Trial) -> LaneResult:
 
 @pytest.fixture
 def table(study: Study) -> TrialArrays:
-    dump = {**study.model_dump(), "judgements": ()}
-    for depth in DEPTHS:
-        settings = {"warmup_fraction": 0.01 * depth}
-        dump["arms"][f"d{depth}"] = Arm(label=f"depth {depth}", settings=settings, factors={"peak_lr": (0.01,)})
-    deep = Study.model_validate(dump)
-    return TrialArrays(deep, "laptop", frame(deep, outcome))
+    deep = with_arms(study, {f"d{depth}": {"warmup_fraction": 0.01 * depth} for depth in DEPTHS}, 0.01)
+    return table_of(deep, outcome)
 
 
 def quotient(depth: int, **window: float) -> CurveQuotient:

@@ -12,11 +12,12 @@ from pydantic import ValidationError
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import BetweenLines, OverheadBatch
-from folklore.harness.spec import Arm, Study
+from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import frame, result
+from tests.harness.observables.planted import table_of, with_arms
 
 # Three lines of three arms, and one of two.
 LINES = (("a0", "a1", "a2"), ("b0", "b1", "b2"), ("c0", "c1"))
@@ -39,16 +40,13 @@ def outcome(trial: Trial) -> LaneResult:
 
 @pytest.fixture
 def lined(study: Study) -> Study:
-    dump = {**study.model_dump(), "judgements": ()}
-    for arm in ARMS:
-        settings = {"warmup_fraction": 0.01 * (1 + ARMS.index(arm)), "batch_size": BATCHES[arm]}
-        dump["arms"][arm] = Arm(label=arm, settings=settings, factors={"peak_lr": (0.01,)})
-    return Study.model_validate(dump)
+    arms = {arm: {"warmup_fraction": 0.01 * (1 + ARMS.index(arm)), "batch_size": BATCHES[arm]} for arm in ARMS}
+    return with_arms(study, arms, 0.01)
 
 
 @pytest.fixture
 def table(lined: Study) -> TrialArrays:
-    return TrialArrays(lined, "laptop", frame(lined, outcome))
+    return table_of(lined, outcome)
 
 
 def share(values: dict[str, float]) -> float:
@@ -76,14 +74,6 @@ def test_the_share_between_lines_is_that_of_a_one_way_layout(table: TrialArrays)
     assert share(logs) == pytest.approx(f * between / (f * between + within))
 
 
-def test_weights_of_seeds_are_those_of_all_arms(table: TrialArrays) -> None:
-    """Under weights that drop all seeds but one it is that seed's own share."""
-    weights = np.eye(table.seeds)
-    seen = BetweenLines(lines=LINES, of="sharpness", spread_at_least=0.01).estimate(table, weights)
-    for row, seed in enumerate(table.seed_numbers):
-        assert seen[row] == pytest.approx(share({arm: math.log(sharpness(arm, seed)) for arm in ARMS}))
-
-
 def test_a_seed_without_an_eigenvalue_counts_nowhere_and_an_arm_without_any_has_no_number(lined: Study) -> None:
     def lost(arm: str, seeds: tuple[int, ...]) -> TrialArrays:
         def found(trial: Trial) -> LaneResult:
@@ -91,7 +81,7 @@ def test_a_seed_without_an_eigenvalue_counts_nowhere_and_an_arm_without_any_has_
             gone = trial.arm == arm and trial.seed in seeds
             return replace(whole, curves={**whole.curves, "probe_sharpness": [math.nan] * 2}) if gone else whole
 
-        return TrialArrays(lined, "laptop", frame(lined, found))
+        return table_of(lined, found)
 
     observable = BetweenLines(lines=LINES, of="sharpness", spread_at_least=0.01)
     numbers = lined.seed_numbers_at("laptop")
@@ -145,7 +135,7 @@ def test_overhead_by_least_squares_of_relative_errors(lined: Study) -> None:
         return replace(outcome(trial), step_seconds=times.get(trial.arm, 1.0))
 
     points = tuple((BATCHES[arm], arm) for arm in times)
-    seen = observe(OverheadBatch(points=points), TrialArrays(lined, "laptop", frame(lined, found)))
+    seen = observe(OverheadBatch(points=points), table_of(lined, found))
     t, batch = np.array(list(times.values())), np.array([BATCHES[arm] for arm in times], dtype=float)
     slope, constant = np.polyfit(batch, t, 1, w=1 / t)
     assert seen.estimate == pytest.approx(constant / slope)

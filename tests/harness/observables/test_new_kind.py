@@ -240,6 +240,7 @@ def test_every_text_is_an_arm_or_a_factor(kind: type[Observed]) -> None:
     """A name of an arm without its mark would be neither checked nor shown, and its trials not found again."""
     marked = marks(kind, ArmRole).keys() | marks(kind, FactorRole).keys()
     free = {name for name, field in kind.model_fields.items() if texts(field.annotation)} - marked
+    # What is computed names a function and its arguments, which the study's registry checks.
     assert free == {Unmeasured: {"reason"}, Computed: {"function", "arguments", "number"}}.get(kind, set())
 
 

@@ -15,6 +15,7 @@ from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import frame, result
+from tests.harness.observables.planted import table_of
 
 RAMP = np.geomspace(1e-5, 10.0, 200)
 OPTIMUM = -6.0
@@ -49,7 +50,7 @@ def outcome(trial: Trial) -> LaneResult:
 
 @pytest.fixture
 def table(finder: Study) -> TrialArrays:
-    return TrialArrays(finder, "laptop", frame(finder, outcome))
+    return table_of(finder, outcome)
 
 
 def test_the_divergence_lr_is_the_planted_one(table: TrialArrays) -> None:
@@ -88,7 +89,7 @@ def test_a_pick_outside_the_grid_has_no_regret(finder: Study) -> None:
     with pytest.raises(UndecidableError, match=r"above the highest that .full. was trained at"):
         observe(
             FinderRegret(arm="full", range_test="ramp", rule="tenth_of_divergence"),
-            TrialArrays(narrow, "laptop", frame(narrow, outcome)),
+            table_of(narrow, outcome),
         )
 
 
@@ -111,7 +112,7 @@ def slow_rise(steps: int) -> tuple[list[float], list[float]]:
 @pytest.mark.parametrize("steps", [100, 300, 1000])
 def test_a_pick_without_the_lag_knows_neither_ramp_nor_smoothing(finder: Study, steps: int) -> None:
     lr, loss = slow_rise(steps)
-    table = TrialArrays(finder, "laptop", frame(finder, lambda trial: result(2.0, lr=lr, train_loss=loss)))
+    table = table_of(finder, lambda trial: result(2.0, lr=lr, train_loss=loss))
     for smoothing in (0.0, 0.9, 0.98):
         pick = FinderPick(arm="ramp", rule="passes_initial", smoothing=smoothing, delag=True)
         assert observe(pick, table).estimate == pytest.approx(0.1, rel=1.05 * (lr[1] / lr[0] - 1))
@@ -136,7 +137,7 @@ def test_the_regret_of_a_pick_without_the_lag(finder: Study) -> None:
     """As a share of the fall from 5 to 2: the bowl at an LR of 0.1, between two grid points."""
     lr, loss = slow_rise(1000)
     ramp = result(2.0, lr=lr, train_loss=loss)
-    table = TrialArrays(finder, "laptop", frame(finder, lambda trial: ramp if trial.arm == "ramp" else outcome(trial)))
+    table = table_of(finder, lambda trial: ramp if trial.arm == "ramp" else outcome(trial))
     regret = FinderRegret(arm="full", range_test="ramp", rule="passes_initial", delag=True, of="fall")
     expected = np.interp(np.log2(0.1), np.arange(-12, 1.0), 0.05 * (np.arange(-12, 1.0) - OPTIMUM) ** 2) / 3.0
     assert observe(regret, table).estimate == pytest.approx(expected, rel=0.03)

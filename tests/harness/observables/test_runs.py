@@ -14,6 +14,7 @@ from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
+from tests.harness.observables.planted import table_of
 
 STEPS = [float(step) for step in range(1, 11)]
 BEST = 2.0**-7
@@ -47,7 +48,7 @@ def outcome(trial: Trial) -> LaneResult:
 
 @pytest.fixture
 def table(study: Study) -> TrialArrays:
-    return TrialArrays(study, "laptop", frame(study, outcome))
+    return table_of(study, outcome)
 
 
 def test_a_window_begins_after_its_first_share_and_ends_with_its_last(table: TrialArrays) -> None:
@@ -84,7 +85,7 @@ def test_a_loss_on_some_tokens_is_one_and_is_read_at_evaluations(study: Study) -
         loss = np.nan if (trial.arm, trial.seed) == ("half", 0) else 2.0 + trial.seed
         return result(bowl(trial, -7, 2.0), evaluation_step=[3.0, 6.0, 10.0], token_loss_rare=[9.0, 8.0, loss])
 
-    table = TrialArrays(study, "laptop", frame(study, evaluated))
+    table = table_of(study, evaluated)
     late = {"curve": "token_loss_rare", "first": 0.9}
     assert CurveMean(arm="none", **late).of_losses == "is one"
     assert observe(CurveMean(arm="none", **late), table).estimate == pytest.approx(2.0 + np.mean(range(5)))

@@ -12,11 +12,12 @@ from pydantic import ValidationError
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import Quotient, SharpnessAtLoss, SharpnessCorrelation
-from folklore.harness.spec import Arm, Study
+from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import frame, result
+from tests.harness.observables.planted import table_of, with_arms
 
 ARMS = tuple(f"batch_{index}" for index in range(7))
 EVALUATED, PROBED = [float(step) for step in range(2, 21, 2)], [1.0, 7.0, 13.0, 20.0]
@@ -68,15 +69,12 @@ def altered(arms: tuple[str, ...], **curves: list[float]) -> Callable[[Trial], L
 
 @pytest.fixture
 def stopping(study: Study) -> Study:
-    dump = {**study.model_dump(), "judgements": ()}
-    for arm in ARMS:
-        dump["arms"][arm] = Arm(label=arm, settings={"batch_size": 2 + ARMS.index(arm)}, factors={"peak_lr": (0.01,)})
-    return Study.model_validate(dump)
+    return with_arms(study, {arm: {"batch_size": 2 + ARMS.index(arm)} for arm in ARMS}, 0.01)
 
 
 @pytest.fixture
 def table(stopping: Study) -> TrialArrays:
-    return TrialArrays(stopping, "laptop", frame(stopping, outcome))
+    return table_of(stopping, outcome)
 
 
 def test_sharpness_is_read_where_the_training_loss_comes_to_the_level(table: TrialArrays) -> None:
@@ -106,14 +104,14 @@ def test_the_correlation_is_scipys_within_each_seed(of: str, table: TrialArrays)
 def test_the_first_crossing_counts(stopping: Study) -> None:
     """A loss that comes to the level, leaves it and comes again."""
     losses = [2.0, 1.2, 0.8, 1.5, 1.0, 0.4, 0.4, 0.4, 0.4, 0.4]
-    table = TrialArrays(stopping, "laptop", frame(stopping, altered(ARMS[:1], evaluation_training_loss=losses)))
+    table = table_of(stopping, altered(ARMS[:1], evaluation_training_loss=losses))
     # Three quarters of the way from step 4 to step 6.
     expected = np.mean([log_sharpness(ARMS[0], seed, 5.5) for seed in table.seed_numbers])
     assert math.log(observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), table).estimate) == pytest.approx(expected, rel=1e-5)
 
 
 def test_runs_that_do_not_stop_are_left_out_and_too_few_are_no_number(stopping: Study) -> None:
-    never = TrialArrays(stopping, "laptop", frame(stopping, altered(ARMS[:1], evaluation_training_loss=[2.0] * 10)))
+    never = table_of(stopping, altered(ARMS[:1], evaluation_training_loss=[2.0] * 10))
     kept = ARMS[1:]
     found = [
         scipy.stats.spearmanr(
@@ -129,11 +127,11 @@ def test_runs_that_do_not_stop_are_left_out_and_too_few_are_no_number(stopping: 
     with pytest.raises(UndecidableError, match=r"86% of the runs of these arms come .*, fewer than 90%; longer runs"):
         observe(SharpnessCorrelation(arms=ARMS, level=LEVEL, least_share=0.9), never)
     with pytest.raises(UndecidableError, match="no seed has 5 settings that differ"):
-        observe(SharpnessCorrelation(arms=ARMS[:4], level=LEVEL), TrialArrays(stopping, "laptop", frame(stopping, outcome)))
+        observe(SharpnessCorrelation(arms=ARMS[:4], level=LEVEL), table_of(stopping, outcome))
 
 
 def test_what_is_below_the_level_at_its_first_evaluation_does_not_say_when_it_came(stopping: Study) -> None:
-    table = TrialArrays(stopping, "laptop", frame(stopping, altered(ARMS[:1], evaluation_training_loss=[0.5] * 10)))
+    table = table_of(stopping, altered(ARMS[:1], evaluation_training_loss=[0.5] * 10))
     with pytest.raises(UndecidableError, match="0% of the runs"):
         observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), table)
 

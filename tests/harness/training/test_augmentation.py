@@ -1,6 +1,6 @@
 """Shifted and mirrored images against numpy, image by image."""
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,18 +9,12 @@ import torch
 from folklore.harness.data import load
 from folklore.harness.data.base import DataFacts
 from folklore.harness.data.examples import Examples
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.pack import Pack
+from tests.harness.training import contract
+from tests.harness.training.contract import CNN, GPT
 
-MEASUREMENT = Measurement(probes=2, evaluations=2, evaluation_examples=8, final_examples=8)
-CNN = Workload(model="cnn", dataset="digits", width=8, depth=1)
-
-
-def lane(seed: int = 0, workload: Workload = CNN, **training: Any) -> Lane:
-    fields = {"optimizer": "sgd", "peak_lr": 0.02, "steps": 12, "batch_size": 8, **training}
-    return Lane(Configuration(workload=workload, training=Training(**fields), measurement=MEASUREMENT), seed)
+lane = partial(contract.lane, CNN, optimizer="sgd", peak_lr=0.02, batch_size=8)
 
 
 def batch(pack: Pack, step: int) -> torch.Tensor:
@@ -54,9 +48,7 @@ def coloured() -> Examples:
 @pytest.mark.parametrize("kind", ["shift", "flip_and_shift"])
 def test_every_image_is_one_of_the_shifts_and_all_of_these_occur(kind: str, dataset: str) -> None:
     data = load("digits") if dataset == "digits" else coloured()
-    workload = CNN if dataset == "digits" else Workload(model="cnn", dataset="digits", width=8, depth=1)
-    plain = Pack([lane(workload=workload)], data)
-    augmented = Pack([lane(workload=workload, augmentation=kind, shift_pixels=2)], data)
+    plain, augmented = Pack([lane()], data), Pack([lane(augmentation=kind, shift_pixels=2)], data)
     black = float(data.arrays("train")[0].min())
     mirrorings = (False, True) if kind == "flip_and_shift" else (False,)
     seen = []
@@ -84,13 +76,6 @@ def test_lanes_have_their_own_and_those_without_see_images_as_they_are() -> None
         for index, each in enumerate(chosen):
             assert torch.equal(seen[index], batch(Pack([each], data), step)[0])
         assert torch.equal(seen[1], batch(Pack([lane(0)], data), step)[0])
-    first, second, third = (Pack(chosen, data) for _ in range(3))
-    first.advance()
-    while second.step < 5:
-        second.advance(0.0)
-    third.load({name: each.clone() for name, each in second.state().items()})
-    third.advance()
-    assert torch.equal(first.network.flat_KP, third.network.flat_KP)
 
 
 def test_samples_are_as_they_are() -> None:
@@ -101,9 +86,8 @@ def test_samples_are_as_they_are() -> None:
     assert torch.equal(augmented.training_sample(9)[0], plain.training_sample(9)[0])
 
 
-def test_what_is_no_image_is_refused(text: Text) -> None:
-    gpt = Workload(width=8, depth=1, heads=2, context=8)
+def test_what_is_no_image_is_refused() -> None:
     with pytest.raises(UserError, match=r"augmentation = shift: the examples of dataset .* are a text and no images; leave it"):
-        Pack([lane(workload=gpt), lane(workload=gpt, augmentation="shift")], text)
+        contract.pack(contract.lane(GPT), contract.lane(GPT, augmentation="shift"))
     with pytest.raises(UserError, match=r"shift_pixels = 8: must be less than a side of the images of dataset 'digits', 8 x 8"):
         Pack([lane(augmentation="shift", shift_pixels=8)], load("digits"))

@@ -1,5 +1,6 @@
 """A ramp of the batch against plain torch and counting: batches, LRs, steps, evaluations, cost, and what is refused."""
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -9,29 +10,26 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from folklore.harness.data import STEPS_PER_DRAW, load
+from folklore.harness.data import load
 from folklore.harness.data.examples import digits
 from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.planning.cost import lane_bytes, trial_flops
 from folklore.harness.planning.recipe import trial_recipe
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec import Training, Workload
 from folklore.harness.training.network import build
-from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.pack import Pack
 from folklore.harness.training.schedules import learning_rates
 from folklore.models import View
+from tests.harness.training import contract
+from tests.harness.training.contract import GPT, MLP
 from tests.harness.training.single_steps import assert_lane_is_torchs
 
-MLP = Workload(model="mlp", dataset="digits", width=8, depth=1)
-GPT = Workload(width=8, depth=1, heads=2, context=8)
-MEASUREMENT = Measurement(probes=4, evaluations=8, evaluation_examples=16, final_examples=32)
 # In 37 steps: 32 of 4 examples, 4 of 16 and 1 of 64, 256 in all.
 RAMP = {"batch_ramp": (0.5, 0.75), "batch_ramp_factor": 4.0, "batch_size": 4}
 
 
-def lane(workload: Workload, seed: int = 0, measurement: Measurement = MEASUREMENT, **training: Any) -> Lane:
-    settings = {"steps": 37, "peak_lr": 2.0**-6, **RAMP, **training}
-    return Lane(Configuration(workload=workload, training=Training(**settings), measurement=measurement), seed)
+lane = partial(contract.lane, measurement={"probes": 4, "evaluations": 8}, steps=37, **RAMP)
 
 
 def batches(made: Pack, number: int) -> list[np.ndarray]:
@@ -60,17 +58,6 @@ def test_the_same_examples_in_the_same_order(workload: Workload, sampling: str, 
         assert np.array_equal(np.concatenate(ours), np.concatenate(theirs))
     assert ramped.training.examples == plain.training.examples == 32768
     assert not np.array_equal(ours[0], batches(ramped, 0)[0])
-
-
-def test_a_draw_depends_on_the_step_alone() -> None:
-    """Not on what was drawn before."""
-    made = Pack([lane(MLP, steps=4736)], load("digits"))
-    straight = batches(made, 0)
-    for step in (4700, 10, 4096 + 300, 4095, 4096, STEPS_PER_DRAW):
-        made.step = step
-        made.clock.fill_(step)
-        made._draw()
-        assert np.array_equal(made._batch()[1][0], load("digits").splits["train"][1][straight[step]]), step
 
 
 @pytest.mark.parametrize(

@@ -9,36 +9,23 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from folklore.harness.data import load
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.randomness import key
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.spec import Training, Workload
+from folklore.harness.training.pack import Lane
+from tests.harness.training import contract
+from tests.harness.training.contract import pack as packed
+from tests.harness.training.contract import trained
 
-MODELS: dict[str, dict[str, Any]] = {
-    "gpt": {"model": "gpt", "width": 16, "depth": 2, "heads": 2, "context": 16},
-    "mlp": {"model": "mlp", "dataset": "digits", "width": 24, "depth": 2},
-    "cnn": {"model": "cnn", "dataset": "digits", "width": 8, "depth": 2},
+MODELS = {
+    "gpt": Workload(width=16, depth=2, heads=2, context=16),
+    "mlp": Workload(model="mlp", dataset="digits", width=24, depth=2),
+    "cnn": Workload(model="cnn", dataset="digits", width=8, depth=2),
 }
-MEASUREMENT = Measurement(probes=2, evaluations=2, evaluation_examples=8, final_examples=8)
 
 
 def lane(model: str, seed: int = 0, **training: Any) -> Lane:
-    fields = {"optimizer": "sgd", "peak_lr": 0.02, "steps": 12, "batch_size": 8, **training}
-    workload = Workload.model_validate(MODELS[model])
-    return Lane(Configuration(workload=workload, training=Training(**fields), measurement=MEASUREMENT), seed)
-
-
-def packed(lanes: list[Lane], text: Text) -> Pack:
-    workload = lanes[0].configuration.workload
-    return Pack(lanes, text if workload.model == "gpt" else load(workload.dataset))
-
-
-def trained(lanes: list[Lane], text: Text) -> Pack:
-    pack = packed(lanes, text)
-    pack.advance()
-    return pack
+    return contract.lane(MODELS[model], seed, **{"optimizer": "sgd", "peak_lr": 0.02, "batch_size": 8, **training})
 
 
 def bits(seed: int, step: int, place: str, number: int) -> int:
@@ -56,8 +43,8 @@ def bits(seed: int, step: int, place: str, number: int) -> int:
     return hashed(((number ^ at) + hashed(at ^ (both >> 31) % 2**32)) % 2**32)
 
 
-def test_masks_are_those_of_the_hash(text: Text) -> None:
-    pack = packed([lane("mlp", 3, dropout=0.3), lane("mlp", 4, dropout=0.6)], text)
+def test_masks_are_those_of_the_hash() -> None:
+    pack = packed(lane("mlp", 3, dropout=0.3), lane("mlp", 4, dropout=0.6))
     pack.clock.fill_(7)
     drop = pack.network.drop
     assert drop is not None
@@ -68,9 +55,9 @@ def test_masks_are_those_of_the_hash(text: Text) -> None:
         torch.testing.assert_close(left[index], expected)
 
 
-def test_masks_are_random(text: Text) -> None:
+def test_masks_are_random() -> None:
     """Shares kept, and the correlation of masks of neighbours in number, step, place and seed, within what chance allows."""
-    pack = packed([lane("mlp", seed, dropout=0.25) for seed in (0, 1)], text)
+    pack = packed(*(lane("mlp", seed, dropout=0.25) for seed in (0, 1)))
     drop, ones = pack.network.drop, torch.ones(2, 100_000)
     assert drop is not None
     drawn = []
@@ -83,8 +70,8 @@ def test_masks_are_random(text: Text) -> None:
     assert np.abs(beside).max() < 4.5 / 100_000**0.5
 
 
-def test_an_mlp_learns_as_in_plain_torch_with_the_same_masks(text: Text) -> None:
-    pack = packed([lane("mlp", 0, dropout=0.5), lane("mlp", 1, dropout=0.2)], text)
+def test_an_mlp_learns_as_in_plain_torch_with_the_same_masks() -> None:
+    pack = packed(lane("mlp", 0, dropout=0.5), lane("mlp", 1, dropout=0.2))
     pack._draw()
     inputs, targets = pack._batch()
     losses, gradients = pack.procedure.gradient(inputs, targets)
@@ -110,8 +97,8 @@ def test_an_mlp_learns_as_in_plain_torch_with_the_same_masks(text: Text) -> None
         ("gpt", ["embedding", *(f"blocks.{index}.{part}" for index in range(2) for part in ("attention", "mlp"))]),
     ],
 )
-def test_it_is_of_the_places_that_are_declared_once_each(model: str, places: list[str], text: Text) -> None:
-    pack = packed([lane(model, dropout=0.5)], text)
+def test_it_is_of_the_places_that_are_declared_once_each(model: str, places: list[str]) -> None:
+    pack = packed(lane(model, dropout=0.5))
     asked = []
 
     def noted(place: str, x: torch.Tensor) -> torch.Tensor:
@@ -125,31 +112,17 @@ def test_it_is_of_the_places_that_are_declared_once_each(model: str, places: lis
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_what_is_computed_again_or_in_parts_drops_the_same(model: str, text: Text) -> None:
-    whole, again = (trained([lane(model, dropout=0.3, recompute_segments=count)], text) for count in (0, 2))
+def test_what_is_computed_again_or_in_parts_drops_the_same(model: str) -> None:
+    whole, again = (trained(lane(model, dropout=0.3, recompute_segments=count)) for count in (0, 2))
     assert torch.equal(whole.network.flat_KP, again.network.flat_KP)
-    parts = trained([lane(model, dropout=0.3, micro_batches=4)], text)
+    parts = trained(lane(model, dropout=0.3, micro_batches=4))
     torch.testing.assert_close(parts.network.flat_KP, whole.network.flat_KP, rtol=1e-4, atol=1e-5)
-    without = trained([lane(model)], text)
+    without = trained(lane(model))
     assert (without.network.flat_KP - whole.network.flat_KP).abs().max() > 1e-3, "it drops nothing"
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_neighbours_and_interruptions_change_nothing(model: str, text: Text) -> None:
-    chosen = [lane(model, 0, dropout=0.3), lane(model, 1), lane(model, 0, dropout=0.6)]
-    together = trained(chosen, text).network.flat_KP.detach()
-    alone = torch.cat([trained([each], text).network.flat_KP.detach() for each in chosen])
-    torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
-    first, second = (packed(chosen, text) for _ in range(2))
-    while first.step < 5:
-        first.advance(0.0)
-    second.load({name: each.clone() for name, each in first.state().items()})
-    second.advance()
-    assert torch.equal(second.network.flat_KP, together)
-
-
-def test_evaluations_and_curvature_are_of_the_whole_network(text: Text) -> None:
-    dropping, plain = packed([lane("mlp", dropout=0.5)], text), packed([lane("mlp")], text)
+def test_evaluations_and_curvature_are_of_the_whole_network() -> None:
+    dropping, plain = packed(lane("mlp", dropout=0.5)), packed(lane("mlp"))
     sample = plain._sample("validation", 50)
     assert torch.equal(dropping.network.evaluate(*sample), plain.network.evaluate(*sample))
     inputs, targets = (each[None] for each in sample)
@@ -162,5 +135,5 @@ def test_a_model_without_a_place_for_it_is_refused() -> None:
     refused = replace(chosen, configuration=chosen.configuration.model_copy(update={"workload": workload}))
     plain = replace(refused, configuration=refused.configuration.model_copy(update={"training": Training(steps=12)}))
     with pytest.raises(UserError, match=r"dropout = 0.1: model 'linear' has no place for it, cnn and gpt and mlp have; leave"):
-        Pack([refused], load("regression:4"))
-    Pack([plain], load("regression:4"))
+        packed(refused)
+    packed(plain)

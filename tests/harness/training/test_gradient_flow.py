@@ -11,8 +11,10 @@ from torch import Tensor
 from folklore.harness.data import load
 from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec import Workload
 from folklore.harness.training.pack import Lane, Pack
+from tests.harness.training import contract
+from tests.harness.training.contract import trained
 
 DIGITS = load("digits")
 ALL, DEPTH, WIDTH, STEPS = 1079, 4, 16, 20
@@ -20,20 +22,9 @@ ALL, DEPTH, WIDTH, STEPS = 1079, 4, 16, 20
 
 def lane(seed: int = 0, workload: dict[str, Any] | None = None, examples: int = ALL, **training: Any) -> Lane:
     fields = {"optimizer": "sgd", "weight_decay": 0.0, "steps": STEPS, "batch_size": 8, "peak_lr": 0.05, **training}
-    plain = not workload
-    measurement = Measurement(
-        probes=4, evaluations=2, evaluation_examples=8, final_examples=359, gradient_flow=True, dead_units=plain,
-        flow_examples=examples,
-    )  # fmt: skip
+    looks = {"probes": 4, "final_examples": 359, "gradient_flow": True, "dead_units": not workload, "flow_examples": examples}
     shape = {"model": "mlp", "dataset": "digits", "width": WIDTH, "depth": DEPTH, **(workload or {})}
-    configuration = Configuration(workload=Workload(**shape), training=Training(**fields), measurement=measurement)
-    return Lane(configuration, seed)
-
-
-def trained(chosen: list[Lane], data: Any = DIGITS) -> Pack:
-    pack = Pack(chosen, data)
-    pack.advance()
-    return pack
+    return contract.lane(Workload.model_validate(shape), seed, measurement=looks, **fields)
 
 
 def training_set() -> tuple[Tensor, Tensor]:
@@ -93,7 +84,7 @@ def test_updates_and_movement_by_hand() -> None:
 
 def test_gradients_that_vanish_have_norms_all_the_same() -> None:
     """The squares of numbers below 1e-23 are no FP32 numbers: thirty layers of sigmoids."""
-    pack = trained([lane(0, {"activation": "sigmoid", "depth": 32}, steps=2)])
+    pack = trained(lane(0, {"activation": "sigmoid", "depth": 32}, steps=2))
     curves = pack.results()[0].curves
     assert 0 < curves["probe_flow_first"][0] < 1e-15 * curves["probe_flow_last"][0]
 
@@ -106,17 +97,6 @@ def test_examples_in_parts_are_the_same_examples(text: Text) -> None:
     _, gradient = pack.network.gradient(inputs[None], targets[None])
     pack.advance()
     assert pack.results()[0].curves["probe_flow_norm"][0] == pytest.approx(float(gradient.norm()), rel=1e-4)
-
-
-def test_looking_changes_no_training() -> None:
-    looked = lane(0)
-    quiet = Lane(
-        looked.configuration.model_copy(
-            update={"measurement": Measurement(probes=4, evaluations=2, evaluation_examples=8, final_examples=359)}
-        ),
-        0,
-    )
-    assert torch.equal(trained([looked]).network.flat_KP, trained([quiet]).network.flat_KP)
 
 
 def planted(pack: Pack) -> None:
@@ -204,19 +184,8 @@ def test_revived_and_woken_units_by_hand() -> None:
     assert math.isnan(curves["probe_revived_units"][0])
 
 
-def test_an_interrupted_run_remembers_which_were_dead_halfway() -> None:
-    whole = trained([lane(0)])
-    first, second = Pack([lane(0)], DIGITS), Pack([lane(0)], DIGITS)
-    while first.step < STEPS // 2 + 3:
-        first.advance(0)
-    assert second.load({name: value.clone() for name, value in first.state().items()})
-    second.advance()
-    for name, values in whole.results()[0].curves.items():
-        assert np.array_equal(values, second.results()[0].curves[name], equal_nan=True), name
-
-
 def test_units_that_are_no_numbers_are_not_dead() -> None:
-    curves = trained([lane(0, peak_lr=1e18)]).results()[0].curves
+    curves = trained(lane(0, peak_lr=1e18)).results()[0].curves
     assert math.isnan(curves["probe_dead_units"][-1])
     assert not math.isnan(curves["probe_dead_units"][0])
 

@@ -1,6 +1,7 @@
-"""The largest eigenvalue of Hessians against closed forms, brute force, scipy and curvlinops; in packs, alone, interrupted."""
+"""The largest eigenvalue of Hessians against closed forms, brute force, scipy and curvlinops."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,12 +13,13 @@ from folklore.harness.data import Dataset
 from folklore.harness.data.examples import digits
 from folklore.harness.data.synthetic import quadratic, regression
 from folklore.harness.data.text import Text
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec import Workload
 from folklore.harness.training import hessian
 from folklore.harness.training.hessian import hessian_product, largest_eigenvalue, sharpness
 from folklore.harness.training.network import PackedNetwork
-from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.pack import Pack
 from folklore.harness.training.probes.sharpness import RESIDUAL, VALUE
+from tests.harness.training import contract
 
 CPU = torch.device("cpu")
 MLP = Workload(model="mlp", dataset="digits", width=4, depth=1)
@@ -208,19 +210,9 @@ def test_against_curvlinops() -> None:
 def pack_of(
     sharp: str, dataset: Dataset, workload: Workload = DEEP, seeds: tuple[int, ...] = (1, 2), steps: int = 12, probes: int = 3
 ) -> Pack:
-    measurement = Measurement.model_validate(
-        {
-            "probes": probes,
-            "evaluations": 1,
-            "evaluation_examples": 8,
-            "final_examples": 8,
-            "sharpness": sharp,
-            "sharpness_examples": 64,
-        }
-    )
-    training = Training(optimizer="sgd", peak_lr=0.1, steps=steps, batch_size=8)
-    configuration = Configuration(workload=workload, training=training, measurement=measurement)
-    return Pack([Lane(configuration, seed) for seed in seeds], dataset)
+    looks = {"probes": probes, "evaluations": 1, "sharpness": sharp, "sharpness_examples": 64}
+    chosen = partial(contract.lane, workload, measurement=looks, optimizer="sgd", peak_lr=0.1, steps=steps, batch_size=8)
+    return contract.pack(*(chosen(seed=seed) for seed in seeds), data=dataset)
 
 
 def test_it_is_that_of_the_weights_at_the_end_and_of_the_labels_that_are_trained_on() -> None:
@@ -250,38 +242,16 @@ def test_at_probes_it_is_that_of_the_weights_that_each_leaves() -> None:
     assert np.allclose(seen, np.array(by_hand).T, rtol=1e-4)
 
 
-def test_it_is_free_when_off_and_changes_no_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = {}
-    for kind in ("off", "end", "probes"):
-        pack = pack_of(kind, digits())
-        pack.advance()
-        runs[kind] = (pack.results()[1].curves, pack.network.flat_KP.clone())
-    for kind in ("end", "probes"):
-        assert runs[kind][0]["train_loss"] == runs["off"][0]["train_loss"]
-        assert torch.equal(runs[kind][1], runs["off"][1])
-    assert VALUE.name not in runs["off"][0]
+def test_it_is_free_when_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hessian, "sharpness", None)
-    pack_of("off", digits()).advance()
-
-
-def test_an_interrupted_run_sees_the_same() -> None:
-    whole, first, second = (pack_of("probes", digits()) for _ in range(3))
-    whole.advance()
-    while first.step < 7:
-        first.advance(seconds=0.0)
-    assert second.load(first.state())
-    second.advance()
-    for one, other in zip(whole.results(), second.results(), strict=True):
-        assert one.curves[VALUE.name] == other.curves[VALUE.name]
+    pack = pack_of("off", digits())
+    pack.advance()
+    assert VALUE.name not in pack.results()[1].curves
 
 
 def test_a_text_that_is_trained_by_epochs_and_in_micro_batches_has_one(text: Text) -> None:
-    training = Training(optimizer="adamw", steps=4, batch_size=4, micro_batches=2, sampling="epochs", recompute_segments=1)
-    measurement = Measurement(
-        probes=2, evaluations=1, evaluation_examples=4, final_examples=4, sharpness="end", sharpness_examples=16
-    )
-    pack = Pack([Lane(Configuration(workload=GPT, training=training, measurement=measurement), 0)], text)
-    pack.advance()
+    fields = {"steps": 4, "batch_size": 4, "micro_batches": 2, "sampling": "epochs", "recompute_segments": 1}
+    pack = contract.trained(contract.lane(GPT, measurement={"sharpness": "end", "sharpness_examples": 16}, **fields))
     largest = torch.linalg.eigvalsh(brute_force(pack.network, 0, *examples(GPT, text, 16)).double())[-1]
     assert pack.results()[0].curves[VALUE.name][-1] == pytest.approx(float(largest), rel=1e-3)
 
@@ -290,18 +260,9 @@ def test_a_text_that_is_trained_by_epochs_and_in_micro_batches_has_one(text: Tex
 
 
 def adam_pack(workload: Workload = DEEP, steps: int = 12, probes: int = 3, **training: object) -> Pack:
-    measurement = Measurement(
-        probes=probes,
-        evaluations=1,
-        evaluation_examples=8,
-        final_examples=8,
-        sharpness="probes",
-        sharpness_examples=64,
-        preconditioned_sharpness=True,
-    )
+    looks = {"probes": probes, "sharpness": "probes", "sharpness_examples": 64, "preconditioned_sharpness": True}
     chosen = {"optimizer": "adam", "weight_decay": 0.0, "peak_lr": 0.01, "steps": steps, "batch_size": 8, **training}
-    configuration = Configuration(workload=workload, training=Training.model_validate(chosen), measurement=measurement)
-    return Pack([Lane(configuration, seed) for seed in (1, 2)], digits())
+    return contract.pack(*(contract.lane(workload, seed, measurement=looks, **chosen) for seed in (1, 2)))
 
 
 @pytest.mark.parametrize("corrects", [True, False])
@@ -362,20 +323,6 @@ def test_an_eigenvector_that_is_no_longer_the_largest_is_left() -> None:
     alone = torch.zeros(1, 100)
     alone[0, 98] = 1.0
     assert float(largest_eigenvalue(lambda v_KP: values * v_KP, alone).value) == pytest.approx(2.0)
-
-
-def test_what_probes_remember_survives_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, first, second = (adam_pack() for _ in range(3))
-    whole.advance()
-    while first.step < 7:
-        first.advance(seconds=0.0)
-    state = first.state()
-    assert float(state["probe.probe_sharpness"].norm(dim=1).min()) == pytest.approx(1.0, rel=1e-4)
-    assert second.load(state)
-    second.advance()
-    for name in (VALUE.name, "probe_preconditioned_sharpness"):
-        for one, other in zip(whole.results(), second.results(), strict=True):
-            assert one.curves[name] == other.curves[name]
 
 
 def test_only_adam_preconditions() -> None:

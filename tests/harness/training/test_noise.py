@@ -5,10 +5,9 @@ import pytest
 import torch
 
 from folklore.harness.data import load
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.noise import noise_scale
-from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.probes.half_batch import gradient_variance
+from tests.harness.training.contract import MLP, lane, trained
 
 BATCH = 64
 
@@ -16,11 +15,8 @@ BATCH = 64
 @pytest.mark.parametrize("steps", [2, 40])
 def test_two_batches_against_single_examples(steps: int) -> None:
     dataset = load("digits")
-    workload = Workload(model="mlp", dataset="digits", width=8, depth=1)
-    training = Training(optimizer="sgd", steps=steps, batch_size=BATCH, peak_lr=0.05, schedule="constant", warmup_fraction=0.0)
-    pack = Pack([Lane(Configuration(workload=workload, training=training, measurement=Measurement(probes=2)), 0)], dataset)
-    pack.advance()
-    network = pack.network
+    fields = {"optimizer": "sgd", "batch_size": BATCH, "peak_lr": 0.05, "schedule": "constant", "warmup_fraction": 0.0}
+    network = trained(lane(MLP, steps=steps, **fields)).network
     features, labels = dataset.arrays("train")
     singles = torch.cat([network.gradient(features[None, i : i + 1], labels[None, i : i + 1])[1] for i in range(len(labels))])
     expected = noise_scale(singles)

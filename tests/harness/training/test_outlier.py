@@ -6,35 +6,26 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from folklore.harness.data.text import Text
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.spec import Training, Workload
+from folklore.harness.training.pack import Lane
+from tests.harness.training import contract
+from tests.harness.training.contract import trained
 
 GPT = Workload(model="gpt", width=16, depth=1, heads=2, context=16)
-MEASUREMENT = Measurement(probes=2, evaluations=2, evaluation_examples=4, final_examples=4)
 STEPS, AT, SIZE = 80, 20, 50.0
 
 
 def lanes(*kinds: str, **fields: object) -> list[Lane]:
     # With an epsilon of 1e-8 rounding alone parts two Adams by 1% in so many steps, where gradients are next to zero.
-    training = {"steps": STEPS, "batch_size": 4, "outlier_fraction": AT / STEPS, "outlier_size": SIZE, "beta2": 0.99}
-    training |= {"epsilon": 1e-3, **fields}
-    return [
-        Lane(Configuration(workload=GPT, training=Training(outlier=kind, **training), measurement=MEASUREMENT), 3)
-        for kind in kinds
-    ]
+    training = {"steps": STEPS, "batch_size": 4, "peak_lr": 2.0**-8, "beta2": 0.99, "epsilon": 1e-3, **fields}
+    outlier = {"outlier_fraction": AT / STEPS, "outlier_size": SIZE}
+    return [contract.lane(GPT, 3, outlier=kind, **outlier, **training) for kind in kinds]
 
 
-def trained(chosen: list[Lane], text: Text) -> Pack:
-    pack = Pack(chosen, text)
-    pack.advance()
-    return pack
-
-
-def by_torch(text: Text, change: Callable[[int, torch.Tensor, dict], None], **fields: object) -> torch.Tensor:
+def by_torch(change: Callable[[int, torch.Tensor, dict], None], **fields: object) -> torch.Tensor:
     """Weights that torch.optim.AdamW trains on the same batches; change: called with step, gradient and Adam's state."""
     (lane,) = lanes("none", **fields)
-    pack = Pack([lane], text)
+    pack = contract.pack(lane)
     training = lane.configuration.training
     weights = pack.network.flat_KP.clone()
     parameter = torch.nn.Parameter(weights[0].clone())
@@ -53,58 +44,40 @@ def by_torch(text: Text, change: Callable[[int, torch.Tensor, dict], None], **fi
     return parameter.detach()
 
 
-def test_an_outlier_is_a_gradient_that_counts_so_many_times(text: Text) -> None:
+def test_an_outlier_is_a_gradient_that_counts_so_many_times() -> None:
     def scaled(step: int, gradient: torch.Tensor, state: dict) -> None:
         if step == AT:
             gradient.mul_(SIZE)
 
-    found = trained(lanes("whole", weight_decay=0.0), text).network.flat_KP[0]
-    expected = by_torch(text, scaled, weight_decay=0.0)
-    start = Pack(lanes("none"), text).network.flat_KP[0]
+    found = trained(*lanes("whole", weight_decay=0.0)).network.flat_KP[0]
+    expected = by_torch(scaled, weight_decay=0.0)
+    start = contract.pack(*lanes("none")).network.flat_KP[0]
     assert (found - expected).norm() < 1e-3 * (expected - start).norm()
 
 
-def test_its_memory_alone_leaves_the_first_moment(text: Text) -> None:
+def test_its_memory_alone_leaves_the_first_moment() -> None:
     def remembered(step: int, gradient: torch.Tensor, state: dict) -> None:
         if step == AT:
             # v <- beta2 v + (1 - beta2) g^2 follows.
             state["exp_avg_sq"].add_(gradient.square(), alpha=(SIZE**2 - 1) * 0.01 / 0.99)
 
-    found = trained(lanes("memory", weight_decay=0.0), text).network.flat_KP[0]
-    expected = by_torch(text, remembered, weight_decay=0.0)
-    start = Pack(lanes("none"), text).network.flat_KP[0]
+    found = trained(*lanes("memory", weight_decay=0.0)).network.flat_KP[0]
+    expected = by_torch(remembered, weight_decay=0.0)
+    start = contract.pack(*lanes("none")).network.flat_KP[0]
     assert (found - expected).norm() < 1e-3 * (expected - start).norm()
 
 
-def test_after_its_kick_the_second_moment_is_as_if_it_had_not_been(text: Text) -> None:
+def test_after_its_kick_the_second_moment_is_as_if_it_had_not_been() -> None:
     """Up to what the gradients since then say, which differ because the weights do: of lanes whose LR is next to nothing they
     do not."""
-    none, kick, whole = trained(lanes("none", "kick", "whole", peak_lr=1e-12), text).optimizer.state["second"]
+    none, kick, whole = trained(*lanes("none", "kick", "whole", peak_lr=1e-12)).optimizer.state["second"]
     assert torch.allclose(kick, none, rtol=2e-2, atol=1e-4 * float(none.max()))
     assert float(whole.sum()) > 20 * float(none.sum())
 
 
-def test_nothing_of_its_kick_is_left_in_the_first_moment(text: Text) -> None:
-    none, kick, whole = trained(lanes("none", "kick", "whole", peak_lr=1e-12), text).optimizer.state["first"]
+def test_nothing_of_its_kick_is_left_in_the_first_moment() -> None:
+    none, kick, whole = trained(*lanes("none", "kick", "whole", peak_lr=1e-12)).optimizer.state["first"]
     assert (kick - none).norm() < 0.05 * (whole - none).norm()
-
-
-def test_neighbours_without_an_outlier_train_as_alone(text: Text) -> None:
-    beside, alone = trained(lanes("none", "whole"), text), trained(lanes("none"), text)
-    assert torch.allclose(beside.network.flat_KP[0], alone.network.flat_KP[0], rtol=1e-4, atol=1e-6)
-
-
-def test_an_interrupted_run_goes_on_to_the_same_end(text: Text) -> None:
-    """Also between the outlier and what forgets it."""
-    whole = trained(lanes("kick"), text)
-    first = Pack(lanes("kick"), text)
-    while first.step < AT + 10:
-        first.advance(0)
-    state = {name: value.clone() for name, value in first.state().items()}
-    second = Pack(lanes("kick"), text)
-    assert second.load(state)
-    second.advance()
-    assert torch.equal(second.network.flat_KP, whole.network.flat_KP)
 
 
 def test_outliers_are_put_into_adams_moments_alone() -> None:

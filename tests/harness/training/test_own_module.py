@@ -16,7 +16,7 @@ from folklore.harness.observables import ActivationSlope
 from folklore.harness.own.finding import find
 from folklore.harness.planning.lanes import Choice, Packing, Shape
 from folklore.harness.randomness import key
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec import Configuration, Workload
 from folklore.harness.storing.store import Store
 from folklore.harness.training.hessian import sharpness
 from folklore.harness.training.network import build
@@ -24,10 +24,10 @@ from folklore.harness.training.own_module import own_module, require_trainable
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.result import LaneResult
 from folklore.harness.training.schedules import learning_rates
-from tests.harness.training import own_workloads
+from tests.harness.training import contract, own_workloads
 from tests.harness.training.single_steps import assert_lane_is_torchs, assert_losses_agree
 
-MEASUREMENT = Measurement(probes=4, evaluations=2, evaluation_examples=40, final_examples=80)
+MEASUREMENT = {"probes": 4, "evaluations": 2, "evaluation_examples": 40, "final_examples": 80}
 PACKED = ("perceptron", "convolutional", "multihead", "scaled_dot_product", "tied", "partial")
 APART = {
     "batch_norm": "it changes 1.running_mean, 1.running_var, 1.num_batches_tracked as it trains",
@@ -46,7 +46,7 @@ def address(name: str) -> str:
 def configuration(name: str, **training: object) -> Configuration:
     settings = {"steps": 40, "batch_size": 8, "peak_lr": 2.0**-5, **training}
     workload = Workload(model="own", dataset=find(address(name)).dataset)
-    return Configuration(workload=workload, training=Training(**settings), measurement=MEASUREMENT)
+    return contract.lane(workload, measurement=MEASUREMENT, **settings).configuration
 
 
 def pack(name: str, seeds: list[int], **training: object) -> Pack:
@@ -131,25 +131,6 @@ def test_what_cannot_be_packed_says_why_and_is_what_torch_makes_of_it(name: str)
 def test_lanes_that_cannot_share_a_program_can_share_a_pack(name: str) -> None:
     """Where the device of a worker finds what the planner's did not."""
     assert_as_alone(pack(name, [1, 3]), 1, name)
-
-
-@pytest.mark.parametrize("name", ["perceptron", "batch_norm", "dropout", "remembers"])
-def test_stopping_and_going_on_changes_nothing(name: str) -> None:
-    seeds = [3, 4] if name == "perceptron" else [3]
-    whole, stopped, resumed = pack(name, seeds), pack(name, seeds), pack(name, seeds)
-    while stopped.step < 17:
-        stopped.advance(seconds=1e-9)
-    assert resumed.load({name: value.clone() for name, value in stopped.state().items()})
-    for one, other in zip(trained(whole), trained(resumed), strict=True):
-        assert one.curves == other.curves
-        assert one.test_loss == other.test_loss
-
-
-def test_a_diverged_neighbour_changes_nothing() -> None:
-    healthy, doomed = (configuration("convolutional", optimizer="sgd", peak_lr=lr) for lr in (2.0**-5, 1e6))
-    made = Pack([Lane(doomed, 1), Lane(healthy, 3), Lane(doomed, 2)], load(healthy.workload.dataset))
-    assert_as_alone(made, 1, "convolutional")
-    assert made.results()[0].outcome == "diverged"
 
 
 def test_the_start_depends_on_the_seed_alone() -> None:

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.data.text import Text
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.spec import Training
 from folklore.harness.training.plateau import PlateauRule
 from folklore.harness.training.schedules import learning_rates
+from tests.harness.training.contract import GPT, lane, trained
 
 
 @pytest.mark.parametrize(("patience", "factor"), [(0, 0.5), (2, 0.1), (4, 0.3)])
@@ -30,24 +29,13 @@ def test_drops_are_torchs(patience: int, factor: float) -> None:
     assert lr < 1.0
 
 
-def test_a_pack_lowers_its_lr_and_resumes(text: Text) -> None:
-    training = Training(schedule="reduce_on_plateau", patience=0, peak_lr=2.0**-1, steps=40, batch_size=4, warmup_fraction=0.0)
-    measurement = Measurement(probes=2, evaluations=20, evaluation_examples=8, final_examples=8, curve_points=40)
-    configuration = Configuration(
-        workload=Workload(width=8, depth=1, heads=2, context=8), training=training, measurement=measurement
-    )
-    whole, first, second = (Pack([Lane(configuration, 0)], text) for _ in range(3))
-    whole.advance()
-    lr = whole.results()[0].curves["lr"]
+def test_a_pack_lowers_its_lr() -> None:
+    fields = {"schedule": "reduce_on_plateau", "patience": 0, "peak_lr": 2.0**-1, "steps": 40, "warmup_fraction": 0.0}
+    (result,) = trained(lane(GPT, measurement={"evaluations": 20, "curve_points": 40}, **fields)).results()
+    lr = result.curves["lr"]
     assert lr[0] == 0.5
     assert lr[-1] < 0.5
     assert sorted(lr, reverse=True) == lr
-    for _ in range(17):
-        first.advance(0.0)
-    assert second.load({name: value.clone() for name, value in first.state().items()})
-    second.advance()
-    assert second.results()[0].curves["lr"] == lr
-    assert second.results()[0].test_loss == whole.results()[0].test_loss
 
 
 def test_the_ramp_rises_by_equal_factors() -> None:

@@ -7,18 +7,17 @@ import pytest
 import torch
 
 from folklore.harness.data.text import Text
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec import Training
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.training.emulated_fp8 import Fp8Product, rounded
 from folklore.harness.training.loss_scaling import LossScaler
 from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.number_formats import format_named
-from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.probes.underflow import FP16_FLUSHED, underflow_shares
+from tests.harness.training import contract
+from tests.harness.training.contract import GPT, lane, trained
 from tests.harness.training.single_steps import assert_losses_agree
 
-WORKLOAD = Workload(width=8, depth=1, heads=2, context=8)
-MEASUREMENT = Measurement(probes=2, evaluations=1, evaluation_examples=4, final_examples=4)
 LANES = 3
 
 
@@ -35,23 +34,23 @@ def test_the_scale_follows_grad_scaler() -> None:
     for finite_K in finite_TK:
         ours.update(finite_K)
         seen.append(ours.state["scale"].clone())
-    for lane in range(LANES):
+    for number in range(LANES):
         parameter = torch.nn.Parameter(torch.ones(1))
         optimizer = torch.optim.SGD([parameter], lr=0.0)
         scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16, growth_interval=3)
-        for step, finite in enumerate(finite_TK[:, lane].tolist()):
+        for step, finite in enumerate(finite_TK[:, number].tolist()):
             optimizer.zero_grad()
             scaler.scale(parameter.sum() * (1.0 if finite else math.inf)).backward()
             scaler.step(optimizer)
             scaler.update()
-            assert scaler.get_scale() == float(seen[step][lane]), (lane, step)
+            assert scaler.get_scale() == float(seen[step][number]), (number, step)
 
 
 def test_a_scaled_loss_has_the_same_gradient(text: Text) -> None:
     """Bit by bit, for powers of two change no FP32 number's digits; clipping and optimizers that know no size would hide it."""
-    network = PackedNetwork(WORKLOAD, text.facts, [0, 1], torch.device("cpu"), "fp32")
-    index = torch.from_numpy(text.batch_index(0, 0, 8, WORKLOAD.context)[0].reshape(2, 4))
-    batch = text.gather(text.arrays("train"), index, WORKLOAD.context)
+    network = PackedNetwork(GPT, text.facts, [0, 1], torch.device("cpu"), "fp32")
+    index = torch.from_numpy(text.batch_index(0, 0, 8, GPT.context)[0].reshape(2, 4))
+    batch = text.gather(text.arrays("train"), index, GPT.context)
     losses_K, gradient_KP = network.gradient(*batch)
     of_scaled_K, scaled_KP = network.gradient(*batch, scale_K=torch.tensor([2.0**10, 2.0**-4]))
     assert of_scaled_K.equal(losses_K)
@@ -61,13 +60,9 @@ def test_a_scaled_loss_has_the_same_gradient(text: Text) -> None:
 def test_a_pack_follows_grad_scaler(text: Text) -> None:
     """Losses, gradients, skipped updates, scales and weights of a lane against torch's scaler and AdamW, step by step from the
     lane's weights, and from a scale that overflows."""
-    training = Training(
-        precision="fp16", loss_scaling="dynamic", loss_scale=2.0**24, scale_growth_interval=5, steps=24, batch_size=4,
-        peak_lr=2.0**-6, clip_norm=0.5, weight_decay=0.0,
-    )  # fmt: skip
-    configuration = Configuration(workload=WORKLOAD, training=training, measurement=MEASUREMENT)
-    pack = Pack([Lane(configuration, seed) for seed in (1, 2)], text)
-    plain = PackedNetwork(WORKLOAD, text.facts, [2], torch.device("cpu"), "fp16")
+    fields = {"loss_scale": 2.0**24, "scale_growth_interval": 5, "steps": 24, "clip_norm": 0.5, "weight_decay": 0.0}
+    pack = contract.pack(*(lane(GPT, seed, precision="fp16", loss_scaling="dynamic", **fields) for seed in (1, 2)))
+    plain = PackedNetwork(GPT, text.facts, [2], torch.device("cpu"), "fp16")
     weights = list(plain.views.values())
     optimizer = torch.optim.AdamW(weights, weight_decay=0.0)
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**24, growth_interval=5)
@@ -76,7 +71,7 @@ def test_a_pack_follows_grad_scaler(text: Text) -> None:
     def updates() -> float:
         return float(pack.scaler.state["updates"][1])
 
-    for step in range(training.steps):
+    for step in range(24):
         pack._draw()
         inputs, targets = (each[1:2] for each in pack._batch())
         old_KP, made = pack.network.flat_KP.clone(), updates()
@@ -109,17 +104,15 @@ def test_a_pack_follows_grad_scaler(text: Text) -> None:
         assert float(pack.scaler.state["scale"][1]) == scaler.get_scale(), step
         assert (pack.network.flat_KP[1] - plain.flat_KP[0]).abs().max() <= 1e-3 * pack.lr_SK[step, 1] + 1e-6, step
     assert skipped > 3
-    assert updates() == training.steps - skipped
+    assert updates() == 24 - skipped
 
 
 def overflows(loss: torch.Tensor, weights: list[torch.Tensor]) -> bool:
     return not all(each.isfinite().all() for each in torch.autograd.grad(loss, weights, retain_graph=True))
 
 
-def test_a_skipped_update_leaves_the_lane_as_it_was(text: Text) -> None:
-    training = Training(precision="fp16", loss_scaling="dynamic", loss_scale=2.0**40, steps=5, batch_size=4)
-    configuration = Configuration(workload=WORKLOAD, training=training, measurement=MEASUREMENT)
-    pack = Pack([Lane(configuration, 0)], text)
+def test_a_skipped_update_leaves_the_lane_as_it_was() -> None:
+    pack = contract.pack(lane(GPT, precision="fp16", loss_scaling="dynamic", loss_scale=2.0**40))
     before = {name: value.clone() for name, value in pack.state().items()}
     pack._train_step()
     assert torch.equal(pack.state()["weights"], before["weights"])
@@ -131,9 +124,9 @@ def test_fp8_rounds_as_torch_does() -> None:
     values = torch.randn(2, 50, generator=torch.Generator().manual_seed(1)) * torch.tensor([[1.0], [1e-3]])
     assert torch.equal(rounded(values, torch.float8_e4m3fn, False), values.to(torch.float8_e4m3fn).float())
     scaled = rounded(values, torch.float8_e4m3fn, True)
-    for lane in range(2):
-        factor = 448.0 / values[lane].abs().max()
-        assert torch.allclose(scaled[lane], (values[lane] * factor).to(torch.float8_e4m3fn).float() / factor)
+    for number in range(2):
+        factor = 448.0 / values[number].abs().max()
+        assert torch.allclose(scaled[number], (values[number] * factor).to(torch.float8_e4m3fn).float() / factor)
     # Three bits of mantissa: half a unit is a sixteenth; unscaled small values are flushed instead.
     assert float(((scaled - values).abs() / values.abs()).median()) < 1 / 16
     assert float(rounded(torch.full((1, 1), 1e-4), torch.float8_e4m3fn, False)) == 0.0
@@ -156,9 +149,9 @@ def test_fp8_products_round_operands_and_gradients() -> None:
 
 def test_underflow_is_what_casting_flushes(text: Text) -> None:
     """The share of weight gradients against torch's own cast to FP16, at every loss scale."""
-    network = PackedNetwork(WORKLOAD, text.facts, [0, 1], torch.device("cpu"), "fp32")
-    index = torch.from_numpy(text.batch_index(0, 0, 512, WORKLOAD.context)[0].reshape(2, 256))
-    inputs, targets = text.gather(text.arrays("train"), index, WORKLOAD.context)
+    network = PackedNetwork(GPT, text.facts, [0, 1], torch.device("cpu"), "fp32")
+    index = torch.from_numpy(text.batch_index(0, 0, 512, GPT.context)[0].reshape(2, 256))
+    inputs, targets = text.gather(text.arrays("train"), index, GPT.context)
     _, gradient_KP = network.gradient(inputs, targets)
     shares = underflow_shares(network, inputs, targets)
     for column, scale in enumerate(LOSS_SCALES):
@@ -178,9 +171,8 @@ def test_underflow_is_what_casting_flushes(text: Text) -> None:
 @pytest.mark.parametrize(("precision", "share"), [("bf16", 0.1), ("fp16", 0.02), ("fp8", 0.5), ("fp8_unscaled", 0.7)])
 def test_every_format_has_nearly_the_gradients_of_fp32(text: Text, precision: str, share: float) -> None:
     """At states along an FP32 training. share: of the norm, as much as its few bits of mantissa make of each number."""
-    training = Training(steps=30, batch_size=8, peak_lr=2.0**-6)
-    pack = Pack([Lane(Configuration(workload=WORKLOAD, training=training, measurement=MEASUREMENT), 0)], text)
-    narrow = PackedNetwork(WORKLOAD, text.facts, [0], torch.device("cpu"), precision)
+    pack = contract.pack(lane(GPT, steps=30, batch_size=8))
+    narrow = PackedNetwork(GPT, text.facts, [0], torch.device("cpu"), precision)
     while not pack.done:
         pack._draw()
         narrow.flat_KP.copy_(pack.network.flat_KP)
@@ -192,9 +184,7 @@ def test_every_format_has_nearly_the_gradients_of_fp32(text: Text, precision: st
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16", "fp8", "fp8_unscaled"])
-def test_every_format_learns(text: Text, precision: str) -> None:
-    training = Training(precision=precision, steps=30, batch_size=8, peak_lr=2.0**-6)
-    pack = Pack([Lane(Configuration(workload=WORKLOAD, training=training, measurement=MEASUREMENT), 0)], text)
-    pack.advance()
-    losses = pack.results()[0].curves["train_loss"]
+def test_every_format_learns(precision: str) -> None:
+    (result,) = trained(lane(GPT, precision=precision, steps=30, batch_size=8)).results()
+    losses = result.curves["train_loss"]
     assert losses[-1] < losses[0] - 0.2

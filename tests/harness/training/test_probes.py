@@ -1,35 +1,43 @@
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
 
-from folklore.harness.data import load
 from folklore.harness.data.text import Text
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec import Measurement, Training, Workload
 from folklore.harness.training import pack as pack_module
 from folklore.harness.training.curve import Curve
 from folklore.harness.training.curves import CURVES
 from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
 from folklore.harness.training.network import PackedNetwork
-from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.probes import PROBES
 from folklore.harness.training.probes.base import Probe, ProbedStep
 from folklore.harness.training.probes.half_batch import gradient_variance
-
-WORKLOAD = Workload(width=8, depth=1, heads=2, context=8)
+from tests.harness.helpers import markov
+from tests.harness.training import contract
+from tests.harness.training.contract import GPT, lane, trained
 
 
 def examples(text: Text, lanes: int, batch: int) -> tuple[torch.Tensor, torch.Tensor]:
-    index = torch.from_numpy(text.batch_index(0, 0, lanes * batch, WORKLOAD.context)[0].reshape(lanes, batch))
-    return text.gather(text.arrays("train"), index, WORKLOAD.context)
+    index = torch.from_numpy(text.batch_index(0, 0, lanes * batch, GPT.context)[0].reshape(lanes, batch))
+    return text.gather(text.arrays("train"), index, GPT.context)
+
+
+@cache
+def single_examples() -> tuple[PackedNetwork, tuple[torch.Tensor, torch.Tensor], float]:
+    """A network, 2000 examples, and the trace of the covariance of their gradients."""
+    network = PackedNetwork(GPT, markov().facts, [0], torch.device("cpu"), "fp32")
+    inputs, targets = examples(markov(), 1, 2000)
+    singles = torch.cat([network.gradient(inputs[:, i : i + 1], targets[:, i : i + 1])[1] for i in range(2000)])
+    return network, (inputs, targets), float(singles.var(dim=0).sum())
 
 
 @pytest.mark.parametrize("batch", [6, 7])
-def test_gradient_variance_against_single_examples(text: Text, batch: int) -> None:
+def test_gradient_variance_against_single_examples(batch: int) -> None:
     """The mean of the probe over many batches against tr(covariance of single-example gradients) / B."""
-    network = PackedNetwork(WORKLOAD, text.facts, [0], torch.device("cpu"), "fp32")
-    inputs, targets = examples(text, 1, 2000)
-    singles = torch.cat([network.gradient(inputs[:, i : i + 1], targets[:, i : i + 1])[1] for i in range(2000)])
-    expected = float(singles.var(dim=0).sum()) / batch
+    network, (inputs, targets), variance = single_examples()
+    expected = variance / batch
     seen = []
     for start in range(0, 2000 - batch, batch):
         part = inputs[:, start : start + batch], targets[:, start : start + batch]
@@ -40,7 +48,7 @@ def test_gradient_variance_against_single_examples(text: Text, batch: int) -> No
 
 
 def test_layer_norms_make_up_the_whole(text: Text) -> None:
-    network = PackedNetwork(WORKLOAD, text.facts, [0, 1], torch.device("cpu"), "fp32")
+    network = PackedNetwork(GPT, text.facts, [0, 1], torch.device("cpu"), "fp32")
     values = torch.randn_like(network.flat_KP)
     assert torch.allclose(network.layer_norms(values).square().sum(1).sqrt(), values.norm(dim=1))
     qkv = network.layers.index("blocks.0.attention.qkv")
@@ -49,17 +57,6 @@ def test_layer_norms_make_up_the_whole(text: Text) -> None:
     )
     expected = values[:, start : start + 8 * 24 + 24].norm(dim=1)
     assert torch.allclose(network.layer_norms(values)[:, qkv], expected)
-
-
-def test_probing_does_not_change_training(text: Text) -> None:
-    def final(probes: int, evaluations: int) -> list[float]:
-        measurement = Measurement(probes=probes, evaluations=evaluations, evaluation_examples=4, final_examples=4)
-        configuration = Configuration(workload=WORKLOAD, training=Training(steps=30, batch_size=4), measurement=measurement)
-        pack = Pack([Lane(configuration, 0)], text)
-        pack.advance()
-        return pack.results()[0].curves["train_loss"]
-
-    assert final(probes=2, evaluations=1) == final(probes=30, evaluations=30)
 
 
 class LargestWeight(Probe):
@@ -71,31 +68,25 @@ class LargestWeight(Probe):
         return {"probe_largest_weight": by_layer.amax(dim=1), "probe_layer_largest": by_layer}
 
 
-def test_a_further_probe_is_recorded_for_its_lane(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_further_probe_is_recorded_for_its_lane(monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine knows no probe by its name."""
     monkeypatch.setattr(pack_module, "PROBES", (*PROBES, LargestWeight()))
-    measurement = Measurement(probes=4, evaluations=1, evaluation_examples=4, final_examples=4)
-    configuration = Configuration(workload=WORKLOAD, training=Training(steps=8, batch_size=4), measurement=measurement)
-    pack = Pack([Lane(configuration, seed) for seed in (0, 1)], text)
-    pack.advance()
-    for lane, result in enumerate(pack.results()):
-        assert result.curves["probe_largest_weight"][-1] == pytest.approx(float(pack.network.flat_KP[lane].abs().max()))
+    pack = trained(lane(GPT, 0, {"probes": 4}), lane(GPT, 1, {"probes": 4}))
+    for number, result in enumerate(pack.results()):
+        assert result.curves["probe_largest_weight"][-1] == pytest.approx(float(pack.network.flat_KP[number].abs().max()))
         assert np.max(result.layer_curves["probe_layer_largest"], axis=1).tolist() == result.curves["probe_largest_weight"]
         assert len(result.curves["probe_gradient_norm"]) == len(result.curves["probe_step"])
 
 
-def test_every_probe_gives_its_curves_and_no_other(text: Text) -> None:
+def test_every_probe_gives_its_curves_and_no_other() -> None:
     """Of a GPT that looks at all that a text has, and of a network of ReLUs, whose units can be dead."""
     looked_at = {"underflow": True, "gradient_flow": True, "flow_examples": 8, "sharpness_examples": 8, "training_examples": 4}
     sharp = {"sharpness": "end", "preconditioned_sharpness": True, "token_rows": True}
     units = Workload(model="mlp", dataset="digits", width=8, depth=3)
     seen: set[str] = set()
-    for workload, data, extras in ((WORKLOAD, text, sharp), (units, load("digits"), {"dead_units": True})):
-        measurement = Measurement(probes=2, evaluations=1, evaluation_examples=4, final_examples=4, **looked_at | extras)
-        configuration = Configuration(workload=workload, training=Training(steps=40, batch_size=4), measurement=measurement)
-        pack = Pack([Lane(configuration, 0)], data)
-        pack.advance()
-        (result,) = pack.results()
+    for workload, extras in ((GPT, sharp), (units, {"dead_units": True})):
+        looks = {"probes": 2, "final_examples": 4, **looked_at, **extras}
+        (result,) = trained(lane(workload, measurement=looks, steps=40, batch_size=4)).results()
         seen |= {name for name, values in {**result.curves, **result.layer_curves}.items() if np.isfinite(values).any()}
     assert seen == {curve.name for curve in CURVES}
 
@@ -114,35 +105,28 @@ def test_more_probes_than_steps() -> None:
     assert evaluation_steps(Training(steps=2), Measurement(evaluations=4))[-1] == 1
 
 
-def test_update_ratio_is_what_the_optimizer_did(text: Text) -> None:
+def test_update_ratio_is_what_the_optimizer_did() -> None:
     """SGD without momentum: |update| / |weights| = lr * |gradient| / |weights|, from the probe's own numbers."""
-    training = Training(
-        optimizer="sgd", momentum=0.0, weight_decay=0.0, steps=4, schedule="constant", warmup_fraction=0.0, batch_size=4
-    )
-    measurement = Measurement(probes=4, evaluations=1, evaluation_examples=4, final_examples=4)
-    pack = Pack([Lane(Configuration(workload=WORKLOAD, training=training, measurement=measurement), 0)], text)
-    pack.advance()
-    curves = pack.results()[0].curves
-    expected = training.peak_lr * np.array(curves["probe_gradient_norm"]) / np.array(curves["probe_weight_norm"])
+    fields = {"optimizer": "sgd", "momentum": 0.0, "weight_decay": 0.0, "schedule": "constant", "warmup_fraction": 0.0}
+    (result,) = trained(lane(GPT, measurement={"probes": 4}, steps=4, peak_lr=0.01, **fields)).results()
+    curves = result.curves
+    expected = 0.01 * np.array(curves["probe_gradient_norm"]) / np.array(curves["probe_weight_norm"])
     assert np.allclose(curves["probe_update_ratio"], expected, rtol=1e-3)
 
 
-def test_ratios_of_weight_matrices_alone(text: Text) -> None:
+def test_ratios_of_weight_matrices_alone() -> None:
     """Quartiles over the parameters with two sides, worked out one by one; gains, biases and a zero readout do not count."""
-    workload = WORKLOAD.model_copy(update={"zero_readout": True})
-    training = Training(steps=2, batch_size=4, warmup_fraction=0.0)
-    measurement = Measurement(probes=2, evaluations=1, evaluation_examples=4, final_examples=4)
-    lanes = [Lane(Configuration(workload=workload, training=training, measurement=measurement), seed) for seed in (0, 1)]
-    pack = Pack(lanes, text)
+    workload = GPT.model_copy(update={"zero_readout": True})
+    pack = contract.pack(*(lane(workload, seed, steps=2, warmup_fraction=0.0) for seed in (0, 1)))
     before = {name: view.detach().clone() for name, view in pack.network.views.items()}
     pack.advance(seconds=0.0)  # one step
-    for lane in range(2):
+    for number in range(2):
         ratios = []
         for name, view in pack.network.views.items():
-            weight = float(before[name][lane].norm())
-            if view[lane].ndim > 1 and weight > 0:
-                ratios.append(float((view[lane].detach() - before[name][lane]).norm()) / weight)
+            weight = float(before[name][number].norm())
+            if view[number].ndim > 1 and weight > 0:
+                ratios.append(float((view[number].detach() - before[name][number]).norm()) / weight)
         assert len(ratios) == len([view for view in before.values() if view.ndim > 2]) - 1
         for curve, share in (("", 50), ("_low", 25), ("_high", 75), ("_least", 0), ("_most", 100)):
             seen = pack.records[f"probe_matrix_update_ratio{curve}"]
-            assert float(seen[0, lane]) == pytest.approx(np.percentile(ratios, share), rel=1e-4)
+            assert float(seen[0, number]) == pytest.approx(np.percentile(ratios, share), rel=1e-4)

@@ -1,8 +1,12 @@
-"""Procedures behind the pack loop: plain training as it was, epochs, full batches, accumulation, and a stranger's."""
+"""Procedures behind the pack loop: plain training as it was, epochs, full batches, accumulation, and a stranger's.
+
+What all of them are held to stands in test_contract.py.
+"""
 
 import ast
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
@@ -16,29 +20,24 @@ from folklore.harness.data import STEPS_PER_DRAW, Dataset, load
 from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.own.finding import find
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec import Workload
 from folklore.harness.spec.configuration import SamplingName
 from folklore.harness.training import own_network, pack
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.procedures import SAMPLINGS, Evaluation, Procedure, Wrapper, make_procedure
-from folklore.harness.training.programs import Program
 from folklore.harness.training.schedules import learning_rates
 from folklore.models import View
-from tests.harness.training import test_programs
-from tests.harness.training.plain_steps import compared_at_every_step
-from tests.harness.training.single_steps import assert_lane_is_torchs, assert_parts_agree
+from tests.harness.training import contract
+from tests.harness.training.contract import GPT, MLP, assert_parts_agree
+from tests.harness.training.single_steps import assert_lane_is_torchs
 
-GPT = Workload(width=8, depth=1, heads=2, context=8)
-MLP = Workload(model="mlp", dataset="digits", width=8, depth=1)
-MEASUREMENT = Measurement(probes=2, evaluations=3, evaluation_examples=16, final_examples=32)
+MEASUREMENT = {"probes": 2, "evaluations": 3, "evaluation_examples": 16, "final_examples": 32}
 DIGITS = 1079
 
 
-def lane(workload: Workload, seed: int = 0, measurement: Measurement = MEASUREMENT, **training: Any) -> Lane:
-    settings = {"steps": 20, "batch_size": 6, "peak_lr": 2.0**-6, **training}
-    return Lane(Configuration(workload=workload, training=Training(**settings), measurement=measurement), seed)
+lane = partial(contract.lane, measurement=MEASUREMENT, steps=20)
 
 
 def lanes(workload: Workload, count: int = 3, **training: Any) -> list[Lane]:
@@ -106,17 +105,6 @@ def test_epochs_see_every_example_once() -> None:
     for index, epoch in enumerate(epochs):
         for other in epochs[:index]:
             assert (epoch == other).mean() < 0.01, "an order of its own"
-
-
-def test_an_epochs_draws_depend_on_seed_and_step_alone() -> None:
-    """Not on the batches drawn before, on restarts, or on how many lanes there are."""
-    going, alone = Pack(lanes(MLP, 4, sampling="epochs", steps=1000), load("digits")), None
-    for block in (0, 1, 2, 1, 0, 3):
-        alone = Pack(lanes(MLP, 4, sampling="epochs", steps=1000)[3:], load("digits"))
-        for made in (going, alone):
-            made.step = block * STEPS_PER_DRAW + 7
-            made._draw()
-        assert torch.equal(going._draws[:, 3:], alone._draws), block
 
 
 def test_more_than_an_epoch_a_batch_is_refused() -> None:
@@ -199,15 +187,15 @@ def test_a_text_sampled_by_epochs_and_whole(text: Text) -> None:
     ],
 )
 def test_micro_batches_make_the_whole_batchs_step(training: dict[str, Any], micro_batches: int, text: Text) -> None:
-    """Each of 100 steps from equal states, by the rounding that is stated in agreement.py."""
-    whole, parts = (Pack(lanes(GPT, steps=100, micro_batches=each, **training), text) for each in (1, micro_batches))
+    """Each of 30 steps from equal states, by the rounding that is stated in agreement.py."""
+    whole, parts = (Pack(lanes(GPT, steps=30, micro_batches=each, **training), text) for each in (1, micro_batches))
     assert_parts_agree(whole, [(parts, range(3))])
     assert float(whole.network.flat_KP.diff(dim=0).abs().max()) > 0
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
 def test_micro_batches_are_torchs_backward_twice(optimizer: str, text: Text) -> None:
-    chosen = lane(GPT, seed=3, optimizer=optimizer, steps=100, micro_batches=2, momentum=0.9, weight_decay=0.0)
+    chosen = lane(GPT, seed=3, optimizer=optimizer, steps=30, micro_batches=2, momentum=0.9, weight_decay=0.0)
     made = Pack([lane(GPT, seed=1, **chosen.configuration.training.model_dump(exclude={"peak_lr"})), chosen], text)
     model, rates = made.network.model, learning_rates(chosen.configuration.training)
     weights = {p.name: torch.nn.Parameter(torch.zeros(1, *p.shape)) for p in model.parameters}
@@ -254,10 +242,13 @@ def test_a_step_holds_one_micro_batch_at_a_time(text: Text, monkeypatch: pytest.
 
 
 def test_probes_mean_the_same_with_micro_batches(text: Text) -> None:
-    measurement = MEASUREMENT.model_copy(update={"probes": 10})
+    measurement = MEASUREMENT | {"probes": 10}
     whole, parts = (
         Pack(
-            [lane(GPT, seed, measurement, batch_size=10, micro_batches=each, steps=10, optimizer="sgd") for seed in (0, 1)],
+            [
+                lane(GPT, seed, measurement=measurement, batch_size=10, micro_batches=each, steps=10, optimizer="sgd")
+                for seed in (0, 1)
+            ],
             text,
         )
         for each in (1, 5)
@@ -271,8 +262,10 @@ def test_probes_mean_the_same_with_micro_batches(text: Text) -> None:
 
 
 def test_underflow_is_that_of_the_whole_batch() -> None:
-    measurement = MEASUREMENT.model_copy(update={"underflow": True})
-    whole, parts = (Pack([lane(MLP, 0, measurement, precision="fp16", micro_batches=each)], load("digits")) for each in (1, 3))
+    measurement = MEASUREMENT | {"underflow": True}
+    whole, parts = (
+        Pack([lane(MLP, measurement=measurement, precision="fp16", micro_batches=each)], load("digits")) for each in (1, 3)
+    )
     for made in (whole, parts):
         made.advance(0.0)
     name = "probe_layer_underflow_weight"
@@ -294,63 +287,6 @@ def test_micro_batches_of_an_own_module_draw_apart(monkeypatch: pytest.MonkeyPat
     assert uses == ["forward:5", "forward:5:1", "forward:5:2"]
     made.network.evaluate(*made._sample("test", 4))
     assert uses[3:] == ["forward:5"]
-
-
-ALL = {
-    "epochs": {"sampling": "epochs"},
-    "micro-batches": {"micro_batches": 2, "precision": "fp16", "loss_scaling": "dynamic", "scale_growth_interval": 3},
-    "epochs in micro-batches": {"sampling": "epochs", "micro_batches": 3},
-    "a ramp of the batch": {"batch_ramp": (0.4, 0.7), "batch_ramp_factor": 2.0},
-    "a ramp in epochs and micro-batches": {"sampling": "epochs", "micro_batches": 3, "batch_ramp": (0.5,)},
-    "full in micro-batches": {"sampling": "full", "batch_size": DIGITS, "micro_batches": 13},
-}
-
-
-@pytest.mark.parametrize("procedure", ALL)
-def test_stopping_and_going_on_changes_nothing(procedure: str) -> None:
-    """Over more than one draw and epoch of the small batches."""
-    training = {"steps": 300 if "full" not in procedure else 12, **ALL[procedure]}
-    whole, first, second = (Pack(lanes(MLP, **training), load("digits")) for _ in range(3))
-    whole.advance()
-    for _ in range(training["steps"] * 9 // 10):
-        first.advance(0.0)
-    assert second.load({name: value.clone() for name, value in first.state().items()})
-    second.advance()
-    for name, value in whole.records.items():
-        assert torch.equal(value.nan_to_num(), second.records[name].nan_to_num()), name
-
-
-@pytest.mark.parametrize("procedure", ALL)
-def test_a_lane_is_what_it_is_alone(procedure: str) -> None:
-    chosen, dataset = lanes(MLP, 5, **ALL[procedure]), load("digits")
-    parts = [[0], [1, 2], [4, 3]]
-    assert_parts_agree(Pack(chosen, dataset), [(Pack([chosen[each] for each in part], dataset), part) for part in parts])
-
-
-@pytest.mark.parametrize("procedure", ALL)
-def test_a_step_could_be_captured(procedure: str) -> None:
-    made = Pack(lanes(MLP, **ALL[procedure]), load("digits"))
-    with test_programs.Watch() as watch:
-        made._plain_step()
-    assert watch.found == []
-
-
-@pytest.mark.slow
-@test_programs.NEEDS_COMPILER
-@pytest.mark.parametrize("procedure", ALL)
-def test_a_compiled_step_is_the_eager_one(procedure: str) -> None:
-    # A ramp makes fewer updates of as many steps' examples.
-    test_programs.assert_compiled_is_eager(lanes(MLP, **{"steps": 30, **ALL[procedure]}), load("digits"))
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
-@pytest.mark.parametrize("procedure", ALL)
-def test_a_captured_step_is_the_eager_one(procedure: str) -> None:
-    made, check = compared_at_every_step(lanes(MLP, **ALL[procedure]), load("digits"), Program(captured=True), "cuda")
-    assert check.differences == []
-    assert check.settled > 0
-    assert made.runner.program == Program(captured=True)
 
 
 class Stranger(Wrapper):

@@ -1,31 +1,26 @@
 """Parameters that learn at a multiple of the LR: as parameter groups of torch.optim, and as lanes whose whole LR is that."""
 
-from typing import Any
+from functools import partial
 
 import pytest
 import torch
 
 from folklore.harness import data
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.planning import cost
 from folklore.harness.planning.recipe import trial_recipe
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec import Training, Workload
 from folklore.harness.spec.configuration import OPTIMIZERS
 from folklore.harness.training.network import build, lr_multipliers
-from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.pack import Pack
+from tests.harness.training import contract
 
 GPT = Workload(model="gpt", width=16, depth=1, heads=2, context=16)
 MLP = Workload(model="mlp", dataset="digits", width=12, depth=3)
-MEASUREMENT = Measurement(probes=2, evaluations=2, evaluation_examples=4, final_examples=4)
 STEPS = 100
+lane = partial(contract.lane, seed=3, steps=STEPS, batch_size=4)
 # As of optimizers alone (test_optimizers.py): rounding of an update and a weight in each of the steps.
 TOLERANCE = 2e-5
-
-
-def lane(workload: Workload, seed: int = 3, **fields: Any) -> Lane:
-    training = Training(**{"steps": STEPS, "batch_size": 4, **fields})
-    return Lane(Configuration(workload=workload, training=training, measurement=MEASUREMENT), seed)
 
 
 def gradients(pack: Pack) -> torch.Tensor:
@@ -48,7 +43,7 @@ def learned(pack: Pack) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize(("workload", "name"), [(GPT, "blocks.0.mlp.up.weight"), (MLP, "hidden.1.weight")])
 def test_follows_parameter_groups_of_torch(optimizer: str, theirs: type, workload: Workload, name: str) -> None:
     chosen = lane(workload, optimizer=optimizer, scaled_parameter=name, scaled_lr=0.01, peak_lr=0.01)
-    pack = Pack([chosen], data.load(workload.dataset))
+    pack = contract.pack(chosen)
     training = chosen.configuration.training
     start = {each: view[0].detach().clone() for each, view in pack.network.views.items()}
     parameters = {each: torch.nn.Parameter(value.clone()) for each, value in start.items()}
@@ -81,41 +76,14 @@ def test_a_scaled_parameter_learns_as_in_a_lane_of_that_lr_and_the_others_as_in_
         lane(MLP, **{**lr, "peak_lr": 2.0**-10}),
         lane(MLP, **lr, scaled_parameter="readout.weight", scaled_lr=0.125),
     ]
-    start = Pack(chosen, data.load("digits")).network.views
-    found = learned(Pack(chosen, data.load("digits")))
+    start = contract.pack(*chosen).network.views
+    found = learned(contract.pack(*chosen))
     for name, values in found.items():
         plain, hidden, slow, readout = values
         assert torch.equal(hidden, slow if name.startswith("hidden.") else plain), name
         assert torch.equal(readout, slow if name == "readout.weight" else plain), name
         assert not torch.equal(plain, slow), name
         assert not torch.equal(plain, start[name][0]), name
-
-
-def test_a_lane_trains_beside_others_as_alone(text: Text) -> None:
-    # With an epsilon of 1e-8 rounding alone parts two Adams where gradients are next to zero.
-    plain = {"peak_lr": 0.01, "epsilon": 1e-3}
-    names = {"scaled_parameter": "embedding.token.weight", **plain}
-    settings = [{**names, "scaled_lr": 0.3}, plain, {**names, "scaled_lr": 1.0}]
-    beside = Pack([lane(GPT, **each) for each in settings], text)
-    beside.advance()
-    ends = beside.network.flat_KP.detach()
-    for row, each in zip(ends, settings, strict=True):
-        alone = Pack([lane(GPT, **each)], text)
-        alone.advance()
-        assert torch.allclose(row, alone.network.flat_KP[0], rtol=1e-4, atol=1e-6)
-    assert torch.equal(ends[1], ends[2]), "a factor of one is none"
-    assert not torch.allclose(ends[0], ends[1], rtol=1e-2, atol=1e-2)
-
-
-def test_an_interrupted_run_goes_on_to_the_same_end(text: Text) -> None:
-    chosen = [lane(GPT), lane(GPT, scaled_parameter="embedding.*", scaled_lr=3.0)]
-    whole, first, second = (Pack(chosen, text) for _ in range(3))
-    whole.advance()
-    while first.step < STEPS // 2:
-        first.advance(0)
-    assert second.load({name: value.clone() for name, value in first.state().items()})
-    second.advance()
-    assert torch.equal(second.network.flat_KP, whole.network.flat_KP)
 
 
 def test_it_goes_on_top_of_mups_multiplier() -> None:
@@ -130,7 +98,7 @@ def test_it_goes_on_top_of_mups_multiplier() -> None:
 
 def test_a_name_that_no_parameter_has_is_refused() -> None:
     with pytest.raises(UserError, match=r"scaled_parameter = hidden\.3\.weight: model 'mlp' has no such parameter; choose one"):
-        Pack([lane(MLP, scaled_parameter="hidden.3.weight", scaled_lr=0.1)], data.load("digits"))
+        contract.pack(lane(MLP, scaled_parameter="hidden.3.weight", scaled_lr=0.1))
 
 
 def test_a_factor_without_a_name_is_refused() -> None:

@@ -1,5 +1,5 @@
 """Sophia-G: its update against pytorch-optimizer's given the same curvature, its estimates against the exact diagonal of the
-Gauss-Newton matrix, and both in packs and across interruptions.
+Gauss-Newton matrix.
 
 Tolerance of the update: as in test_whole_weights.py, relative 2e-5 of the largest weight after 120 steps of FP32.
 """
@@ -13,12 +13,13 @@ import torch
 from folklore.harness.data import load
 from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec import Training, Workload
 from folklore.harness.training.network import require_suited
 from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.optimizers.sophia import Sophia
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.procedures.curvature import Curvature
+from tests.harness.training import contract
 
 STEPS, SIZE, TOLERANCE = 120, 60, 2e-5
 LANES = [
@@ -28,7 +29,6 @@ LANES = [
 ]
 EVERY = 4
 GPT = Workload(model="gpt", width=16, depth=1, heads=2, context=16)
-MEASUREMENT = Measurement(probes=2, evaluations=2, evaluation_examples=4, final_examples=4)
 PAPER = {"optimizer": "sophia", "beta1": 0.96, "beta2": 0.99, "epsilon": 1e-12, "peak_lr": 2.0**-9}
 
 
@@ -55,15 +55,14 @@ def by_another(
     return weight.detach()
 
 
-@pytest.mark.parametrize("chosen", [LANES, *([lane] for lane in LANES)], ids=["packed", "first", "second", "third"])
-def test_follows_another(chosen: list[dict]) -> None:
-    trainings = [Training(optimizer="sophia", hessian_every=EVERY, **lane) for lane in chosen]
+def test_follows_another() -> None:
+    trainings = [Training(optimizer="sophia", hessian_every=EVERY, **lane) for lane in LANES]
     generator = torch.Generator().manual_seed(0)
     sizes = 10 ** torch.randn(SIZE, generator=generator)
-    start = 0.3 * torch.randn(len(chosen), SIZE, generator=generator)
-    seen = [torch.randn(len(chosen), SIZE, generator=generator) * sizes for _ in range(STEPS)]
+    start = 0.3 * torch.randn(len(LANES), SIZE, generator=generator)
+    seen = [torch.randn(len(LANES), SIZE, generator=generator) * sizes for _ in range(STEPS)]
     # Of all sizes beside the gradients', so that entries are clipped, divided and, with no curvature, on epsilon.
-    curvatures = [10 * torch.randn(len(chosen), SIZE, generator=generator).square() * sizes for _ in range(STEPS)]
+    curvatures = [10 * torch.randn(len(LANES), SIZE, generator=generator).square() * sizes for _ in range(STEPS)]
     for each in curvatures:
         each[:, :5] = 0.0
     packed = start.clone()
@@ -92,8 +91,8 @@ def test_an_estimate_that_is_not_finite_is_left_out_of_its_lane() -> None:
 
 
 def lanes(*seeds: int, workload: Workload = GPT, **fields: object) -> list[Lane]:
-    training = Training.model_validate({"steps": 24, "batch_size": 4, "hessian_every": 5, **PAPER, **fields})
-    return [Lane(Configuration(workload=workload, training=training, measurement=MEASUREMENT), seed) for seed in seeds]
+    training = {"steps": 24, "batch_size": 4, "hessian_every": 5, **PAPER, **fields}
+    return [contract.lane(workload, seed, **training) for seed in seeds]
 
 
 def curvature_of(pack: Pack) -> Curvature:
@@ -177,33 +176,6 @@ def test_micro_batches_estimate_as_the_whole_batch(text: Text) -> None:
         found.append(procedure.estimate(*procedure.batch(procedure.examples_of(0)), 0))
     for other in found[1:]:
         assert torch.allclose(other, found[0], rtol=1e-3, atol=1e-5 * float(found[0].max()))
-
-
-def test_a_pack_gives_what_each_lane_gives_alone(text: Text) -> None:
-    together = Pack(lanes(1, 2, 1), text)
-    together.advance()
-    for index, seed in enumerate((1, 2, 1)):
-        alone = Pack(lanes(seed), text)
-        alone.advance()
-        for name in ("hessian", "momentum"):
-            theirs, ours = alone.optimizer.state[name][0], together.optimizer.state[name][index]
-            assert torch.allclose(ours, theirs, rtol=2e-2, atol=1e-3 * float(theirs.abs().max()))
-        assert torch.allclose(alone.records["train_loss"][:, 0], together.records["train_loss"][:, index], rtol=1e-3)
-
-
-def test_an_interrupted_run_goes_on_to_the_same_end(text: Text) -> None:
-    """Also when it is interrupted right before an estimate, and right after the step that has used it."""
-    whole = Pack(lanes(1, 2), text)
-    whole.advance()
-    for at in (5, 6, 8):
-        first = Pack(lanes(1, 2), text)
-        while first.step < at:
-            first.advance(0)
-        state = {name: value.clone() for name, value in first.state().items()}
-        second = Pack(lanes(1, 2), text)
-        assert second.load(state)
-        second.advance()
-        assert torch.equal(second.network.flat_KP, whole.network.flat_KP)
 
 
 @pytest.mark.parametrize(

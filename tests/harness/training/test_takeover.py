@@ -1,34 +1,26 @@
 """SGD that takes over from Adam against torch.optim, one after the other."""
 
-from typing import Any
+from functools import partial
 
 import pytest
 import torch
 from pydantic import ValidationError
 
-from folklore.harness.data import load
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.spec import Training, Workload
+from folklore.harness.training.pack import Lane
+from tests.harness.training import contract
+from tests.harness.training.contract import trained
 
 MLP = Workload(model="mlp", dataset="digits", width=16, depth=1)
-MEASUREMENT = Measurement(probes=2, evaluations=2, evaluation_examples=8, final_examples=8)
 STEPS, AT = 40, 24
-
-
-def lane(**training: Any) -> Lane:
-    fields = {"optimizer": "adam", "peak_lr": 2.0**-7, "weight_decay": 0.01, "epsilon": 1e-3, "steps": STEPS, **training}
-    return Lane(Configuration(workload=MLP, training=Training(**fields), measurement=MEASUREMENT), 5)
-
-
-def trained(*chosen: Lane) -> Pack:
-    pack = Pack(chosen, load("digits"))
-    pack.advance()
-    return pack
+lane = partial(
+    contract.lane, MLP, 5, optimizer="adam", peak_lr=2.0**-7, batch_size=8, weight_decay=0.01, epsilon=1e-3, steps=STEPS
+)
 
 
 def by_torch(chosen: Lane) -> torch.Tensor:
     """Weights after Adam or AdamW, and from its step on SGD, of torch."""
-    training, pack = chosen.configuration.training, Pack([chosen], load("digits"))
+    training, pack = chosen.configuration.training, contract.pack(chosen)
     weights = {name: each[0].detach().clone().requires_grad_() for name, each in pack.network.views.items()}
     groups = [
         {"params": [each for name, each in weights.items() if name.endswith(ending)], "weight_decay": decay}
@@ -57,23 +49,6 @@ def test_sgd_goes_on_where_adam_ended(optimizer: str) -> None:
     torch.testing.assert_close(pack.network.flat_KP[0].detach(), by_torch(chosen), rtol=1e-4, atol=1e-5)
     without = trained(lane(optimizer=optimizer)).network.flat_KP
     assert (without - pack.network.flat_KP).abs().max() > 1e-3
-
-
-def test_a_lane_does_not_know_its_neighbours() -> None:
-    chosen = (lane(sgd_from=0.5, sgd_lr=4.0), lane(), lane(sgd_from=AT / STEPS))
-    together = trained(*chosen).network.flat_KP.detach()
-    alone = torch.cat([trained(each).network.flat_KP.detach() for each in chosen])
-    torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
-
-
-def test_an_interrupted_training_goes_on() -> None:
-    chosen = lane(sgd_from=0.5, sgd_lr=4.0)
-    first, second = Pack([chosen], load("digits")), Pack([chosen], load("digits"))
-    while first.step < 30:
-        first.advance(0.0)
-    second.load({name: each.clone() for name, each in first.state().items()})
-    second.advance()
-    assert torch.equal(second.network.flat_KP, trained(chosen).network.flat_KP)
 
 
 def test_it_takes_over_from_adam_alone() -> None:

@@ -1,6 +1,7 @@
 """Movement of an embedding's rows and losses of token groups, against loops over steps and over tokens."""
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,32 +9,21 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from folklore.harness import data
 from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.network import NOT_COUNTED
-from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.pack import Pack
 from folklore.harness.training.probes import token_rows
 from folklore.harness.training.procedures.plain import Plain
 from folklore.harness.training.procedures.token_rows import TokenRows, quarters
 from folklore.harness.training.token_groups import GROUPS
 from folklore.models import View
+from tests.harness.training import contract
+from tests.harness.training.contract import GPT, MLP, trained
 
-GPT = Workload(model="gpt", width=8, depth=1, heads=2, context=8)
 STEPS, BEGIN = 50, 10
-
-
-def lane(seed: int = 3, token_rows: bool = True, **fields: Any) -> Lane:
-    measurement = Measurement(probes=5, evaluations=2, evaluation_examples=4, final_examples=40, token_rows=token_rows)
-    training = Training(**{"steps": STEPS, "batch_size": 4, "peak_lr": 0.01, "epsilon": 1e-3, **fields})
-    return Lane(Configuration(workload=GPT, training=training, measurement=measurement), seed)
-
-
-def trained(chosen: list[Lane], text: Text) -> Pack:
-    pack = Pack(chosen, text)
-    pack.advance()
-    return pack
+LOOKS = {"probes": 5, "evaluation_examples": 4, "final_examples": 40, "token_rows": True}
+lane = partial(contract.lane, GPT, seed=3, measurement=LOOKS, steps=STEPS, batch_size=4, peak_lr=0.01, epsilon=1e-3)
 
 
 def by_hand(pack: Pack, text: Text) -> dict[str, np.ndarray]:
@@ -56,7 +46,7 @@ def by_hand(pack: Pack, text: Text) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("fields", [{}, {"optimizer": "sgd", "peak_lr": 0.1}, {"micro_batches": 2}], ids=str)
 def test_against_a_loop_over_steps_and_tokens(text: Text, fields: dict[str, Any]) -> None:
-    pack = Pack([lane(**fields)], text)
+    pack = contract.pack(lane(**fields))
     rows = by_hand(pack, text)
     curves = pack.results()[0].curves
     there = rows["counts"] >= token_rows.LEAST
@@ -77,7 +67,7 @@ def test_against_a_loop_over_steps_and_tokens(text: Text, fields: dict[str, Any]
 
 
 def test_nothing_is_counted_in_the_first_fifth(text: Text) -> None:
-    curves = trained([lane()], text).results()[0].curves
+    curves = trained(lane()).results()[0].curves
     early = [value for step, value in zip(curves["probe_step"], curves["probe_token_slope"], strict=True) if step <= BEGIN + 1]
     assert early
     assert all(map(math.isnan, early))
@@ -85,7 +75,7 @@ def test_nothing_is_counted_in_the_first_fifth(text: Text) -> None:
 
 def test_a_row_that_nothing_moves_has_not_moved(text: Text) -> None:
     """Of a token that no batch has held, under an optimizer without memory or decay."""
-    pack = trained([lane(optimizer="sgd", momentum=0.0, weight_decay=0.0, batch_size=2)], text)
+    pack = trained(lane(optimizer="sgd", momentum=0.0, weight_decay=0.0, batch_size=2))
     assert isinstance(pack.procedure, TokenRows)
     idle = pack.procedure.counts_KV == 0
     assert ((pack.procedure.paths_KV == 0) | ~idle).all()
@@ -94,7 +84,7 @@ def test_a_row_that_nothing_moves_has_not_moved(text: Text) -> None:
 
 
 def test_losses_of_groups_against_a_loop(text: Text) -> None:
-    pack = trained([lane(3), lane(4, peak_lr=0.02)], text)
+    pack = trained(lane(), lane(seed=4, peak_lr=0.02))
     inputs, targets = pack.procedure.sample("test", 40)
     view = View(pack.network.views)
     expanded = inputs.expand(2, *inputs.shape)
@@ -122,37 +112,13 @@ def test_quarters() -> None:
 
 
 def test_a_sample_without_such_tokens_has_no_loss(text: Text) -> None:
-    pack = Pack([lane()], text)
+    pack = contract.pack(lane())
     inputs, targets = pack.procedure.sample("test", 4)
     assert pack.network.evaluate(inputs, torch.full_like(targets, NOT_COUNTED)).isnan().all()
 
 
-def test_lanes_beside_others_are_as_alone(text: Text) -> None:
-    several = [lane(3), lane(4), lane(3, peak_lr=0.03)]
-    beside = trained(several, text).results()
-    for each, found in zip(several, beside, strict=True):
-        (alone,) = trained([each], text).results()
-        for name in (*(curve.name for curve in token_rows.PROBE.curves), *(group.name for group in GROUPS)):
-            assert np.allclose(found.curves[name], alone.curves[name], rtol=2e-3, equal_nan=True), name
-
-
-@pytest.mark.parametrize("at", [BEGIN // 2, STEPS // 2])
-def test_an_interrupted_run_goes_on_to_the_same_end(text: Text, at: int) -> None:
-    chosen = [lane(3), lane(4)]
-    whole = trained(chosen, text)
-    first, second = Pack(chosen, text), Pack(chosen, text)
-    while first.step < at:
-        first.advance(0)
-    assert second.load({name: value.clone() for name, value in first.state().items()})
-    second.advance()
-    for name, values in whole.state().items():
-        if name != "progress":
-            assert torch.equal(second.state()[name].nan_to_num(), values.nan_to_num()), name
-
-
-def test_looking_changes_nothing_and_costs_nothing_unasked(text: Text) -> None:
-    seen, unseen = trained([lane()], text), trained([lane(token_rows=False)], text)
-    assert torch.equal(seen.network.flat_KP, unseen.network.flat_KP)
+def test_looking_costs_nothing_unasked(text: Text) -> None:
+    seen, unseen = trained(lane()), trained(lane(measurement=LOOKS | {"token_rows": False}))
     assert type(unseen.procedure) is Plain
     curves = unseen.results()[0].curves
     assert not [name for name in curves if "token" in name]
@@ -160,7 +126,5 @@ def test_looking_changes_nothing_and_costs_nothing_unasked(text: Text) -> None:
 
 
 def test_what_has_no_embedding_is_refused() -> None:
-    workload = Workload(model="mlp", dataset="digits", width=8, depth=1)
-    configuration = Configuration(workload=workload, training=Training(steps=4), measurement=Measurement(token_rows=True))
     with pytest.raises(UserError, match="token_rows: model 'mlp' is not known to have an embedding of tokens; choose gpt"):
-        Pack([Lane(configuration, 0)], data.load("digits"))
+        contract.pack(contract.lane(MLP, measurement={"token_rows": True}))

@@ -14,13 +14,12 @@ import pytest
 import pytorch_optimizer
 import torch
 
-from folklore.harness.data import load
 from folklore.harness.errors import UserError
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
+from folklore.harness.spec import Training
 from folklore.harness.spec.configuration import OPTIMIZERS
 from folklore.harness.training.optimizers import adam, make_optimizer, muon
 from folklore.harness.training.optimizers.base import Part
-from folklore.harness.training.pack import Lane, Pack
+from tests.harness.training.contract import DEEP, MLP, lane, pack
 
 STEPS, TOLERANCE = 120, 2e-5
 SHAPES = ((6, 5), (5,), (5, 7), (7, 4))
@@ -101,7 +100,6 @@ def lamb(training: Training):
     return make
 
 
-@pytest.mark.parametrize("chosen", [LANES, *([lane] for lane in LANES)], ids=["packed", "first", "second", "third"])
 @pytest.mark.parametrize(
     ("optimizer", "oracle", "fields"),
     [
@@ -113,10 +111,10 @@ def lamb(training: Training):
     ],
     ids=["rmsprop", "sgdw", "sgdw_nesterov", "lars", "lamb"],
 )
-def test_follows_another(optimizer: str, oracle, fields: dict, chosen: list[dict]) -> None:
-    trainings = [Training(optimizer=optimizer, **{**fields, **lane}) for lane in chosen]
-    start = 0.3 * torch.randn(len(chosen), SIZE, generator=torch.Generator().manual_seed(1))
-    seen = gradients(len(chosen))
+def test_follows_another(optimizer: str, oracle, fields: dict) -> None:
+    trainings = [Training(optimizer=optimizer, **{**fields, **lane}) for lane in LANES]
+    start = 0.3 * torch.randn(len(LANES), SIZE, generator=torch.Generator().manual_seed(1))
+    seen = gradients(len(LANES))
     found = trained(trainings, start, seen)
     expected = torch.stack(
         [alone(each, start[lane], [gradient[lane] for gradient in seen], oracle(each)) for lane, each in enumerate(trainings)]
@@ -199,14 +197,14 @@ def test_muon_follows_torch(nesterov: bool) -> None:
         return make
 
     hidden = PARTS[2].slice
-    for lane, training in enumerate(trainings):
-        expected = alone(training, start[lane], [gradient[lane] for gradient in seen], oracle(training))
+    for number, training in enumerate(trainings):
+        expected = alone(training, start[number], [gradient[number] for gradient in seen], oracle(training))
         rest = torch.ones(SIZE, dtype=torch.bool)
         rest[hidden] = False
-        assert (found[lane] - expected)[rest].abs().max() <= TOLERANCE * expected.abs().max()
-        way = (expected - start[lane])[hidden].norm()
+        assert (found[number] - expected)[rest].abs().max() <= TOLERANCE * expected.abs().max()
+        way = (expected - start[number])[hidden].norm()
         assert way > 0.02
-        assert (found[lane] - expected)[hidden].norm() <= 0.03 * way
+        assert (found[number] - expected)[hidden].norm() <= 0.03 * way
 
 
 @pytest.mark.parametrize("shape", [(4, 9), (9, 4), (6, 6)])
@@ -249,15 +247,6 @@ def test_an_update_leaves_its_gradient_as_it_is(optimizer: str, monkeypatch: pyt
 
 
 def test_muon_is_refused_where_it_would_be_adamw() -> None:
-    def pack(workload: dict) -> Pack:
-        configuration = Configuration(
-            workload=Workload.model_validate(workload),
-            training=Training(optimizer="muon", steps=4),
-            measurement=Measurement(evaluation_examples=8, final_examples=8),
-        )
-        return Pack([Lane(configuration, 0)], load("digits"))
-
-    digits = {"model": "mlp", "dataset": "digits", "width": 8}
     with pytest.raises(UserError, match=r"'muon': model 'mlp' of depth 1 has no hidden matrix, .* adamw; choose that"):
-        pack({**digits, "depth": 1})
-    assert isinstance(pack({**digits, "depth": 2}).optimizer, muon.Muon)
+        pack(lane(MLP, optimizer="muon"))
+    assert isinstance(pack(lane(DEEP, optimizer="muon")).optimizer, muon.Muon)

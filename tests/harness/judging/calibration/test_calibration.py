@@ -4,7 +4,6 @@ import json
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -17,8 +16,8 @@ from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import Computed, Unmeasured
 from folklore.harness.randomness import numpy_generator
-from folklore.harness.spec import canonical_json
 from folklore.harness.spec.observed import KINDS
+from tests.harness.observables.planted import stored
 
 
 def test_every_kind_of_observation_is_calibrated() -> None:
@@ -46,15 +45,7 @@ def test_a_planted_table_is_a_table(name: str) -> None:
     case = BY_NAME[name]
     study = case.declared(5, PLAIN)
     planted = PlantedTable(study, case.draw(study, case.effects[2], PLAIN, numpy_generator(0, "test", 0)))
-    rows = []
-    for arm in study.arms_at(SCALE):
-        values = study.factors_at(SCALE, arm)["peak_lr"]
-        for place, value in enumerate(values):
-            for index, seed in enumerate(study.seed_numbers_at(SCALE)):
-                columns = {column: by_arm[arm][place, index] for column, by_arm in planted._planted.items() if arm in by_arm}
-                rows.append({"arm": arm, "point": canonical_json({"peak_lr": value}), "seed": seed, **columns})
-    stored = TrialArrays(study, SCALE, pd.DataFrame(rows))
-    left, right = (observe(case.observables[0], table) for table in (planted, stored))
+    left, right = (observe(case.observables[0], table) for table in (planted, TrialArrays(study, SCALE, stored(planted))))
     assert (left.estimate, left.low, left.high) == (right.estimate, right.low, right.high)
 
 
