@@ -91,6 +91,8 @@ def assert_interrupted_is_whole(lanes: Sequence[Lane], stops: Sequence[int], dat
 def assert_parts_agree(whole: Pack, parts: Parts, first: int = 0) -> None:
     """At every step of a pack's training, from `first` on, other packs, which hold some of its lanes, do what it does."""
     doubts_K = torch.zeros(len(whole.lanes))
+    for part, numbers in parts:
+        _assert_close(whole, part, numbers, part.state())  # where they start, and the LRs that they are to have
     whole.step = first
     whole.clock.fill_(first)
     _compared(whole, parts, lambda made: made._evaluate())
