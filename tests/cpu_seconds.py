@@ -1,20 +1,24 @@
 """CPU-seconds of tests, user and system, of this process and of children that have ended: what a busy machine does not change.
 
 Every run of pytest ends with them by file. `python -m tests.cpu_seconds COMMAND` counts those of a whole command with all its
-descendants, also of the ones that nobody waits for, as Ray's: Linux only.
+descendants, workers of Ray among them: Linux only.
 """
 
+import contextlib
 import ctypes
 import os
 import resource
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 FILES_SHOWN = 25
 PR_SET_CHILD_SUBREAPER = 36
+LOOK_SECONDS = 0.5
 
 
 def used() -> float:
@@ -54,16 +58,30 @@ class CpuSeconds:
 def main(command: list[str]) -> int:
     """Run a command, wait for it and all that it leaves behind, and say what they took."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
-    first, code = os.spawnvp(os.P_NOWAIT, command[0], command), 0
+    first, code, workers = os.spawnvp(os.P_NOWAIT, command[0], command), 0, dict[psutil.Process, float]()
     while True:
+        workers |= workers_of_ray()
         try:
-            ended, status = os.wait()
+            ended, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             break
         if ended == first:
             code = os.waitstatus_to_exitcode(status)
-    print(f"{used():.0f} CPU-seconds: {' '.join(command)}", file=sys.stderr)
+        if not ended:
+            time.sleep(LOOK_SECONDS)
+    print(f"{used() + sum(workers.values()):.0f} CPU-seconds: {' '.join(command)}", file=sys.stderr)
     return code
+
+
+def workers_of_ray() -> dict[psutil.Process, float]:
+    """Descendants that Ray started, and their CPU-seconds: nobody waits for them, so the system adds them to nobody's."""
+    found = {}
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if (parent := process.parent()) is not None and parent.name() == "raylet":
+                times = process.cpu_times()
+                found[process] = times.user + times.system
+    return found
 
 
 if __name__ == "__main__":
