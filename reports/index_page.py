@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from folklore.harness.judging.outcomes import WITHDRAWN
@@ -21,14 +22,13 @@ def content(
     table: OutcomeTable,
     places: Collection[str],
     changes: Sequence[Mapping[str, Any]] = (),
+    own: Mapping[str, OutcomeTable] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Claims in register order. places: what links may lead to (reports/places.py). changes: verdicts of this store that differ
-    from the published ones."""
-    claims = [*register.claims, *(claim for study in studies for claim in study.claims)]
-    groups = {claim.id: claim.study for claim in register.claims}
-    groups |= {claim.id: study.name for study in studies for claim in study.claims}
+    from the published ones. own: of the studies that bring claims of their own, what became of these: they stand apart."""
+    claims = register.claims
     titles = {study.name: study.title for study in studies}
-    rows = [row(claim, groups[claim.id], table, places) for claim in claims]
+    rows = [row(claim, claim.study, table, places) for claim in claims]
     asked = [each for each in rows if not each["claim"].own]
     return {
         "columns": table.columns,
@@ -38,7 +38,7 @@ def content(
         "rows": rows,
         "titles": titles,
         "places": places,
-        "unwritten": shared.unwritten(table, places),
+        "unwritten": sorted({name for each in (table, *own.values()) for name in shared.unwritten(each, places)}),
         "machines": _enumerated(list(dict.fromkeys(MACHINES.get(scale, f"{scale} scale") for scale, _ in table.columns))),
         "claims": len(asked),
         "own": len(rows) - len(asked),
@@ -50,11 +50,24 @@ def content(
         "surprising": any(each["surprise"] is not None for each in rows),
         "verdicts": [name for name in ORDER if any(name in each["found"] for each in rows)],
         "kinds": sorted({kind for claim in claims for kind in claim.kinds}),
-        "study_rows": _studies(studies, rows, places),
+        "study_rows": _studies([study for study in studies if study.name not in own], rows, places),
+        "yours": [_yours(study, own[study.name], places) for study in studies if study.name in own],
         "documents": [document_page.graded(document, register, table) for document in register.documents],
         "grades": GRADES,
         "later": table.later,
         "changes": changes,
+    }
+
+
+def _yours(study: Study, table: OutcomeTable, places: Collection[str]) -> dict[str, Any]:
+    """A study with the claims that it brings along."""
+    return {
+        "study": study,
+        "link": page(study.name) if page(study.name) in places else "",
+        "columns": table.columns,
+        "fields": shared.fields(table.columns),
+        "bars": [bar(column, study.claims, table) for column in table.columns],
+        "rows": [row(claim, study.name, table, places) for claim in study.claims],
     }
 
 

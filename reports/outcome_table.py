@@ -65,17 +65,18 @@ class OutcomeTable:
 
 
 def outcome_table(judged: Iterable[Judged], register: Register) -> OutcomeTable:
-    """Of scales that are meant to be judged. If several studies judge a claim, the one it is filed under speaks for it."""
+    """Of the register's claims, at scales that are meant to be judged. If several studies judge a claim, the one it is filed
+    under speaks for it. A register of a study's own claims gives the table of those."""
     judged = [each for each in judged if each.meant_to_be]
-    columns = tuple(sorted({(each.scale, each.device) for each in judged}, key=_size))
     verdicts = _by_place(judged, register)
+    columns = tuple(sorted({place[1:] for place in verdicts}, key=_size))
     robust = {(v.study, *place_in_register(v)): r for each in judged for v, r in _with_robustness(each)}
     rates = {column: error_rates(v for place, v in verdicts.items() if place[1:] == column) for column in columns}
     outcomes = {
         place: _outcome(verdict, robust.get((verdict.study, *place)), rates[place[1], place[2]])
         for place, verdict in verdicts.items()
     }
-    later = sorted({v.study for each in judged if each.ran_under for v in each.verdicts})
+    later = sorted({v.study for each in judged if each.ran_under for v in each.verdicts if place_in_register(v) in verdicts})
     return OutcomeTable(columns, outcomes, rates, tuple(later))
 
 
@@ -86,7 +87,7 @@ def _size(column: Column) -> tuple[int, Column]:
 def _by_place(judged: Sequence[Judged], register: Register) -> dict[Place, Verdict]:
     filed = {claim.id: claim.study for claim in register.claims}
     found: dict[Place, Verdict] = {}
-    for verdict in (verdict for each in judged for verdict in each.verdicts):
+    for verdict in (verdict for each in judged for verdict in each.verdicts if verdict.claim in filed):
         place = place_in_register(verdict)
         if place not in found or filed.get(verdict.claim) == verdict.study:
             found[place] = verdict

@@ -3,6 +3,8 @@ right. Equal data gives equal bytes."""
 
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -10,10 +12,12 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from folklore.harness.judging.error_rates import ErrorRates
 from folklore.harness.judging.spelling import spell, spell_interval
 from folklore.harness.judging.trial_sets import HERE, TrialSet
 from folklore.harness.judging.verdict_history import history
 from folklore.harness.judging.verdict_memory import Judged, published_verdicts
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Study
 from folklore.reports import (
@@ -39,6 +43,7 @@ __all__ = ["draw_range_test", "write"]
 
 # Shipped with the site once; a page loads it when a reader asks a figure. It comes with the plotly package.
 PLOTTING_LIBRARY = "plotly.min.js"
+NONE_TESTED = ErrorRates(0, 0, {})
 
 
 def write(
@@ -87,17 +92,25 @@ def write(
     declared = [study for study in studies if study.variation_of is None]
 
     in_register = outcome_table((each for study in declared for each in found[study.name]), register)
+    # What a study asks beside the register counts in no number of the register's, and is corrected for by itself.
+    own = {
+        study.name: outcome_table(found[study.name], replace(register, claims=study.claims))
+        for study in declared
+        if study.claims
+    }
 
     def write_page(study: Study) -> None:
         _, sections, compared = drawn[study.name]
         if sections is None:
             return
-        table = in_register if study.variation_of is None else outcome_table(found[study.name], register)
+        alone = study.variation_of is not None
+        tables = [outcome_table(found[study.name], register.including(study))] if alone else [in_register]
+        tables += [own[study.name]] if study.name in own else []
         shown = study_page.content(
             study,
             register,
             sections,
-            table.rates,
+            partial(_rates, tables),
             calibration.rows(),
             _neighbours(study, declared, lambda name: drawn[name][1] is not None or (output / page(name)).is_file()),
             experiments.get(study.name),
@@ -107,8 +120,15 @@ def write(
         _save(output / trials_page(study.name), pages.get_template("trials.html").render(shown))
 
     side_by_side(write_page, in_turn)
-    _write_index_and_documents(output, pages, declared, register, in_register, found, published, store_option)
+    _write_index_and_documents(output, pages, declared, register, in_register, own, found, published, store_option)
     return found
+
+
+def _rates(tables: Sequence[OutcomeTable], verdict: Verdict) -> ErrorRates:
+    """Those of the claims that a verdict's is one of."""
+    column = verdict.scale, verdict.device
+    found = (each.rates[column] for each in tables if (verdict.claim, *column) in each.outcomes)
+    return next(found, NONE_TESTED)
 
 
 def _write_index_and_documents(
@@ -117,6 +137,7 @@ def _write_index_and_documents(
     studies: Sequence[Study],
     register: Register,
     table: OutcomeTable,
+    own: Mapping[str, OutcomeTable],
     found: Mapping[str, Sequence[Judged]],
     published: Callable[[Study], list[Judged] | None],
     store_option: str,
@@ -129,7 +150,7 @@ def _write_index_and_documents(
     ]
     shown = changes_page.content(register, history(), there)
     _save(output / changes_page.PAGE, pages.get_template(changes_page.PAGE).render(shown))
-    content = index_page.content(studies, register, table, there, changes)
+    content = index_page.content(studies, register, table, there, changes, own)
     _save(output / "index.html", pages.get_template("index.html").render(content, store_option=store_option))
     for document in register.documents:
         graded = document_page.content(document, register, table, there)

@@ -6,7 +6,7 @@ for which the verdicts of all studies have to be known: how firm one stands depe
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from folklore.harness.own.address import address_of
 from folklore.harness.planning import catalog
 from folklore.harness.planning.catalog import Register
 from folklore.harness.planning.recipe import study_recipe
-from folklore.harness.spec import Judgement, Study
+from folklore.harness.spec import Claim, Judgement, Study
 from folklore.harness.storing.declaration import changed_since
 from folklore.harness.storing.source_check import commits_of, sources_of
 from folklore.reports import claim_figures, curves, figures, interactive, search_figures
@@ -49,7 +49,8 @@ PIXELS_AN_INCH = 96
 # Cautions and departures that the first screen has room for.
 MOST_CAVEATS = 4
 # Of a scale that is not judged.
-NONE_TESTED = ErrorRates(0, 0, {})
+# Of the claims that a verdict's is one of.
+Rates = Callable[[Verdict], ErrorRates]
 # A neighbour in the order of the catalogue: name and title.
 Neighbour = tuple[str, str]
 
@@ -127,19 +128,17 @@ def content(
     study: Study,
     register: Register,
     sections: Sequence[Section],
-    rates: Mapping[tuple[str, str], ErrorRates],
+    rates: Rates,
     calibrated: Sequence[Mapping[str, Any]] = (),
     neighbours: tuple[Neighbour | None, Neighbour | None] = (None, None),
     experiment: str | None = None,
     store_option: str = "",
 ) -> dict[str, Any]:
-    """What the template is given. rates: by scale and device. calibrated: rows of the calibration. experiment: the study's id
+    """What the template is given. calibrated: rows of the calibration. experiment: the study's id
     in the store's MLflow. store_option: what a command needs to reach the store."""
     return {
         "study": study,
-        "sections": [
-            _section(study, register, each, rates.get((each.scale, each.device), NONE_TESTED), calibrated) for each in sections
-        ],
+        "sections": [_section(study, register, each, rates, calibrated) for each in sections],
         "command": _command(study, None, store_option),
         "trials_page": trials_page(study.name),
         "previous": neighbours[0],
@@ -150,7 +149,7 @@ def content(
 
 
 def _section(
-    study: Study, register: Register, section: Section, rates: ErrorRates, calibrated: Sequence[Mapping[str, Any]]
+    study: Study, register: Register, section: Section, rates: Rates, calibrated: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     judged = section.judged
     robust = {each.claim: each for each in judged.robustness}
@@ -167,13 +166,21 @@ def _section(
         "caveats": warned[:MOST_CAVEATS],
         "more_caveats": warned[MOST_CAVEATS:],
         "cards": cards,
+        "of_documents": _of_documents([each.claim for each in cards], register),
         "other_figures": [key for key in section.figures if key not in claims],
         **section.details,
     }
 
 
-def _stands(robust: Mapping[str, Robustness], rates: ErrorRates, verdict: Verdict) -> str:
-    return standing(verdict, robust.get(verdict.claim), rates)
+def _of_documents(claims: Sequence[Claim], register: Register) -> bool | None:
+    """Whether documents make the claims of a page; None if they make some, and others are questions of our own."""
+    registered = {claim.id for claim in register.claims}
+    found = {each.id in registered and not each.own for each in claims}
+    return found.pop() if len(found) == 1 else None
+
+
+def _stands(robust: Mapping[str, Robustness], rates: Rates, verdict: Verdict) -> str:
+    return standing(verdict, robust.get(verdict.claim), rates(verdict))
 
 
 def _cards(
@@ -181,7 +188,7 @@ def _cards(
     register: Register,
     section: Section,
     robust: Mapping[str, Robustness],
-    rates: ErrorRates,
+    rates: Rates,
     calibrated: Sequence[Mapping[str, Any]],
 ) -> list[Card]:
     known, documents = register.including(study), {document.key: document for document in register.documents}
@@ -196,7 +203,7 @@ def _cards(
             judgements[verdict.claim],
             documents,
             robust.get(verdict.claim),
-            rates,
+            rates(verdict),
             section.resolutions.get(verdict.claim, ()),
             study.published,
             section.judged.reported.get(verdict.claim, ()),

@@ -19,6 +19,7 @@ from folklore.reports import document_page, glossary, index_page, rows, site
 from folklore.reports.outcome_table import OutcomeTable, outcome_table
 from folklore.reports.verdict_words import NOT_GRADED, TO_COME
 from tests.reports.test_highlights import BASE, claim, outcome, table
+from tests.reports.test_site import REGISTER, records
 
 TB, GL = (Document(key=key, title=f"The {key}", file="x") for key in ("TB", "GL"))
 
@@ -89,7 +90,8 @@ def test_what_grades_nobody_is_named_with_the_reason() -> None:
 def test_firmness_is_that_of_the_scale_and_later_criteria_are_named() -> None:
     weak = replace(BASE, claim="warmup.size", p=0.049)
     others = [replace(BASE, claim=f"warmup.c{i}", verdict="open", p=0.9) for i in range(9)]
-    found = outcome_table([judged(weak, *others, ran_under=("before",))], Register((TB,), ()))
+    tested = Register((TB,), tuple(claim(each.claim) for each in (weak, *others)))
+    found = outcome_table([judged(weak, *others, ran_under=("before",))], tested)
     assert found.rates["laptop", "cpu"].tested == 10
     assert found.later == ("warmup",)
     (bar,) = index_page.content([], Register((TB,), (claim("warmup.size"), claim("a.b"))), found, ())["bars"]
@@ -124,6 +126,64 @@ def test_the_index_says_which_criteria_came_later_and_which_question_is_ours(stu
     assert "Our &lt;own&gt; question" in text
     assert "our own question" in text
     assert "&lt;large&gt;" in (tmp_path / "document-TB.html").read_text()
+
+
+def of_ones_own(study: Study, name: str, *claims: str) -> Study:
+    """A study as a user brings it, whose claims no register knows."""
+    made = [{"id": each, "kinds": ["empirical"], "paraphrase": f"claim {each}", "measure": "m"} for each in claims]
+    (judgement,) = study.model_dump()["judgements"]
+    judgements = [{**judgement, "claim": each} for each in claims]
+    return Study.model_validate({**study.model_dump(), "name": name, "claims": made, "judgements": judgements})
+
+
+def test_claims_of_ones_own_studies_count_in_no_number_of_the_documents(study: Study, tmp_path: Path) -> None:
+    """Two users' studies, which may even name a claim alike, beside the register: nothing of it changes but a link to them."""
+    registered = [replace(SUPPORTED, p=0.03), replace(BASE, claim="a.b", verdict="open", p=0.9)]
+    register = Register((TB,), (DISPUTED.model_copy(update={"sources": (at("TB"),)}), claim("a.b")))
+    first, second = of_ones_own(study, "mine", "my.x", "my.y"), of_ones_own(study, "yours", "my.x")
+    told = {
+        study.name: judged(*registered),
+        "mine": judged(*(replace(BASE, study="mine", claim=each, p=0.9, verdict="refuted") for each in ("my.x", "my.y"))),
+        "yours": judged(replace(BASE, study="yours", claim="my.x")),
+    }
+    texts = []
+    for folder, studies in (("alone", [study]), ("beside", [study, first, second])):
+        known = lambda each: [told[each.name]]  # noqa: E731
+        site.write(tmp_path / folder, studies, register, no_trials, only=[], known=known, published=lambda _: None)
+        texts.append((tmp_path / folder / "index.html").read_text())
+        assert (tmp_path / folder / "document-TB.html").read_text().count("my.x") == 0
+    alone, beside = texts
+    assert "yours" not in alone
+    apart, end = beside.index('<h2 id="yours">'), beside.index('<h2 id="studies">')
+    # Which pages are not written is said of all.
+    alone, rest = (
+        re.sub(r'<p class="soft">Verdicts without a link.*?</p>', "", " ".join(text.split()))
+        for text in (alone, beside[:apart] + beside[end:])
+    )
+    link = ' <a href="#yours">3 claims of your own studies</a> stand apart and count in no number here.'
+    assert rest.replace(link, "") == alone
+    shown = beside[apart:end]
+    assert re.findall(r"<code>(\w+)</code>", shown) == ["mine", "yours"]
+    assert re.findall(r'<tr id="([^"]*)"', shown) == ["mine-my.x", "mine-my.y", "yours-my.x"]
+    assert "2 fail" in shown
+
+
+def test_a_page_says_whose_claims_it_shows(study: Study, tmp_path: Path) -> None:
+    own = of_ones_own(study, "mine", "my.x")
+    site.write(tmp_path, [study, own], REGISTER, lambda each: [records(each)], published=lambda _: None)
+    assert "The documents' claims</h2>" in (tmp_path / "toy.html").read_text()
+    assert "Claims of its own</h2>" in (tmp_path / "mine.html").read_text()
+
+
+def test_firmness_of_ones_own_claims_is_of_their_study_alone() -> None:
+    """Twenty open claims of a user's study make no published verdict fragile."""
+    register = Register((TB,), (claim("warmup.size"),))
+    weak = judged(replace(SUPPORTED, p=0.04))
+    many = judged(*(replace(BASE, study="mine", claim=f"my.c{index}", verdict="open", p=0.9) for index in range(20)))
+    found = outcome_table([weak, many], register)
+    assert found.rates["laptop", "cpu"].q == {("warmup.size", "laptop", "cpu"): 0.04}
+    own = outcome_table([weak, many], Register((TB,), tuple(claim(f"my.c{index}") for index in range(20))))
+    assert own.rates["laptop", "cpu"].tested == 20
 
 
 def test_calibration_takes_rates_of_false_partly_if_they_are_counted(
