@@ -324,7 +324,8 @@ def draw_range_test(found: "RangeTest", path: Path) -> None:
             ylim=(lowest - 0.45 * (top - lowest), top),
         )
         log_axis(axis.xaxis)
-        figure.legend(loc="outside lower center", ncols=3)
+        if found.picks:
+            figure.legend(loc="outside lower center", ncols=3)
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
         plt.close(figure)
 
