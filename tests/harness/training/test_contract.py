@@ -145,7 +145,7 @@ def test_every_setting_of_a_training_has_a_case_and_differs_between_lanes_that_m
         assert any(len(set(values)) > 1 for values in values_of(Training, field))
 
 
-@pytest.mark.parametrize("field", Measurement.model_fields.keys() - {"solo", "curve_points"})
+@pytest.mark.parametrize("field", sorted(Measurement.model_fields.keys() - {"solo", "curve_points"}))
 def test_every_setting_of_a_measurement_has_a_case(field: str) -> None:
     """But for how a curve is thinned out, and that a lane is alone: both are of what is done with a pack."""
     default = Measurement.model_fields[field].default
