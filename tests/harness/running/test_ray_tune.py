@@ -1,5 +1,6 @@
 """Jobs on Ray Tune: a crash is retried, a pack given up is reported, and the rest goes on."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -150,6 +151,10 @@ def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str) -> None:
     opened = {name: len((tmp_path / name).read_text().splitlines()) for name in jobs}
     assert opened == {"good": 1, "flaky": 2, "killed": 2, "broken": 2, "wide2": 1, "dead2": 2, "one": 1, "last": 1}
     assert heard.shares["good"] == [0.5, 1.0]
+
+
+def test_packs_are_tried_twice_again() -> None:
+    assert inspect.signature(ray_tune.run).parameters["retries"].default == 2
 
 
 def test_a_store_that_takes_nothing_ends_the_run(tmp_path: Path, ray_address: str) -> None:
