@@ -23,7 +23,8 @@ from tests.cpu_seconds import CpuSeconds
 from tests.harness.helpers import markov
 from tests.shared_ray import shared_ray
 
-torch.set_num_threads(1)
+# One, but where tests/processors.py asks for more.
+torch.set_num_threads(int(os.environ.get("FOLKLORE_TEST_THREADS", "1")))
 
 # Files whose tests start real runs, longest first: begun last, they would keep one process while the other has nothing left.
 LONGEST = (

@@ -19,7 +19,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 ONE = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-TWO = dict.fromkeys(ONE, "2")
+TWO = dict.fromkeys((*ONE, "FOLKLORE_TEST_THREADS"), "2")
 ROWS: dict[str, dict[str, str]] = {
     "this machine": ONE,
     "two threads": TWO,
@@ -57,8 +57,7 @@ def seen_here(short: bool) -> Seen:
     from folklore.harness.judging.trial_sets import published_sets
     from folklore.harness.planning import catalog
     from folklore.harness.planning.computing import computed_jobs
-    from folklore.harness.running.computing_job import one_thread
-    from folklore.harness.spec.computed import called, registry
+    from folklore.harness.spec.computed import called
 
     studies = [catalog.load_study(name) for name in catalog.study_names()]
     verdicts = {}
@@ -67,12 +66,12 @@ def seen_here(short: bool) -> Seen:
             numbers = [[each.estimate, each.low, each.high] for each in verdict.findings]
             verdicts[f"{verdict.study} {verdict.scale} {verdict.claim}"] = (f"{verdict.verdict} {verdict.reading}", numbers)
     jobs = {job.call: job for study in studies for job in computed_jobs(study, "laptop").values() if not job.seeds}
-    with one_thread():
-        computed = {
-            call: {name: float(value) for name, value in called(job).numbers.items()}
-            for call, job in jobs.items()
-            if registry().named(job.function) and not (short and job.function.startswith(LONG))
-        }
+    # On as many threads as the row has, though workers take one: an exact or computed number knows no number of threads.
+    computed = {
+        call: {name: float(value) for name, value in called(job).numbers.items()}
+        for call, job in jobs.items()
+        if not (short and job.function.startswith(LONG))
+    }
     return Seen(verdicts, computed)
 
 
@@ -135,7 +134,7 @@ def in_child(row: str, short: bool) -> Seen:
 def _environment(row: str, cache: str) -> dict[str, str]:
     own = {name for each in ROWS.values() for name in each}
     kept = {name: value for name, value in os.environ.items() if name not in own}
-    return {**kept, **ROWS[row], "TORCHINDUCTOR_CACHE_DIR": cache, "FOLKLORE_COMPILE_CACHE": cache}
+    return {**kept, **ROWS[row], "TORCHINDUCTOR_CACHE_DIR": cache}
 
 
 def tests_pass(row: str, tests: Sequence[str]) -> str:

@@ -159,7 +159,9 @@ class RunView:
         if not self.lanes:
             return "starting workers, and measuring how many lanes packs should have"
         total, diverged = sum(self.lanes.values()), sum(self.diverged.values())
-        parts = [f"{round(self.trials_done)} of {total} trials", f"{len(self.done)} of {len(self.lanes)} packs"]
+        # If only computed jobs are left there are packs without a trial.
+        parts = [f"{round(self.trials_done)} of {total} trials"] if total else []
+        parts.append(f"{len(self.done)} of {len(self.lanes)} packs")
         rate, left = self.trials_a_minute(), self.seconds_left()
         if rate is not None:
             parts.append(f"{rate:.0f} trials a minute" if rate >= 10 else f"{rate:.1f} trials a minute")

@@ -14,7 +14,7 @@ from folklore.harness.judging.trial_sets import HERE, trial_sets
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.observables import Computed, Quotient
 from folklore.harness.planning.computing import computed_jobs
-from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Reported, Study, Within
+from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Reported, Study
 from folklore.harness.spec.computed import Curve, Plot, registry
 from folklore.harness.spec.observed import Observed
 from folklore.harness.storing.computations import MOST_POINTS, Computation, Computations, _thinned
@@ -133,10 +133,11 @@ def test_a_number_at_the_edge_of_a_region_is_in_neither(asked: Study, found: Com
     """Another machine may have it on the other side."""
     table = TrialArrays(asked, "laptop", frame(asked, lambda trial: result(2.0)), computations=found)
     seen = observe(FIRST, table)
-    for beyond, p in ((0.1, 0.0), (2.0, 1.0)):
-        edge = seen.estimate - beyond * FIRST.margin(seen.estimate)
-        assert seen.p_in_rule(Within(low=0.0, high=seen.estimate + (1 / beyond - 0.5) * 1e-8)) in (0.0, 1.0)
-        assert seen.p_in_rule(AtLeast(value=edge)) == (1.0 if p == 0.0 else 0.0)
+    margin = FIRST.margin(seen.estimate)
+    assert margin > 0
+    for margins, p in ((0.1, 1.0), (2.0, 0.0)):
+        assert seen.p_in_rule(AtLeast(value=seen.estimate - margins * margin)) == p
+        assert seen.p_in_rule(AtMost(value=seen.estimate + margins * margin)) == p
 
 
 def test_a_store_keeps_results_and_sets_damaged_ones_aside(
