@@ -41,7 +41,8 @@ VERDICTS = (
     Term(
         "open",
         "The trials do not decide. Too noisy: the interval is too wide; what decided it says how many more seeds would, if any."
-        " Between: the value surely lies between the regions that decide.",
+        " Between: the value surely lies between the regions that decide. Multiplicity: a single part or workload would decide"
+        " it, but several were tested, and over all of them that may be chance.",
     ),
     Term(
         "out of regime",

@@ -48,7 +48,7 @@ WHERE = {
 # Why a claim, or one of its workloads, is open.
 WHY_OPEN = {
     TOO_NOISY: "too noisy",
-    BETWEEN: "between the regions",
+    BETWEEN: "between what supports it and what refutes it",
     MULTIPLICITY: "not sure over several tests",
     PRECONDITION: "a precondition is not surely met",
     "": "no number",

@@ -53,7 +53,7 @@ def test_long_named_answers_are_shortened_without_misleading() -> None:
     assert shortened(verdict("a", text=two)) == "It is 1.8x (1.6–2.0) larger."
     for reading, why in (
         ("too noisy", "too noisy"),
-        ("between", "between the regions"),
+        ("between", "between what supports it and what refutes it"),
         ("multiplicity", "not sure over several tests"),
         ("precondition", "a precondition is not surely met"),
     ):

@@ -286,7 +286,7 @@ def test_every_open_workload_says_why_it_is_open(study: Study) -> None:
     claims = judging(study, [noisy, between])
     (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
     assert found.verdict == OPEN
-    assert found.answer.endswith("The claim is open on MLP (too noisy) and GPT (between the regions).")
+    assert found.answer.endswith("The claim is open on MLP (too noisy) and GPT (between what supports it and what refutes it).")
 
 
 def test_a_toy_refutes_no_claim_about_large_models(study: Study) -> None:
