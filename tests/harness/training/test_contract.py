@@ -115,6 +115,8 @@ def test_a_step_could_be_captured(case: Case) -> None:
 @pytest.mark.parametrize("case", COMPILED.values(), ids=COMPILED)
 def test_a_compiled_step_is_the_eager_one(case: Case) -> None:
     shared = {**case.shared, "steps": 30}  # a ramp makes fewer updates of as many steps' examples
+    if shared.get("sampling") in ("full", "replacement"):
+        shared["optimizer"] = "adamw"  # with SGD the compiler for CPUs raises a KeyError (pytorch/pytorch#188228): eager steps
     test_programs.assert_compiled_is_eager(replace(case, shared=shared).lanes(), dataset_of(case.workload))
 
 
