@@ -32,7 +32,6 @@ LONGEST = (
     "test_end_to_end",
     "test_chaos",
     "test_compile_cache",
-    "test_vector_widths",
     "test_planted",
     "test_ray_tune",
     "test_own_workload",
