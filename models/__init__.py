@@ -5,6 +5,7 @@ from folklore.models.cnn import CNN
 from folklore.models.gpt import GPT
 from folklore.models.layers import Drop, Parameter, Product, Tap, View
 from folklore.models.mlp import MLP
+from folklore.models.module_itself import ModuleItself
 from folklore.models.own_module import OwnModule
 from folklore.models.parametrization import Parametrization
 
@@ -17,6 +18,7 @@ __all__ = [
     "Drop",
     "LinearModel",
     "Model",
+    "ModuleItself",
     "OwnModule",
     "Parameter",
     "Parametrization",

@@ -1,8 +1,8 @@
 """Anyone's nn.Module with a lane axis, through torch.func: the module stays as it is, and is called with the lanes' values.
 
-Lanes share one program, by torch.func.vmap over the forward pass alone, where a trial shows that they come out as each alone
-does. Else they are called one after another. Gradients are ordinary autograd's, outside of vmap: torch.func.grad inside it has
-no rules for some attention kernels.
+Lanes share one program, by torch.func.vmap over the forward pass alone, where some steps show that they come out as each module
+by itself does in plain PyTorch (module_itself.py). Else each lane is a module by itself. Gradients are ordinary autograd's,
+outside of vmap: torch.func.grad inside it has no rules for some attention kernels.
 """
 
 import re
@@ -18,11 +18,18 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from folklore.models.layers import Parameter, Tap, View
+from folklore.models.module_itself import ModuleItself, attributes, modes, set_modes
 
 Make = Callable[[int], nn.Module]  # seed -> the module as its trial starts
 Loss = Callable[[Tensor, Tensor], Tensor]  # outputs, targets -> a loss an example, or their mean
 # What two orders of the same sums in FP32 may differ by, relative to the largest value.
 ROUNDING = 1e-4
+# By which packed lanes are held against modules by themselves. Seed 0 is the seed of the structure that is called with others'
+# values: what it keeps to itself would look right.
+PROOF_SEEDS = (1, 2)
+PROOF_STEPS = 4
+# How far a step of the proof moves each parameter, relative to its size.
+PROOF_STEP_SIZE = 0.02
 LONGEST_REASON = 200
 # What torch's errors about vmap begin to say -> what that means to somebody who wrote a module.
 WORDS = {
@@ -48,6 +55,7 @@ class OwnModule:
         self.inputs, self.targets = inputs.to(device), targets.to(device)
         # Holds the structure; its own values are never looked at.
         self.module = make(0).to(device)
+        self.modes = modes(self.module)
         named = list(self.module.named_parameters())
         self.parameters = tuple(Parameter(name, tuple(each.shape)) for name, each in named if each.requires_grad)
         self.state = tuple(name for name, each in named if not each.requires_grad) + tuple(dict(self.module.named_buffers()))
@@ -94,22 +102,22 @@ class OwnModule:
         try:
             yield
         finally:
-            self.module.train()
+            self._train()
             torch.backends.mha.set_fastpath_enabled(fused)
 
+    def _train(self) -> None:
+        """As its factory leaves it: a frozen backbone may be kept in eval mode."""
+        self.module.train()
+        set_modes(self.module, self.modes)
+
     def _outputs(self, values: dict[str, Tensor], x_B: Tensor) -> Tensor:
-        outputs = functional_call(self.module, values, (x_B,))
-        if not isinstance(outputs, Tensor):
-            raise ValueError(
-                f"the module gives a {type(outputs).__name__}: must give one tensor; wrap it in a module that does"
-            )
-        return outputs
+        return _one_tensor(functional_call(self.module, values, (x_B,)))
 
     def _lane(self, view: View, lane: int, x_B: Tensor, keys: Sequence[int] | None) -> Tensor:
         """One lane without vmap. What is changed in place changes the view; a tensor put in place of a buffer is copied."""
         values = {name: each[lane] for name, each in view.items()}
         before = dict(values)
-        with nullcontext() if keys is None else self._keyed(keys[lane]):
+        with nullcontext() if keys is None else self.keyed(keys[lane]):
             outputs = self._outputs(values, x_B)
         for name in self.state:
             if values[name] is not before[name]:
@@ -117,13 +125,17 @@ class OwnModule:
         return outputs
 
     @contextmanager
-    def _keyed(self, key: int) -> Iterator[None]:
+    def keyed(self, key: int) -> Iterator[None]:
         """Not torch.manual_seed, which formats and keeps a stack for every kind of device that is not used."""
         with torch.random.fork_rng(devices=[self.device] if self.device != "cpu" else []):
             torch.default_generator.manual_seed(key)
             if self.device != "cpu":
                 torch.cuda.manual_seed(key)
             yield
+
+    def mean_loss(self, outputs_B: Tensor, targets_B: Tensor) -> Tensor:
+        """One lane's, a number."""
+        return self._mean_loss(_one_tensor(outputs_B), targets_B)
 
     def _mean_loss(self, outputs_B: Tensor, targets_B: Tensor) -> Tensor:
         loss = self.loss(outputs_B, targets_B)
@@ -141,68 +153,117 @@ class OwnModule:
                 raise ValueError(f"{name} starts differently for the same seed: draw it by torch's own generator")
 
     def _require_trainable(self) -> None:
-        """One forward and backward pass over the examples."""
-        view = self._view([0])
+        """One forward and backward pass over the examples, as plain PyTorch makes it."""
+        made = self._itself(0)
         try:
-            losses = self._tried(view, packed=False)
-            gradients = self._gradients(losses, view) if losses.requires_grad else []
+            with torch.enable_grad(), self.keyed(0):
+                loss, gradients = made.gradient(lambda module: self.mean_loss(module(self.inputs), self.targets))
         except ValueError:
             raise
         except Exception as error:  # whatever a user's code raises
             raise ValueError(f"it fails on {len(self.inputs)} training examples ({_reason(error)})") from error
-        if not bool(losses.isfinite().all()):
-            raise ValueError(f"the loss at its start is {losses[0].item()}: must be finite")
+        if not bool(loss.isfinite()):
+            raise ValueError(f"the loss at its start is {loss.item()}: must be finite")
         if not any(bool(each.any()) for each in gradients):
             raise ValueError("its loss has no gradient at its start: must depend on the parameters, and not be detached")
+
+    def _itself(self, seed: int) -> ModuleItself:
+        return ModuleItself(self.make(seed).to(self.device), self.parameters, self.state)
 
     @cached_property
     def alone(self) -> str:
         """Why its lanes cannot share a program; '' where they can. Found once, whatever it is that is first asked of it."""
-        training = self.module.training
+        before = modes(self.module)
         try:
             with torch.enable_grad():
-                self.module.train()
+                self._train()
                 return self._found_apart()
         finally:
-            self.module.train(training)
+            set_modes(self.module, before)
 
     def _found_apart(self) -> str:
         if changing := self._changing_state():
             shown = ", ".join(changing[:3]) + (" …" if len(changing) > 3 else "")
             return f"it changes {shown} as it trains"
         try:
-            # Other seeds and other examples a lane, so that lanes that mix show.
-            for mode in (nullcontext, self.evaluating):
-                with mode():
-                    self._require_equal()
+            return self._differing()
         except Exception as error:  # whatever vmap and a user's code raise
             return _cannot_share(error)
-        return ""
 
     def _changing_state(self) -> list[str]:
         """Torch has vmap rules for batch norm's running statistics. That holds for no other module that keeps a state, and
-        only what was compared is packed: so each that does trains alone."""
+        only what was compared is packed: so each that does trains alone. What a module keeps in Python is no lane's at all."""
         view = self._view([0])
         before = {name: view[name].clone() for name in self.state}
         self._tried(view, packed=False)
-        return [name for name, value in before.items() if not torch.equal(view[name], value)]
+        return [name for name, value in before.items() if not torch.equal(view[name], value)] + list(self.remembered)
 
-    def _require_equal(self) -> None:
-        """Raises RuntimeError where two lanes together do not come out as they do alone, losses and gradients."""
-        together, apart = self._view([0, 1]), self._view([0, 1])
-        losses, expected = self._tried(together, packed=True), self._tried(apart, packed=False)
-        pairs = [(losses, expected)]
-        pairs += zip(self._gradients(losses, together), self._gradients(expected, apart), strict=True)
-        for ours, theirs in pairs:
-            if float((ours - theirs).detach().abs().max()) > ROUNDING * float(theirs.detach().abs().max()) + 1e-6:
-                raise RuntimeError("two lanes together do not come out as they do alone")
+    @cached_property
+    def remembered(self) -> tuple[str, ...]:
+        """Python attributes that a step of training changes."""
+        made = self._itself(0)
+        before = attributes(made.module)
+        with torch.enable_grad(), self.keyed(0):
+            made.gradient(lambda module: self.mean_loss(module(self.inputs), self.targets))
+        now = attributes(made.module)
+        return tuple(sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name)))
+
+    def _differing(self) -> str:
+        """What packed lanes do otherwise than modules by themselves; '' if nothing. Each step starts from equal states; other
+        seeds and examples in each lane show lanes that mix."""
+        lanes = [self._itself(seed) for seed in PROOF_SEEDS]
+        inputs, targets = self._examples(len(lanes))
+        for step in range(PROOF_STEPS):
+            view = self._view_of(lanes)
+            losses = self._tried(view, packed=True)
+            found = zip(self._gradients(losses, view), strict=True)
+            expected = [self._step_alone(lane, *pair) for lane, *pair in zip(lanes, inputs, targets, strict=True)]
+            if not _near(losses, torch.stack([loss for loss, _ in expected])):
+                return f"the loss of packed lanes is not a lane's own at step {step + 1}"
+            for parameter, (ours,), *theirs in zip(self.parameters, found, *(each for _, each in expected), strict=True):
+                if not _near(ours, torch.stack(theirs)):
+                    return f"the gradient of {parameter.name} in a pack is not a lane's own at step {step + 1}"
+        return self._differing_in_eval_mode(lanes, inputs, targets)
+
+    def _step_alone(self, lane: ModuleItself, inputs: Tensor, targets: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """Loss and gradients where the lane was, which then moves on."""
+        loss, gradients = lane.gradient(lambda module: self.mean_loss(module(inputs), targets))
+        with torch.no_grad():
+            for value, gradient in zip(lane.trained, gradients, strict=True):
+                # A parameter of zeros moves, too.
+                length = PROOF_STEP_SIZE * (value.norm() + 1.0) / (gradient.norm() + 1e-12)
+                value.sub_(length * gradient)
+        return loss, gradients
+
+    def _differing_in_eval_mode(self, lanes: Sequence[ModuleItself], inputs: Tensor, targets: Tensor) -> str:
+        view = self._view_of(lanes)
+        expected = []
+        with torch.no_grad():
+            with self.evaluating():
+                ours = self._tried(view, packed=True)
+            for lane, *(x_B, t_B) in zip(lanes, inputs, targets, strict=True):
+                with lane.evaluating():
+                    expected.append(self.mean_loss(lane.module(x_B), t_B))
+        return (
+            "" if _near(ours, torch.stack(expected)) else "packed lanes in eval mode do not come out as each module by itself"
+        )
+
+    def _view_of(self, lanes: Sequence[ModuleItself]) -> View:
+        trained = {each.name for each in self.parameters}
+        held = [lane.held() for lane in lanes]
+        stacked = {name: torch.stack([each[name].detach() for each in held]) for name in held[0]}
+        return View({name: value.requires_grad_(name in trained) for name, value in stacked.items()})
+
+    def _examples(self, lanes: int) -> tuple[Tensor, Tensor]:
+        """Inputs and targets, [lanes, B, ...], each lane seeing them in another order."""
+        both = (torch.stack([each.roll(lane, 0) for lane in range(lanes)]) for each in (self.inputs, self.targets))
+        inputs, targets = both
+        return inputs, targets
 
     def _tried(self, view: View, packed: bool) -> Tensor:
         """Losses of the examples, each lane seeing them in another order."""
-        lanes = range(len(next(iter(view.values()))))
-        inputs = torch.stack([self.inputs.roll(lane, 0) for lane in lanes])
-        targets = torch.stack([self.targets.roll(lane, 0) for lane in lanes])
-        keys = None if packed else [0] * len(lanes)
+        inputs, targets = self._examples(lanes := len(next(iter(view.values()))))
+        keys = None if packed else [0] * lanes
         return self.losses(self(view, inputs, keys=keys, packed=packed), targets, packed=packed)
 
     def _gradients(self, losses: Tensor, view: View) -> list[Tensor]:
@@ -210,11 +271,7 @@ class OwnModule:
         return list(torch.autograd.grad(losses.sum(), trained, materialize_grads=True))
 
     def _view(self, seeds: Sequence[int]) -> View:
-        starts = [self.make(seed).to(self.device) for seed in seeds]
-        held = [{**dict(each.named_parameters()), **dict(each.named_buffers())} for each in starts]
-        trained = {each.name for each in self.parameters}
-        stacked = {name: torch.stack([each[name].detach() for each in held]) for name in held[0]}
-        return View({name: value.requires_grad_(name in trained) for name, value in stacked.items()})
+        return self._view_of([self._itself(seed) for seed in seeds])
 
     @cached_property
     def flops_per_example(self) -> float:
@@ -239,6 +296,18 @@ class OwnModule:
         with saved_tensors_hooks(count, lambda tensor: tensor):
             self._tried(view, packed=False)
         return max(1, kept // len(self.inputs))
+
+
+def _one_tensor(outputs: object) -> Tensor:
+    if not isinstance(outputs, Tensor):
+        raise ValueError(f"the module gives a {type(outputs).__name__}: must give one tensor; wrap it in a module that does")
+    return outputs
+
+
+def _near(ours: Tensor, theirs: Tensor) -> bool:
+    """Up to the rounding of sums in another order."""
+    difference = float((ours - theirs).detach().abs().max())
+    return difference <= ROUNDING * float(theirs.detach().abs().max()) + 1e-6
 
 
 def _cannot_share(error: Exception) -> str:

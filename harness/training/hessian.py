@@ -102,18 +102,18 @@ def hessian_product(network: PackedNetwork, inputs: Tensor, targets: Tensor) -> 
     """Of examples [N, ...], in so many at once as an evaluation takes; if these are all, their gradient is made once."""
     lanes, examples = network.flat_KP.shape[0], len(targets)
     chunk = max(1, EVALUATION_TARGETS * examples // targets.numel())
-    views = list(network.views.values())
+    leaves = network.leaves
 
     def gradient(part: Tensor, answers: Tensor) -> list[Tensor]:
         losses_K = network.losses(part.expand(lanes, *part.shape), answers.expand(lanes, *answers.shape))
         total = losses_K.sum() * (len(answers) / examples)
-        return list(torch.autograd.grad(total, views, create_graph=True, materialize_grads=True))
+        return list(torch.autograd.grad(total, leaves, create_graph=True, materialize_grads=True))
 
     parts = list(zip(torch.split(inputs, chunk), torch.split(targets, chunk), strict=True))
     kept = gradient(*parts[0]) if len(parts) == 1 else None
 
     def product(vector_KP: Tensor) -> Tensor:
-        vectors = list(network.views_of(vector_KP).values())
+        vectors = network.as_leaves(vector_KP)
         total_KP = torch.zeros_like(vector_KP)
         for part in parts:
             gradients = kept or gradient(*part)
@@ -122,9 +122,9 @@ def hessian_product(network: PackedNetwork, inputs: Tensor, targets: Tensor) -> 
             if not pairs:
                 continue
             second = torch.autograd.grad(
-                [g for g, _ in pairs], views, [v for _, v in pairs], retain_graph=kept is not None, materialize_grads=True
+                [g for g, _ in pairs], leaves, [v for _, v in pairs], retain_graph=kept is not None, materialize_grads=True
             )
-            total_KP += torch.cat([each.flatten(1) for each in second], dim=1)
+            total_KP += network.joined(second)
         return total_KP
 
     return product

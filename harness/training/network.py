@@ -164,6 +164,8 @@ class PackedNetwork:
     shows = True
     # Stretches of blocks that are recomputed in the backward pass; who makes a network for training sets it.
     segments = 0
+    # What a module keeps in Python and changes as it trains, so that no state of a pack holds it.
+    remembers: tuple[str, ...] = ()
     # What drops activations in training; evaluations and curvature are of the whole network.
     drop: Drop | None = None
 
@@ -219,6 +221,18 @@ class PackedNetwork:
         """The buffer as parameters, name -> [K, *shape]."""
         pieces = torch.split(flat_KP, self.sizes, dim=1)
         return {p.name: piece.view(-1, *p.shape) for p, piece in zip(self.model.parameters, pieces, strict=True)}
+
+    @property
+    def leaves(self) -> list[Tensor]:
+        """What losses are differentiated by."""
+        return list(self.views.values())
+
+    def as_leaves(self, values_KP: Tensor) -> list[Tensor]:
+        return list(self.views_of(values_KP).values())
+
+    def joined(self, leaves: Sequence[Tensor]) -> Tensor:
+        """Of each leaf a tensor of its shape, as [K, P]."""
+        return torch.cat([each.flatten(1) for each in leaves], dim=1)
 
     def spread(self, values: Sequence[float]) -> Tensor:
         """One value a parameter, repeated over its entries, [P]."""
@@ -287,7 +301,7 @@ class PackedNetwork:
             losses_K = self.losses(inputs, targets, tap, drop=self.drop)
             scaled_K = losses_K if scale_K is None else losses_K * scale_K
             # A parameter of an own module may take no part in the loss: its gradient is zero.
-            gradients = torch.autograd.grad(scaled_K.sum(), list(self.views.values()), materialize_grads=not self.shows)
+            gradients = torch.autograd.grad(scaled_K.sum(), self.leaves, materialize_grads=not self.shows)
             gradient_KP = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1, out=out_KP)
         return losses_K.detach(), gradient_KP if scale_K is None else gradient_KP.div_(scale_K.unsqueeze(1))
 

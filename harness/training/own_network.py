@@ -1,8 +1,12 @@
-"""A pack of a user's own module: lanes through torch.func where they can share a program, one after another where not."""
+"""A pack of a user's own module: lanes through torch.func where they can share a program, each a module by itself where not.
+
+A lane by itself is called as plain PyTorch calls it, so that what its module is beside its tensors (hooks, modes, lists,
+recomputation, counters in Python) is its own.
+"""
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import torch
 from torch import Tensor
@@ -11,7 +15,7 @@ from folklore.harness.data import DataFacts
 from folklore.harness.randomness import key
 from folklore.harness.spec import Workload
 from folklore.harness.training.network import PackedNetwork, Scores
-from folklore.models import Drop, OwnModule, Tap, View
+from folklore.models import Drop, ModuleItself, OwnModule, Tap, View
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +34,19 @@ class OwnNetwork(PackedNetwork):
         # What lanes that share a program draw cannot be told apart: they draw nothing.
         self.packed = len(seeds) > 1 and not self.model.alone
         if len(seeds) > 1 and not self.packed:
-            log.warning("lanes of an own workload are trained one after another on this device: %s", self.model.alone)
+            log.warning("lanes of an own workload are trained each by itself on this device: %s", self.model.alone)
         self.buffers = {name: torch.stack([each[name] for each in self.states]).to(device) for name in self.model.state}
         del self.states
+        self.remembers = self.model.remembered
+        self.lanes = [] if self.packed else [self._lane(lane) for lane in range(len(seeds))]
+
+    def _lane(self, lane: int) -> ModuleItself:
+        """A module whose values lie in the pack's buffers."""
+        module = self.model.make(self.seeds[lane]).to(self.flat_KP.device)
+        made = ModuleItself(module, self.model.parameters, self.model.state)
+        rows = {**self.views_of(self.flat_KP), **self.buffers}
+        made.lies_in({name: each.detach()[lane] for name, each in rows.items()})
+        return made
 
     def starts(self, seeds: Sequence[int]) -> Tensor:
         found = [self.model.start(seed) for seed in seeds]
@@ -48,19 +62,81 @@ class OwnNetwork(PackedNetwork):
         drop: Drop | None = None,
     ) -> Tensor:
         """Mean loss of each lane by the workload's own loss, [K]. A module drops by itself or not at all."""
+        if self.lanes and views is None:
+            return torch.stack([self._loss_alone(lane, inputs[lane], targets[lane]) for lane in range(len(self.lanes))])
         view = View({**(self.views if views is None else views), **self.buffers})
-        use = f"forward:{self.step}" + f":{self.part}" * (self.part > 0)
-        keys = None if self.packed else [key(seed, use) for seed in self.seeds]
-        return self.model.losses(self.model(view, inputs, keys=keys), targets)
+        keys = None if self.packed else [self._key(lane) for lane in range(len(self.lanes))]
+        return self.model.losses(self.model(view, inputs, keys=keys, packed=self.packed), targets, packed=self.packed)
+
+    def gradient(
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        tap: Tap | None = None,
+        scale_K: Tensor | None = None,
+        out_KP: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Losses [K] and gradients [K, P], as PackedNetwork has them."""
+        if not self.lanes:
+            return super().gradient(inputs, targets, tap, scale_K, out_KP)
+        losses_K = self.flat_KP.new_empty(len(self.lanes))
+        gradient_KP = torch.empty_like(self.flat_KP) if out_KP is None else out_KP
+        for lane, made in enumerate(self.lanes):
+            scale = 1.0 if scale_K is None else scale_K[lane]
+            losses_K[lane], found = made.gradient(lambda _: self._loss_alone(lane, inputs[lane], targets[lane]), scale)  # noqa: B023
+            torch.cat([each.flatten() for each in found], out=gradient_KP[lane])
+        return losses_K, gradient_KP if scale_K is None else gradient_KP.div_(scale_K.unsqueeze(1))
+
+    @property
+    def leaves(self) -> list[Tensor]:
+        """Of lanes by themselves their modules' own parameters, lane after lane."""
+        return [each for lane in self.lanes for each in lane.trained] or super().leaves
+
+    def as_leaves(self, values_KP: Tensor) -> list[Tensor]:
+        found = super().as_leaves(values_KP)
+        return [each[lane] for lane in range(len(self.lanes)) for each in found] or found
+
+    def joined(self, leaves: Sequence[Tensor]) -> Tensor:
+        if not self.lanes:
+            return super().joined(leaves)
+        flat = torch.cat([each.flatten() for each in leaves])
+        return flat.view(len(self.lanes), -1)
+
+    def _loss_alone(self, lane: int, inputs: Tensor, targets: Tensor) -> Tensor:
+        made = self.lanes[lane]
+        with self.model.keyed(self._key(lane)):
+            loss = self.model.mean_loss(made.module(inputs), targets)
+        made.settle()
+        return loss
+
+    def _key(self, lane: int) -> int:
+        return key(self.seeds[lane], f"forward:{self.step}" + f":{self.part}" * (self.part > 0))
+
+    @contextmanager
+    def buffers_kept(self) -> Iterator[None]:
+        """And what modules keep in Python."""
+        with super().buffers_kept(), ExitStack() as kept:
+            for lane in self.lanes:
+                kept.enter_context(lane.kept())
+            yield
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        with self.model.evaluating(), ExitStack() as modes:
+            for lane in self.lanes:
+                modes.enter_context(lane.evaluating())
+            yield
+        for lane in self.lanes:
+            lane.settle()
 
     @contextmanager
     def in_fp32(self) -> Iterator[None]:
         """And in eval mode: what is drawn anew at every pass has no Hessian."""
-        with super().in_fp32(), self.buffers_kept(), self.model.evaluating():
+        with super().in_fp32(), self.buffers_kept(), self.evaluating():
             yield
 
     def scores(self, inputs: Tensor, targets: Tensor) -> Scores:
-        with self.buffers_kept(), self.model.evaluating():
+        with self.buffers_kept(), self.evaluating():
             return super().scores(inputs, targets)
 
     def _scored(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:

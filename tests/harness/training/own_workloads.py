@@ -3,6 +3,8 @@
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.utils.parametrizations import weight_norm
+from torch.utils.checkpoint import checkpoint
 
 from folklore.harness import OwnWorkload
 
@@ -156,3 +158,143 @@ recurrent = own("recurrent", Recurrent, tokens, each_token)
 calls_item = own("calls item", Calls)
 branches = own("branches", Branches)
 remembers = own("remembers", Remembers)
+
+
+# ---- modules that are more than functional_call makes of them: right where each is called by itself
+
+
+class Recomputed(nn.Module):
+    """Activations are computed again in the backward pass, in either of torch's ways."""
+
+    def __init__(self, reentrant: bool):
+        super().__init__()
+        self.reentrant = reentrant
+        self.first, self.block = nn.Linear(8, WIDTH), nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.Tanh())
+        self.last = nn.Linear(WIDTH, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(checkpoint(self.block, torch.tanh(self.first(x)), use_reentrant=self.reentrant))  # type: ignore[no-any-return]
+
+
+class Reversed(torch.autograd.Function):
+    """A backward pass of its own that reads the weight from the module."""
+
+    @staticmethod
+    def forward(context, x, layer):  # type: ignore[no-untyped-def]
+        context.layer = layer
+        return x @ layer.weight.detach().t()
+
+    @staticmethod
+    def backward(context, gradient):  # type: ignore[no-untyped-def]
+        return gradient @ context.layer.weight.detach(), None
+
+
+class OwnBackward(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second, self.last = nn.Linear(8, WIDTH), nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = torch.tanh(self.first(x))
+        return self.last(h + Reversed.apply(h, self.second) + self.second(h))  # type: ignore[no-any-return]
+
+
+class Listed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(8, WIDTH), nn.Linear(WIDTH, CLASSES)
+        self.hidden = [self.a.weight]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.b(torch.tanh(F.linear(x, self.hidden[0], self.a.bias)))  # type: ignore[no-any-return]
+
+
+class Annealed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.net, self.calls = nn.Sequential(nn.Linear(8, WIDTH), nn.Tanh(), nn.Linear(WIDTH, CLASSES)), 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.calls += self.training
+        return self.net(x) / max(0.2, 1.0 - self.calls / 150)  # type: ignore[no-any-return]
+
+
+class Adapted(nn.Module):
+    """A low-rank update that is merged into its frozen weight in eval mode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frozen = nn.Linear(8, WIDTH).requires_grad_(False)
+        self.up, self.down = nn.Parameter(0.1 * torch.randn(WIDTH, 2)), nn.Parameter(torch.randn(2, 8))
+        self.last, self.merged = nn.Linear(WIDTH, CLASSES), False
+
+    def train(self, mode: bool = True) -> "Adapted":
+        super().train(mode)
+        if mode == self.merged:
+            self.frozen.weight.data += (-1.0 if mode else 1.0) * (self.up @ self.down).detach()
+            self.merged = not mode
+        return self
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.frozen(x)
+        return self.last(torch.tanh(h if self.merged else h + x @ self.down.t() @ self.up.t()))  # type: ignore[no-any-return]
+
+
+def _backbone() -> nn.Sequential:
+    made = nn.Sequential(nn.Linear(8, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU(), nn.Dropout(0.9))
+    made[1].running_var.fill_(4.0)  # type: ignore[operator,union-attr]
+    return made.requires_grad_(False).eval()
+
+
+class Kept(nn.Sequential):
+    def train(self, mode: bool = True) -> "Kept":
+        super().train(mode)
+        self[0].eval()
+        return self
+
+
+def _hooked() -> nn.Module:
+    made = nn.Sequential(nn.Linear(8, WIDTH), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
+    made[0].weight.register_hook(lambda gradient: 3.0 * gradient)
+    return made
+
+
+def _halve(parameter: Tensor) -> None:
+    assert parameter.grad is not None
+    parameter.grad *= 0.5
+
+
+def _hooked_after() -> nn.Module:
+    made = nn.Sequential(nn.Linear(8, WIDTH), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
+    made[2].weight.register_post_accumulate_grad_hook(_halve)
+    return made
+
+
+def _hooked_module() -> nn.Module:
+    made = nn.Sequential(nn.Linear(8, WIDTH), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
+    made[1].register_full_backward_hook(lambda module, inner, outer: (2.0 * inner[0],))
+    return made
+
+
+recomputed = own("recomputed", lambda: Recomputed(False))
+recomputed_reentrant = own("recomputed_reentrant", lambda: Recomputed(True))
+own_backward = own("own_backward", OwnBackward)
+listed = own("listed", Listed)
+annealed = own("annealed", Annealed)
+adapted = own("adapted", Adapted)
+eval_backbone = own("eval_backbone", lambda: nn.Sequential(_backbone(), nn.Linear(WIDTH, CLASSES)))
+kept_backbone = own("kept_backbone", lambda: Kept(_backbone(), nn.Linear(WIDTH, CLASSES)))
+hooked = own("hooked", _hooked)
+hooked_after = own("hooked_after", _hooked_after)
+hooked_module = own("hooked_module", _hooked_module)
+weight_normed = own(
+    "weight_normed", lambda: nn.Sequential(weight_norm(nn.Linear(8, WIDTH)), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
+)
+
+
+def _embedded(sparse: bool) -> nn.Module:
+    return nn.Sequential(nn.Embedding(SYMBOLS, WIDTH, sparse=sparse), nn.Linear(WIDTH, SYMBOLS))
+
+
+sparse = own("sparse", lambda: _embedded(True), tokens, each_token)
+dense = own("dense", lambda: _embedded(False), tokens, each_token)

@@ -127,6 +127,34 @@ def test_what_cannot_be_packed_says_why_and_is_what_torch_makes_of_it(name: str)
     assert assert_as_alone(pack(name, [3]), 0, name).lanes == 1
 
 
+ITSELF = (
+    "recomputed", "recomputed_reentrant", "own_backward", "listed", "annealed", "adapted", "eval_backbone", "kept_backbone",
+    "hooked", "hooked_after", "hooked_module", "weight_normed",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ITSELF)
+def test_what_is_more_than_its_tensors_is_what_torch_makes_of_it(name: str) -> None:
+    """Recomputation, hooks, modes, lists and Python's state belong to the module that a lane starts as. Not seed 0, after an
+    evaluation, and beside another lane."""
+    assert_as_alone(pack(name, [1, 3]), 1, name)
+
+
+def test_sparse_gradients_are_dense_ones() -> None:
+    """torch.optim's AdamW takes no sparse gradient: an embedding that has them trains as one that has none."""
+    sparse, dense = pack("sparse", [1, 3], steps=2), pack("dense", [1, 3], steps=2)
+    for made in (sparse, dense):
+        made.advance()
+    torch.testing.assert_close(sparse.network.flat_KP, dense.network.flat_KP)
+
+
+def test_what_a_module_keeps_in_python_is_trained_from_the_start_again() -> None:
+    made = pack("annealed", [1])
+    assert made.network.remembers == ("calls",)
+    assert not pack("annealed", [1]).load(made.state())
+    assert pack("perceptron", [1]).load(pack("perceptron", [1]).state())
+
+
 @pytest.mark.parametrize("name", ["batch_norm", "dropout"])
 def test_lanes_that_cannot_share_a_program_can_share_a_pack(name: str) -> None:
     """Where the device of a worker finds what the planner's did not."""

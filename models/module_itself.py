@@ -1,0 +1,107 @@
+"""A user's module called by itself, as a plain PyTorch loop calls it: what it keeps, hooks and recomputes is its own."""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from folklore.models.layers import Parameter
+
+# What can be compared and put back of what a module keeps in Python.
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+class ModuleItself:
+    """A module and the names of what it trains and of its other state (buffers, and parameters that are not trained)."""
+
+    def __init__(self, module: nn.Module, parameters: Sequence[Parameter], state: Sequence[str]):
+        self.module, self.names = module, [*(each.name for each in parameters), *state]
+        self.modes = modes(module)
+        named = dict(module.named_parameters())
+        self.trained = [named[each.name] for each in parameters]
+        self.rows: dict[str, Tensor] = {}
+
+    def held(self) -> dict[str, Tensor]:
+        """Name -> the tensor itself."""
+        found = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
+        return {name: found[name] for name in self.names}
+
+    def lies_in(self, rows: Mapping[str, Tensor]) -> None:
+        """From now on its values are these tensors' memory: what changes the one changes the other."""
+        self.rows = dict(rows)
+        for name, value in self.held().items():
+            value.data = self.rows[name]
+
+    def settle(self) -> None:
+        """What the module put in the place of a tensor that it kept goes where the lane's values lie."""
+        for name, value in self.held().items():
+            row = self.rows[name]
+            if value.data_ptr() != row.data_ptr():
+                with torch.no_grad():
+                    row.copy_(value.detach())
+                value.data = row
+
+    def gradient(self, loss_of: Callable[[nn.Module], Tensor], scale: Tensor | float = 1.0) -> tuple[Tensor, list[Tensor]]:
+        """The loss, and of each trained parameter the gradient of scale times it, by backward(): hooks on parameters run, and
+        recomputation of either kind works. A parameter that takes no part has zeros."""
+        for each in self.trained:
+            each.grad = None
+        loss = loss_of(self.module)
+        if loss.requires_grad:
+            (loss * scale).backward()  # type: ignore[no-untyped-call]
+        found = [torch.zeros_like(each) if each.grad is None else each.grad.to_dense() for each in self.trained]
+        for each in self.trained:
+            each.grad = None
+        return loss.detach(), found
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """In eval mode; afterwards in the modes that its factory left."""
+        self.module.eval()
+        try:
+            yield
+        finally:
+            self.module.train()
+            set_modes(self.module, self.modes)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """What it keeps in Python is afterwards what it was."""
+        before = attributes(self.module)
+        yield
+        put_back(self.module, before)
+
+
+def modes(module: nn.Module) -> dict[str, bool]:
+    return {name: each.training for name, each in module.named_modules()}
+
+
+def set_modes(module: nn.Module, values: Mapping[str, bool]) -> None:
+    for name, each in module.named_modules():
+        each.training = values[name]
+
+
+def attributes(module: nn.Module) -> dict[str, object]:
+    """SUBMODULE.ATTRIBUTE -> a copy of each plain value, or container of such, that a module keeps in Python."""
+    return {
+        f"{name}.{attribute}" if name else attribute: copy.deepcopy(value)
+        for name, each in module.named_modules()
+        for attribute, value in vars(each).items()
+        if attribute != "training" and not attribute.startswith("_") and _is_plain(value)
+    }
+
+
+def put_back(module: nn.Module, values: Mapping[str, object]) -> None:
+    for name, value in values.items():
+        owner, _, attribute = name.rpartition(".")
+        setattr(module.get_submodule(owner), attribute, copy.deepcopy(value))
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, list | tuple | set | frozenset):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(_is_plain(each) for pair in value.items() for each in pair)
+    return isinstance(value, PLAIN)
