@@ -166,6 +166,20 @@ class OwnModule:
             raise ValueError(f"the loss at its start is {loss.item()}: must be finite")
         if not any(bool(each.any()) for each in gradients):
             raise ValueError("its loss has no gradient at its start: must depend on the parameters, and not be detached")
+        self._require_mean(made)
+
+    def _require_mean(self, made: ModuleItself) -> None:
+        """Steps, parts of a batch and chunks of an evaluation take a loss to be a mean: the same of a batch twice over."""
+        with torch.no_grad(), made.evaluating(), self.keyed(0):
+            outputs = _one_tensor(made.module(self.inputs))
+            once = self._mean_loss(outputs, self.targets)
+        with torch.no_grad(), self.keyed(0):
+            twice = self._mean_loss(torch.cat([outputs] * 2), torch.cat([self.targets] * 2))
+        if bool(once.abs() > ROUNDING) and _near(twice, 2 * once):
+            raise ValueError(
+                f"its loss of {len(self.inputs)} examples is {float(once):.4g} and of the same twice over {float(twice):.4g}:"
+                " it is a sum, and must be a mean; give it reduction='mean', or 'none' for a loss of each example"
+            )
 
     def _itself(self, seed: int) -> ModuleItself:
         return ModuleItself(self.make(seed).to(self.device), self.parameters, self.state)

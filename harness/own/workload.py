@@ -67,6 +67,11 @@ def _problems(workload: OwnWorkload) -> Iterator[str]:
         yield f"workload '{name}': module is a {given}: give a function that makes the module, so that each seed starts anew"
     if not callable(workload.loss):
         yield f"workload '{name}': loss is a {type(workload.loss).__name__}: give a function of outputs and targets"
+    if isinstance(workload.loss, nn.Module) and any(each.requires_grad for each in workload.loss.parameters()):
+        yield (
+            f"workload '{name}': loss is a {type(workload.loss).__name__} with parameters of its own, which no optimizer would"
+            " see: make them parameters of the module, and let it give what the loss needs; or loss.requires_grad_(False)"
+        )
     for split in SPLITS:
         yield from _split_problems(f"workload '{name}': {split}", getattr(workload, split))
     for field, shortest in (("loss_name", 1), ("loss_unit", 0)):

@@ -298,3 +298,6 @@ def _embedded(sparse: bool) -> nn.Module:
 
 sparse = own("sparse", lambda: _embedded(True), tokens, each_token)
 dense = own("dense", lambda: _embedded(False), tokens, each_token)
+summed = own("summed", lambda: nn.Linear(8, CLASSES), loss=nn.CrossEntropyLoss(reduction="sum"))
+averaged = own("averaged", lambda: nn.Linear(8, CLASSES), loss=nn.CrossEntropyLoss(reduction="mean"))
+apart = own("apart", lambda: nn.Linear(8, CLASSES), loss=nn.CrossEntropyLoss(reduction="none"))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from folklore.harness import OwnWorkload
 from folklore.harness.data import load
 from folklore.harness.errors import UserError
 from folklore.harness.machine.description import Device
@@ -146,6 +147,21 @@ def test_sparse_gradients_are_dense_ones() -> None:
     for made in (sparse, dense):
         made.advance()
     torch.testing.assert_close(sparse.network.flat_KP, dense.network.flat_KP)
+
+
+def test_a_summed_loss_is_refused_and_the_ways_out_work() -> None:
+    with pytest.raises(UserError, match="it is a sum, and must be a mean; give it reduction='mean', or 'none'"):
+        pack("summed", [1])
+    (mean,), (each,) = (trained(pack(name, [1])) for name in ("averaged", "apart"))
+    assert mean.test_loss == pytest.approx(each.test_loss, rel=1e-5)
+
+
+def test_a_loss_with_parameters_of_its_own_is_refused_and_the_way_out_works() -> None:
+    loss = torch.nn.Linear(4, 1)
+    pair = own_workloads.vectors(8, 0)
+    with pytest.raises(UserError, match="with parameters of its own, which no optimizer would see"):
+        OwnWorkload("x", torch.nn.Identity, loss, pair, pair, pair)
+    OwnWorkload("x", torch.nn.Identity, loss.requires_grad_(False), pair, pair, pair)
 
 
 def test_what_a_module_keeps_in_python_is_trained_from_the_start_again() -> None:
