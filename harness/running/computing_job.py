@@ -30,7 +30,7 @@ class ComputingJob:
 
 
 class ComputingWork:
-    """One call an advance; the last one writes what they came to."""
+    """At least one call an advance; the last one writes what they came to."""
 
     def __init__(self, job: ComputingJob):
         self.job = job
@@ -41,8 +41,10 @@ class ComputingWork:
     def advance(self, seconds: float) -> Progress:
         started = time.process_time()
         with one_thread():
-            while len(self.worked) < len(self.calls) and time.process_time() - started < seconds:
+            while len(self.worked) < len(self.calls):
                 self.worked.append(called(self.job.job, self.calls[len(self.worked)]))
+                if time.process_time() - started >= seconds:
+                    break
         self.seconds += time.process_time() - started
         done = len(self.worked) == len(self.calls)
         if done:

@@ -8,8 +8,8 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import TunedLoss
 from folklore.harness.planning.plan import Plan, PlannedPack, make_plan
 from folklore.harness.planning.prepare import outline
-from folklore.harness.planning.proposals import next_plan, propose
-from folklore.harness.planning.search_results import searched_plan, tunings
+from folklore.harness.planning.proposals import importances, next_plan, propose
+from folklore.harness.planning.search_results import Tuning, searched_plan, tunings
 from folklore.harness.running.pack_queue import PackQueue
 from folklore.harness.spec import Arm, Criterion, Search, Study, Within
 from folklore.harness.spec.trial import Trial
@@ -192,3 +192,16 @@ def test_another_scales_proposals_are_not_this_ones(searched: Study) -> None:
     foreign = trial_rows.frame(rows(both, proposed.trials, outcome, scale="more"))
     after = searched_plan(base, pd.concat([ledger.stored(), foreign], ignore_index=True))
     assert after.digests == before.digests
+
+
+def test_what_matters_more_is_told_from_planted_losses() -> None:
+    values = list(np.geomspace(SEARCH.low, SEARCH.high, 24))
+    by_value = {arm: Tuning(SEARCH, values, [abs(np.log(value / 0.03)) for value in values]) for arm in ("a", "b")}
+    by_arm = {
+        arm: Tuning(SEARCH, values, [worse + 0.001 * (i * 7 % 24) for i in range(24)]) for arm, worse in (("a", 0), ("b", 1))
+    }
+    shares = importances(SEARCH, by_value)
+    assert shares[SEARCH.factor] > shares["arm"]
+    shares = importances(SEARCH, by_arm)
+    assert shares["arm"] > shares[SEARCH.factor]
+    assert importances(SEARCH, {"a": by_value["a"]}) == {}, "with one arm there is nothing to compare"
