@@ -35,6 +35,7 @@ LONGEST_REASON = 200
 WORDS = {
     "called random operation": "it draws random numbers as it trains (dropout and its like)",
     "calling .item()": "it calls .item(), or turns a tensor into a number in another way",
+    "escaped from inside a function being vmapped": "its backward pass computes again (activation checkpointing)",
     "data-dependent control flow": "its control flow depends on its data",
 }
 

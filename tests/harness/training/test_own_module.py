@@ -37,6 +37,9 @@ APART = {
     "recurrent": "torch's vmap has no rule for aten::lstm",
     "calls_item": "it calls .item()",
     "branches": "its control flow depends on its data",
+    "recomputed": "its backward pass computes again (activation checkpointing)",
+    "annealed": "it changes calls as it trains",
+    "listed": "the loss of packed lanes is not a lane's own at step 1",
 }
 
 
