@@ -11,6 +11,8 @@ from folklore.models.layers import Parameter
 
 # What can be compared and put back of what a module keeps in Python.
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
+# What torch itself keeps in every module.
+INTERNAL = vars(nn.Module()).keys()
 
 
 class ModuleItself:
@@ -84,19 +86,34 @@ def set_modes(module: nn.Module, values: Mapping[str, bool]) -> None:
 
 
 def attributes(module: nn.Module) -> dict[str, object]:
-    """SUBMODULE.ATTRIBUTE -> a copy of each plain value, or container of such, that a module keeps in Python."""
+    """SUBMODULE.ATTRIBUTE -> a copy of each plain value, container of such, or tensor that is no parameter and no buffer, that
+    a module keeps in Python."""
     return {
-        f"{name}.{attribute}" if name else attribute: copy.deepcopy(value)
+        f"{name}.{attribute}" if name else attribute: _copied(value)
         for name, each in module.named_modules()
         for attribute, value in vars(each).items()
-        if attribute != "training" and not attribute.startswith("_") and _is_plain(value)
+        if attribute not in INTERNAL and (isinstance(value, Tensor) or _is_plain(value))
     }
+
+
+def changed(before: Mapping[str, object], now: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in before.keys() | now.keys() if not _same(before.get(name), now.get(name))))
 
 
 def put_back(module: nn.Module, values: Mapping[str, object]) -> None:
     for name, value in values.items():
         owner, _, attribute = name.rpartition(".")
-        setattr(module.get_submodule(owner), attribute, copy.deepcopy(value))
+        setattr(module.get_submodule(owner), attribute, _copied(value))
+
+
+def _copied(value: object) -> object:
+    return value.detach().clone() if isinstance(value, Tensor) else copy.deepcopy(value)
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return torch.equal(one, other)
+    return type(one) is type(other) and one == other
 
 
 def _is_plain(value: object) -> bool:

@@ -7,7 +7,7 @@ outside of vmap: torch.func.grad inside it has no rules for some attention kerne
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cached_property
 
 import torch
@@ -18,7 +18,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from folklore.models.layers import Parameter, Tap, View
-from folklore.models.module_itself import ModuleItself, attributes, modes, set_modes
+from folklore.models.module_itself import ModuleItself, attributes, changed, modes, set_modes
 
 Make = Callable[[int], nn.Module]  # seed -> the module as its trial starts
 Loss = Callable[[Tensor, Tensor], Tensor]  # outputs, targets -> a loss an example, or their mean
@@ -75,24 +75,14 @@ class OwnModule:
         flat = torch.cat([held[each.name].detach().flatten() for each in self.parameters])
         return flat, {name: held[name].detach().clone() for name in self.state}
 
-    def __call__(
-        self, view: View, x_KB: Tensor, tap: Tap | None = None, keys: Sequence[int] | None = None, packed: bool | None = None
-    ) -> Tensor:
-        """Outputs of all lanes; no activation is shown to a tap. Whatever the module changes of its state is changed in `view`.
+    def __call__(self, view: View, x_KB: Tensor, tap: Tap | None = None) -> Tensor:
+        """Outputs of lanes that share a program; no activation is shown to a tap."""
+        with sdpa_kernel(SDPBackend.MATH):  # the one kernel of attention that vmap has rules for
+            return vmap(self._outputs, randomness="error")(dict(view), x_KB)
 
-        keys: what each lane's random numbers are keyed on, which a lane draws that is called by itself. packed: whether lanes
-        share a program; default: where there are several and they can.
-        """
-        if (len(x_KB) > 1 and not self.alone) if packed is None else packed:
-            with sdpa_kernel(SDPBackend.MATH):  # the one kernel of attention that vmap has rules for
-                return vmap(self._outputs, randomness="error")(dict(view), x_KB)
-        return torch.stack([self._lane(view, lane, x_B, keys) for lane, x_B in enumerate(x_KB)])
-
-    def losses(self, outputs_KB: Tensor, targets_KB: Tensor, packed: bool | None = None) -> Tensor:
+    def losses(self, outputs_KB: Tensor, targets_KB: Tensor) -> Tensor:
         """Each lane's mean loss, [K]."""
-        if (len(outputs_KB) > 1 and not self.alone) if packed is None else packed:
-            return vmap(self._mean_loss, randomness="error")(outputs_KB, targets_KB)
-        return torch.stack([self._mean_loss(*pair) for pair in zip(outputs_KB, targets_KB, strict=True)])
+        return vmap(self._mean_loss, randomness="error")(outputs_KB, targets_KB)
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
@@ -113,17 +103,6 @@ class OwnModule:
 
     def _outputs(self, values: dict[str, Tensor], x_B: Tensor) -> Tensor:
         return _one_tensor(functional_call(self.module, values, (x_B,)))
-
-    def _lane(self, view: View, lane: int, x_B: Tensor, keys: Sequence[int] | None) -> Tensor:
-        """One lane without vmap. What is changed in place changes the view; a tensor put in place of a buffer is copied."""
-        values = {name: each[lane] for name, each in view.items()}
-        before = dict(values)
-        with nullcontext() if keys is None else self.keyed(keys[lane]):
-            outputs = self._outputs(values, x_B)
-        for name in self.state:
-            if values[name] is not before[name]:
-                view[name][lane].copy_(values[name].detach())
-        return outputs
 
     @contextmanager
     def keyed(self, key: int) -> Iterator[None]:
@@ -157,8 +136,7 @@ class OwnModule:
         """One forward and backward pass over the examples, as plain PyTorch makes it."""
         made = self._itself(0)
         try:
-            with torch.enable_grad(), self.keyed(0):
-                loss, gradients = made.gradient(lambda module: self.mean_loss(module(self.inputs), self.targets))
+            loss, gradients = self._gradient_of(made)
         except ValueError:
             raise
         except Exception as error:  # whatever a user's code raises
@@ -171,16 +149,24 @@ class OwnModule:
 
     def _require_mean(self, made: ModuleItself) -> None:
         """Steps, parts of a batch and chunks of an evaluation take a loss to be a mean: the same of a batch twice over."""
-        with torch.no_grad(), made.evaluating(), self.keyed(0):
-            outputs = _one_tensor(made.module(self.inputs))
-            once = self._mean_loss(outputs, self.targets)
-        with torch.no_grad(), self.keyed(0):
-            twice = self._mean_loss(torch.cat([outputs] * 2), torch.cat([self.targets] * 2))
+        try:
+            with torch.no_grad(), made.evaluating(), self.keyed(0):
+                outputs = made.module(self.inputs)
+                once = self.mean_loss(outputs, self.targets)
+            with torch.no_grad(), self.keyed(0):
+                twice = self.mean_loss(torch.cat([outputs] * 2), torch.cat([self.targets] * 2))
+        except RuntimeError:  # a loss of batches of one size cannot be asked
+            return
         if bool(once.abs() > ROUNDING) and _near(twice, 2 * once):
             raise ValueError(
                 f"its loss of {len(self.inputs)} examples is {float(once):.4g} and of the same twice over {float(twice):.4g}:"
                 " it is a sum, and must be a mean; give it reduction='mean', or 'none' for a loss of each example"
             )
+
+    def _gradient_of(self, made: ModuleItself) -> tuple[Tensor, list[Tensor]]:
+        """Loss and gradients of the examples."""
+        with torch.enable_grad(), self.keyed(0):
+            return made.gradient(lambda module: self.mean_loss(module(self.inputs), self.targets))
 
     def _itself(self, seed: int) -> ModuleItself:
         return ModuleItself(self.make(seed).to(self.device), self.parameters, self.state)
@@ -208,20 +194,18 @@ class OwnModule:
     def _changing_state(self) -> list[str]:
         """Torch has vmap rules for batch norm's running statistics. That holds for no other module that keeps a state, and
         only what was compared is packed: so each that does trains alone. What a module keeps in Python is no lane's at all."""
-        view = self._view([0])
-        before = {name: view[name].clone() for name in self.state}
-        self._tried(view, packed=False)
-        return [name for name, value in before.items() if not torch.equal(view[name], value)] + list(self.remembered)
+        made = self._itself(0)
+        before = {name: value.detach().clone() for name, value in made.held().items() if name in self.state}
+        self._gradient_of(made)
+        return [name for name, value in before.items() if not torch.equal(made.held()[name], value)] + list(self.remembered)
 
     @cached_property
     def remembered(self) -> tuple[str, ...]:
         """Python attributes that a step of training changes."""
         made = self._itself(0)
         before = attributes(made.module)
-        with torch.enable_grad(), self.keyed(0):
-            made.gradient(lambda module: self.mean_loss(module(self.inputs), self.targets))
-        now = attributes(made.module)
-        return tuple(sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name)))
+        self._gradient_of(made)
+        return changed(before, attributes(made.module))
 
     def _differing(self) -> str:
         """What packed lanes do otherwise than modules by themselves; '' if nothing. Each step starts from equal states; other
@@ -230,7 +214,7 @@ class OwnModule:
         inputs, targets = self._examples(len(lanes))
         for step in range(PROOF_STEPS):
             view = self._view_of(lanes)
-            losses = self._tried(view, packed=True)
+            losses = self.losses(self(view, inputs), targets)
             found = zip(self._gradients(losses, view), strict=True)
             expected = [self._step_alone(lane, *pair) for lane, *pair in zip(lanes, inputs, targets, strict=True)]
             if not _near(losses, torch.stack([loss for loss, _ in expected])):
@@ -255,7 +239,7 @@ class OwnModule:
         expected = []
         with torch.no_grad():
             with self.evaluating():
-                ours = self._tried(view, packed=True)
+                ours = self.losses(self(view, inputs), targets)
             for lane, *(x_B, t_B) in zip(lanes, inputs, targets, strict=True):
                 with lane.evaluating():
                     expected.append(self.mean_loss(lane.module(x_B), t_B))
@@ -271,36 +255,27 @@ class OwnModule:
 
     def _examples(self, lanes: int) -> tuple[Tensor, Tensor]:
         """Inputs and targets, [lanes, B, ...], each lane seeing them in another order."""
-        both = (torch.stack([each.roll(lane, 0) for lane in range(lanes)]) for each in (self.inputs, self.targets))
-        inputs, targets = both
-        return inputs, targets
-
-    def _tried(self, view: View, packed: bool) -> Tensor:
-        """Losses of the examples, each lane seeing them in another order."""
-        inputs, targets = self._examples(lanes := len(next(iter(view.values()))))
-        keys = None if packed else [0] * lanes
-        return self.losses(self(view, inputs, keys=keys, packed=packed), targets, packed=packed)
+        inputs = torch.stack([self.inputs.roll(lane, 0) for lane in range(lanes)])
+        return inputs, torch.stack([self.targets.roll(lane, 0) for lane in range(lanes)])
 
     def _gradients(self, losses: Tensor, view: View) -> list[Tensor]:
         trained = [view[each.name] for each in self.parameters]
         return list(torch.autograd.grad(losses.sum(), trained, materialize_grads=True))
 
-    def _view(self, seeds: Sequence[int]) -> View:
-        return self._view_of([self._itself(seed) for seed in seeds])
-
     @cached_property
     def flops_per_example(self) -> float:
         """Of a forward pass, as torch counts matrix products, convolutions and attention; at least two for each parameter."""
-        with self.evaluating(), torch.no_grad(), FlopCounterMode(display=False) as counter:
-            self._tried(self._view([0]), packed=False)
+        made = self._itself(0)
+        with self.keyed(0), self.evaluating(), made.evaluating(), torch.no_grad(), FlopCounterMode(display=False) as counter:
+            made.module(self.inputs)
         least = 2.0 * sum(each.numel() for each in self.module.parameters())
         return max(float(counter.get_total_flops()) / len(self.inputs), least)
 
     @cached_property
     def activations_per_example(self) -> int:
         """Numbers that a forward pass keeps for the backward pass."""
-        view, kept = self._view([0]), 0
-        own = {value.untyped_storage().data_ptr() for value in view.values()}
+        made, kept = self._itself(0), 0
+        own = {value.untyped_storage().data_ptr() for value in made.held().values()}
 
         def count(tensor: Tensor) -> Tensor:
             nonlocal kept
@@ -308,8 +283,8 @@ class OwnModule:
                 kept += tensor.numel()
             return tensor
 
-        with saved_tensors_hooks(count, lambda tensor: tensor):
-            self._tried(view, packed=False)
+        with torch.enable_grad(), self.keyed(0), saved_tensors_hooks(count, lambda tensor: tensor):
+            self.mean_loss(made.module(self.inputs), self.targets)
         return max(1, kept // len(self.inputs))
 
 

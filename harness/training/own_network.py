@@ -62,11 +62,11 @@ class OwnNetwork(PackedNetwork):
         drop: Drop | None = None,
     ) -> Tensor:
         """Mean loss of each lane by the workload's own loss, [K]. A module drops by itself or not at all."""
-        if self.lanes and views is None:
+        if self.lanes:
+            assert views is None, "a module by itself has its own values"
             return torch.stack([self._loss_alone(lane, inputs[lane], targets[lane]) for lane in range(len(self.lanes))])
         view = View({**(self.views if views is None else views), **self.buffers})
-        keys = None if self.packed else [self._key(lane) for lane in range(len(self.lanes))]
-        return self.model.losses(self.model(view, inputs, keys=keys, packed=self.packed), targets, packed=self.packed)
+        return self.model.losses(self.model(view, inputs), targets)
 
     def gradient(
         self,

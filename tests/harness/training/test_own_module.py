@@ -39,6 +39,7 @@ APART = {
     "branches": "its control flow depends on its data",
     "recomputed": "its backward pass computes again (activation checkpointing)",
     "annealed": "it changes calls as it trains",
+    "carried": "it changes _calls, mean as it trains",
     "listed": "the loss of packed lanes is not a lane's own at step 1",
 }
 
@@ -132,8 +133,8 @@ def test_what_cannot_be_packed_says_why_and_is_what_torch_makes_of_it(name: str)
 
 
 ITSELF = (
-    "recomputed", "recomputed_reentrant", "own_backward", "listed", "annealed", "adapted", "eval_backbone", "kept_backbone",
-    "hooked", "hooked_after", "hooked_module", "weight_normed",
+    "recomputed", "recomputed_reentrant", "own_backward", "listed", "annealed", "carried", "adapted", "eval_backbone",
+    "kept_backbone", "hooked", "hooked_after", "hooked_module", "weight_normed",
 )  # fmt: skip
 
 
