@@ -331,7 +331,7 @@ def _sources(records: TrialSet) -> str:
     """Which sources published trials were trained from, as far as it was checked; '' of stored ones."""
     if records.source == HERE:
         return ""
-    commits, check = commits_of(records.trials), records.source_check
+    commits, check = commits_of(sources_of(records.trials)), records.source_check
     named = f"{'commits' if len(commits) > 1 else 'commit'} {enumerated(commits)}" if commits else "no commit"
     if check is None:
         changed = any(sources.commit.endswith("+") for sources in sources_of(records.trials))

@@ -55,6 +55,12 @@ class TrialSet:
         """The trials as arrays, for all that is observed and drawn of them."""
         return TrialArrays(self.study, self.scale, self.trials, dict(self.failures), computations=self.computations)
 
+    @property
+    def computed(self) -> list[Computation]:
+        """What is there of its study's computed jobs."""
+        jobs = computed_jobs(self.study, self.scale)
+        return [each for key, each in self.computations.items() if key in jobs]
+
     def computed_for(self, judgement: Judgement) -> list[Computation]:
         """What is there of a claim's computed jobs, in declared order."""
         digests = (digest(self.study, job) for job in jobs_of(judgement, self.study, self.scale))
@@ -177,7 +183,7 @@ def checked(records: TrialSet, as_is: str | None = None, repository: Repository 
 
     Raises UserError where something does not hold and no reason is given.
     """
-    found = findings(records.study, records.trials, records.declarations, repository)
+    found = findings(records.study, records.trials, records.declarations, records.computed, repository)
     if found and as_is is None:
         told = "; ".join(f"{what} ({way_out})" for what, way_out in found)
         place = f"study '{records.study.name}' at scale '{records.scale}' on {records.device}"
@@ -188,8 +194,7 @@ def checked(records: TrialSet, as_is: str | None = None, repository: Repository 
 def publish(records: TrialSet, check: SourceCheck) -> Path:
     """A set's trials and what its study computes into the published evidence, and beside them what was found of where they come
     from."""
-    jobs = computed_jobs(records.study, records.scale)
-    evidence.write_computations(records.study.name, [each for key, each in records.computations.items() if key in jobs])
+    evidence.write_computations(records.study.name, records.computed)
     return evidence.write(records.study.name, records.scale, records.device, records.trials, records.declarations, check)
 
 

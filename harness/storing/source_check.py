@@ -1,5 +1,5 @@
-"""What holds of trials before they are published: they were trained from committed sources, at a commit that a reader can look
-up, whose declaration is the stored one and is older than they are.
+"""What holds of trials and computed jobs before they are published: they ran from committed sources, at a commit that a reader
+can look up, whose declaration is the stored one and is older than they are.
 """
 
 import json
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cache
@@ -20,6 +20,7 @@ import pandas as pd
 from folklore.harness.errors import one_line
 from folklore.harness.machine.repository import AS_COMMITTED, CHANGED, OURS, SOURCES, UNKNOWN, Repository, Sources
 from folklore.harness.spec import Study
+from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.declaration import Declaration
 
 # Read by the code of the commit itself, of which the published names of the package are sure to be there.
@@ -54,24 +55,46 @@ class SourceCheck:
 
 
 def findings(
-    study: Study, trials: pd.DataFrame, declared: Sequence[Declaration], repository: Repository = OURS
+    study: Study,
+    trials: pd.DataFrame,
+    declared: Sequence[Declaration],
+    computed: Sequence[Computation] = (),
+    repository: Repository = OURS,
 ) -> list[Finding]:
-    """What does not hold of trials that a study, as it is declared now, would be judged by."""
-    return [*_of_declaration(study.hash, trials, declared), *_of_commits(study, trials, repository)]
+    """What does not hold of trials and computed jobs that a study, as it is declared now, would be judged by."""
+    of_trials, of_jobs = sources_of(trials), sources_of_computed(computed)
+    return [
+        *_of_declaration(study.hash, trials, declared),
+        *_of_states(of_trials, "trials", "trained", "train"),
+        *_of_states(of_jobs, "computed jobs", "computed", "compute"),
+        *_of_commits(study, commits_of({**of_trials, **of_jobs}), repository),
+    ]
 
 
 def sources_of(trials: pd.DataFrame) -> dict[Sources, int]:
     """Sources -> how many trials were trained from them. Older trials do not say in which state those were."""
     found: Counter[Sources] = Counter()
     for environment, count in trials["environment"].value_counts().items():
-        known = json.loads(str(environment))
-        found[Sources(known.get("git_commit", ""), known.get("sources", UNKNOWN))] += int(count)
+        found[_sources(json.loads(str(environment)))] += int(count)
+    return _sorted(found)
+
+
+def sources_of_computed(computed: Iterable[Computation]) -> dict[Sources, int]:
+    """Sources -> how many computed jobs ran from them."""
+    return _sorted(Counter(_sources(each.environment) for each in computed))
+
+
+def commits_of(found: Iterable[Sources]) -> list[str]:
+    """The commits among sources."""
+    return sorted({sources.commit.removesuffix("+") for sources in found} - {""})
+
+
+def _sources(environment: Mapping[str, str]) -> Sources:
+    return Sources(environment.get("git_commit", ""), environment.get("sources", UNKNOWN))
+
+
+def _sorted(found: Counter[Sources]) -> dict[Sources, int]:
     return dict(sorted(found.items(), key=lambda item: (item[0].commit, item[0].state)))
-
-
-def commits_of(trials: pd.DataFrame) -> list[str]:
-    """The commits that trials name."""
-    return sorted({sources.commit.removesuffix("+") for sources in sources_of(trials)} - {""})
 
 
 def _of_declaration(study_hash: str, trials: pd.DataFrame, declared: Sequence[Declaration]) -> Iterator[Finding]:
@@ -90,26 +113,28 @@ def _of_declaration(study_hash: str, trials: pd.DataFrame, declared: Sequence[De
         yield Finding(what, "train a new version on fresh seeds")
 
 
-def _of_commits(study: Study, trials: pd.DataFrame, repository: Repository) -> Iterator[Finding]:
-    for sources, count in sources_of(trials).items():
-        if sources.state != AS_COMMITTED or not sources.commit:
-            yield _of_state(sources, count)
-    for commit in commits_of(trials):
+def _of_states(found: Mapping[Sources, int], what: str, done: str, do: str) -> Iterator[Finding]:
+    """Of sources that were not as committed, as far as is known; what: the things that were done from them."""
+    for sources, count in found.items():
+        commit, state = sources.commit.removesuffix("+"), sources.state
+        if not commit:
+            yield Finding(f"{count} {what} name no commit", f"{do} them from a git clone")
+        elif state.startswith(CHANGED):
+            where = state.removeprefix(CHANGED)
+            yield Finding(
+                f"{count} {what} were {done} at commit {commit} with changes that it does not hold, in {where}",
+                f"commit, then {do}",
+            )
+        elif state != AS_COMMITTED:
+            unsaid = f"do not say whether {', '.join(SOURCES)} were as committed"
+            yield Finding(f"{count} {what} of commit {commit} {unsaid}", f"{do} them again from a git clone")
+
+
+def _of_commits(study: Study, commits: Iterable[str], repository: Repository) -> Iterator[Finding]:
+    for commit in commits:
         found = _of_commit(study, commit, repository)
         if found is not None:
             yield found
-
-
-def _of_state(sources: Sources, count: int) -> Finding:
-    """Of trials whose sources were not as committed, as far as is known."""
-    commit, state = sources.commit.removesuffix("+"), sources.state
-    if not commit:
-        return Finding(f"{count} trials name no commit", "train them from a git clone")
-    if state.startswith(CHANGED):
-        what = f"{count} trials were trained at commit {commit} with changes that it does not hold, in"
-        return Finding(f"{what} {state.removeprefix(CHANGED)}", "commit, then train")
-    what = f"{count} trials of commit {commit} do not say whether {', '.join(SOURCES)} were as committed"
-    return Finding(what, "train them again from a git clone")
 
 
 def _of_commit(study: Study, commit: str, repository: Repository) -> Finding | None:

@@ -12,15 +12,16 @@ import pytest
 from folklore.harness.errors import UserError
 from folklore.harness.judging.trial_sets import HERE, TrialSet, checked, publish, published_sets, trial_sets
 from folklore.harness.machine.repository import AS_COMMITTED, CHANGED, ROOT, SOURCES, UNKNOWN, Repository
+from folklore.harness.observables import Computed
 from folklore.harness.planning.catalog import load_study
-from folklore.harness.spec import Study
+from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study
 from folklore.harness.spec.extended import extended
 from folklore.harness.storing import evidence
 from folklore.harness.storing.declaration import declarations, declare
 from folklore.harness.storing.source_check import SourceCheck, _hash_at, findings
 from folklore.harness.storing.store import Store
 from tests.git_repository import committed, git, written
-from tests.harness.helpers import bowl, frame, result
+from tests.harness.helpers import bowl, computations, frame, result
 
 # A package as small as one can be from which a study is loaded by the published name.
 PACKAGE = {
@@ -57,7 +58,7 @@ def clone(tmp_path: Path) -> Repository:
 
 
 def told(records: TrialSet, clone: Repository) -> list[str]:
-    return [what for what, _ in findings(records.study, records.trials, records.declarations, clone)]
+    return [what for what, _ in findings(records.study, records.trials, records.declarations, records.computed, clone)]
 
 
 def test_trials_of_commits_that_declare_what_judges_them_are_published(
@@ -95,6 +96,35 @@ def test_added_seeds_are_of_the_same_declaration(stored: TrialSet, clone: Reposi
 def test_sources_that_were_not_as_committed(stored: TrialSet, clone: Repository, state: str | None, says: str) -> None:
     commit = committed(clone.root, declaring(stored.study.hash))
     assert told(replace(stored, trials=trained(stored.trials, commit, state)), clone) == [says.replace("COMMIT", commit)]
+
+
+@pytest.mark.parametrize(
+    ("state", "says"),
+    [
+        (f"{CHANGED}a.py", "1 computed jobs were computed at commit COMMIT with changes that it does not hold, in a.py"),
+        (UNKNOWN, "1 computed jobs of commit COMMIT do not say whether harness, models, studies were as committed"),
+    ],
+)  # fmt: skip
+def test_computed_jobs_are_held_to_the_same(study: Study, tmp_path: Path, clone: Repository, state: str, says: str) -> None:
+    """Trials of a commit that declares what judges them, and a number that was computed from other sources."""
+    first_step = Computed(function="adam.uncorrected", number="first_step")
+    criterion = Criterion(name="first step", observe=first_step, claimed=AtLeast(value=1.5), refuted=AtMost(value=0.1))
+    asking = study.model_copy(update={"judgements": (Judgement(claim="warmup.improves_best", criteria=(criterion,)),)})
+    declare(store := Store(str(tmp_path / "store")), asking, "laptop", trials_before=0)
+    trials = frame(asking, lambda trial: result(bowl(trial, -7, 2.0)))
+    (found,) = trial_sets(asking, trials, HERE, computations=computations(asking))
+    commit = committed(clone.root, declaring(asking.hash))
+    records = replace(found, trials=trained(found.trials, commit), declarations=tuple(declarations(store, asking, "laptop")))
+
+    def computed(state: str, commit: str = commit) -> TrialSet:
+        environment = {"git_commit": commit, "sources": state}
+        there = {key: replace(each, environment=environment) for key, each in records.computations.items()}
+        return replace(records, computations=there)
+
+    assert told(computed(AS_COMMITTED), clone) == []
+    assert told(computed(state), clone) == [says.replace("COMMIT", commit)]
+    assert told(computed(AS_COMMITTED, ""), clone) == ["1 computed jobs name no commit"]
+    assert told(computed(AS_COMMITTED, "0" * 12), clone) == [f"this repository does not hold commit {'0' * 12}"]
 
 
 def test_one_trial_of_changed_sources_is_enough(stored: TrialSet, clone: Repository) -> None:
