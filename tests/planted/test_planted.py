@@ -41,6 +41,7 @@ def test_every_verdict_and_reading_is_planted() -> None:
     assert readings == {*READINGS} - {MULTIPLICITY}
 
 
+@pytest.mark.slow
 def test_a_bowl_is_trained_as_the_recursion_says() -> None:
     """The mean loss of many seeds against the exact expectation, with momentum and a ramp; and torch.optim's single run."""
     (bowl, *_) = studies.STUDIES

@@ -18,8 +18,11 @@ from folklore.harness.storing import trial_rows
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training.pack import Lane, Pack
+from tests.parts import fast_for
 
 SCALE = "smoke"
+# Of every kind of network, data and search one.
+FAST = ("decay", "generalization", "lr_finder", "memory", "mup_transfer", "optimizers", "warmup")
 
 
 def smoke_plan(name: str) -> Plan:
@@ -42,7 +45,7 @@ def kinds(plan: Plan) -> list[list[Trial]]:
     return list(found.values())
 
 
-@pytest.mark.parametrize("name", study_names())
+@pytest.mark.parametrize("name", fast_for(FAST, study_names()))
 def test_a_pack_of_every_kind_trains_and_is_judged(name: str, tmp_path: Path) -> None:
     plan, ledger = smoke_plan(name), Ledger(Store(str(tmp_path)), name)
     for index, trials in enumerate(kinds(plan)):

@@ -80,8 +80,13 @@ def edited(study: Study, tmp_path: Path, **fields: object) -> str:
         (("calibrate", "--worlds", "0"), "--worlds 0: must be at least 1"),
         (("calibrate", "--output", "/no/such/folder/x.json"), "its folder is not there"),
         (("run", "warmup", "--budget", "0m"), "--budget 0m: give a time"),
-        (("run", "--all", "--scale", "smoke", "--data", "pythn-docs=text:x"), "did you mean 'python-docs'?"),
-        (("run", "--all", "--scale", "gpu"), "needs a CUDA GPU"),
+        # All studies are planned before one is refused.
+        pytest.param(
+            ("run", "--all", "--scale", "smoke", "--data", "pythn-docs=text:x"),
+            "did you mean 'python-docs'?",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(("run", "--all", "--scale", "gpu"), "needs a CUDA GPU", marks=pytest.mark.slow),
         (("run", "warmup", "--scale", "smoke", "--program", "fast"), "program 'fast' is not known"),
         (("run", "warmup", "--scale", "smoke", "--program", "captured"), "program 'captured' needs a CUDA GPU"),
         (("verdicts", "--store", "/etc/passwd"), "is a file"),
@@ -297,6 +302,7 @@ def test_a_run_says_at_once_what_it_does(tmp_path: Path) -> None:
     assert found.stdout == "planning warmpu\n"
 
 
+@pytest.mark.slow
 def test_a_memory_budget() -> None:
     small = ["gpt", "--width", "16", "--depth", "4", "--heads", "2", "--context", "8", "--vocabulary", "20"]
     printed = CLI.invoke(app, ["budget", *small, "--memory", "1"]).stdout

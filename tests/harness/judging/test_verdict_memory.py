@@ -29,10 +29,6 @@ def close(first: Any, second: Any) -> bool:
     return bool(first == second)
 
 
-# Half of the time that all studies take, most of it for what other choices would have come to.
-SLOW = {"critical_batch", "lr_finder", "lr_regimes"}
-
-
 @pytest.mark.parametrize("name", catalog.study_names())
 def test_published_verdicts_are_what_is_judged_now(name: str) -> None:
     """Where this fails, `folklore publish` without a study writes them again: look at what changed first."""
@@ -42,13 +38,13 @@ def test_published_verdicts_are_what_is_judged_now(name: str) -> None:
     sets = published_sets(study)
     assert [(each.scale, each.device) for each in kept] == [(each.scale, each.device) for each in sets] != []
     for published, records in zip(kept, sets, strict=True):
-        now = replace(published, verdicts=records.verdicts()) if name in SLOW else Judged.of(records)
-        assert close(asdict(published), asdict(now))
+        assert close(asdict(published), asdict(replace(published, verdicts=records.verdicts())))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(SLOW))
+@pytest.mark.parametrize("name", catalog.study_names())
 def test_all_that_is_published_is_what_is_judged_now(name: str) -> None:
+    """With what other choices would have come to."""
     study = catalog.load_study(name)
     now = [Judged.of(records) for records in published_sets(study)]
     assert close([asdict(each) for each in published_verdicts(study) or []], [asdict(each) for each in now])

@@ -30,6 +30,7 @@ from folklore.harness.training.schedules import cosine
 from folklore.harness.training.schedules.base import Schedule
 from folklore.models import layers
 from folklore.studies.computed import adam, constants, descent, memory, noise, optimizers, small_gpt, sparse
+from tests.parts import slow_for
 
 STEPS = np.arange(1, 3001)
 # Of a constant gradient: the moments are 1 - beta^t of what they come to, and a step is one over the root of the other.
@@ -361,12 +362,13 @@ def test_every_function_is_computed_by_a_study() -> None:
 
 
 # Steps of large models counted: half a minute of work.
-SLOW = {"memory.with_checkpoints", "noise.operations", "noise.memory", "memory.depth"}
+SLOW = {
+    *("memory.with_checkpoints", "memory.depth", "memory.recomputed_operations", "memory.levers"),
+    *("noise.operations", "noise.memory", "noise.gpt_gradient_variance", "noise.mlp_gradient_variance"),
+}
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name.partition(":")[0] in SLOW)) for name in RIGHT]
-)
+@pytest.mark.parametrize("name", slow_for([name for name in RIGHT if name.partition(":")[0] in SLOW], RIGHT))
 def test_a_number_is_what_it_should_be(name: str) -> None:
     function, _, number = name.removesuffix(" at 0.1").partition(":")
     seen = right_now(function + " at 0.1" * name.endswith(" at 0.1")).numbers[number]
@@ -482,6 +484,7 @@ def bytes_of(workload: dict[str, Any], batch: int, segments: int) -> int:
 
 
 @pytest.mark.usefixtures("forgetful")
+@pytest.mark.slow
 def test_the_largest_that_fits_does_and_the_next_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a small GPU with small models, whose counting takes no time."""
     forget()
@@ -639,6 +642,7 @@ def test_accumulation_that_holds_all_parts_would_be_seen(monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("forgetful")
+@pytest.mark.slow
 def test_checkpoints_that_keep_everything_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layers, "checkpoint", lambda through, blocks, x, segments, **named: through(blocks, x, segments))
     small = {"model": "gpt", "width": 32, "depth": 2, "heads": 2, "context": 32}
@@ -720,6 +724,7 @@ def test_batches_that_depend_or_sums_that_grow_would_be_seen(monkeypatch: pytest
 
 
 @pytest.mark.usefixtures("forgetful")
+@pytest.mark.slow
 def test_epochs_that_draw_an_example_twice_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "MOMENTS", {"at the end": 0.0})
     monkeypatch.setattr(noise, "BATCHES", (512, 1024))
