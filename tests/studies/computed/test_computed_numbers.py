@@ -483,8 +483,8 @@ def bytes_of(workload: dict[str, Any], batch: int, segments: int) -> int:
     return 12 * step.parameters + max(step.peak, 8 * step.parameters)
 
 
-@pytest.mark.usefixtures("forgetful")
 @pytest.mark.slow
+@pytest.mark.usefixtures("forgetful")
 def test_the_largest_that_fits_does_and_the_next_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a small GPU with small models, whose counting takes no time."""
     forget()
@@ -540,6 +540,7 @@ def test_products_in_fp32_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None
     assert constants.autocast().numbers == {"forward": 0.0, "backward": 0.0}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 def test_an_adam_that_never_corrects_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     right = Adam.accumulate
@@ -552,6 +553,7 @@ def test_an_adam_that_never_corrects_would_be_seen(monkeypatch: pytest.MonkeyPat
     assert found["first_step"] == found["largest_step"] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 def test_an_epsilon_under_the_root_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     def update(
@@ -568,6 +570,7 @@ def test_an_epsilon_under_the_root_would_be_seen(monkeypatch: pytest.MonkeyPatch
     assert found["tiny_step"] < 1e-7
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 def test_another_adam_than_rmsprop_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose second moment is of the step before."""
@@ -585,6 +588,7 @@ def test_another_adam_than_rmsprop_would_be_seen(monkeypatch: pytest.MonkeyPatch
     assert fresh("adam.beside_rmsprop:distance") > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 def test_an_sgd_with_another_lr_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     right = SGD.update
@@ -593,6 +597,7 @@ def test_an_sgd_with_another_lr_would_be_seen(monkeypatch: pytest.MonkeyPatch) -
     assert fresh("descent.quadratic:best_lr") > 1.1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 def test_decay_that_is_l2_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AdamW, "regularize", Adam.regularize)
@@ -601,6 +606,7 @@ def test_decay_that_is_l2_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None
     assert fresh("decay.sgd:momentum_distance") < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 def test_a_newton_of_shorter_steps_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenth of the error is left by every step: of order one."""
@@ -609,6 +615,7 @@ def test_a_newton_of_shorter_steps_would_be_seen(monkeypatch: pytest.MonkeyPatch
     assert fresh("descent.near_a_minimum:newton_order") == pytest.approx(1.0, rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 @pytest.mark.parametrize("broken", ["last", "sum", "alike"])
 def test_accumulation_that_does_not_weight_would_be_seen(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -632,6 +639,7 @@ def test_accumulation_that_does_not_weight_would_be_seen(broken: str, monkeypatc
     assert fresh("memory.accumulation:error") > 1e-2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 def test_accumulation_that_holds_all_parts_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole batch at once, whatever was asked for."""
@@ -641,8 +649,8 @@ def test_accumulation_that_holds_all_parts_would_be_seen(monkeypatch: pytest.Mon
     assert abs(fresh("memory.accumulation_peak:parted_exponent")) < 0.1
 
 
-@pytest.mark.usefixtures("forgetful")
 @pytest.mark.slow
+@pytest.mark.usefixtures("forgetful")
 def test_checkpoints_that_keep_everything_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layers, "checkpoint", lambda through, blocks, x, segments, **named: through(blocks, x, segments))
     small = {"model": "gpt", "width": 32, "depth": 2, "heads": 2, "context": 32}
@@ -662,6 +670,7 @@ def test_checkpoints_that_keep_everything_would_be_seen(monkeypatch: pytest.Monk
     assert fresh("memory.with_checkpoints:batch") == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 def test_a_lamb_that_divides_by_the_gradient_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """As LARS does, and as the document has it of both."""
@@ -680,6 +689,7 @@ def test_a_lamb_that_divides_by_the_gradient_would_be_seen(monkeypatch: pytest.M
     assert found["lamb_distance"] > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 def test_a_lars_that_looks_at_the_whole_model_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     def update(
@@ -691,12 +701,14 @@ def test_a_lars_that_looks_at_the_whole_model_would_be_seen(monkeypatch: pytest.
     assert fresh("optimizers.layerwise:lars") > 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 def test_a_lion_with_more_state_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Lion, "moments", ("momentum", "second"))
     assert fresh("optimizers.state:lion_over_adam") == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 def test_batches_that_depend_or_sums_that_grow_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Examples drawn in pairs of twins; a gradient of the sum in place of the mean."""
@@ -723,8 +735,8 @@ def test_batches_that_depend_or_sums_that_grow_would_be_seen(monkeypatch: pytest
     assert fresh("noise.mlp_gradient_variance:exponent") > 0.5
 
 
-@pytest.mark.usefixtures("forgetful")
 @pytest.mark.slow
+@pytest.mark.usefixtures("forgetful")
 def test_epochs_that_draw_an_example_twice_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "MOMENTS", {"at the end": 0.0})
     monkeypatch.setattr(noise, "BATCHES", (512, 1024))
@@ -735,6 +747,7 @@ def test_epochs_that_draw_an_example_twice_would_be_seen(monkeypatch: pytest.Mon
     assert fresh("noise.mlp_gradient_variance:epochs_error") > 0.5 > 0.2 > right
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgetful")
 def test_a_step_that_computes_a_whole_batch_twice_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """For batches above 32."""
