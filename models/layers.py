@@ -65,6 +65,7 @@ class Parameter:
     initial_mean: float = 0.0
     growing_sides: int = 1  # sides that grow with the width: 2 for a hidden matrix, 0 for a readout's bias
     drawn_transposed: bool = False  # its starting values are drawn in the order of the transposed matrix
+    is_complex: bool = False  # its last side holds real and imaginary parts
 
     @property
     def layer(self) -> str:
@@ -73,7 +74,7 @@ class Parameter:
     @property
     def decays(self) -> bool:
         """Weight decay acts on matrices; gains and biases are left alone, as is usual for language models."""
-        return len(self.shape) >= 2
+        return len(self.shape) - self.is_complex >= 2
 
 
 class Linear:

@@ -1,13 +1,16 @@
-"""Anyone's nn.Module with a lane axis, through torch.func: the module stays as it is, and is called with the lanes' values.
+"""Anyone's nn.Module with a lane axis: each lane is a module by itself in plain PyTorch, or, where that comes to the same, all
+lanes share one program through torch.func.
 
-Lanes share one program, by torch.func.vmap over the forward pass alone, where some steps show that they come out as each module
-by itself does in plain PyTorch (module_itself.py). Else each lane is a module by itself. Gradients are ordinary autograd's,
+Before anything is trained it is proved: some steps and an evaluation of lanes, side by side, beside the same modules each in a
+plain PyTorch loop. Lanes share a program by torch.func.vmap over the forward pass alone. Gradients are ordinary autograd's,
 outside of vmap: torch.func.grad inside it has no rules for some attention kernels.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 
 import torch
@@ -15,22 +18,25 @@ from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._pytree import tree_map
 from torch.utils.flop_counter import FlopCounterMode
 
+from folklore.models.keyed import keyed
 from folklore.models.layers import Parameter, Tap, View
-from folklore.models.module_itself import ModuleItself, attributes, changed, modes, set_modes
+from folklore.models.module_itself import ModuleItself, as_complex, as_real, attributes, changed, modes, set_modes
+from folklore.models.objective import Objective, Tree, full_name, length
+from folklore.models.reduction import EXAMPLES, Counts, Reduction, candidates, find
 
-Make = Callable[[int], nn.Module]  # seed -> the module as its trial starts
-Loss = Callable[[Tensor, Tensor], Tensor]  # outputs, targets -> a loss an example, or their mean
-# What two orders of the same sums in FP32 may differ by, relative to the largest value.
+Make = Callable[[int], Objective]  # seed -> the module, with its loss, as its trial starts
+# What two orders of the same sums in FP32 may differ by, relative to the largest value; of products in 16 bits, more.
 ROUNDING = 1e-4
-# By which packed lanes are held against modules by themselves. Seed 0 is the seed of the structure that is called with others'
-# values: what it keeps to itself would look right.
+# Seed 0 is the seed of the structure that is called with others' values: what it keeps to itself would look right.
 PROOF_SEEDS = (1, 2)
 PROOF_STEPS = 4
-# How far a step of the proof moves each parameter, relative to its size.
+# How far a step of the proof moves the parameters, relative to their size.
 PROOF_STEP_SIZE = 0.02
 LONGEST_REASON = 200
+MIXED = "its precision is torch's autocast, which packed lanes do not follow"
 # What torch's errors about vmap begin to say -> what that means to somebody who wrote a module.
 WORDS = {
     "called random operation": "it draws random numbers as it trains (dropout and its like)",
@@ -40,56 +46,97 @@ WORDS = {
 }
 
 
-class OwnModule:
-    """Maps examples [K, B, ...] to outputs [K, B, ...]. The view holds its trainable parameters and its `state`.
+@dataclass(frozen=True)
+class Proof:
+    """What was compared before training. steps: of all seeds. difference: the largest, relative to the largest entry of what
+    was compared. reduction: what the loss is of a batch. seconds: what it took."""
 
-    state: names of buffers, and of parameters that are not trained. Weight decay acts on parameters of two or more dimensions,
-    as for all models here. Raises ValueError for a module that cannot be trained at all.
+    steps: int
+    difference: float
+    reduction: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"proved against plain PyTorch: {self.steps} steps, {self.difference:.0e}; its loss is {self.reduction}"
+
+
+class OwnModule:
+    """Losses of lanes, [K], from batches that are trees of tensors [K, B, ...]. The view holds its trainable parameters and its
+    `state`: names of buffers, and of parameters that are not trained. Weight decay acts on parameters of two or more
+    dimensions, as for all models here.
+
+    Raises ValueError for a module that cannot be trained, or does not train as it does in plain PyTorch.
     """
 
     # Which of its parts follow each other is not known.
     blocks = ()
 
-    def __init__(self, make: Make, loss: Loss, inputs: Tensor, targets: Tensor, device: str = "cpu"):
-        """inputs, targets: a few examples, [B, ...], by which the module is tried on the device it is to train on."""
-        self.make, self.loss, self.device = make, loss, device
-        self.inputs, self.targets = inputs.to(device), targets.to(device)
+    def __init__(
+        self,
+        make: Make,
+        inputs: Tree,
+        targets: Tree,
+        device: str = "cpu",
+        dtype: torch.dtype = torch.float32,
+        counts: Counts | None = None,
+        ragged: bool = False,
+    ):
+        """inputs, targets: some examples, [B, ...], by which the module is tried on the device it is to train on; dtype: of
+        its products. counts: what the user says that an example counts in the loss. ragged: batches may be of other shapes."""
+        self.make, self.device, self.dtype, self.counts, self.ragged = make, device, dtype, counts, ragged
+        self.inputs, self.targets = self._moved(inputs), self._moved(targets)
         # Holds the structure; its own values are never looked at.
-        self.module = make(0).to(device)
-        self.modes = modes(self.module)
-        named = list(self.module.named_parameters())
-        self.parameters = tuple(Parameter(name, tuple(each.shape)) for name, each in named if each.requires_grad)
-        self.state = tuple(name for name, each in named if not each.requires_grad) + tuple(dict(self.module.named_buffers()))
-        for name, each in named:
-            if each.dtype != torch.float32:
+        self.objective = make(0).to(device)
+        self.modes = modes(self.objective)
+        held = self.objective.held()
+        trained = {name for name, each in held.items() if isinstance(each, nn.Parameter) and each.requires_grad}
+        self.parameters = tuple(
+            Parameter(name, tuple(as_real(held[name]).shape), is_complex=held[name].is_complex())
+            for name in held
+            if name in trained
+        )
+        self.state = tuple(name for name in held if name not in trained)
+        for name, each in held.items():
+            if isinstance(each, nn.Parameter) and each.dtype not in (torch.float32, torch.complex64):
                 raise ValueError(f"parameter {name} is {each.dtype}: must be float32; call .float() in the module's factory")
         if not self.parameters:
             raise ValueError("the module has no trainable parameters: there is nothing to train")
+        # Whether what it draws, it draws from Python's and NumPy's generators, too.
+        self.keys_all = False
         self._require_seeded()
         self._require_trainable()
+        self._require_keyed()
+
+    def _moved(self, tree: Tree) -> Tree:
+        return tree_map(lambda each: each.to(self.device), tree)
 
     def start(self, seed: int) -> tuple[Tensor, dict[str, Tensor]]:
         """Where a lane starts: its parameters, flat [P], and its state. Both depend on the seed alone."""
-        module = self.make(seed)
-        held = {**dict(module.named_parameters()), **dict(module.named_buffers())}
-        flat = torch.cat([held[each.name].detach().flatten() for each in self.parameters])
+        held = self.make(seed).held()
+        flat = torch.cat([as_real(held[each.name].detach()).flatten() for each in self.parameters])
         return flat, {name: held[name].detach().clone() for name in self.state}
 
-    def __call__(self, view: View, x_KB: Tensor, tap: Tap | None = None) -> Tensor:
-        """Outputs of lanes that share a program; no activation is shown to a tap."""
-        with sdpa_kernel(SDPBackend.MATH):  # the one kernel of attention that vmap has rules for
-            return vmap(self._outputs, randomness="error")(dict(view), x_KB)
+    def losses(self, view: Mapping[str, Tensor], inputs: Tree, targets: Tree) -> Tensor:
+        """Of lanes that share a program, [K]."""
 
-    def losses(self, outputs_KB: Tensor, targets_KB: Tensor) -> Tensor:
-        """Each lane's mean loss, [K]."""
-        return vmap(self._mean_loss, randomness="error")(outputs_KB, targets_KB)
+        def loss(values: dict[str, Tensor], x_B: Tree, t_B: Tree) -> Tensor:
+            found: Tensor = functional_call(self.objective, values, (x_B, t_B))
+            return found
+
+        complexes = {each.name for each in self.parameters if each.is_complex}
+        values = {full_name(name): as_complex(value) if name in complexes else value for name, value in view.items()}
+        with sdpa_kernel(SDPBackend.MATH):  # the one kernel of attention that vmap has rules for
+            return vmap(loss, randomness="error")(values, inputs, targets)
+
+    def __call__(self, view: View, x_KB: Tensor, tap: Tap | None = None) -> Tensor:
+        raise AssertionError("an own module gives losses, not outputs")
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
         """The module's eval mode: no dropout, running statistics as they are, and no fused layers that vmap does not know."""
         fused = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)
-        self.module.eval()
+        self.objective.module.eval()
         try:
             yield
         finally:
@@ -98,94 +145,186 @@ class OwnModule:
 
     def _train(self) -> None:
         """As its factory leaves it: a frozen backbone may be kept in eval mode."""
-        self.module.train()
-        set_modes(self.module, self.modes)
+        self.objective.module.train()
+        set_modes(self.objective, self.modes)
 
-    def _outputs(self, values: dict[str, Tensor], x_B: Tensor) -> Tensor:
-        return _one_tensor(functional_call(self.module, values, (x_B,)))
+    def keyed(self, key: int) -> AbstractContextManager[None]:
+        """Draws inside are of this key alone."""
+        return keyed(key, self.device, self.keys_all)
 
-    @contextmanager
-    def keyed(self, key: int) -> Iterator[None]:
-        """Not torch.manual_seed, which formats and keeps a stack for every kind of device that is not used."""
-        with torch.random.fork_rng(devices=[self.device] if self.device != "cpu" else []):
-            torch.default_generator.manual_seed(key)
-            if self.device != "cpu":
-                torch.cuda.manual_seed(key)
-            yield
+    def precision(self, dtype: torch.dtype | None = None) -> AbstractContextManager[object]:
+        """Autocast to the format of its products; of single precision nothing."""
+        dtype = self.dtype if dtype is None else dtype
+        return nullcontext() if dtype == torch.float32 else torch.autocast(torch.device(self.device).type, dtype)
 
-    def mean_loss(self, outputs_B: Tensor, targets_B: Tensor) -> Tensor:
-        """One lane's, a number."""
-        return self._mean_loss(_one_tensor(outputs_B), targets_B)
+    def itself(self, seed: int) -> ModuleItself:
+        return ModuleItself(self.make(seed).to(self.device), self.parameters, self.state)
 
-    def _mean_loss(self, outputs_B: Tensor, targets_B: Tensor) -> Tensor:
-        loss = self.loss(outputs_B, targets_B)
-        if not isinstance(loss, Tensor) or loss.shape not in ((), targets_B.shape[:1]):
-            given = f"tensor {list(loss.shape)}" if isinstance(loss, Tensor) else type(loss).__name__
-            raise ValueError(f"the loss is a {given}: must be one number, or one for each of the {len(targets_B)} examples")
-        return loss.float().mean()
+    def _loss_of(self, made: ModuleItself, key: int, inputs: Tree, targets: Tree) -> Tensor:
+        with self.keyed(key), self.precision():
+            found: Tensor = made.objective(inputs, targets)
+            return found
 
     def _require_seeded(self) -> None:
-        first, again = (
-            {**dict(each.named_parameters()), **dict(each.named_buffers())} for each in (self.make(0), self.make(0))
-        )
+        first, again = (self.make(0).held() for _ in range(2))
         for name, value in first.items():
             if not torch.equal(value, again[name]):
-                raise ValueError(f"{name} starts differently for the same seed: draw it by torch's own generator")
+                raise ValueError(f"{name} starts differently for the same seed: draw it by the generators of torch, random or numpy.random")
 
     def _require_trainable(self) -> None:
         """One forward and backward pass over the examples, as plain PyTorch makes it."""
-        made = self._itself(0)
         try:
-            loss, gradients = self._gradient_of(made)
+            loss, gradients = self._gradient_of(self.itself(0))
         except ValueError:
             raise
         except Exception as error:  # whatever a user's code raises
-            raise ValueError(f"it fails on {len(self.inputs)} training examples ({_reason(error)})") from error
+            raise ValueError(f"it fails on {length(self.inputs)} training examples ({_reason(error)})") from error
         if not bool(loss.isfinite()):
             raise ValueError(f"the loss at its start is {loss.item()}: must be finite")
         if not any(bool(each.any()) for each in gradients):
             raise ValueError("its loss has no gradient at its start: must depend on the parameters, and not be detached")
-        self._require_mean(made)
 
-    def _require_mean(self, made: ModuleItself) -> None:
-        """Steps, parts of a batch and chunks of an evaluation take a loss to be a mean: the same of a batch twice over."""
-        try:
-            with torch.no_grad(), made.evaluating(), self.keyed(0):
-                outputs = made.module(self.inputs)
-                once = self.mean_loss(outputs, self.targets)
-            with torch.no_grad(), self.keyed(0):
-                twice = self.mean_loss(torch.cat([outputs] * 2), torch.cat([self.targets] * 2))
-        except RuntimeError:  # a loss of batches of one size cannot be asked
+    def _require_keyed(self) -> None:
+        """The same loss twice for one seed and step."""
+        twice = [float(self._loss_of(self.itself(0), 0, self.inputs, self.targets).detach()) for _ in range(2)]
+        if twice[0] == twice[1]:
             return
-        if bool(once.abs() > ROUNDING) and _near(twice, 2 * once):
+        self.keys_all = True
+        twice = [float(self._loss_of(self.itself(0), 0, self.inputs, self.targets).detach()) for _ in range(2)]
+        if not _near(*map(torch.tensor, twice)):
             raise ValueError(
-                f"its loss of {len(self.inputs)} examples is {float(once):.4g} and of the same twice over {float(twice):.4g}:"
-                " it is a sum, and must be a mean; give it reduction='mean', or 'none' for a loss of each example"
+                f"its loss is {twice[0]:.6g} once and {twice[1]:.6g} the next time, for one seed, step and batch: keep what"
+                " changes in the module, and draw by the generators of torch, random or numpy.random that seeds are set for"
             )
 
     def _gradient_of(self, made: ModuleItself) -> tuple[Tensor, list[Tensor]]:
         """Loss and gradients of the examples."""
-        with torch.enable_grad(), self.keyed(0):
-            return made.gradient(lambda module: self.mean_loss(module(self.inputs), self.targets))
+        with torch.enable_grad(), self.keyed(0), self.precision():
+            return made.gradient(lambda objective: objective(self.inputs, self.targets))
 
-    def _itself(self, seed: int) -> ModuleItself:
-        return ModuleItself(self.make(seed).to(self.device), self.parameters, self.state)
+    @cached_property
+    def draws(self) -> bool:
+        """Whether its loss in eval mode depends on what it draws."""
+        with torch.no_grad(), (made := self.itself(0)).evaluating():
+            first, other = (self._loss_of(made, key, self.inputs, self.targets) for key in (0, 1))
+        return not torch.equal(first, other)
+
+    @cached_property
+    def reduction(self) -> Reduction:
+        """What the loss of a batch is of those of its examples."""
+        examples, made = length(self.inputs), self.itself(0)
+        if examples < 2:
+            return EXAMPLES
+
+        def loss_of(which: Sequence[int], key: int) -> float:
+            part = tree_map(lambda values: values[list(which)], (self.inputs, self.targets))
+            return float(self._loss_of(made, key, *part))
+
+        proposed = list(candidates(self.objective.loss, self.inputs, self.targets, self.counts))
+        among = [(each, each.counts_of(self.inputs, self.targets, examples)) for each in proposed]
+        with torch.no_grad(), made.evaluating(), made.kept():
+            return find(loss_of, examples, among, self.draws)
+
+    @cached_property
+    def proof(self) -> Proof:
+        """Raises ValueError, with the name of what differs, for a module that in the engine is not what it is in plain
+        PyTorch."""
+        started = time.perf_counter()
+        with torch.enable_grad():
+            difference = self._compared_by_itself()
+        reduction = self.reduction.words
+        return Proof(PROOF_STEPS * len(PROOF_SEEDS), difference, reduction, time.perf_counter() - started)
+
+    def _compared_by_itself(self) -> float:
+        """The largest difference between lanes that are trained side by side, their values in a pack's buffers, and modules in
+        plain loops of their own, one after the other."""
+        lanes = [self.itself(seed) for seed in PROOF_SEEDS]
+        for lane in lanes:
+            held = {name: value.detach().clone() for name, value in lane.held().items()}
+            lane.lies_in({name: as_real(value) if name in self._trained else value for name, value in held.items()})
+        for step in range(PROOF_STEPS):
+            for number, lane in enumerate(lanes):
+                _, gradients = self._gradient_at(lane, step, number)
+                _descend([lane.rows[each.name] for each in self.parameters], gradients)
+                lane.settle()
+        plain = [self._trained_plainly(seed, number) for number, seed in enumerate(PROOF_SEEDS)]
+        return max(map(self._difference, lanes, plain))
+
+    @property
+    def _trained(self) -> set[str]:
+        return {each.name for each in self.parameters}
+
+    def _trained_plainly(self, seed: int, number: int) -> ModuleItself:
+        """As one writes it: no lanes, no rows."""
+        plain = self.itself(seed)
+        for step in range(PROOF_STEPS):
+            for each in plain.trained:
+                each.grad = None
+            with self.keyed(step), self.precision():
+                loss = plain.objective(*self._examples_of(step, number))
+            loss.backward()
+            gradients = [torch.zeros_like(each) if each.grad is None else each.grad.to_dense() for each in plain.trained]
+            _descend(plain.trained, gradients)
+        return plain
+
+    def _gradient_at(self, lane: ModuleItself, step: int, number: int) -> tuple[Tensor, list[Tensor]]:
+        with self.keyed(step), self.precision():
+            return lane.gradient(lambda objective: objective(*self._examples_of(step, number)))
+
+    def _examples_of(self, step: int, number: int) -> tuple[Tree, Tree]:
+        """In another order for each lane and step: what is shared would show."""
+        moved: tuple[Tree, Tree] = tree_map(lambda values: values.roll(step + number, 0), (self.inputs, self.targets))
+        return moved
+
+    def _difference(self, lane: ModuleItself, plain: ModuleItself) -> float:
+        """The largest of a lane's values, and of its loss in eval mode. Raises ValueError where it is more than rounding."""
+        if wrong := [name for name, mode in modes(lane.objective).items() if plain.modes[name] != mode]:
+            raise ValueError(f"{_shown(wrong[0])} is in another mode than in plain PyTorch after {PROOF_STEPS} steps")
+        largest, theirs = 0.0, plain.held()
+        for name, value in lane.held().items():
+            apart = _apart(value, theirs[name])
+            if apart > ROUNDING:
+                raise ValueError(
+                    f"after {PROOF_STEPS} steps beside another lane {name} differs by {apart:.1g} of its largest entry from plain"
+                    " PyTorch: keep what changes in training in the module itself, not in its class, a global or a file"
+                )
+            largest = max(largest, apart)
+        seen = []
+        for each in (lane, plain):
+            with torch.no_grad(), each.evaluating():
+                seen.append(self._loss_of(each, 0, self.inputs, self.targets))
+        if not _near(*seen):
+            raise ValueError(
+                f"its loss in eval mode is {float(seen[0]):.6g} beside another lane and {float(seen[1]):.6g} in plain PyTorch:"
+                " keep what changes in training in the module itself, not in its class, a global or a file"
+            )
+        return largest
+
+    def alone_in(self, dtype: torch.dtype) -> str:
+        """As `alone`, in a format."""
+        return self.alone if dtype == torch.float32 else MIXED
 
     @cached_property
     def alone(self) -> str:
         """Why its lanes cannot share a program; '' where they can. Found once, whatever it is that is first asked of it."""
-        before = modes(self.module)
+        before = modes(self.objective)
         try:
             with torch.enable_grad():
                 self._train()
                 return self._found_apart()
         finally:
-            set_modes(self.module, before)
+            set_modes(self.objective, before)
 
     def _found_apart(self) -> str:
+        if self.dtype != torch.float32:
+            return MIXED
         if changing := self._changing_state():
             shown = ", ".join(changing[:3]) + (" …" if len(changing) > 3 else "")
             return f"it changes {shown} as it trains"
+        if self.ragged:
+            return "its loader makes batches of shapes of their own"
+        if self.keys_all:
+            return WORDS["called random operation"]
         try:
             return self._differing()
         except Exception as error:  # whatever vmap and a user's code raise
@@ -194,7 +333,7 @@ class OwnModule:
     def _changing_state(self) -> list[str]:
         """Torch has vmap rules for batch norm's running statistics. That holds for no other module that keeps a state, and
         only what was compared is packed: so each that does trains alone. What a module keeps in Python is no lane's at all."""
-        made = self._itself(0)
+        made = self.itself(0)
         before = {name: value.detach().clone() for name, value in made.held().items() if name in self.state}
         self._gradient_of(made)
         return [name for name, value in before.items() if not torch.equal(made.held()[name], value)] + list(self.remembered)
@@ -202,79 +341,75 @@ class OwnModule:
     @cached_property
     def remembered(self) -> tuple[str, ...]:
         """Python attributes that a step of training changes."""
-        made = self._itself(0)
-        before = attributes(made.module)
+        made = self.itself(0)
+        before = attributes(made.objective)
         self._gradient_of(made)
-        return changed(before, attributes(made.module))
+        return tuple(map(_shown, changed(before, attributes(made.objective))))
 
     def _differing(self) -> str:
         """What packed lanes do otherwise than modules by themselves; '' if nothing. Each step starts from equal states; other
         seeds and examples in each lane show lanes that mix."""
-        lanes = [self._itself(seed) for seed in PROOF_SEEDS]
-        inputs, targets = self._examples(len(lanes))
+        lanes = [self.itself(seed) for seed in PROOF_SEEDS]
         for step in range(PROOF_STEPS):
-            view = self._view_of(lanes)
-            losses = self.losses(self(view, inputs), targets)
+            view, batch = self._view_of(lanes), self._stacked(step)
+            losses = self.losses(view, *batch)
             found = zip(self._gradients(losses, view), strict=True)
-            expected = [self._step_alone(lane, *pair) for lane, *pair in zip(lanes, inputs, targets, strict=True)]
+            expected = [self._gradient_at(lane, step, number) for number, lane in enumerate(lanes)]
             if not _near(losses, torch.stack([loss for loss, _ in expected])):
                 return f"the loss of packed lanes is not a lane's own at step {step + 1}"
             for parameter, (ours,), *theirs in zip(self.parameters, found, *(each for _, each in expected), strict=True):
                 if not _near(ours, torch.stack(theirs)):
                     return f"the gradient of {parameter.name} in a pack is not a lane's own at step {step + 1}"
-        return self._differing_in_eval_mode(lanes, inputs, targets)
+            for lane, (_, gradients) in zip(lanes, expected, strict=True):
+                _descend([as_real(each.detach()) for each in lane.trained], gradients)
+        return self._differing_in_eval_mode(lanes)
 
-    def _step_alone(self, lane: ModuleItself, inputs: Tensor, targets: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """Loss and gradients where the lane was, which then moves on."""
-        loss, gradients = lane.gradient(lambda module: self.mean_loss(module(inputs), targets))
-        with torch.no_grad():
-            for value, gradient in zip(lane.trained, gradients, strict=True):
-                # A parameter of zeros moves, too.
-                length = PROOF_STEP_SIZE * (value.norm() + 1.0) / (gradient.norm() + 1e-12)
-                value.sub_(length * gradient)
-        return loss, gradients
-
-    def _differing_in_eval_mode(self, lanes: Sequence[ModuleItself], inputs: Tensor, targets: Tensor) -> str:
-        view = self._view_of(lanes)
+    def _differing_in_eval_mode(self, lanes: Sequence[ModuleItself]) -> str:
         expected = []
         with torch.no_grad():
             with self.evaluating():
-                ours = self.losses(self(view, inputs), targets)
-            for lane, *(x_B, t_B) in zip(lanes, inputs, targets, strict=True):
+                ours = self.losses(self._view_of(lanes), *self._stacked(0))
+            for number, lane in enumerate(lanes):
                 with lane.evaluating():
-                    expected.append(self.mean_loss(lane.module(x_B), t_B))
+                    expected.append(self._loss_of(lane, 0, *self._examples_of(0, number)))
         return (
             "" if _near(ours, torch.stack(expected)) else "packed lanes in eval mode do not come out as each module by itself"
         )
 
-    def _view_of(self, lanes: Sequence[ModuleItself]) -> View:
-        trained = {each.name for each in self.parameters}
+    def _view_of(self, lanes: Sequence[ModuleItself]) -> dict[str, Tensor]:
         held = [lane.held() for lane in lanes]
-        stacked = {name: torch.stack([each[name].detach() for each in held]) for name in held[0]}
-        return View({name: value.requires_grad_(name in trained) for name, value in stacked.items()})
+        trained = self._trained
+        return {
+            name: torch.stack([as_real(each[name].detach()) for each in held]).requires_grad_()
+            if name in trained
+            else torch.stack([each[name].detach() for each in held])
+            for name in held[0]
+        }
 
-    def _examples(self, lanes: int) -> tuple[Tensor, Tensor]:
-        """Inputs and targets, [lanes, B, ...], each lane seeing them in another order."""
-        inputs = torch.stack([self.inputs.roll(lane, 0) for lane in range(lanes)])
-        return inputs, torch.stack([self.targets.roll(lane, 0) for lane in range(lanes)])
+    def _stacked(self, step: int) -> tuple[Tree, Tree]:
+        """Inputs and targets, [lanes, B, ...]."""
+        found: tuple[Tree, Tree] = tree_map(
+            lambda *each: torch.stack(each), *(self._examples_of(step, number) for number in range(len(PROOF_SEEDS)))
+        )
+        return found
 
-    def _gradients(self, losses: Tensor, view: View) -> list[Tensor]:
+    def _gradients(self, losses: Tensor, view: Mapping[str, Tensor]) -> list[Tensor]:
         trained = [view[each.name] for each in self.parameters]
         return list(torch.autograd.grad(losses.sum(), trained, materialize_grads=True))
 
     @cached_property
     def flops_per_example(self) -> float:
         """Of a forward pass, as torch counts matrix products, convolutions and attention; at least two for each parameter."""
-        made = self._itself(0)
+        made = self.itself(0)
         with self.keyed(0), self.evaluating(), made.evaluating(), torch.no_grad(), FlopCounterMode(display=False) as counter:
-            made.module(self.inputs)
-        least = 2.0 * sum(each.numel() for each in self.module.parameters())
-        return max(float(counter.get_total_flops()) / len(self.inputs), least)
+            made.objective(self.inputs, self.targets)
+        least = 2.0 * sum(each.numel() for each in self.objective.parameters())
+        return max(float(counter.get_total_flops()) / length(self.inputs), least)
 
     @cached_property
     def activations_per_example(self) -> int:
         """Numbers that a forward pass keeps for the backward pass."""
-        made, kept = self._itself(0), 0
+        made, kept = self.itself(0), 0
         own = {value.untyped_storage().data_ptr() for value in made.held().values()}
 
         def count(tensor: Tensor) -> Tensor:
@@ -284,20 +419,38 @@ class OwnModule:
             return tensor
 
         with torch.enable_grad(), self.keyed(0), saved_tensors_hooks(count, lambda tensor: tensor):
-            self.mean_loss(made.module(self.inputs), self.targets)
-        return max(1, kept // len(self.inputs))
+            made.objective(self.inputs, self.targets)
+        return max(1, kept // length(self.inputs))
 
 
-def _one_tensor(outputs: object) -> Tensor:
-    if not isinstance(outputs, Tensor):
-        raise ValueError(f"the module gives a {type(outputs).__name__}: must give one tensor; wrap it in a module that does")
-    return outputs
+@torch.no_grad()
+def _descend(values: Sequence[Tensor], gradients: Sequence[Tensor]) -> None:
+    """A step of one length for all parameters together: a gradient that is rounding alone stays one."""
+    size = sum(float(each.abs().square().sum()) for each in values) ** 0.5
+    steepness = sum(float(each.abs().square().sum()) for each in gradients) ** 0.5
+    for value, gradient in zip(values, gradients, strict=True):
+        value.sub_(PROOF_STEP_SIZE * (size + 1.0) / (steepness + 1e-12) * gradient)
+
+
+def _apart(ours: Tensor, theirs: Tensor) -> float:
+    """The largest difference, relative to the largest entry."""
+    if ours.shape != theirs.shape:
+        return float("inf")
+    if not ours.numel() or torch.equal(ours, theirs):
+        return 0.0
+    ours, theirs = (each.detach().to(torch.complex128 if each.is_complex() else torch.float64) for each in (ours, theirs))
+    return float((ours - theirs).abs().max() / theirs.abs().max().clamp(min=1e-12))
 
 
 def _near(ours: Tensor, theirs: Tensor) -> bool:
     """Up to the rounding of sums in another order."""
     difference = float((ours - theirs).detach().abs().max())
     return difference <= ROUNDING * float(theirs.detach().abs().max()) + 1e-6
+
+
+def _shown(name: str) -> str:
+    """A name within the objective as its writer knows it."""
+    return name.removeprefix("module.")
 
 
 def _cannot_share(error: Exception) -> str:

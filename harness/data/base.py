@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,3 +82,35 @@ class Dataset(ABC):
     @abstractmethod
     def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":
         """Inputs and targets of the indexed examples; an index [...] gives [..., example]."""
+
+
+class ByExample(Dataset):
+    """Whole examples, each drawn by its number."""
+
+    @abstractmethod
+    def count(self, split: Split) -> int:
+        """How many examples a split has."""
+
+    def check(self, context: int) -> None:
+        for split in get_args(Split):
+            if not self.count(split):
+                raise UserError(f"dataset '{self.name}': its {split} split is empty; give more examples")
+
+    def sample_index(self, split: Split, examples: int, context: int) -> Index:
+        """Every example once where fewer are asked for than there are, else all of them."""
+        count = self.count(split)
+        return np.linspace(0, count - 1, min(examples, count)).round().astype(np.int64)
+
+    def batch_index(self, seed: int, draw: int, batch_size: int, context: int) -> Index:
+        generator = numpy_generator(seed, "batches", draw)
+        return generator.integers(0, self.count("train"), size=(STEPS_PER_DRAW, batch_size), dtype=np.int64)
+
+    def examples_index(self, context: int) -> Index:
+        return np.arange(self.count("train"), dtype=np.int64)
+
+    def require_size(self, training_set_size: int) -> None:
+        """Raises UserError for more training examples than there are."""
+        if training_set_size > (count := self.count("train")):
+            raise UserError(
+                f"training_set_size = {training_set_size}: dataset '{self.name}' has {count}; choose at most so many"
+            )

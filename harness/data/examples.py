@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
+from folklore.harness.data.base import ByExample, DataFacts, Index, Split
 from folklore.harness.errors import UserError
 from folklore.harness.randomness import numpy_generator
 
@@ -18,29 +18,15 @@ VALIDATION_SHARE = TEST_SHARE = 0.2
 
 
 @dataclass(frozen=True)
-class Examples(Dataset):
+class Examples(ByExample):
     """Features float32 [N, ...] and labels int64 [N], or targets float32 [N, O], for each split."""
 
     name: str
     facts: DataFacts
     splits: dict[Split, tuple[NDArray[np.float32], NDArray[np.int64] | NDArray[np.float32]]]
 
-    def check(self, context: int) -> None:
-        for split, (_, labels) in self.splits.items():
-            if not len(labels):
-                raise UserError(f"dataset '{self.name}': its {split} split is empty; give more examples")
-
-    def sample_index(self, split: Split, examples: int, context: int) -> Index:
-        """Every example once where fewer are asked for than there are, else all of them."""
-        count = len(self.splits[split][1])
-        return np.linspace(0, count - 1, min(examples, count)).round().astype(np.int64)
-
-    def batch_index(self, seed: int, draw: int, batch_size: int, context: int) -> Index:
-        generator = numpy_generator(seed, "batches", draw)
-        return generator.integers(0, len(self.splits["train"][1]), size=(STEPS_PER_DRAW, batch_size), dtype=np.int64)
-
-    def examples_index(self, context: int) -> Index:
-        return np.arange(len(self.splits["train"][1]), dtype=np.int64)
+    def count(self, split: Split) -> int:
+        return len(self.splits[split][1])
 
     def arrays(self, split: Split) -> "tuple[Tensor, ...]":
         import torch
@@ -65,11 +51,8 @@ class Examples(Dataset):
     def limited(self, training_set_size: int | None) -> "Examples":
         if training_set_size is None:
             return self
+        self.require_size(training_set_size)
         features, labels = self.splits["train"]
-        if training_set_size > len(labels):
-            raise UserError(
-                f"training_set_size = {training_set_size}: dataset '{self.name}' has {len(labels)}; choose at most so many"
-            )
         first = features[:training_set_size], labels[:training_set_size]
         return replace(self, splits={**self.splits, "train": first})
 

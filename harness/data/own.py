@@ -1,29 +1,60 @@
-"""The tensors of a user's own workload as a dataset."""
+"""A user's own examples as a dataset, by their numbers: what a number stands for the network of an own workload knows.
 
-from typing import Any
+So every step, part of a batch and evaluation is made of numbers alone, whatever the examples come in.
+"""
 
-from torch import Tensor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from folklore.harness.data.base import DataFacts, Split
-from folklore.harness.data.examples import Examples
+from folklore.harness.data.base import ByExample, DataFacts, Split
+from folklore.harness.errors import UserError
 from folklore.harness.own.finding import find_again
 from folklore.harness.own.identity import data_hash
+from folklore.harness.own.workload import SPLITS
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+NAMES: dict[Split, str] = {"train": SPLITS[0], "validation": SPLITS[1], "test": SPLITS[2]}
 
 
-def own_examples(name: str) -> Examples:
-    """The dataset own:MODULE:ATTRIBUTE@IDENTITY. What its targets mean its own loss knows. Raises UserError."""
+@dataclass(frozen=True)
+class OwnExamples(ByExample):
+    """first: split -> the number of its first example, counted over all splits."""
+
+    name: str
+    facts: DataFacts
+    counts: dict[Split, int]
+    first: dict[Split, int]
+
+    def count(self, split: Split) -> int:
+        return self.counts[split]
+
+    def arrays(self, split: Split) -> "tuple[Tensor, ...]":
+        import torch
+
+        return (torch.arange(self.first[split], self.first[split] + self.counts[split]),)
+
+    def training_arrays(self, label_noise: float) -> "tuple[Tensor, ...]":
+        if label_noise:
+            raise UserError(f"label_noise = {label_noise}: dataset '{self.name}' has no labels; leave it at 0")
+        return self.arrays("train")
+
+    def limited(self, training_set_size: int | None) -> "OwnExamples":
+        if training_set_size is None:
+            return self
+        self.require_size(training_set_size)
+        return replace(self, counts={**self.counts, "train": training_set_size})
+
+    def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":
+        """The numbers, twice: examples and targets go by the same."""
+        numbers = arrays[0][index]
+        return numbers, numbers
+
+
+def own_examples(name: str) -> OwnExamples:
+    """The dataset own:MODULE:ATTRIBUTE@IDENTITY. Raises UserError."""
     workload = find_again(name).workload
-    pairs: dict[Split, tuple[Tensor, Tensor]] = {
-        "train": workload.training,
-        "validation": workload.validation,
-        "test": workload.test,
-    }
-
-    def array(tensor: Tensor) -> Any:
-        return tensor.detach().cpu().contiguous().numpy()
-
-    return Examples(
-        name=name,
-        facts=DataFacts(hash=data_hash(workload), classes=0, features=tuple(workload.training[0].shape[1:])),
-        splits={split: (array(inputs), array(targets)) for split, (inputs, targets) in pairs.items()},
-    )
+    counts = {split: len(workload.examples[own]) for split, own in NAMES.items()}
+    first = {"train": 0, "validation": counts["train"], "test": counts["train"] + counts["validation"]}
+    return OwnExamples(name, DataFacts(hash=data_hash(workload), classes=0, features=(1,)), counts, first)

@@ -1,20 +1,28 @@
 """An own workload by its address MODULE:ATTRIBUTE, on the driver and on every worker."""
 
 import importlib
+import json
+import logging
 import os
 import re
+import subprocess
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
 
+import torch
+
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.machine.device_memory import is_memory_end
 from folklore.harness.own.address import KIND
-from folklore.harness.own.identity import identity
+from folklore.harness.own.identity import Parts, differing, identity_of, parts
 from folklore.harness.own.place import place, with_place
 from folklore.harness.own.workload import OwnWorkload
 
+log = logging.getLogger(__name__)
+
+LONGEST, MOST_NAMED = 300, 4
 ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
@@ -25,6 +33,7 @@ class Found:
     address: str
     identity: str
     workload: OwnWorkload
+    parts: Parts
 
     @property
     def dataset(self) -> str:
@@ -52,7 +61,8 @@ def find(address: str) -> Found:
             f"workload '{address}' is a {type(workload).__name__}: must be a folklore.harness.OwnWorkload; README.md has an"
             " example"
         )
-    return Found(address, identity(address, workload), workload)
+    found = parts(address, workload)
+    return Found(address, identity_of(address, found), workload, found)
 
 
 def find_again(dataset: str) -> Found:
@@ -67,13 +77,31 @@ def find_again(dataset: str) -> Found:
     return found
 
 
+def require_reproducible(found: Found) -> None:
+    """Raises UserError where another process, which sets hash their texts in another order, finds another workload."""
+    command = [sys.executable, "-m", "folklore.harness.own.identity", found.address]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    variables.pop("PYTHONHASHSEED", None)
+    said = subprocess.run(command, env=variables, capture_output=True, text=True)
+    if said.returncode:
+        last = said.stderr.strip().rpartition("\n")[2]
+        raise UserError(f"workload '{found.address}': made in another process it fails ({last[:LONGEST]}); mend it")
+    theirs = json.loads(said.stdout.splitlines()[-1])
+    if other := differing(found.parts, theirs):
+        shown = ", ".join(other[:MOST_NAMED]) + " …" * (len(other) > MOST_NAMED)
+        raise UserError(
+            f"workload '{found.address}': made in another process its {shown} differ: sort what comes out of a set, and seed"
+            " what is drawn as the module is imported"
+        )
+
+
 def _imported(address: str, name: str) -> ModuleType:
     # Last, so that a file of the user's never stands in for a library of the same name. Ray's workers start in the driver's
     # directory, and come here, too.
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:
-        return importlib.import_module(name)
+        found = importlib.import_module(name)
     except UserError as error:
         raise UserError(f"workload '{address}': {error}") from None
     except ModuleNotFoundError as error:
@@ -90,3 +118,7 @@ def _imported(address: str, name: str) -> ModuleType:
                 " it, or free memory"
             ) from None
         raise UserError(f"workload '{address}': importing {name} raises {with_place(error)}; mend it") from None
+    if torch.get_default_dtype() != torch.float32:
+        log.warning("workload '%s': %s sets the default type to %s; it is trained in FP32", address, name, torch.get_default_dtype())
+        torch.set_default_dtype(torch.float32)
+    return found

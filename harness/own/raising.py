@@ -13,8 +13,8 @@ from folklore.harness.own.place import place, with_place
 
 # What may go away by itself: memory, a disk, a network, or a device that fails.
 PASSING = (TooLargeError, MemoryError, OSError, torch.OutOfMemoryError, torch.AcceleratorError)
-# Where models.OwnModule calls the user's code, which may be torch's own: a loss of torch.nn.functional, say.
-CALLS = ("own_module.py", {"_outputs", "_mean_loss"})
+# Where models.Objective calls the user's code, which may be torch's own: a loss of torch.nn.functional, say.
+CALLS = ("objective.py", {"forward", "called"})
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from folklore.harness.spec import Configuration, Workload, fingerprint
 from folklore.harness.spec.trial import Trial
 from folklore.harness.storing.comparisons import refusals
 from folklore.harness.storing.store import Store
+from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.programs import EAGER, default_program
 from folklore.harness.training.throughput import NEAR, Timing
 from folklore.models import Model, OwnModule
@@ -190,7 +191,9 @@ class Packing:
     def _apart(self, shape: Shape) -> str:
         """Why the lanes of an own module cannot share a program; '' where they can, as all models here can."""
         model = self.model_of(shape.configuration.workload)
-        return model.alone if isinstance(model, OwnModule) else ""
+        if not isinstance(model, OwnModule):
+            return ""
+        return model.alone_in(format_named(shape.configuration.training.precision).dtype)
 
     def _lane_seconds(self, configuration: Configuration, timings: list[Timing]) -> float:
         if timings:

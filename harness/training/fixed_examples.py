@@ -4,7 +4,6 @@ fire."""
 import torch
 from torch import Tensor
 
-from folklore.harness.training.measured_steps import EVALUATION_TARGETS
 from folklore.harness.training.network import PackedNetwork
 from folklore.models import Tap
 
@@ -12,13 +11,12 @@ from folklore.models import Tap
 def gradient_of(network: PackedNetwork, inputs: Tensor, targets: Tensor, tap: Tap | None = None) -> Tensor:
     """Of the mean loss over examples [N, ...] at the network's weights, [K, P], in FP32 whatever a training computes in; a sum
     over parts that are passed one after another, each of which the tap is shown."""
-    lanes, examples = len(network.flat_KP), len(targets)
-    at_once = max(1, EVALUATION_TARGETS * examples // targets.numel())
+    lanes, at_once = len(network.flat_KP), network.examples_at_once(targets)
     total_KP = torch.zeros_like(network.flat_KP)
     with network.in_fp32(), torch.enable_grad():
         for part, answers in zip(torch.split(inputs, at_once), torch.split(targets, at_once), strict=True):
             lane_inputs, lane_answers = (each.expand(lanes, *each.shape) for each in (part, answers))
-            total_KP += network.gradient(lane_inputs, lane_answers, tap)[1] * (len(answers) / examples)
+            total_KP += network.gradient(lane_inputs, lane_answers, tap)[1] * network.share(answers, targets)
     return total_KP
 
 

@@ -18,7 +18,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from folklore.harness.errors import UserError, one_line
 from folklore.harness.randomness import torch_generator
-from folklore.harness.training.measured_steps import EVALUATION_TARGETS, MOST_PRODUCTS
+from folklore.harness.training.measured_steps import MOST_PRODUCTS
 from folklore.harness.training.network import PackedNetwork
 
 # Of an eigenvector v of length 1 and its eigenvalue: |Hv - value v| over |value|, above which a value does not count. There is
@@ -100,13 +100,12 @@ def _in_fp32(device: torch.device) -> Iterator[None]:
 
 def hessian_product(network: PackedNetwork, inputs: Tensor, targets: Tensor) -> Product:
     """Of examples [N, ...], in so many at once as an evaluation takes; if these are all, their gradient is made once."""
-    lanes, examples = network.flat_KP.shape[0], len(targets)
-    chunk = max(1, EVALUATION_TARGETS * examples // targets.numel())
+    lanes, chunk = network.flat_KP.shape[0], network.examples_at_once(targets)
     leaves = network.leaves
 
     def gradient(part: Tensor, answers: Tensor) -> list[Tensor]:
         losses_K = network.losses(part.expand(lanes, *part.shape), answers.expand(lanes, *answers.shape))
-        total = losses_K.sum() * (len(answers) / examples)
+        total = losses_K.sum() * network.share(answers, targets)
         return list(torch.autograd.grad(total, leaves, create_graph=True, materialize_grads=True))
 
     parts = list(zip(torch.split(inputs, chunk), torch.split(targets, chunk), strict=True))

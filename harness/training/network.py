@@ -164,6 +164,8 @@ class PackedNetwork:
     shows = True
     # Stretches of blocks that are recomputed in the backward pass; who makes a network for training sets it.
     segments = 0
+    # Whether a training descends the sum over a batch in place of its mean.
+    sums = False
     # What a module keeps in Python and changes as it trains, so that no state of a pack holds it.
     remembers: tuple[str, ...] = ()
     # What drops activations in training; evaluations and curvature are of the whole network.
@@ -199,6 +201,14 @@ class PackedNetwork:
         drawn = {seed: initial_values(parameters, seed) for seed in dict.fromkeys(seeds)}
         return torch.stack([drawn[seed] for seed in seeds])
 
+    def share(self, part: Tensor, whole: Tensor, axis: int = 0) -> float | Tensor:
+        """What the mean loss of a part of the targets counts in that of all, along their axis of examples."""
+        return part.shape[axis] / whole.shape[axis]
+
+    def examples_at_once(self, targets: Tensor) -> int:
+        """So many of these examples [N, ...] an evaluation takes at once."""
+        return max(1, EVALUATION_TARGETS * len(targets) // targets.numel())
+
     @contextmanager
     def buffers_kept(self) -> Iterator[None]:
         """What happens inside leaves the buffers as they were: looking must not change a training."""
@@ -232,7 +242,7 @@ class PackedNetwork:
 
     def joined(self, leaves: Sequence[Tensor]) -> Tensor:
         """Of each leaf a tensor of its shape, as [K, P]."""
-        return torch.cat([each.flatten(1) for each in leaves], dim=1)
+        return torch.cat([each.reshape(len(each), -1) for each in leaves], dim=1)
 
     def spread(self, values: Sequence[float]) -> Tensor:
         """One value a parameter, repeated over its entries, [P]."""
@@ -302,7 +312,7 @@ class PackedNetwork:
             scaled_K = losses_K if scale_K is None else losses_K * scale_K
             # A parameter of an own module may take no part in the loss: its gradient is zero.
             gradients = torch.autograd.grad(scaled_K.sum(), self.leaves, materialize_grads=not self.shows)
-            gradient_KP = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1, out=out_KP)
+            gradient_KP = torch.cat([gradient.reshape(len(gradient), -1) for gradient in gradients], dim=1, out=out_KP)
         return losses_K.detach(), gradient_KP if scale_K is None else gradient_KP.div_(scale_K.unsqueeze(1))
 
     def _traced_gradient(self, inputs: Tensor, targets: Tensor, scale_K: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -324,7 +334,7 @@ class PackedNetwork:
         """Each lane's mean loss and accuracy over the same examples [N, ...], in one forward pass; of classes, over the targets
         that are not NOT_COUNTED, nan if none is."""
         lanes, examples = self.flat_KP.shape[0], len(targets)
-        chunk = max(1, EVALUATION_TARGETS * examples // targets.numel())
+        chunk = self.examples_at_once(targets)
         total_K, right_K = torch.zeros(2, lanes, device=self.flat_KP.device)
         for part, answers in zip(torch.split(inputs, chunk), torch.split(targets, chunk), strict=True):
             losses_K, found_K = self._scored(part.expand(lanes, *part.shape), answers.expand(lanes, *answers.shape))

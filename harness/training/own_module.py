@@ -1,44 +1,107 @@
-"""A user's own module as a model of the engine: found by its dataset's name, made and tried once a process."""
+"""A user's own module as a model of the engine: found by its dataset's name, made, tried and proved once a process."""
 
+import logging
 from functools import lru_cache
 
+import numpy as np
+import torch
+from torch import Tensor
+
 from folklore.harness.errors import UserError
+from folklore.harness.own.examples import MOST_ASKED, Batch, Examples, joined
 from folklore.harness.own.finding import find_again
 from folklore.harness.own.place import place
+from folklore.harness.own.workload import OwnWorkload
 from folklore.harness.spec import Configuration
 from folklore.harness.spec.configuration import PRECISIONS
 from folklore.harness.training.number_formats import format_named
 from folklore.models import OwnModule
+from folklore.models.reduction import candidates
+
+log = logging.getLogger(__name__)
 
 # Examples a module is tried on: half a batch of them still has a variance.
 EXAMPLES = 4
+# Of each way to count them so many that differ most, besides.
+UNLIKE = 2
+# Examples whose counts are asked at once.
+AT_ONCE = 4096
 
 
 @lru_cache(maxsize=4)
-def own_module(dataset: str, device: str = "cpu") -> OwnModule:
+def own_module(dataset: str, device: str = "cpu", precision: str = "fp32") -> OwnModule:
     """The module of the own workload that a configuration's dataset names. Raises UserError where it cannot be trained."""
     found = find_again(dataset)
     workload = found.workload
-    inputs, targets = (each.detach()[:EXAMPLES] for each in workload.training)
+    inputs, targets = tried(workload)
+    ragged = workload.examples["training"].is_ragged
     try:
-        return OwnModule(workload.made, workload.loss, inputs, targets, device)
+        made = OwnModule(workload.objective, inputs, targets, device, format_named(precision).dtype, workload.counts, ragged)
+        log.info("workload '%s': %s", found.address, made.proof)
     except UserError:
         raise
     except ValueError as error:
         where = place(error.__cause__ or error)
         raise UserError(f"workload '{found.address}': {error}{where and f' in {where}'}") from None
+    return made
+
+
+def tried(workload: OwnWorkload) -> Batch:
+    """Training examples a module is tried on: spread evenly, and those that count most and least wherever some may."""
+    examples = workload.examples["training"]
+    asked = _spread(len(examples), MOST_ASKED if examples.is_read else len(examples))
+    batch = examples.batch(asked)
+    chosen = _spread(len(asked), EXAMPLES).tolist()
+    for way in candidates(workload.loss, *batch, workload.counts):
+        counts = way.counts_of(*batch, len(asked))
+        order = counts.argsort(stable=True)
+        order = order[counts[order] > 0]
+        if len(order) and counts[order[0]] != counts[order[-1]]:
+            chosen += [*order[:UNLIKE].tolist(), *order[-UNLIKE:].tolist()]
+    return examples.batch(asked[sorted(set(chosen))])
+
+
+def _spread(count: int, wanted: int) -> Tensor:
+    return torch.from_numpy(np.linspace(0, count - 1, min(count, wanted)).round().astype(np.int64))
+
+
+@lru_cache(maxsize=4)
+def own_data(dataset: str, device: str = "cpu") -> Examples:
+    """All examples of an own workload, split after split, on the device."""
+    return joined(list(find_again(dataset).workload.examples.values())).to(device)
+
+
+@lru_cache(maxsize=4)
+def counts_of(dataset: str, device: str = "cpu", precision: str = "fp32") -> Tensor:
+    """How much each of these examples counts in the mean that the loss is, [N], float64."""
+    reduction, examples = own_module(dataset, device, precision).reduction, own_data(dataset, device)
+    if reduction.counts is None:
+        return torch.ones(len(examples), dtype=torch.float64, device=device)
+    parts = torch.split(torch.arange(len(examples)), 1 if examples.is_read else AT_ONCE)
+    return torch.cat([reduction.counts_of(*examples.batch(part), len(part)) for part in parts]).to(device)
 
 
 def require_trainable(configuration: Configuration) -> None:
     """Raises UserError where a configuration asks something of an own module that it does not have."""
     if configuration.workload.model != "own":
         return
-    precision = configuration.training.precision
-    if not format_named(precision).own_modules:
+    training = configuration.training
+    if not format_named(training.precision).own_modules:
         suited = [name for name in PRECISIONS if format_named(name).own_modules]
         raise UserError(
-            f"precision {precision}: an own workload trains in {' or '.join(suited)}, for its products are not known;"
+            f"precision {training.precision}: an own workload trains in {', '.join(suited)}, for its products are not known;"
             " choose a scale or a study of that precision"
+        )
+    if training.augmentation != "none":
+        raise UserError(
+            f"augmentation = {training.augmentation}: an own workload moves its images in the __getitem__ of its own Dataset,"
+            " whose draws are of seed and step; choose a study without"
         )
     if configuration.measurement.underflow:
         raise UserError("measurement underflow: needs activations, which an own workload does not show; choose another study")
+    reduction = own_module(configuration.workload.dataset, precision=training.precision).reduction
+    if training.micro_batches > 1 and reduction.kind == "neither":
+        raise UserError(
+            f"micro_batches = {training.micro_batches}: the loss of the own workload is {reduction.words}, which parts do not add"
+            " up to; say by counts= what it is a mean of, or choose a study without micro-batches"
+        )

@@ -14,15 +14,20 @@ from torch import Tensor
 from folklore.harness.data import DataFacts
 from folklore.harness.randomness import key
 from folklore.harness.spec import Workload
+from folklore.harness.training.measured_steps import EVALUATION_TARGETS
 from folklore.harness.training.network import PackedNetwork, Scores
-from folklore.models import Drop, ModuleItself, OwnModule, Tap, View
+from folklore.harness.training.own_module import counts_of, own_data, own_module
+from folklore.models import Drop, ModuleItself, OwnModule, Tap
 
 log = logging.getLogger(__name__)
 
 
 class OwnNetwork(PackedNetwork):
-    """Buffers, such as running statistics, belong to a lane as its parameters do. In training the module is in train mode, and
-    what it draws is keyed on seed, step and part of the batch; evaluations are in eval mode. It shows no activations.
+    """What a step or an evaluation is given are the numbers of examples (data/own.py), [K, B] or [N], as inputs and as targets.
+
+    Buffers, such as running statistics, belong to a lane as its parameters do. In training the module is in train mode, and
+    what it draws is keyed on seed, step and part of the batch; evaluations are in eval mode. It shows no activations. A loss
+    that is a sum is shown as its mean, and `sums`.
     """
 
     shows = False
@@ -31,6 +36,8 @@ class OwnNetwork(PackedNetwork):
     def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
         self.seeds = tuple(seeds)
         super().__init__(workload, facts, seeds, device, precision)
+        self.model = own_module(workload.dataset, device.type, precision)
+        self.examples = own_data(workload.dataset, device.type)
         # What lanes that share a program draw cannot be told apart: they draw nothing.
         self.packed = len(seeds) > 1 and not self.model.alone
         if len(seeds) > 1 and not self.packed:
@@ -39,11 +46,13 @@ class OwnNetwork(PackedNetwork):
         del self.states
         self.remembers = self.model.remembered
         self.lanes = [] if self.packed else [self._lane(lane) for lane in range(len(seeds))]
+        reduction = self.model.reduction
+        self.sums = reduction.kind == "sum"
+        self.counts = counts_of(workload.dataset, device.type, precision)
 
     def _lane(self, lane: int) -> ModuleItself:
         """A module whose values lie in the pack's buffers."""
-        module = self.model.make(self.seeds[lane]).to(self.flat_KP.device)
-        made = ModuleItself(module, self.model.parameters, self.model.state)
+        made = self.model.itself(self.seeds[lane])
         rows = {**self.views_of(self.flat_KP), **self.buffers}
         made.lies_in({name: each.detach()[lane] for name, each in rows.items()})
         return made
@@ -52,6 +61,15 @@ class OwnNetwork(PackedNetwork):
         found = [self.model.start(seed) for seed in seeds]
         self.states = [state for _, state in found]
         return torch.stack([flat for flat, _ in found])
+
+    def share(self, part: Tensor, whole: Tensor, axis: int = 0) -> Tensor:
+        """By what the loss is a mean of; a part in which nothing counts has no share."""
+        counts = (self.counts[each].sum(dim=axis) for each in (part, whole))
+        return torch.nan_to_num(torch.div(*counts)).float()
+
+    def counted(self, targets: Tensor) -> Tensor:
+        """How much lanes' examples count, [K]."""
+        return self.counts[targets].sum(dim=1).float()
 
     def losses(
         self,
@@ -64,9 +82,11 @@ class OwnNetwork(PackedNetwork):
         """Mean loss of each lane by the workload's own loss, [K]. A module drops by itself or not at all."""
         if self.lanes:
             assert views is None, "a module by itself has its own values"
-            return torch.stack([self._loss_alone(lane, inputs[lane], targets[lane]) for lane in range(len(self.lanes))])
-        view = View({**(self.views if views is None else views), **self.buffers})
-        return self.model.losses(self.model(view, inputs), targets)
+            losses_K = torch.stack([self._loss_alone(lane, inputs[lane]) for lane in range(len(self.lanes))])
+        else:
+            view = {**(self.views if views is None else views), **self.buffers}
+            losses_K = self.model.losses(view, *self.examples.batch(inputs))
+        return losses_K / self.counted(inputs) if self.sums else losses_K
 
     def gradient(
         self,
@@ -77,15 +97,23 @@ class OwnNetwork(PackedNetwork):
         out_KP: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Losses [K] and gradients [K, P], as PackedNetwork has them."""
+        scale_K = torch.ones_like(self.flat_KP[:, 0]) if scale_K is None else scale_K
         if not self.lanes:
-            return super().gradient(inputs, targets, tap, scale_K, out_KP)
-        losses_K = self.flat_KP.new_empty(len(self.lanes))
+            losses_K, gradient_KP = super().gradient(inputs, targets, tap, scale_K, out_KP)
+            counts_K = scale_K != 0
+            return torch.where(counts_K, losses_K, 0.0), gradient_KP.masked_fill_(~counts_K.unsqueeze(1), 0.0)
+        losses_K = torch.empty_like(scale_K)
         gradient_KP = torch.empty_like(self.flat_KP) if out_KP is None else out_KP
+        divisors = self.counted(inputs) if self.sums else torch.ones_like(scale_K)
         for lane, made in enumerate(self.lanes):
-            scale = 1.0 if scale_K is None else scale_K[lane]
-            losses_K[lane], found = made.gradient(lambda _: self._loss_alone(lane, inputs[lane], targets[lane]), scale)  # noqa: B023
+            if not float(scale_K[lane]):
+                # A part of a batch in which nothing counts, of which a mean is not finite.
+                losses_K[lane], gradient_KP[lane] = 0.0, 0.0
+                continue
+            loss, found = made.gradient(lambda _: self._loss_alone(lane, inputs[lane]) / divisors[lane], scale_K[lane])  # noqa: B023
+            losses_K[lane] = loss
             torch.cat([each.flatten() for each in found], out=gradient_KP[lane])
-        return losses_K, gradient_KP if scale_K is None else gradient_KP.div_(scale_K.unsqueeze(1))
+        return losses_K, gradient_KP.div_(torch.where(scale_K == 0, 1.0, scale_K).unsqueeze(1))
 
     @property
     def leaves(self) -> list[Tensor]:
@@ -102,10 +130,10 @@ class OwnNetwork(PackedNetwork):
         flat = torch.cat([each.flatten() for each in leaves])
         return flat.view(len(self.lanes), -1)
 
-    def _loss_alone(self, lane: int, inputs: Tensor, targets: Tensor) -> Tensor:
+    def _loss_alone(self, lane: int, numbers: Tensor) -> Tensor:
         made = self.lanes[lane]
-        with self.model.keyed(self._key(lane)):
-            loss = self.model.mean_loss(made.module(inputs), targets)
+        with self.model.keyed(self._key(lane)), self.model.precision(self.dtype):
+            loss: Tensor = made.objective(*self.examples.batch(numbers))
         made.settle()
         return loss
 
@@ -135,13 +163,19 @@ class OwnNetwork(PackedNetwork):
         with super().in_fp32(), self.buffers_kept(), self.evaluating():
             yield
 
-    def scores(self, inputs: Tensor, targets: Tensor) -> Scores:
-        with self.buffers_kept(), self.evaluating():
-            return super().scores(inputs, targets)
+    def examples_at_once(self, targets: Tensor) -> int:
+        return max(1, EVALUATION_TARGETS // self.examples.targets_each)
 
-    def _scored(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        losses_K = self.losses(inputs, targets)
-        return losses_K, torch.zeros_like(losses_K)
+    @torch.no_grad()
+    def scores(self, inputs: Tensor, targets: Tensor) -> Scores:
+        """Of parts in which something counts."""
+        with self.buffers_kept(), self.evaluating():
+            lanes = len(self.flat_KP)
+            total_K = torch.zeros(lanes, device=self.flat_KP.device)
+            for part in torch.split(inputs, self.examples_at_once(targets)):
+                if float(share := self.share(part, inputs)):
+                    total_K += self.losses(part.expand(lanes, -1), part.expand(lanes, -1)) * share
+        return Scores(total_K, None)
 
 
 def make_network(

@@ -11,4 +11,5 @@ FORMAT = NumberFormat(
     flops_per_second={"cpu": 1.0e10, "cuda": 2.5e14},
     activations="float16",
     activation_bytes=2,
+    own_modules=True,
 )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from folklore.harness.data import Dataset
 from folklore.harness.spec import Configuration
 from folklore.harness.training.learner import Learner
+from folklore.harness.training.own_network import OwnNetwork
 from folklore.harness.training.procedures import augmentation, curvature, outlier
 from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.procedures.augmentation import Augmentation, require_images
@@ -17,6 +18,7 @@ from folklore.harness.training.procedures.full_batch import FullBatch
 from folklore.harness.training.procedures.outlier import Outlier
 from folklore.harness.training.procedures.plain import Plain
 from folklore.harness.training.procedures.plateau import PlateauDrops
+from folklore.harness.training.procedures.summed import Summed
 from folklore.harness.training.procedures.token_rows import TokenRows, require_rows
 from folklore.harness.training.schedules import schedule_named
 
@@ -42,6 +44,8 @@ def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset
         procedure = Augmentation(procedure, [lane.training for lane in lanes], seeds, dataset, learner)
     if training.micro_batches > 1:
         procedure = Accumulation(procedure, network, training.micro_batch_size)
+    if isinstance(network, OwnNetwork) and network.sums:
+        procedure = Summed(procedure, network)
     if curvature.is_asked_for(training):
         procedure = Curvature(procedure, training, seeds, learner)
     if any(schedule_named(lane.training.schedule).waits for lane in lanes):

@@ -28,18 +28,18 @@ class Accumulation(Wrapper):
         scale_K: Tensor | None = None,
         out_KP: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        lanes, examples = targets.shape[:2]
-        scale_K = torch.ones(lanes, device=targets.device) if scale_K is None else scale_K
+        scale_K = torch.ones(len(targets), device=targets.device) if scale_K is None else scale_K
         losses_K, sum_KP = torch.zeros_like(scale_K), None
         parts = zip(torch.split(inputs, self.size, dim=1), torch.split(targets, self.size, dim=1), strict=True)
         for number, (part, answers) in enumerate(parts):
-            share = answers.shape[1] / examples
+            share = self.network.share(answers, targets, 1)
             self.network.part = number
             # The first part's gradient lies where the sum is to lie.
             out = out_KP if number == 0 else None
             part_losses_K, part_KP = self.inner.gradient(part, answers, tap, scale_K * share, out)
             losses_K += share * part_losses_K
-            sum_KP = part_KP.mul_(share) if sum_KP is None else sum_KP.add_(part_KP, alpha=share)
+            of_lanes = share.unsqueeze(1) if isinstance(share, Tensor) else share
+            sum_KP = part_KP.mul_(of_lanes) if sum_KP is None else sum_KP.add_(part_KP.mul_(of_lanes))
         self.network.part = 0
         assert sum_KP is not None, "a batch has examples"
         return losses_K, sum_KP

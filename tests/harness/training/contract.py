@@ -286,6 +286,8 @@ OF_MODELS = {
     "linear": Case(Workload(model="linear", dataset="regression:4"), SGD),
     "quadratic": Case(Workload(model="quadratic", dataset="quadratic:4"), SGD),
     "own, packed": Case(_own("perceptron")),
+    "own, summed": Case(_own("summed"), SGD),
+    "own, summed in micro-batches": Case(_own("padded"), {**SGD, "micro_batches": 2}),
     "own, with buffers": Case(_own("batch_norm"), SGD),
     "own, with random numbers": Case(_own("dropout"), SGD),
 }

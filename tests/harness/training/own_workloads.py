@@ -316,3 +316,19 @@ dense = own("dense", lambda: _embedded(False), tokens, each_token)
 summed = own("summed", lambda: nn.Linear(8, CLASSES), loss=nn.CrossEntropyLoss(reduction="sum"))
 averaged = own("averaged", lambda: nn.Linear(8, CLASSES), loss=nn.CrossEntropyLoss(reduction="mean"))
 apart = own("apart", lambda: nn.Linear(8, CLASSES), loss=nn.CrossEntropyLoss(reduction="none"))
+
+
+def padded_tokens(examples: int, seed: int) -> Pair:
+    """As tokens, the longest first, padded with 0 and, in the targets, -100."""
+    x, y = tokens(examples, seed)
+    length = torch.randint(2, 10, (examples,), generator=torch.Generator().manual_seed(seed + 9))
+    padding = torch.arange(9) >= length.sort(descending=True).values[:, None]
+    return x.masked_fill(padding, 0), y.masked_fill(padding, -100)
+
+
+def over_tokens(outputs: Tensor, targets: Tensor) -> Tensor:
+    """The mean over all that are not padding, as torch has it."""
+    return F.cross_entropy(outputs.flatten(0, 1), targets.flatten())
+
+
+padded = own("padded", Tied, padded_tokens, over_tokens)

@@ -32,11 +32,13 @@ def assert_lane_is_torchs(
     set_rates: Callable[[int], None],
     clip_norm: float | None = None,
     layout: Layout = lambda name, value: value,
+    shown: Callable[[int, Tensor], Tensor] = lambda step, loss: loss,
 ) -> None:
     """Train a pack to its end and, beside one lane, torch's model and optimizer: losses, gradients and updates of each step.
 
     parameters: torch's, by our names. The lane's weights are given to torch before each step, and its gradients to torch's
-    optimizer, whose moments are its own all along. loss_at: torch's loss of a step, from its parameters as they are.
+    optimizer, whose moments are its own all along. loss_at: torch's loss of a step, from its parameters as they are. shown: what
+    a training's record has of it.
     """
 
     def ours(flat_KP: Tensor) -> dict[str, Tensor]:
@@ -52,7 +54,7 @@ def assert_lane_is_torchs(
         optimizer.zero_grad()
         loss = loss_at(step)
         loss.backward()
-        assert_losses_agree(pack.records["train_loss"][step, lane], loss.detach())
+        assert_losses_agree(pack.records["train_loss"][step, lane], shown(step, loss.detach()), pack.training.precision)
         if clip_norm is not None:
             torch.nn.utils.clip_grad_norm_(parameters.values(), clip_norm)
         gradients = ours(pack.optimizer.gradient_KP)
@@ -60,7 +62,7 @@ def assert_lane_is_torchs(
         for name, gradient in gradients.items():
             theirs = parameters[name].grad
             off = (gradient - (torch.zeros_like(gradient) if theirs is None else theirs)).abs().max()
-            assert off <= format_named("fp32").gradient * (gradient.abs().max() + OF_THE_LANE * largest), (step, name)
+            assert off <= format_named(pack.training.precision).gradient * (gradient.abs().max() + OF_THE_LANE * largest), (step, name)
             parameters[name].grad = gradient.clone()
         set_rates(step)
         optimizer.step()

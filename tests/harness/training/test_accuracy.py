@@ -27,6 +27,7 @@ from folklore.harness.storing import trial_rows
 from folklore.harness.training import network as networks
 from folklore.harness.training.network import NOT_COUNTED, PackedNetwork, build
 from folklore.harness.training.pack import Pack
+from tests.harness.training import own_workloads
 from tests.harness import helpers
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, trained
@@ -151,14 +152,13 @@ def test_own_modules_are_in_eval_mode() -> None:
     """Dropout draws nothing where training examples are evaluated: the loss is the module's own in eval mode."""
     workload = Workload(model="own", dataset=find("tests.harness.training.own_workloads:dropout").dataset)
     made = trained(lane(workload, peak_lr=2.0**-9))
-    own = made.network.model
-    features, targets = (torch.from_numpy(each) for each in load(workload.dataset).splits["train"])
+    features, targets = own_workloads.dropout.training
     index = torch.linspace(0, len(targets) - 1, min(400, len(targets))).round().long()
     values = {name: view[0].detach() for name, view in made.network.views.items()}
     with torch.no_grad():
-        outputs = torch.func.functional_call(own.module.eval(), values, (features[index],))
-    own.module.train()
-    assert made.results()[0].final_training_loss == pytest.approx(float(own.loss(outputs, targets[index]).mean()), rel=1e-5)
+        outputs = torch.func.functional_call(own_workloads.dropout.made(0).eval(), values, (features[index],))
+    loss = torch.nn.functional.cross_entropy(outputs, targets[index])
+    assert made.results()[0].final_training_loss == pytest.approx(float(loss), rel=1e-5)
 
 
 def test_a_plan_counts_training_examples() -> None:

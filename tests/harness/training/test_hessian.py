@@ -15,6 +15,7 @@ from folklore.harness.data.synthetic import quadratic, regression
 from folklore.harness.data.text import Text
 from folklore.harness.spec import Workload
 from folklore.harness.training import hessian
+from folklore.harness.training import network as network_of_a_pack
 from folklore.harness.training.hessian import hessian_product, largest_eigenvalue, sharpness
 from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.pack import Pack
@@ -153,7 +154,7 @@ def test_examples_in_parts_give_the_same(text: Text, monkeypatch: pytest.MonkeyP
     found = network(GPT, text, [1, 2])
     inputs, targets = examples(GPT, text, 31)
     whole = sharpness(found, inputs, targets, [1, 2]).value
-    monkeypatch.setattr(hessian, "EVALUATION_TARGETS", 7 * GPT.context)
+    monkeypatch.setattr(network_of_a_pack, "EVALUATION_TARGETS", 7 * GPT.context)
     assert sharpness(found, inputs, targets, [1, 2]).value.tolist() == pytest.approx(whole.tolist(), rel=1e-4)
 
 

@@ -1,0 +1,33 @@
+"""Random numbers that depend on a key alone."""
+
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import numpy as np
+import torch
+
+
+@contextmanager
+def keyed(key: int, device: str = "cpu", everything: bool = True) -> Iterator[None]:
+    """What torch draws inside is of this key alone, and its generators are left as they were; with everything also what
+    Python and NumPy draw. Not torch.manual_seed, which formats and keeps a stack for every kind of device that is not used."""
+    with torch.random.fork_rng(devices=[device] if device != "cpu" else []), ExitStack() as others:
+        torch.default_generator.manual_seed(key)
+        if device != "cpu":
+            torch.cuda.manual_seed(key)
+        if everything:
+            others.enter_context(_python_and_numpy(key))
+        yield
+
+
+@contextmanager
+def _python_and_numpy(key: int) -> Iterator[None]:
+    before = random.getstate(), np.random.get_state()
+    random.seed(key)
+    np.random.seed(key % 2**32)
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])

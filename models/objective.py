@@ -1,0 +1,81 @@
+"""A module and its loss as one module: a batch in, one number out."""
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
+
+# A tensor, or a tuple or dict of trees. Targets of a batch that is one dict: ABSENT.
+Tree = Any
+Loss = Callable[..., Tensor]
+ABSENT: Tree = ()
+# What the names of a loss's own parameters and buffers begin with.
+OF_THE_LOSS = "(loss)."
+
+
+class Objective(nn.Module):
+    """Calls its module with a batch's inputs: a tensor as they are, a tuple as arguments, a dict as arguments by name; and its
+    loss with what comes out and the targets, or with the batch where that is one dict. Without a loss the module gives it.
+
+    The loss: one number, or one for each example [B], of which it is the mean. A loss that is a module is copied, so that what
+    it trains belongs to one lane. Raises ValueError for anything else.
+    """
+
+    def __init__(self, module: nn.Module, loss: Loss | None):
+        super().__init__()
+        self.module = module
+        self.loss = copy.deepcopy(loss) if isinstance(loss, nn.Module) else loss
+
+    def forward(self, inputs: Tree, targets: Tree) -> Tensor:
+        outputs = called(self.module, inputs)
+        if self.loss is None:
+            loss = _given_loss(outputs)
+        else:
+            loss = self.loss(outputs, inputs if targets is ABSENT else targets)
+        examples = length(inputs)
+        if not isinstance(loss, Tensor) or loss.shape not in ((), (examples,)):
+            given = f"tensor {list(loss.shape)}" if isinstance(loss, Tensor) else type(loss).__name__
+            raise ValueError(f"the loss is a {given}: must be one number, or one for each of the {examples} examples")
+        return loss.float().mean()
+
+    def held(self) -> dict[str, Tensor]:
+        """Name -> parameter or buffer, those of the loss as '(loss).NAME'."""
+        found = _named(self.module)
+        if isinstance(self.loss, nn.Module):
+            found |= {OF_THE_LOSS + name: value for name, value in _named(self.loss).items()}
+        return found
+
+
+def full_name(name: str) -> str:
+    """What Objective, as an nn.Module, calls a name of `held`."""
+    return f"loss.{name.removeprefix(OF_THE_LOSS)}" if name.startswith(OF_THE_LOSS) else f"module.{name}"
+
+
+def called(module: nn.Module, inputs: Tree) -> Any:
+    if isinstance(inputs, dict):
+        return module(**inputs)
+    return module(*inputs) if isinstance(inputs, tuple) else module(inputs)
+
+
+def length(batch: Tree) -> int:
+    """How many examples."""
+    return len(tree_leaves(batch)[0])
+
+
+def _named(module: nn.Module) -> dict[str, Tensor]:
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
+
+
+def _given_loss(outputs: Any) -> Any:
+    """The loss among what a module gives: alone, first of a tuple, or called 'loss'."""
+    if isinstance(outputs, Mapping) and "loss" in outputs:
+        return outputs["loss"]
+    if isinstance(outputs, Tensor):
+        return outputs
+    if isinstance(getattr(outputs, "loss", None), Tensor):
+        return outputs.loss
+    if isinstance(outputs, tuple) and outputs:
+        return outputs[0]
+    raise ValueError(f"the module gives a {type(outputs).__name__} without a loss: give one, or a loss function beside the module")

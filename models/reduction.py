@@ -1,0 +1,145 @@
+"""What the loss of a batch is of those of its examples: a mean, over examples or tokens or by weights, a sum, or neither."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_flatten_with_path
+
+from folklore.models.objective import ABSENT, Tree
+
+# What torch's losses leave out by default.
+IGNORED = -100
+# Inputs that say which tokens count.
+MASK = "mask"
+# What a sum in another order may differ by, relative to its largest term; and of averages over draws, in standard errors.
+ROUNDING = 1e-4
+STANDARD_ERRORS = 5.0
+DRAWS = 64
+
+Counts = Callable[[Tree, Tree], Tensor]  # a batch -> how much each of its examples counts, [B]
+LossOf = Callable[[Sequence[int], int], float]  # which examples, key of draws -> their loss as a batch
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """kind: the loss of a batch is a 'mean' of its examples' by their counts, a 'sum' of them, or 'neither', of which no part
+    tells anything. words: what it is. counts: None: one an example."""
+
+    kind: str
+    words: str
+    counts: Counts | None = None
+
+    def counts_of(self, inputs: Tree, targets: Tree, examples: int) -> Tensor:
+        """[B], float64."""
+        if self.counts is None:
+            return torch.ones(examples, dtype=torch.float64)
+        return self.counts(inputs, targets).detach().double().cpu()
+
+
+EXAMPLES = Reduction("mean", "a mean over examples")
+SUM = Reduction("sum", "a sum over examples")
+NEITHER = Reduction("neither", "of a batch as a whole: neither a mean nor a sum over its examples")
+
+
+def candidates(loss: object, inputs: Tree, targets: Tree, given: Counts | None) -> Iterator[Reduction]:
+    """Means that a loss of these may be, likeliest first. given: what the user says that each example counts."""
+    if given is not None:
+        yield Reduction("mean", "a mean by the counts that the workload gives", given)
+        return
+    yield EXAMPLES
+    ignored = getattr(loss, "ignore_index", IGNORED)
+    weights = getattr(loss, "weight", None) if isinstance(loss, nn.Module) else None
+    for path, values in _leaves(inputs, targets):
+        whole = not values.is_floating_point() and not values.is_complex()
+        if whole and isinstance(weights, Tensor) and weights.dim() == 1:
+            yield Reduction("mean", "a mean by the weights of classes", _weighing(path, weights, ignored))
+        if whole and values.dtype != torch.bool:
+            yield Reduction("mean", f"a mean over targets that are not {ignored}", _counting(path, lambda each: each != ignored))
+            # Of tokens that are shifted inside, a sequence's first has no prediction.
+            yield Reduction(
+                "mean", f"a mean over targets after the first that are not {ignored}", _counting(path, lambda each: each != ignored, 1)
+            )
+            yield Reduction("mean", "a mean over targets that are not 0", _counting(path, lambda each: each != 0))
+        if not values.is_complex() and bool(((values == 0) | (values == 1)).all()):
+            yield Reduction("mean", f"a mean over what {MASK} {_spelled(path)} marks", _counting(path, lambda each: each != 0))
+
+
+def find(loss_of: LossOf, examples: int, among: Sequence[tuple[Reduction, Tensor]], draws: bool) -> Reduction:
+    """The first of the candidates, each with the counts of the examples, by which the loss of all is the mean of parts'; or a
+    sum; or neither. draws: the loss draws random numbers, so that averages over many draws are compared."""
+    parts = [list(range(examples))[cut] for size in {1, examples // 2 or 1} for cut in (slice(size), slice(size, None))]
+    keys = range(DRAWS if draws else 1)
+    seen = {tuple(part): _average([loss_of(part, key) for key in keys]) for part in (list(range(examples)), *parts)}
+    everything = seen[tuple(range(examples))]
+    pairs = list(zip(parts[::2], parts[1::2], strict=True))
+
+    def holds(share: Callable[[list[int]], float]) -> bool:
+        return all(_agree(everything, [(share(part), *seen[tuple(part)]) for part in pair if share(part)]) for pair in pairs)
+
+    for reduction, counts in among:
+        total = float(counts.sum())
+        if total and holds(lambda part, counts=counts, total=total: float(counts[part].sum()) / total):  # type: ignore[misc]
+            return reduction
+    return SUM if holds(lambda part: 1.0) else NEITHER
+
+
+def _average(values: list[float]) -> tuple[float, float]:
+    """Mean and its squared standard error."""
+    found = torch.tensor(values, dtype=torch.float64)
+    return float(found.mean()), float(found.var() / len(values)) if len(values) > 1 else 0.0
+
+
+def _agree(everything: tuple[float, float], parts: list[tuple[float, float, float]]) -> bool:
+    expected = sum(share * value for share, value, _ in parts)
+    noise = everything[1] + sum(share**2 * error for share, _, error in parts)
+    largest = max(abs(everything[0]), *(abs(share * value) for share, value, _ in parts))
+    return abs(everything[0] - expected) <= ROUNDING * largest + 1e-7 + STANDARD_ERRORS * noise**0.5
+
+
+def _leaves(inputs: Tree, targets: Tree) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
+    """Path -> tensor: of the targets, and of a dict of inputs, where labels and masks are."""
+    sides = [(1, targets)] if targets is not ABSENT else []
+    sides += [(0, inputs)] if isinstance(inputs, dict) else []
+    for side, tree in sides:
+        for path, value in tree_flatten_with_path(tree)[0]:
+            if isinstance(value, Tensor):
+                yield (side, *path), value
+
+
+def _at(path: tuple[Any, ...], inputs: Tree, targets: Tree) -> Tensor:
+    value = (inputs, targets)[path[0]]
+    for step in path[1:]:
+        value = step.get(value)
+    found: Tensor = value
+    return found
+
+
+def _counting(path: tuple[Any, ...], counts: Callable[[Tensor], Tensor], first: int = 0) -> Counts:
+    """first: from which target of an example on."""
+
+    def count(inputs: Tree, targets: Tree) -> Tensor:
+        values = _at(path, inputs, targets)
+        return _sums(counts(values[:, first:] if first and values.dim() > 1 else values))
+
+    return count
+
+
+def _weighing(path: tuple[Any, ...], weights: Tensor, ignored: int) -> Counts:
+    def count(inputs: Tree, targets: Tree) -> Tensor:
+        classes = _at(path, inputs, targets).long()
+        counted = (classes != ignored) & (classes >= 0) & (classes < len(weights))
+        found = weights.detach().to(classes.device)[classes.clamp(0, len(weights) - 1)].double() * counted
+        return _sums(found)
+
+    return count
+
+
+def _sums(values: Tensor) -> Tensor:
+    return values.reshape(len(values), -1).double().sum(1)
+
+
+def _spelled(path: tuple[Any, ...]) -> str:
+    return "".join(str(step) for step in path[1:]) or "of the targets"

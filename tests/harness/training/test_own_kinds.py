@@ -1,0 +1,134 @@
+"""Modules, losses and data of every kind: each step and evaluation of a lane is what a plain PyTorch loop makes of it.
+
+The lane is not of the first seed and lies beside another. Rounding is that of harness/training/agreement.py.
+"""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from folklore.harness import OwnWorkload
+from folklore.harness.data import load
+from folklore.harness.errors import UserError
+from folklore.harness.own.finding import find
+from folklore.harness.randomness import key
+from folklore.harness.spec import Workload
+from folklore.harness.training import own_network
+from folklore.harness.training.own_module import own_module, require_trainable
+from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.schedules import learning_rates
+from tests.harness.training import contract, own_kinds
+from tests.harness.training.own_kinds import KINDS, plain_loss, taken
+from tests.harness.training.single_steps import assert_lane_is_torchs, assert_losses_agree
+
+STEPS, BATCH, SEED = 8, 8, 3
+# Kinds whose losses are sums, of which records show the mean: what each example counts.
+SUMS = {"a sum": lambda batch: len(batch[1]), "a sum over tokens": lambda batch: len(batch[1])}
+# What is packed; all others are modules by themselves.
+PACKED = {
+    "gives a tuple", "gives a dict", "gives its loss", "gives its loss in a dict", "gives its loss first", "several inputs",
+    "gives an object", "gives its loss in an object", "a batch that is a dict, and a loss of it",
+    "several outputs and targets", "arrays in double precision", "a dataset", "a dataset of tensors", "a dataset of dicts",
+    "a loader", "a loss for each example", "a sum", "a sum over tokens", "a mean over tokens", "a mean over what is not zero",
+    "a mean over what a mask marks", "a mean over shifted tokens", "weights of classes", "weights of classes in a function",
+    "smoothed labels", "a loss with a parameter", "a loss of a batch as a whole", "a loss below zero", "squares", "two classes",
+    "a loss of log probabilities", "an orthogonal weight", "a symmetric weight", "complex weights", "weights normed by hooks",
+    "parameters in lists and dicts", "torch's transformer", "bags of embeddings", "a part of a storage", "a frozen bias",
+    "convolutions upwards, in place", "a start from NumPy", "compiled", "tied weights", "one start",
+}  # fmt: skip
+
+
+class Real:
+    """A complex parameter as the pack holds it."""
+
+    def __init__(self, parameter: Tensor):
+        self.parameter = parameter
+
+    def copy_(self, value: Tensor) -> None:
+        self.parameter.copy_(torch.view_as_complex(value.contiguous()))
+
+    def detach(self) -> Tensor:
+        return torch.view_as_real(self.parameter.detach())
+
+    @property
+    def grad(self) -> Tensor | None:
+        return None if self.parameter.grad is None else torch.view_as_real(self.parameter.grad)
+
+    @grad.setter
+    def grad(self, value: Tensor) -> None:
+        self.parameter.grad = torch.view_as_complex(value.contiguous())
+
+
+def pack(kind: str, monkeypatch: pytest.MonkeyPatch, **training: object) -> Pack:
+    monkeypatch.setattr(own_kinds, "chosen", KINDS[kind], raising=False)
+    find.cache_clear()
+    for each in (own_module, own_network.own_data, own_network.counts_of):
+        each.cache_clear()
+    settings = {"steps": STEPS, "batch_size": BATCH, "peak_lr": 2.0**-6, "optimizer": "adamw", **training}
+    workload = Workload(model="own", dataset=find(f"{own_kinds.__name__}:chosen").dataset)
+    measurement = {"probes": 2, "evaluations": 2, "evaluation_examples": 40, "final_examples": 80}
+    chosen = contract.lane(workload, measurement=measurement, **settings).configuration
+    require_trainable(chosen)
+    return Pack([Lane(chosen, 1), Lane(chosen, SEED)], load(workload.dataset))
+
+
+def draw(step: int) -> None:
+    """From here on all is drawn by the key of a step."""
+    drawn = key(SEED, f"forward:{step}")
+    torch.manual_seed(drawn)
+    random.seed(drawn)
+    np.random.seed(drawn % 2**32)
+
+
+def assert_is_plain(made: Pack, workload: OwnWorkload, count: Any) -> None:
+    training, module = made.training, workload.made(SEED)
+    loss = workload.loss
+    named: dict[str, Any] = dict(module.named_parameters())
+    if isinstance(loss, nn.Module):
+        named |= {f"(loss).{name}": each for name, each in loss.named_parameters()}
+    named = {name: each for name, each in named.items() if each.requires_grad}
+    groups = [
+        {"params": [each for each in named.values() if (each.dim() >= 2) == decays], "weight_decay": decay}
+        for decays, decay in ((True, training.weight_decay), (False, 0.0))
+    ]
+    optimizer = torch.optim.AdamW([group for group in groups if group["params"]])
+    rates, index = learning_rates(made.trainings[1]), load(made.lanes[1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0)
+
+    def batch(step: int) -> Any:
+        return taken(workload.training, torch.from_numpy(index[step]))
+
+    def loss_at(step: int) -> Tensor:
+        draw(step)
+        return plain_loss(module, loss, batch(step))
+
+    def set_rates(step: int) -> None:
+        for group in optimizer.param_groups:
+            group["lr"] = rates[step]
+
+    parameters: dict[str, Any] = {name: Real(each) if each.is_complex() else each for name, each in named.items()}
+    assert_lane_is_torchs(
+        made, 1, parameters, optimizer, loss_at, set_rates, shown=lambda step, found: found / count(batch(step))
+    )
+    module.eval()
+    everything = taken(workload.test, torch.arange(len(load(made.lanes[1].configuration.workload.dataset).arrays("test")[0])))
+    with torch.no_grad():
+        for name, value in made.network.views_of(made.network.flat_KP).items():
+            parameters[name].copy_(value[1])
+        draw(STEPS - 1)
+        assert_losses_agree(made.results()[1].test_loss, plain_loss(module, loss, everything) / count(everything))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_lane_is_what_a_plain_loop_makes_of_it(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = pack(kind, monkeypatch)
+    assert_is_plain(made, KINDS[kind], SUMS.get(kind, lambda batch: 1))
+    assert (not made.network.lanes) == (kind in PACKED), made.network.model.alone  # type: ignore[union-attr,attr-defined]
+
+
+def test_there_are_many() -> None:
+    assert len(KINDS) >= 60
+    assert PACKED <= set(KINDS)
