@@ -47,9 +47,7 @@ class ModuleItself:
                     row.copy_(value.detach())
                 value.data = row
 
-    def gradient(
-        self, loss_of: Callable[[Objective], Tensor], scale: Tensor | float = 1.0
-    ) -> tuple[Tensor, list[Tensor]]:
+    def gradient(self, loss_of: Callable[[Objective], Tensor], scale: Tensor | float = 1.0) -> tuple[Tensor, list[Tensor]]:
         """The loss, and of each trained parameter the gradient of scale times it, real, by backward(): hooks on parameters run,
         and recomputation of either kind works. A parameter that takes no part has zeros."""
         for each in self.trained:

@@ -30,10 +30,8 @@ class Objective(nn.Module):
 
     def forward(self, inputs: Tree, targets: Tree) -> Tensor:
         outputs = called(self.module, inputs)
-        if self.loss is None:
-            loss = _given_loss(outputs)
-        else:
-            loss = self.loss(outputs, inputs if targets is ABSENT else targets)
+        answers = inputs if targets is ABSENT else targets
+        loss = _given_loss(outputs) if self.loss is None else self.loss(outputs, answers)
         examples = length(inputs)
         if not isinstance(loss, Tensor) or loss.shape not in ((), (examples,)):
             given = f"tensor {list(loss.shape)}" if isinstance(loss, Tensor) else type(loss).__name__
@@ -78,4 +76,6 @@ def _given_loss(outputs: Any) -> Any:
         return outputs.loss
     if isinstance(outputs, tuple) and outputs:
         return outputs[0]
-    raise ValueError(f"the module gives a {type(outputs).__name__} without a loss: give one, or a loss function beside the module")
+    raise ValueError(
+        f"the module gives a {type(outputs).__name__} without a loss: give one, or a loss function beside the module"
+    )

@@ -169,7 +169,9 @@ class OwnModule:
         first, again = (self.make(0).held() for _ in range(2))
         for name, value in first.items():
             if not torch.equal(value, again[name]):
-                raise ValueError(f"{name} starts differently for the same seed: draw it by the generators of torch, random or numpy.random")
+                raise ValueError(
+                    f"{name} starts differently for the same seed: draw it by the generators of torch, random or numpy.random"
+                )
 
     def _require_trainable(self) -> None:
         """One forward and backward pass over the examples, as plain PyTorch makes it."""
@@ -285,8 +287,8 @@ class OwnModule:
             apart = _apart(value, theirs[name])
             if apart > ROUNDING:
                 raise ValueError(
-                    f"after {PROOF_STEPS} steps beside another lane {name} differs by {apart:.1g} of its largest entry from plain"
-                    " PyTorch: keep what changes in training in the module itself, not in its class, a global or a file"
+                    f"after {PROOF_STEPS} steps beside another lane {name} differs by {apart:.1g} of its largest entry from"
+                    " plain PyTorch: keep what changes in training in the module itself, not in its class, a global or a file"
                 )
             largest = max(largest, apart)
         seen = []

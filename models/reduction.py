@@ -12,8 +12,6 @@ from folklore.models.objective import ABSENT, Tree
 
 # What torch's losses leave out by default.
 IGNORED = -100
-# Inputs that say which tokens count.
-MASK = "mask"
 # What a sum in another order may differ by, relative to its largest term; and of averages over draws, in standard errors.
 ROUNDING = 1e-4
 STANDARD_ERRORS = 5.0
@@ -56,15 +54,19 @@ def candidates(loss: object, inputs: Tree, targets: Tree, given: Counts | None) 
         whole = not values.is_floating_point() and not values.is_complex()
         if whole and isinstance(weights, Tensor) and weights.dim() == 1:
             yield Reduction("mean", "a mean by the weights of classes", _weighing(path, weights, ignored))
-        if whole and values.dtype != torch.bool:
-            yield Reduction("mean", f"a mean over targets that are not {ignored}", _counting(path, lambda each: each != ignored))
+        if not values.is_complex() and bool(((values == 0) | (values == 1)).all()):
+            yield Reduction("mean", f"a mean over what {_spelled(path)} marks", _counting(path, lambda each: each != 0))
+        elif whole:
+            yield Reduction(
+                "mean", f"a mean over targets that are not {ignored}", _counting(path, lambda each: each != ignored)
+            )
             # Of tokens that are shifted inside, a sequence's first has no prediction.
             yield Reduction(
-                "mean", f"a mean over targets after the first that are not {ignored}", _counting(path, lambda each: each != ignored, 1)
+                "mean",
+                f"a mean over targets after the first that are not {ignored}",
+                _counting(path, lambda each: each != ignored, 1),
             )
             yield Reduction("mean", "a mean over targets that are not 0", _counting(path, lambda each: each != 0))
-        if not values.is_complex() and bool(((values == 0) | (values == 1)).all()):
-            yield Reduction("mean", f"a mean over what {MASK} {_spelled(path)} marks", _counting(path, lambda each: each != 0))
 
 
 def find(loss_of: LossOf, examples: int, among: Sequence[tuple[Reduction, Tensor]], draws: bool) -> Reduction:
@@ -96,7 +98,8 @@ def _agree(everything: tuple[float, float], parts: list[tuple[float, float, floa
     expected = sum(share * value for share, value, _ in parts)
     noise = everything[1] + sum(share**2 * error for share, _, error in parts)
     largest = max(abs(everything[0]), *(abs(share * value) for share, value, _ in parts))
-    return abs(everything[0] - expected) <= ROUNDING * largest + 1e-7 + STANDARD_ERRORS * noise**0.5
+    tolerance: float = ROUNDING * largest + 1e-7 + STANDARD_ERRORS * noise**0.5
+    return abs(everything[0] - expected) <= tolerance
 
 
 def _leaves(inputs: Tree, targets: Tree) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
@@ -142,4 +145,4 @@ def _sums(values: Tensor) -> Tensor:
 
 
 def _spelled(path: tuple[Any, ...]) -> str:
-    return "".join(str(step) for step in path[1:]) or "of the targets"
+    return ("inputs", "targets")[path[0]] + "".join(map(str, path[1:]))

@@ -3,6 +3,8 @@
 import re
 
 KIND = "own"
+# What the environment of a trial calls what was proved of its workload.
+PROOF = "proof"
 
 
 def address_of(dataset: str) -> str:

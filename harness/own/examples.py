@@ -137,7 +137,7 @@ def _described(batch: Batch, shape: Callable[[Tensor], str]) -> str:
 
 def _each(inputs: Tree, targets: Tree) -> int:
     leaves = tree_leaves(targets) or tree_leaves(inputs)
-    return max(1, *(each.numel() // len(each) for each in leaves))
+    return max([1, *(int(each.numel()) // len(each) for each in leaves)])
 
 
 def examples_of(subject: str, given: object, version: str) -> Examples:
@@ -166,8 +166,8 @@ def joined(splits: Sequence[Examples]) -> Examples:
 def _fetched(subject: str, dataset: Any, collate: Callable[[list[Any]], Any], version: str) -> Fetched:
     if isinstance(dataset, IterableDataset) or not (hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")):
         raise UserError(
-            f"{subject} is a {type(dataset).__name__}: {FORMS} whose dataset has __len__ and __getitem__, so that batches can be"
-            " drawn by seed"
+            f"{subject} is a {type(dataset).__name__}: {FORMS} whose dataset has __len__ and __getitem__, so that batches"
+            " can be drawn by seed"
         )
     if not len(dataset):
         raise UserError(f"{subject} holds no example: give at least 1")
@@ -193,7 +193,7 @@ def _held(subject: str, pair: Sequence[object]) -> Held:
 
 def _problems(subject: str, inputs: Tree, targets: Tree) -> Iterator[str]:
     sides = [("inputs", each) for each in tree_leaves(inputs)] + [("targets", each) for each in tree_leaves(targets)]
-    counts = {}
+    counts: dict[int, str] = {}
     for side, values in sides:
         if values.dim() == 0 or not len(values):
             yield f"{subject} {side} hold no example: give tensors [N, ...] with N of at least 1"
@@ -217,7 +217,9 @@ def _tree(value: object) -> Tree:
     if isinstance(value, np.ndarray):
         value = torch.from_numpy(np.ascontiguousarray(value)) if value.dtype.kind in "biufc" else value
     if not isinstance(value, Tensor) or value.layout != torch.strided:
-        raise TypeError(f"hold a {getattr(value, 'layout', None) or type(value).__name__}".replace("torch.", "tensor of layout "))
+        raise TypeError(
+            f"hold a {getattr(value, 'layout', None) or type(value).__name__}".replace("torch.", "tensor of layout ")
+        )
     if value.is_complex():
         return value.detach().to(torch.complex64)
     return value.detach().float() if value.is_floating_point() else value.detach()

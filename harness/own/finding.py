@@ -119,6 +119,8 @@ def _imported(address: str, name: str) -> ModuleType:
             ) from None
         raise UserError(f"workload '{address}': importing {name} raises {with_place(error)}; mend it") from None
     if torch.get_default_dtype() != torch.float32:
-        log.warning("workload '%s': %s sets the default type to %s; it is trained in FP32", address, name, torch.get_default_dtype())
+        log.warning(
+            "workload '%s': %s sets the default type to %s; it is trained in FP32", address, name, torch.get_default_dtype()
+        )
         torch.set_default_dtype(torch.float32)
     return found

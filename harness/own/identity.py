@@ -1,9 +1,9 @@
 """What identifies an own workload: a change of any of it makes other trials.
 
 The sources that the module, its factory and its loss come from (comments aside); its settings as its repr tells them; what it
-starts with, for two seeds; the loss of a few examples; and the data. What two seeds start with alike, such as loaded weights and
-tables, counts by its bytes; what they draw, by its size alone, for processors round draws differently. Sources that these import
-from elsewhere are not followed.
+starts with, for two seeds; the loss of a few examples; and the data. What two seeds start with alike, such as loaded weights
+and tables, counts by its bytes; what they draw, by its size alone, for processors round draws differently. Sources that these
+import from elsewhere are not followed.
 
 `python -m folklore.harness.own.identity MODULE:ATTRIBUTE` prints it all: a process compares another's with its own.
 """

@@ -8,11 +8,14 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_map
 from torch.utils.checkpoint import checkpoint
 
 from folklore.harness.errors import UserError
+from folklore.harness.own.examples import Batch, Examples
 from folklore.harness.own.workload import OwnWorkload
 from folklore.harness.training.budget import Make, Prepared, Subject, count_step
+from folklore.models import Objective
 
 # Of a user's module, where what follows each other is looked for: longer lists first.
 MOST_LISTS = 8
@@ -45,21 +48,28 @@ def _own_make(workload: OwnWorkload, precision: str, path: str) -> Make:
     """path: of the list whose modules are recomputed."""
 
     def make(batch: int, recompute: bool) -> Prepared:
-        module = workload.module()
+        objective = Objective(workload.module(), workload.loss)
         if recompute and path:
-            for block in _at(module, path).children():
+            for block in _at(objective.module, path).children():
                 block.forward = _again(block.forward)
-        inputs, targets = (torch.zeros(batch, *each.shape[1:], dtype=each.dtype) for each in workload.training)
+        inputs, targets = _zeros(workload.examples["training"], batch)
 
         def loss() -> Tensor:
             with torch.autocast("cpu", torch.bfloat16) if precision == "bf16" else nullcontext():
-                outputs = module(inputs)
-            return workload.loss(outputs.float(), targets).mean()
+                found: Tensor = objective(inputs, targets)
+                return found
 
-        trained = [each for each in module.parameters() if each.requires_grad]
-        return Prepared([*module.parameters(), *module.buffers()], trained, loss)
+        trained = [each for each in objective.parameters() if each.requires_grad]
+        return Prepared([*objective.parameters(), *objective.buffers()], trained, loss)
 
     return make
+
+
+def _zeros(examples: Examples, count: int) -> Batch:
+    """A batch as large, of which nothing is read."""
+    batch = examples.batch(torch.zeros(1, dtype=torch.int64))
+    found: Batch = tree_map(lambda values: torch.zeros(count, *values.shape[1:], dtype=values.dtype), batch)
+    return found
 
 
 WHOLE = "the module itself"

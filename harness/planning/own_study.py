@@ -10,10 +10,13 @@ from folklore.harness.observables import Unmeasured
 from folklore.harness.options import Options
 from folklore.harness.own.address import own_title
 from folklore.harness.own.finding import Found, find
+from folklore.harness.planning.proving import require_proved
 from folklore.harness.spec import Alternative, Criterion, Judgement, Reported, Study, Workload, canonical_json
 from folklore.harness.spec.parts import relative_to_losses, with_other_arms
+from folklore.harness.storing.store import Store
 from folklore.harness.training.own_module import own_module
 from folklore.harness.training.programs import EAGER
+from folklore.models.reduction import Reduction
 
 Observing = Criterion | Reported | Alternative
 # Of the workload's identity in the variation's name.
@@ -35,7 +38,8 @@ def own_study(study: Study, address: str, options: Options) -> Study:
     if (lost := _lost_comparison(study)) is not None:
         raise UserError(f"study '{study.name}' cannot take an own workload: {lost}; choose a study that varies training alone")
     found = find(address)
-    own_module(found.dataset)
+    require_proved(found, Store(options.store))
+    reduction = own_module(found.dataset).reduction
     recipes = {name: f"recipe_of_{name}" for name in study.arms} if _models_of_arms(study) else {}
     judgements = [_of_recipes(each, recipes, found) for each in study.judgements] if recipes else study.judgements
     dump = study.model_dump()
@@ -44,7 +48,7 @@ def own_study(study: Study, address: str, options: Options) -> Study:
         "variation_of": study.name,
         "title": own_title(study.title, found.workload.name),
         "workload": Workload(model="own", dataset=found.dataset).model_dump(),
-        "departures": (*_departures(study, found), *study.departures),
+        "departures": (*_departures(study, found, reduction), *study.departures),
         "judgements": [_of_its_loss(each, found).model_dump() for each in judgements],
         "loss_name": found.workload.loss_name,
         "loss_unit": found.workload.loss_unit,
@@ -132,9 +136,13 @@ def _with_observations(judgement: Judgement, changed: Callable[[Observing], dict
     return judgement.model_copy(update={"criteria": criteria, "reported": reported})
 
 
-def _departures(study: Study, found: Found) -> Iterator[str]:
+def _departures(study: Study, found: Found, reduction: Reduction) -> Iterator[str]:
     """How the variation differs, and what of the study's claims this workload's loss leaves."""
     yield _departure(study, found)
+    shown = ", descended as that and shown as their mean" if reduction.kind == "sum" else ""
+    yield f"The loss of a batch is {reduction.words}{shown}."
+    if found.workload.one_start:
+        yield "All seeds start from the same weights: intervals are of batches and draws, and speak of this start alone."
     unit = found.workload.loss_unit
     if unit != NATS and any(each.unit == NATS for judgement in study.judgements for each in judgement.criteria):
         spelled = f"in {unit}" if unit else "without a unit"

@@ -64,6 +64,15 @@ class Prepared:
         return _packing(self.ledger, self.device, _models(self.facts), self.options)
 
     @cached_property
+    def proof(self) -> str:
+        """What was compared of an own workload before it is trained; '' of the models here, which tests compare."""
+        if self.plan.study.workload.model != "own":
+            return ""
+        from folklore.harness.training.own_module import own_module
+
+        return str(own_module(self.plan.study.workload.dataset).proof)
+
+    @cached_property
     def parameters(self) -> int:
         """Of the largest model."""
         model_of = _models(self.facts)

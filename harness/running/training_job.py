@@ -11,6 +11,7 @@ from folklore.harness import data
 from folklore.harness.errors import UnwritableError, one_line
 from folklore.harness.machine.description import environment
 from folklore.harness.machine.device_memory import free_device_memory, too_large_where_memory_ends
+from folklore.harness.own.address import KIND, PROOF
 from folklore.harness.own.raising import raised_by_user
 from folklore.harness.planning.lanes import Choice
 from folklore.harness.planning.plan import PlannedPack
@@ -20,6 +21,7 @@ from folklore.harness.storing import trial_rows
 from folklore.harness.storing.comparisons import Comparisons, agree, comparisons, comparisons_file, refuse
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
+from folklore.harness.training.own_module import own_module
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import EAGER, Program, program_named
 
@@ -54,7 +56,11 @@ class TrainingWork:
         # Of the sources that train: whoever edits or commits meanwhile changes nothing about them.
         self.environment = environment()
         self.store = Store(job.store_uri)
-        self.shape_key = job.pack.trials[0].configuration.shape_key
+        first = job.pack.trials[0].configuration
+        if first.workload.model == KIND:
+            proof = own_module(first.workload.dataset, job.device, first.training.precision).proof
+            self.environment = {**self.environment, PROOF: str(proof)}
+        self.shape_key = first.shape_key
         self.ledger = Ledger(self.store, job.study.name)
         self.dataset = data.load(job.dataset)
         planned = job.pack.trials[0].data_hash

@@ -102,6 +102,6 @@ def require_trainable(configuration: Configuration) -> None:
     reduction = own_module(configuration.workload.dataset, precision=training.precision).reduction
     if training.micro_batches > 1 and reduction.kind == "neither":
         raise UserError(
-            f"micro_batches = {training.micro_batches}: the loss of the own workload is {reduction.words}, which parts do not add"
-            " up to; say by counts= what it is a mean of, or choose a study without micro-batches"
+            f"micro_batches = {training.micro_batches}: the loss of the own workload is {reduction.words}, which parts do not"
+            " add up to; say by counts= what it is a mean of, or choose a study without micro-batches"
         )

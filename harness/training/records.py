@@ -12,7 +12,7 @@ from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.training.network import PackedNetwork, Scores
 from folklore.harness.training.probes.base import Probe
 from folklore.harness.training.procedures import Evaluation
-from folklore.harness.training.result import Numbers
+from folklore.harness.training.result import Numbers, ends, has_left
 
 # Steps that a progress display takes the mean of.
 RECENT_STEPS = 20
@@ -70,7 +70,8 @@ class Records(dict[str, Tensor]):
             return 0
         lost_K = ~self["train_loss"][:step].isfinite().all(0)
         if done:
-            lost_K |= ~(self["test_loss"] < self["initial_loss"])
+            start, end = ends(self)
+            lost_K |= has_left(self[start], self[end], self)
         return int(lost_K.sum())
 
     def of_lanes(self) -> list[dict[str, Numbers]]:

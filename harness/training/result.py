@@ -1,8 +1,8 @@
 """What remains of one lane when its pack is done."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ Numbers = NDArray[np.float64]
 
 # The final training loss is a mean over this share of the steps.
 FINAL_SHARE = 0.05
+# Where these are recorded, a run's start and end are losses of one sample of training examples.
+ENDS = ("initial_training_sample", "last_training_sample")
 # Curves of evaluations that not every run has.
 EVALUATED = ("evaluation_accuracy", "evaluation_training_loss", "evaluation_training_accuracy")
 
@@ -76,15 +78,16 @@ def lane_result(
     """Reduce one lane's records (leading axis: steps, probes or evaluations) to what is kept."""
     train_loss = records["train_loss"]
     initial, final = float(records["initial_loss"]), float(records["test_loss"])
+    start, end = (float(records[name]) for name in ends(records))
     tail = train_loss[-max(1, round(FINAL_SHARE * len(train_loss))) :]
-    diverged = not np.isfinite(train_loss).all() or not final < initial
+    diverged = not np.isfinite(train_loss).all() or bool(has_left(np.float64(start), np.float64(end), records))
     recorded = [curve for probe in probes for curve in probe.curves if not curve.derived]
     step, kept_loss, kept_lr, kept_spikes, squares, kept_rises = binned(
         curve_points, train_loss, lr, spikes(train_loss), squared_changes(train_loss), rises(train_loss)
     )
     return LaneResult(
         outcome="diverged" if diverged else "finished",
-        divergence_step=divergence_step(train_loss, initial) if diverged else None,
+        divergence_step=divergence_step(train_loss, start) if diverged else None,
         initial_loss=initial,
         train_loss=float(tail.mean()),
         validation_loss=float(records["validation_loss"]),
@@ -120,6 +123,16 @@ def lane_result(
         final_training_loss=_last(records, "evaluation_training_loss"),
         final_training_accuracy=_last(records, "evaluation_training_accuracy"),
     )
+
+
+def ends(records: Mapping[str, object]) -> tuple[str, str]:
+    """The records of a run's start and end that its divergence is judged by."""
+    return ENDS if ENDS[0] in records else ("initial_loss", "test_loss")
+
+
+def has_left(start: Any, end: Any, records: Mapping[str, object]) -> Any:
+    """Whether the end is above the start; of two different samples, where it is not below."""
+    return ~(end <= start) if ENDS[0] in records else ~(end < start)
 
 
 def _last(records: dict[str, Numbers], name: str) -> float | None:

@@ -11,6 +11,7 @@ from folklore.harness.spec import Configuration
 from folklore.harness.training.measured_steps import evaluation_steps
 from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.procedures.base import Evaluation
+from folklore.harness.training.result import ENDS
 from folklore.models import Tap
 
 
@@ -19,7 +20,7 @@ class Plain:
 
     def __init__(self, configuration: Configuration, seeds: Sequence[int], dataset: Dataset, network: PackedNetwork):
         self.training, self.measurement = configuration.training, configuration.measurement
-        self.context = configuration.workload.context
+        self.context, self.is_own = configuration.workload.context, configuration.workload.model == "own"
         self.seeds, self.dataset, self.network = tuple(seeds), dataset, network
         self.device = network.flat_KP.device
         self.arrays = self._on_device(dataset.training_arrays(configuration.workload.label_noise))
@@ -72,7 +73,15 @@ class Plain:
             Evaluation("validation_loss", "validation", final, (steps,), accuracy="validation_accuracy"),
             Evaluation("test_loss", "test", final, (steps,), accuracy="test_accuracy"),
             *self._of_training_examples(on_the_way),
+            *self._ends(),
         )
+
+    def _ends(self) -> tuple[Evaluation, ...]:
+        """The same training examples before and after, by which a run is known to have diverged. Trials of the models here were
+        stored by their held-out losses: few of these overfit."""
+        steps, often = self.training.steps, self.measurement.evaluation_examples
+        pairs = zip(ENDS, (0, steps), strict=True) if self.is_own else ()
+        return tuple(Evaluation(record, "train", often, (after,)) for record, after in pairs)
 
     def _of_training_examples(self, on_the_way: tuple[int, ...]) -> tuple[Evaluation, ...]:
         record, accuracy = "evaluation_training_loss", "evaluation_training_accuracy"

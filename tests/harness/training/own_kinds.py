@@ -15,7 +15,18 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset, default_collate
 
 from folklore.harness import OwnWorkload
 from tests.harness.training.own_workloads import (
-    CLASSES, SYMBOLS, WIDTH, Pair, Tied, each_token, images, layers, over_tokens, padded_tokens, tokens, vectors,
+    CLASSES,
+    SYMBOLS,
+    WIDTH,
+    Pair,
+    Tied,
+    each_token,
+    images,
+    layers,
+    over_tokens,
+    padded_tokens,
+    tokens,
+    vectors,
 )  # fmt: skip
 
 SIZES = {"training": 120, "validation": 40, "test": 41}
@@ -487,15 +498,17 @@ KINDS = {
     "a mean over tokens": of(embedded, over_tokens, padded_tokens),
     "a mean over what is not zero": of(
         lambda: nn.Sequential(nn.Embedding(SYMBOLS, WIDTH), nn.Linear(WIDTH, SYMBOLS + 1)),
-        lambda out, y: F.cross_entropy(out.flatten(0, 1), y.flatten(), ignore_index=0), zero_ignored,
-    ),  # fmt: skip
+        lambda out, y: F.cross_entropy(out.flatten(0, 1), y.flatten(), ignore_index=0),
+        zero_ignored,
+    ),
     "a mean over what a mask marks": of(Masked, None, masked_tokens),
     "a mean over shifted tokens": of(Shifted, None, shifted_tokens),
     "weights of classes": of(net, nn.CrossEntropyLoss(weight=torch.tensor([0.2, 1.0, 3.0, 0.5]))),
     "weights of classes in a function": of(
-        net, lambda out, y: F.cross_entropy(out, y, weight=torch.tensor([0.2, 1.0, 3.0, 0.5])),
+        net,
+        lambda out, y: F.cross_entropy(out, y, weight=torch.tensor([0.2, 1.0, 3.0, 0.5])),
         counts=lambda x, y: torch.tensor([0.2, 1.0, 3.0, 0.5])[y],
-    ),  # fmt: skip
+    ),
     "smoothed labels": of(net, nn.CrossEntropyLoss(label_smoothing=0.2)),
     "a loss with a parameter": of(net, Tempered()),
     "a loss of a batch as a whole": of(net, contrastive),

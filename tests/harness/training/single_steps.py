@@ -37,8 +37,8 @@ def assert_lane_is_torchs(
     """Train a pack to its end and, beside one lane, torch's model and optimizer: losses, gradients and updates of each step.
 
     parameters: torch's, by our names. The lane's weights are given to torch before each step, and its gradients to torch's
-    optimizer, whose moments are its own all along. loss_at: torch's loss of a step, from its parameters as they are. shown: what
-    a training's record has of it.
+    optimizer, whose moments are its own all along. loss_at: torch's loss of a step, from its parameters as they are. shown:
+    what a training's record has of it.
     """
 
     def ours(flat_KP: Tensor) -> dict[str, Tensor]:
@@ -62,7 +62,10 @@ def assert_lane_is_torchs(
         for name, gradient in gradients.items():
             theirs = parameters[name].grad
             off = (gradient - (torch.zeros_like(gradient) if theirs is None else theirs)).abs().max()
-            assert off <= format_named(pack.training.precision).gradient * (gradient.abs().max() + OF_THE_LANE * largest), (step, name)
+            assert off <= format_named(pack.training.precision).gradient * (gradient.abs().max() + OF_THE_LANE * largest), (
+                step,
+                name,
+            )
             parameters[name].grad = gradient.clone()
         set_rates(step)
         optimizer.step()

@@ -14,7 +14,6 @@ import torch
 from sklearn.metrics import accuracy_score, log_loss
 from torch import Tensor
 
-from folklore.harness.data import load
 from folklore.harness.data.examples import digits
 from folklore.harness.data.text import Text
 from folklore.harness.judging.trial_arrays import TrialArrays
@@ -27,9 +26,8 @@ from folklore.harness.storing import trial_rows
 from folklore.harness.training import network as networks
 from folklore.harness.training.network import NOT_COUNTED, PackedNetwork, build
 from folklore.harness.training.pack import Pack
-from tests.harness.training import own_workloads
 from tests.harness import helpers
-from tests.harness.training import contract
+from tests.harness.training import contract, own_workloads
 from tests.harness.training.contract import GPT, trained
 
 MLP = Workload(model="mlp", dataset="digits", width=16, depth=1)

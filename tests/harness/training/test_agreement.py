@@ -196,7 +196,8 @@ def packs(case: str, text: Text) -> Pack:
 
 
 def test_every_procedure_is_a_case() -> None:
-    assert set(PROCEDURES) == set(module_names("training/procedures"))
+    # Of own workloads alone, which run eagerly.
+    assert set(PROCEDURES) == set(module_names("training/procedures")) - {"summed"}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -96,7 +96,10 @@ def assert_is_plain(made: Pack, workload: OwnWorkload, count: Any) -> None:
         for decays, decay in ((True, training.weight_decay), (False, 0.0))
     ]
     optimizer = torch.optim.AdamW([group for group in groups if group["params"]])
-    rates, index = learning_rates(made.trainings[1]), load(made.lanes[1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0)
+    rates, index = (
+        learning_rates(made.trainings[1]),
+        load(made.lanes[1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0),
+    )
 
     def batch(step: int) -> Any:
         return taken(workload.training, torch.from_numpy(index[step]))
@@ -131,4 +134,107 @@ def test_a_lane_is_what_a_plain_loop_makes_of_it(kind: str, monkeypatch: pytest.
 
 def test_there_are_many() -> None:
     assert len(KINDS) >= 60
-    assert PACKED <= set(KINDS)
+    assert set(KINDS) >= PACKED
+
+
+WEIGHED = (
+    "a loss for each example", "a sum", "a sum over tokens", "a mean over tokens", "a mean over what is not zero",
+    "a mean over what a mask marks", "a mean over shifted tokens", "weights of classes", "weights of classes in a function",
+    "smoothed labels", "a loss with a parameter", "several outputs and targets", "a loader that pads", "squares",
+)  # fmt: skip
+WORDS = {
+    "a loss for each example": "a mean over examples",
+    "a sum": "a sum over examples",
+    "a sum over tokens": "a sum over examples",
+    "a mean over tokens": "a mean over targets that are not -100",
+    "a mean over what is not zero": "a mean over targets that are not 0",
+    "a mean over what a mask marks": "a mean over what inputs['attention_mask'] marks",
+    "a mean over shifted tokens": "a mean over targets after the first that are not -100",
+    "weights of classes": "a mean by the weights of classes",
+    "weights of classes in a function": "a mean by the counts that the workload gives",
+    "a loss of a batch as a whole": "of a batch as a whole: neither a mean nor a sum over its examples",
+    "a loss that draws": "a mean over examples",
+    "a loader that pads": "a mean over targets that are not -100",
+}
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_what_a_loss_is_of_its_examples_is_found_out(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pack(kind, monkeypatch).network.model.reduction.words == WORDS[kind]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("kind", WEIGHED)
+def test_parts_of_a_batch_weigh_by_what_the_loss_is_a_mean_of(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Micro-batches of one example against a plain loop that sees the batch whole, and an evaluation in chunks of three."""
+    monkeypatch.setattr(own_network, "EVALUATION_TARGETS", 3 * 9)
+    made = pack(kind, monkeypatch, micro_batches=BATCH)
+    assert_is_plain(made, KINDS[kind], SUMS.get(kind, lambda batch: 1))
+
+
+def test_a_part_in_which_nothing_counts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every third example is all padding: alone its mean is not finite."""
+
+    def drawn(examples: int, seed: int) -> own_kinds.Pair:
+        inputs, targets = own_kinds.padded_tokens(examples, seed)
+        targets[::3] = -100
+        return inputs, targets
+
+    for packed in (True, False):
+        empty = own_kinds.of(own_kinds.embedded, own_kinds.over_tokens, drawn)
+        monkeypatch.setitem(KINDS, "empty", empty)
+        made = pack("empty", monkeypatch, micro_batches=BATCH)
+        if not packed:
+            made.network.lanes = [made.network._lane(lane) for lane in range(2)]  # type: ignore[attr-defined]
+        assert_is_plain(made, empty, lambda batch: 1)
+
+
+def test_a_batch_that_is_no_sum_of_its_parts_is_not_parted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(
+        UserError, match=r"micro_batches = 2: the loss of the own workload is of a batch as a whole.*say by counts="
+    ):
+        pack("a loss of a batch as a whole", monkeypatch, micro_batches=2)
+    right = "weights of classes in a function"
+    guessed = own_kinds.of(KINDS[right].module, KINDS[right].loss)
+    monkeypatch.setitem(KINDS, "guessed", guessed)
+    with pytest.raises(UserError, match="say by counts="):
+        pack("guessed", monkeypatch, micro_batches=2)
+    pack(right, monkeypatch, micro_batches=2)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_mixed_precision_is_torchs_autocast(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = pack("torch's transformer", monkeypatch, precision=precision, loss_scale=128.0)
+    assert made.network.lanes, "autocast is not followed by packed lanes"  # type: ignore[attr-defined]
+    format_of = {"bf16": torch.bfloat16, "fp16": torch.float16}[precision]
+    module = KINDS["torch's transformer"].made(SEED)
+    inputs, targets = KINDS["torch's transformer"].training
+    index = torch.from_numpy(load(made.lanes[1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0)[0])
+    with torch.autocast("cpu", format_of):
+        loss = torch.nn.functional.cross_entropy(module(inputs[index]), targets[index])
+    (128.0 * loss).backward()
+    numbers = torch.stack([index, index])
+    losses_K, gradient_KP = made.network.gradient(numbers, numbers, scale_K=torch.full((2,), 128.0))
+    assert float(losses_K[1]) == float(loss)
+    for name, value in made.network.views_of(gradient_KP).items():
+        assert torch.equal(value[1], module.get_parameter(name).grad / 128.0), name
+    with torch.no_grad():
+        exact = torch.nn.functional.cross_entropy(module(inputs[index]), targets[index])
+    assert float(exact) != float(loss), "nothing would be seen"
+
+
+def test_a_run_diverges_where_its_training_loss_leaves_its_start_upwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not where it learns its training examples by heart, and what it has not seen gets worse."""
+
+    def noise(examples: int, seed: int) -> own_kinds.Pair:
+        generator = torch.Generator().manual_seed(seed)
+        return torch.randn(examples, 8, generator=generator), torch.randint(0, 4, (examples,), generator=generator)
+
+    wide = own_kinds.of(lambda: nn.Sequential(nn.Linear(8, 256), nn.ReLU(), nn.Linear(256, 4)), draw=noise)
+    monkeypatch.setitem(KINDS, "by heart", wide)
+    for peak_lr, outcome in ((2.0**-5, "finished"), (2.0**6, "diverged")):
+        made = pack("by heart", monkeypatch, steps=200, peak_lr=peak_lr)
+        made.advance()
+        result = made.results()[0]
+        assert not result.test_loss <= result.initial_loss
+        assert result.outcome == outcome
+        assert made.diverged_lanes() == 2 * (outcome == "diverged")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness import OwnWorkload
 from folklore.harness.data import load
 from folklore.harness.errors import UserError
 from folklore.harness.machine.description import Device
