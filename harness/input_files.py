@@ -78,22 +78,22 @@ def size_of(count: int) -> str:
 
 
 def below(folder: Path) -> tuple[list[Parts], list[Parts]]:
-    """Files and folders at any depth; a link to a folder is named and not followed.
+    """Files and folders at any depth. Links are followed, but for those that lead to a folder they lie in.
 
     Raises OSError for a folder that cannot be read, and TooMuchError for more than MOST_FILES, or deeper than MOST_LEVELS.
     """
     files: list[Parts] = []
     folders: list[Parts] = []
-    left: list[Parts] = [()]
+    left: list[tuple[Parts, tuple[str, ...]]] = [((), (os.path.realpath(folder),))]
     while left:
-        parts = left.pop()
+        parts, above = left.pop()
         with os.scandir(folder.joinpath(*parts)) as entries:
             for entry in entries:
                 found = (*parts, entry.name)
                 require_shallow(found)
                 (folders if _is_folder(entry) else files).append(found)
-                if entry.is_dir(follow_symlinks=False):
-                    left.append(found)
+                if _is_folder(entry) and (real := os.path.realpath(entry.path)) not in above:
+                    left.append((found, (*above, real)))
                 if len(files) + len(folders) > MOST_FILES:
                     raise too_many_files()
     return files, folders

@@ -7,7 +7,7 @@ from typing import Any
 from folklore.harness.judging.explaining import enumerated
 from folklore.harness.judging.regimes import hidden_parameters, in_thousands
 from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.own.address import PROOF, address_of
+from folklore.harness.own.address import PROOF, READ, address_of
 from folklore.harness.spec import Configuration, Study
 from folklore.harness.training.architectures import architecture_named
 from folklore.harness.training.schedules import schedule_named
@@ -39,8 +39,10 @@ def setup_lines(records: TrialSet, machine: Mapping[str, Any]) -> list[tuple[str
     cores = f", {machine['cores']} cores" if "cores" in machine and records.device == "cpu" else ""
     # The packs' own seconds, of which as many pass at once as there are cores.
     on_cores = ", all cores together" if cores else ""
-    if proof := environment_of(records).get(PROOF):
-        lines.append(("workload", f"{proof[:1].upper()}{proof[1:]}"))
+    environment = environment_of(records)
+    for word, name in (("data", READ), ("workload", PROOF)):
+        if said := environment.get(name):
+            lines.append((word, f"{said[:1].upper()}{said[1:]}"))
     lines.append(("machine", f"{machine['device']}{cores}; {minutes(records)} of training{on_cores}"))
     return lines
 

@@ -23,7 +23,7 @@ from folklore.harness.judging.trial_sets import HERE, TrialSet
 from folklore.harness.judging.verdict_history import Change, history
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.judging.verdicts import Verdict
-from folklore.harness.own.address import PROOF, address_of
+from folklore.harness.own.address import PROOF, READ, address_of
 from folklore.harness.planning import catalog
 from folklore.harness.planning.catalog import Register
 from folklore.harness.planning.recipe import study_recipe
@@ -104,7 +104,7 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
         tables={each.claim: _tables(records, each) for each in study.judgements},
         details={
             "machine": machine,
-            "versions": {key: value for key, value in environment.items() if key not in (*MACHINE, PROOF)},
+            "versions": {key: value for key, value in environment.items() if key not in (*MACHINE, PROOF, READ)},
             "recipe": study_recipe(study, records.scale),
             "command": _command(study, records.scale, store_option),
             "packing": _packing(trials),

@@ -66,7 +66,8 @@ def load(name: str) -> Dataset:
         raise UserError(f"dataset '{name}' ({given.words}) is not shipped: say where it lies with --data {name}={given.write}")
     kind, _, path = name.partition(":")
     if kind == "text" and path:
-        return tokenize(name, read_text(Path(path)))
+        text, contents = read_text(Path(path))
+        return tokenize(name, text, str(contents))
     if kind == "images" and path:
         return read_images(Path(path))
     if kind == OWN and path:

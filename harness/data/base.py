@@ -1,7 +1,7 @@
 """What every dataset is: three splits, a hash, and batches keyed on a seed."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -26,13 +26,14 @@ class DataFacts:
     """What a plan and a model need to know of a dataset.
 
     classes: symbols of a text, or labels; 0 where targets are numbers. features: shape of one example; empty for a text.
-    targets: numbers a target has, where they are numbers.
+    targets: numbers a target has, where they are numbers. contents: of a user's folder, what was read and how it was split.
     """
 
     hash: str
     classes: int
     features: tuple[int, ...] = ()
     targets: int = 0
+    contents: str = field(default="", compare=False)
 
 
 class Dataset(ABC):

@@ -1,6 +1,7 @@
 """Examples: vectors or images, each with a class, or with numbers for its target."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from folklore.harness.randomness import numpy_generator
 if TYPE_CHECKING:
     from torch import Tensor
 
-VALIDATION_SHARE = TEST_SHARE = 0.2
+SHARES: dict[Split, float] = {"validation": 0.2, "test": 0.2}
 
 
 @dataclass(frozen=True)
@@ -61,21 +62,56 @@ class Examples(ByExample):
         return features[index], labels[index]
 
 
-def split_examples(name: str, features: NDArray[np.float32] | NDArray[np.uint8], labels: NDArray[np.int64]) -> Examples:
-    """Shuffled once by a fixed key, then cut; features are centred and scaled by the training split's mean and deviation.
+Parts = dict[Split, Index]
+
+
+def drawn_parts(count: int, held_out: Sequence[Split] = ("validation", "test")) -> Parts:
+    """Which of so many examples are in each split, shuffled once by a fixed key, then cut."""
+    order = numpy_generator(0, "split", 0).permutation(count)
+    parts: Parts = {}
+    for split in held_out:
+        taken = round(SHARES[split] * count)
+        parts[split], order = order[:taken], order[taken:]
+    return {**parts, "train": order}
+
+
+def without_copies(features: NDArray[np.uint8], parts: Parts) -> tuple[Parts, int]:
+    """Copies, byte for byte, of an example of another split are in the training split alone; and how many were moved."""
+    splits: dict[bytes, set[Split]] = {}
+    for split, index in parts.items():
+        for each in index:
+            splits.setdefault(features[each].tobytes(), set()).add(split)
+    held_out = {split: index for split, index in parts.items() if split != "train"}
+    apart = {
+        split: np.array([len(splits[features[each].tobytes()]) == 1 for each in index], bool)
+        for split, index in held_out.items()
+    }
+    moved = [index[~apart[split]] for split, index in held_out.items()]
+    kept: Parts = {split: index[apart[split]] for split, index in held_out.items()}
+    return {**kept, "train": np.concatenate([parts["train"], *moved])}, sum(map(len, moved))
+
+
+def split_examples(
+    name: str,
+    features: NDArray[np.float32] | NDArray[np.uint8],
+    labels: NDArray[np.int64],
+    parts: Parts | None = None,
+    contents: str = "",
+) -> Examples:
+    """parts: where they are not drawn as above. Features are centred and scaled by the training split's mean and deviation.
 
     Raises UserError where all training values are equal. Each split is scaled by itself: a large set is never held twice.
     """
     content = hashlib.sha256(features.ravel().data)
     content.update(labels.data)
-    order = numpy_generator(0, "split", 0).permutation(len(labels))
-    validation, test = round(VALIDATION_SHARE * len(labels)), round(TEST_SHARE * len(labels))
-    parts: dict[Split, Index] = {
-        "validation": order[:validation],
-        "test": order[validation : validation + test],
-        "train": order[validation + test :],
-    }
+    if parts is None:
+        parts = drawn_parts(len(labels))
+    else:
+        for split, index in sorted(parts.items()):
+            content.update(f"{split} {index.tolist()}".encode())
     train = features[parts["train"]].astype(np.float32)
+    if not len(train):
+        raise UserError(f"dataset '{name}': its train split is empty; give more examples")
     mean, deviation = train.mean(), train.std()
     del train
     if not deviation:
@@ -87,11 +123,10 @@ def split_examples(name: str, features: NDArray[np.float32] | NDArray[np.uint8],
         values /= deviation
         return values
 
-    return Examples(
-        name=name,
-        facts=DataFacts(hash=content.hexdigest()[:16], classes=int(labels.max()) + 1, features=features.shape[1:]),
-        splits={split: (scaled(index), labels[index]) for split, index in parts.items()},
+    facts = DataFacts(
+        hash=content.hexdigest()[:16], classes=int(labels.max()) + 1, features=features.shape[1:], contents=contents
     )
+    return Examples(name, facts, {split: (scaled(index), labels[index]) for split, index in parts.items()})
 
 
 def digits() -> Examples:

@@ -2,10 +2,11 @@
 
     cat/1.png  dog/1.png                     a sub-folder a class
     pets/cat/1.png  pets/dog/1.png           the same below a folder common to all
-    train/cat/1.png  test/cat/2.png  …       splits, whose images are pooled: Folklore draws splits of its own
+    train/cat/1.png  test/cat/2.png  …       splits, which are taken as they are; what is not given is drawn from train
 
-Read are .png, .jpg, .jpeg and .bmp; other files and hidden ones are passed over. Images become RGB without transparency,
-or grey where all of them are grey to the pixel. Nothing is unpacked to disk.
+Other files and hidden ones are passed over, and counted. Images stand upright as their EXIF data say, and become RGB without
+transparency, or grey where all of them are grey to the pixel. An image that lies in two splits, to the pixel, is moved to the
+training split where splits are drawn, and refused where they are given. Nothing is unpacked to disk.
 """
 
 import io
@@ -15,17 +16,19 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 
-from folklore.harness.data.examples import Examples, split_examples
+from folklore.harness.data.base import Split
+from folklore.harness.data.contents import Contents, chosen, is_hidden
+from folklore.harness.data.examples import Examples, Parts, drawn_parts, split_examples, without_copies
 from folklore.harness.errors import UserError, one_line
 from folklore.harness.input_files import (
     LARGEST_DATASET,
     MOST_FILES,
-    Parts,
     below,
     open_regular,
     read_regular,
@@ -33,22 +36,27 @@ from folklore.harness.input_files import (
     size_of,
     too_many_files,
 )
+from folklore.harness.input_files import Parts as FileParts
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
-FORMATS = ("PNG", "JPEG", "BMP")
-SPLITS = {"train", "training", "val", "valid", "validation", "test", "testing"}
+SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".gif", ".tif", ".tiff")
+FORMATS = ("PNG", "JPEG", "BMP", "WEBP", "GIF", "TIFF")
+SPLITS: dict[str, Split] = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("val", "valid", "validation", "dev"), "validation"),
+    **dict.fromkeys(("test", "testing"), "test"),
+}  # fmt: skip
 # Bytes of a file once decompressed, and of an image once decoded.
 MOST_BYTES = 50_000_000
 
 
 @dataclass(frozen=True)
 class Tree:
-    """What a folder or a zip holds, without what is hidden. `read` raises OSError, and ValueError for a file of more than
-    MOST_BYTES or, in a folder, for what is no regular file."""
+    """What a folder or a zip holds; folders without those that are hidden. `read` raises OSError, and ValueError for a file of
+    more than MOST_BYTES or, in a folder, for what is no regular file."""
 
-    files: list[Parts]
-    folders: list[Parts]
-    read: Callable[[Parts], bytes]
+    files: list[FileParts]
+    folders: list[FileParts]
+    read: Callable[[FileParts], bytes]
 
 
 def read_images(path: Path) -> Examples:
@@ -61,9 +69,27 @@ def read_images(path: Path) -> Examples:
     if not path.exists():
         raise UserError(f"{subject}: no such file or folder; give a folder or a .zip with a sub-folder for each class")
     with _folder(path, subject) if path.is_dir() else _archive(path, subject) as tree:
-        images, labels = _labelled(tree, subject)
+        images, passed = chosen(tree.files, SUFFIXES)
+        start, splits = _start(images)
+        classes = _classes(tree, images, start, splits, subject)
         features = _pixels(tree, images, subject)
-    return split_examples(f"images:{path}", features, labels)
+    labels = np.array([classes[parts[start]] for parts in images], dtype=np.int64)
+    if splits is None:
+        parts, moved = without_copies(features, drawn_parts(len(images)))
+    else:
+        _require_no_copies(images, features, splits, subject)
+        parts, moved = _given_parts(splits), 0
+    counts = np.bincount(labels, minlength=len(classes)).tolist()
+    contents = Contents(
+        len(images),
+        passed,
+        dict(zip(classes, counts, strict=True)),
+        {split: len(parts[split]) for split in get_args(Split)},
+        sorted(set(splits or ())),
+        moved,
+    )
+    # Where nothing was given or moved, splits are drawn as they always were, and hashes are as before.
+    return split_examples(f"images:{path}", features, labels, parts if splits or moved else None, str(contents))
 
 
 @contextmanager
@@ -72,7 +98,7 @@ def _folder(path: Path, subject: str) -> Iterator[Tree]:
         files, folders = below(path)
     except (OSError, ValueError) as error:
         raise UserError(f"{subject}: cannot be read ({one_line(error)}); give another folder") from None
-    yield Tree(_visible(files), _visible(folders), lambda parts: read_regular(path.joinpath(*parts), MOST_BYTES))
+    yield Tree(files, _visible(folders), lambda parts: read_regular(path.joinpath(*parts), MOST_BYTES))
 
 
 @contextmanager
@@ -92,7 +118,7 @@ def _archived(archive: zipfile.ZipFile, subject: str) -> Tree:
     listed = archive.infolist()
     if len(listed) > MOST_FILES:
         raise too_many_files()
-    members: dict[Parts, zipfile.ZipInfo] = {}
+    members: dict[FileParts, zipfile.ZipInfo] = {}
     for member in listed:
         parts = PurePosixPath(member.filename).parts
         require_shallow(parts)
@@ -100,7 +126,7 @@ def _archived(archive: zipfile.ZipFile, subject: str) -> Tree:
             raise UserError(f"{subject}: holds '{'/'.join(parts)}' twice; remove one of them")
         members[parts] = member
 
-    def read(parts: Parts) -> bytes:
+    def read(parts: FileParts) -> bytes:
         _check_bytes(members[parts].file_size)
         # The size declared may be a lie: without a limit of its own a read would unpack all there is.
         with archive.open(members[parts]) as content:
@@ -109,23 +135,43 @@ def _archived(archive: zipfile.ZipFile, subject: str) -> Tree:
     files = [parts for parts, member in members.items() if not member.is_dir()]
     folders = {parts[:length] for parts in members for length in range(1, len(parts))}
     folders |= {parts for parts, member in members.items() if member.is_dir()}
-    return Tree(_visible(files), _visible(sorted(folders)), read)
+    return Tree(files, _visible(sorted(folders)), read)
 
 
-def _visible(paths: list[Parts]) -> list[Parts]:
-    return [parts for parts in paths if not any(part.startswith(".") or part == "__MACOSX" for part in parts)]
+def _visible(paths: list[FileParts]) -> list[FileParts]:
+    return [parts for parts in paths if not is_hidden(parts)]
 
 
-def _labelled(tree: Tree, subject: str) -> tuple[list[Parts], NDArray[np.int64]]:
-    """The images in order of their paths, and their classes."""
-    images = sorted(parts for parts in tree.files if PurePosixPath(parts[-1]).suffix.lower() in SUFFIXES)
+def _start(images: list[FileParts]) -> tuple[int, list[Split] | None]:
+    """How many folders stand before that of the class, and each image's split where the last of these is one."""
+    start, most = 0, min((len(parts) for parts in images), default=0) - 2
+    while start < most and len({parts[start] for parts in images}) == 1 and images[0][start].lower() not in SPLITS:
+        start += 1
+    if start < most and {parts[start].lower() for parts in images} <= SPLITS.keys():
+        splits = [SPLITS[parts[start].lower()] for parts in images]
+        return start + 1, None if set(splits) == {"train"} else splits
+    return start, None
+
+
+def _classes(tree: Tree, images: list[FileParts], start: int, splits: list[Split] | None, subject: str) -> dict[str, int]:
+    """Name -> number, in order; of given splits, those of the training split."""
     if not images:
         raise UserError(f"{subject}: holds no {', '.join(SUFFIXES)} file; give a sub-folder of images for each class")
-    start = _start(images)
     for parts in images:
         if len(parts) != start + 2:
             raise UserError(f"{subject}: '{'/'.join(parts)}' does not lie as class/image; give each class one folder of images")
-    classes = {name: label for label, name in enumerate(sorted({parts[start] for parts in images}))}
+    if splits is not None and "train" not in splits:
+        raise UserError(
+            f"{subject}: gives {' and '.join(sorted(set(splits)))} and no train/; add it, or take the others' folders away"
+        )
+    training = [parts for number, parts in enumerate(images) if splits is None or splits[number] == "train"]
+    classes = {name: label for label, name in enumerate(sorted({parts[start] for parts in training}))}
+    for parts in images:
+        if parts[start] not in classes:
+            raise UserError(
+                f"{subject}: '{'/'.join(parts[: start + 1])}' is no class of train/ ({', '.join(classes)}); label its images by"
+                f" these, or remove '{'/'.join(parts[:start])}', in whose place images are drawn from train/"
+            )
     above = {parts[:start] for parts in images}
     for folder in tree.folders:
         if len(folder) == start + 1 and folder[:start] in above and folder[start] not in classes:
@@ -136,18 +182,29 @@ def _labelled(tree: Tree, subject: str) -> tuple[list[Parts], NDArray[np.int64]]
         raise UserError(
             f"{subject}: one class only, '{next(iter(classes))}'; give a sub-folder of images for each of two or more classes"
         )
-    return images, np.array([classes[parts[start]] for parts in images], dtype=np.int64)
+    return classes
 
 
-def _start(images: list[Parts]) -> int:
-    """How many folders stand before that of the class."""
-    start, most = 0, min(len(parts) for parts in images) - 2
-    while start < most and len({parts[start] for parts in images}) == 1:
-        start += 1
-    return start + (start < most and {parts[start].lower() for parts in images} <= SPLITS)
+def _given_parts(splits: list[Split]) -> Parts:
+    """What is not given is drawn from the training images."""
+    given = np.array(splits)
+    parts: Parts = {split: np.flatnonzero(given == split) for split in sorted(set(splits))}
+    missing: list[Split] = [split for split in ("validation", "test") if split not in parts]
+    training = parts["train"]
+    drawn = drawn_parts(len(training), missing) if missing else {}
+    return {**parts, **{split: np.sort(training[index]) for split, index in drawn.items()}}
 
 
-def _pixels(tree: Tree, images: list[Parts], subject: str) -> NDArray[np.uint8]:
+def _require_no_copies(images: list[FileParts], features: NDArray[np.uint8], splits: list[Split], subject: str) -> None:
+    first: dict[bytes, int] = {}
+    for number, pixels in enumerate(features):
+        other = first.setdefault(pixels.tobytes(), number)
+        if splits[other] != splits[number]:
+            one, two = ("/".join(images[each]) for each in (other, number))
+            raise UserError(f"{subject}: '{two}' is the same image as '{one}', which is in another split; remove one of them")
+
+
+def _pixels(tree: Tree, images: list[FileParts], subject: str) -> NDArray[np.uint8]:
     """[N, C, H, W]"""
     first = _decoded(tree, images[0], subject)
     if len(images) * first.size > LARGEST_DATASET:
@@ -164,7 +221,7 @@ def _pixels(tree: Tree, images: list[Parts], subject: str) -> NDArray[np.uint8]:
     return features[:, :1].copy() if grey else features
 
 
-def _decoded(tree: Tree, parts: Parts, subject: str) -> NDArray[np.uint8]:
+def _decoded(tree: Tree, parts: FileParts, subject: str) -> NDArray[np.uint8]:
     """[3, H, W]"""
     try:
         content = tree.read(parts)
@@ -176,7 +233,9 @@ def _decoded(tree: Tree, parts: Parts, subject: str) -> NDArray[np.uint8]:
             _check_bytes(3 * image.width * image.height)
             if image.mode.startswith(("I", "F")):  # Pillow would cut their values off at 255.
                 raise ValueError("more than 8 bits a channel")
-            return np.asarray(image.convert("RGB")).transpose(2, 0, 1)
+            if getattr(image, "n_frames", 1) > 1:
+                raise ValueError("several frames; save one of them")
+            return np.asarray(ImageOps.exif_transpose(image).convert("RGB")).transpose(2, 0, 1)
     except UnidentifiedImageError:  # its message names the address of a buffer
         found = "not an image that Pillow can read"
     except Exception as error:  # Pillow's readers and zipfile's raise whatever their parsers stumble over.
@@ -184,16 +243,7 @@ def _decoded(tree: Tree, parts: Parts, subject: str) -> NDArray[np.uint8]:
     raise UserError(f"{subject}: '{'/'.join(parts)}' cannot be used ({found}); replace, convert or remove it")
 
 
-def _rgb(content: bytes) -> NDArray[np.uint8]:
-    """[3, H, W]"""
-    with Image.open(io.BytesIO(content), formats=FORMATS) as image:
-        _check_bytes(3 * image.width * image.height)
-        if image.mode.startswith(("I", "F")):  # Pillow would cut their values off at 255.
-            raise ValueError("more than 8 bits a channel")
-        return np.asarray(image.convert("RGB")).transpose(2, 0, 1)
-
-
-def _sized(parts: Parts, image: NDArray[np.uint8]) -> str:
+def _sized(parts: FileParts, image: NDArray[np.uint8]) -> str:
     return f"'{'/'.join(parts)}' is {image.shape[2]} x {image.shape[1]}"
 
 

@@ -56,5 +56,7 @@ def own_examples(name: str) -> OwnExamples:
     """The dataset own:MODULE:ATTRIBUTE@IDENTITY. Raises UserError."""
     workload = find_again(name).workload
     counts = {split: len(workload.examples[own]) for split, own in NAMES.items()}
+    said = ", ".join(f"{own} {counts[split]}" for split, own in NAMES.items())
+    facts = DataFacts(hash=data_hash(workload), classes=0, features=(1,), contents=f"examples: {said} (given)")
     first: dict[Split, int] = {"train": 0, "validation": counts["train"], "test": counts["train"] + counts["validation"]}
-    return OwnExamples(name, DataFacts(hash=data_hash(workload), classes=0, features=(1,)), counts, first)
+    return OwnExamples(name, facts, counts, first)

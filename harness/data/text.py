@@ -10,15 +10,17 @@ import hashlib
 import os
 import sysconfig
 import zlib
+from collections import Counter
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from folklore.harness.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
+from folklore.harness.data.contents import COPIES, Contents, chosen
 from folklore.harness.errors import UserError, one_line
 from folklore.harness.input_files import (
     CHUNK,
@@ -96,7 +98,7 @@ class Text(Dataset):
         return windows[..., :-1], windows[..., 1:]
 
 
-def tokenize(name: str, text: bytes) -> Text:
+def tokenize(name: str, text: bytes, contents: str = "") -> Text:
     """Bytes to tokens, and tokens to splits. Raises UserError for a text too short to split."""
     if len(text) < BLOCK_PERIOD * BLOCK_BYTES:
         raise UserError(
@@ -111,7 +113,7 @@ def tokenize(name: str, text: bytes) -> Text:
     held_out = (position == VALIDATION_BLOCK) | (position == TEST_BLOCK)
     return Text(
         name=name,
-        facts=DataFacts(hash=hashlib.sha256(text).hexdigest()[:16], classes=len(symbols)),
+        facts=DataFacts(hash=hashlib.sha256(text).hexdigest()[:16], classes=len(symbols), contents=contents),
         splits={
             "train": tokens[~held_out],
             "validation": tokens[position == VALIDATION_BLOCK],
@@ -143,8 +145,8 @@ def python_source() -> bytes:
     return b"\n".join(texts)
 
 
-def read_text(path: Path) -> bytes:
-    """The text of a file, or of all .txt and .gz files below a folder in the order of their paths.
+def read_text(path: Path) -> tuple[bytes, Contents]:
+    """The text of a file, or of all .txt and .gz files below a folder in the order of their paths; of copies the first alone.
 
     Raises UserError for what is not there, is no regular file, holds no UTF-8 or, with all files together, more than
     LARGEST_DATASET bytes.
@@ -153,28 +155,32 @@ def read_text(path: Path) -> bytes:
     if not path.exists():
         raise UserError(f"{subject}: no such file or folder; give the path of a .txt or .gz file or a folder of them")
     try:
-        files = _files(path)
+        files, passed = _files(path)
     except (OSError, ValueError) as error:
         raise UserError(f"{subject}: cannot be read ({one_line(error)}); give another folder") from None
     if not files:
         raise UserError(f"{subject}: the folder holds no .txt or .gz file")
-    texts, left = [], LARGEST_DATASET
+    texts: dict[str, bytes] = {}
+    left = LARGEST_DATASET
     for file in files:
-        texts.append(_read_file(file, left))
-        left = max(0, left - len(texts[-1]))
-    return b"\n".join(texts)
+        text = _read_file(file, left)
+        left = max(0, left - len(text))
+        if texts.setdefault(hashlib.sha256(text).hexdigest(), text) is not text:
+            passed[COPIES] += 1
+    return b"\n".join(texts.values()), Contents(len(texts), passed)
 
 
-def _files(path: Path) -> list[Path]:
+def _files(path: Path) -> tuple[list[Path], Counter[str]]:
     if not path.is_dir():
-        return [path]
-    return [path.joinpath(*parts) for parts in sorted(below(path)[0]) if PurePath(parts[-1]).suffix in (".txt", ".gz")]
+        return [path], Counter()
+    found, passed = chosen(below(path)[0], (".txt", ".gz"))
+    return [path.joinpath(*parts) for parts in found], passed
 
 
 def _read_file(path: Path, most: int) -> bytes:
     subject = f"dataset text:{path}"
     try:
-        content = _unzipped(path, most) if path.suffix == ".gz" else read_regular(path, most)
+        content = _unzipped(path, most) if path.suffix.lower() == ".gz" else read_regular(path, most)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{subject}: cannot be read ({one_line(error)}); give another file") from None
     except TooMuchError:

@@ -3,8 +3,8 @@
 import re
 
 KIND = "own"
-# What the environment of a trial calls what was proved of its workload.
-PROOF = "proof"
+# What the environment of a trial calls what was proved of its workload, and what was read of a user's data.
+PROOF, READ = "proof", "data_read"
 
 
 def address_of(dataset: str) -> str:

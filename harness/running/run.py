@@ -226,6 +226,7 @@ def plan_facts(ready: Prepared) -> dict[str, Any]:
     return {
         **{name: facts[name] for name in first},
         "datasets": ", ".join(f"{used} ({ready.data_hashes[name]})" for name, used in ready.datasets.items()),
+        **{f"read of {used}": read for name, used in ready.datasets.items() if (read := ready.facts[name].contents)},
         **({"workload": ready.proof} if ready.proof else {}),
         "parameters": ready.parameters,
         "arms": len(plan.study.arms),

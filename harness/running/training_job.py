@@ -11,7 +11,7 @@ from folklore.harness import data
 from folklore.harness.errors import UnwritableError, one_line
 from folklore.harness.machine.description import environment
 from folklore.harness.machine.device_memory import free_device_memory, too_large_where_memory_ends
-from folklore.harness.own.address import KIND, PROOF
+from folklore.harness.own.address import KIND, PROOF, READ
 from folklore.harness.own.raising import raised_by_user
 from folklore.harness.planning.lanes import Choice
 from folklore.harness.planning.plan import PlannedPack
@@ -57,9 +57,6 @@ class TrainingWork:
         self.environment = environment()
         self.store = Store(job.store_uri)
         first = job.pack.trials[0].configuration
-        if first.workload.model == KIND:
-            proof = own_module(first.workload.dataset, job.device, first.training.precision).proof
-            self.environment = {**self.environment, PROOF: str(proof)}
         self.shape_key = first.shape_key
         self.ledger = Ledger(self.store, job.study.name)
         self.dataset = data.load(job.dataset)
@@ -69,6 +66,11 @@ class TrainingWork:
                 f"dataset '{job.dataset}' has hash {self.dataset.facts.hash} here and {planned} in the plan;"
                 " give every node the same files"
             )
+        if first.workload.model == KIND:
+            proof = own_module(first.workload.dataset, job.device, first.training.precision).proof
+            self.environment = {**self.environment, PROOF: str(proof)}
+        if contents := self.dataset.facts.contents:
+            self.environment = {**self.environment, READ: contents}
         if job.device == "cpu":
             # Packs run side by side, one process a core; more threads only fight each other.
             torch.set_num_threads(1)

@@ -1,4 +1,5 @@
 import gzip
+import hashlib
 import os
 import tracemalloc
 from pathlib import Path
@@ -173,8 +174,8 @@ def test_a_text_that_unpacks_to_more_than_is_read(tmp_path: Path, monkeypatch: p
 
 
 def test_all_files_of_a_text_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("a.txt", "b.txt"):
-        (tmp_path / name).write_bytes(bytes(range(97, 107)) * 6000)
+    for start, name in ((97, "a.txt"), (98, "b.txt")):
+        (tmp_path / name).write_bytes(bytes(range(start, start + 10)) * 6000)
     assert len(data.load(f"text:{tmp_path}").splits["train"]) > 80_000
     data.load.cache_clear()
     monkeypatch.setattr("folklore.harness.data.text.LARGEST_DATASET", 100_000)
@@ -225,3 +226,18 @@ def test_a_context_longer_than_a_split() -> None:
     text = data.tokenize("x", bytes(range(97, 107)) * 4200)
     with pytest.raises(UserError, match=r"context 3000"):
         text.check(3000)
+
+
+def test_a_folder_of_texts_says_what_it_reads(tmp_path: Path) -> None:
+    """Suffixes in capitals, no hidden files, links to folders, and of copies the first."""
+    first, other = (bytes(np.random.default_rng(seed).integers(97, 117, 50_000, dtype=np.uint8)) for seed in (0, 1))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/b.TXT").write_bytes(other)
+    (tmp_path / "texts/.ipynb_checkpoints").mkdir(parents=True)
+    (tmp_path / "texts/.ipynb_checkpoints/a-checkpoint.txt").write_bytes(first)
+    for name, content in (("a.txt", first), ("z.txt", first), ("notes.md", b"x")):
+        (tmp_path / "texts" / name).write_bytes(content)
+    (tmp_path / "texts/linked").symlink_to(tmp_path / "elsewhere")
+    found = data.load(f"text:{tmp_path / 'texts'}")
+    assert found.facts.hash == hashlib.sha256(first + b"\n" + other).hexdigest()[:16]
+    assert found.facts.contents == "2 files read; 3 passed over (1 .md, 1 copies of others, 1 hidden)"

@@ -120,10 +120,97 @@ def test_the_layout_does_not_matter(tmp_path: Path) -> None:
             assert loaded(put(place, content)).facts == expected, layout
 
 
-def test_splits_are_pooled(tmp_path: Path) -> None:
-    files = {f"{split}/{name}": content for split in ("train", "test") for name, content in two_classes().items()}
+def split(name: str, start: int, classes: tuple[str, ...] = ("cat", "dog"), count: int = A_CLASS) -> dict[str, bytes]:
+    """Images in a split of their own."""
+    return {
+        f"{name}/{each}/{index}.png": encoded(drawn(start + 100 * label + index))
+        for label, each in enumerate(classes)
+        for index in range(count)
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("train", "test"), {"train": 8, "validation": 2, "test": 10}),
+        (("Training", "valid"), {"train": 8, "validation": 10, "test": 2}),
+        (("train", "val", "testing"), {"train": 10, "validation": 10, "test": 10}),
+        (("train",), {"train": 6, "validation": 2, "test": 2}),
+    ],
+)
+def test_given_splits_are_taken_and_the_others_drawn(tmp_path: Path, names: tuple[str, ...], expected: dict[str, int]) -> None:
+    files: dict[str, bytes] = {}
+    for number, name in enumerate(names):
+        files |= split(name, 1000 * number)
     found = loaded(in_zip(tmp_path, files))
-    assert np.bincount(all_of(found)[1]).tolist() == [2 * A_CLASS, 2 * A_CLASS]
+    assert {name: len(labels) for name, (_, labels) in found.splits.items()} == expected
+    assert loaded(in_folder(tmp_path, files)).facts == found.facts
+    if len(names) > 1:
+        assert "(given)" in found.facts.contents
+        pooled = {name.partition("/")[2].replace("/", f"/{name[:2]}"): content for name, content in files.items()}
+        assert loaded(in_folder(tmp_path / "pooled", pooled)).facts.hash != found.facts.hash
+
+
+def test_the_ways_out_of_splits_that_cannot_be_taken(tmp_path: Path) -> None:
+    """A test split without labels, a copy in two splits, and none to train on."""
+    contest = split("train", 0) | split("test", 1000, ("unknown",))
+    with pytest.raises(UserError, match=r"'test/unknown' is no class of train/ \(cat, dog\); label .* or remove 'test'"):
+        loaded(in_folder(tmp_path / "a", contest))
+    assert len(loaded(in_folder(tmp_path / "b", split("train", 0))).splits["test"][1]) == 2
+    copied = split("train", 0) | split("test", 1000)
+    copied["test/dog/1.png"] = copied["train/cat/2.png"]
+    with pytest.raises(UserError, match=r"'train/cat/2.png' is the same image as 'test/dog/1.png', .*; remove one of them"):
+        loaded(in_folder(tmp_path / "c", copied))
+    del copied["test/dog/1.png"]
+    loaded(in_folder(tmp_path / "d", copied))
+    with pytest.raises(UserError, match=r"gives test and validation and no train/; add it, or take"):
+        loaded(in_folder(tmp_path / "e", split("test", 0) | split("val", 1000)))
+
+
+def test_copies_across_drawn_splits_are_trained_on(tmp_path: Path) -> None:
+    files = split("images", 0, count=20)
+    for name, content in list(files.items())[:15]:
+        files[name.replace(".png", "-copy.png")] = content
+    found = loaded(in_folder(tmp_path, files))
+    train = {each.tobytes() for each in found.splits["train"][0]}
+    for name in ("validation", "test"):
+        assert len(found.splits[name][1])
+        assert not any(each.tobytes() in train for each in found.splits[name][0])
+    assert "exact copies that lay in two splits moved to training" in found.facts.contents
+    assert sum(len(labels) for _, labels in found.splits.values()) == 55
+
+
+def test_links_are_followed_capitals_read_and_what_is_passed_over_said(tmp_path: Path) -> None:
+    folder = in_folder(tmp_path, two_classes() | {"cat/notes.csv": b"x", "cat/.DS_Store": b"x", "dog/README": b"x"})
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    for name in ("cat", "dog"):
+        (linked / name).symlink_to(folder / name)
+    assert loaded(linked).facts.hash == loaded(folder).facts.hash
+    assert loaded(folder).facts.contents == (
+        "10 files read; 3 passed over (1 .csv, 1 hidden, 1 without a suffix); 2 classes: cat 5, dog 5;"
+        " examples: train 6, validation 2, test 2"
+    )
+
+
+def test_images_stand_upright(tmp_path: Path) -> None:
+    """As their EXIF data say: one that was saved turned, with the tag that turns it back, is the one that was not."""
+    upright, turned = two_classes(), {}
+    for name, content in upright.items():
+        image, stream = Image.open(io.BytesIO(content)), io.BytesIO()
+        exif = Image.Exif()
+        exif[0x0112] = 6  # to be turned by 270 degrees
+        image.rotate(90, expand=True).save(stream, "PNG", exif=exif)
+        turned[name] = stream.getvalue()
+    assert loaded(in_folder(tmp_path / "a", turned)).facts.hash == loaded(in_folder(tmp_path / "b", upright)).facts.hash
+
+
+def test_an_animation_is_no_image_and_one_frame_of_it_is(tmp_path: Path) -> None:
+    stream, frames = io.BytesIO(), [Image.fromarray(drawn(seed)) for seed in (1, 2)]
+    frames[0].save(stream, "GIF", save_all=True, append_images=frames[1:])
+    with pytest.raises(UserError, match=r"'cat/moving.gif' cannot be used \(several frames; save one of them\)"):
+        loaded(in_folder(tmp_path / "a", two_classes() | {"cat/moving.gif": stream.getvalue()}))
+    loaded(in_folder(tmp_path / "b", two_classes() | {"cat/moving.gif": encoded(drawn(1), "GIF")}))
 
 
 @pytest.mark.parametrize("change", ["pixel", "class", "missing"])
@@ -143,10 +230,20 @@ def test_the_hash_is_of_the_content(tmp_path: Path, change: str) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "kind", "channels"),
-    [("1", "PNG", 1), ("L", "JPEG", 1), ("LA", "PNG", 1), ("P", "BMP", 3), ("RGBA", "PNG", 3), ("CMYK", "JPEG", 3)],
+    [
+        ("1", "PNG", 1),
+        ("L", "JPEG", 1),
+        ("LA", "PNG", 1),
+        ("P", "BMP", 3),
+        ("RGBA", "PNG", 3),
+        ("CMYK", "JPEG", 3),
+        ("RGB", "WEBP", 3),
+        ("P", "GIF", 3),
+        ("RGB", "TIFF", 3),
+    ],
 )
 def test_kinds_of_images(tmp_path: Path, mode: str, kind: str, channels: int) -> None:
-    suffix = {"PNG": "png", "JPEG": "jpeg", "BMP": "bmp"}[kind]
+    suffix = {"JPEG": "jpeg", "TIFF": "TIF"}.get(kind, kind.lower())
     files = {
         f"{name}/{index}.{suffix}": encoded(drawn(10 * label + index), kind, mode)
         for label, name in enumerate(("cat", "dog"))
@@ -180,14 +277,14 @@ NOISE = encoded(np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.
 @pytest.mark.parametrize(
     ("files", "finding"),
     [
-        ({"a.txt": b"x"}, r"holds no \.png, \.jpg, \.jpeg, \.bmp file; give"),
+        ({"a.txt": b"x"}, r"holds no \.png, \.jpg, .* file; give"),
         ({"1.png": encoded(drawn(1))}, r"'1\.png' does not lie as class/image; give"),
         (two_classes() | {"cat/old/1.png": encoded(drawn(1))}, r"'cat/old/1\.png' does not lie as class/image"),
         (two_classes() | {"title.png": encoded(drawn(1))}, r"'title\.png' does not lie as class/image"),
         ({"cat/1.png": encoded(drawn(1))}, r"one class only, 'cat'; give"),
         ({"pets/cat/1.png": encoded(drawn(1))}, r"one class only, 'cat'; give"),
-        (two_classes() | {"emu/1.gif": b"x"}, r"class 'emu' has no \.png, .* file; fill or remove"),
-        ({f"a/{k}": v for k, v in two_classes().items()} | {"a/emu/1.gif": b"x"}, r"class 'a/emu' has no \.png"),
+        (two_classes() | {"emu/1.svg": b"x"}, r"class 'emu' has no \.png, .* file; fill or remove"),
+        ({f"a/{k}": v for k, v in two_classes().items()} | {"a/emu/1.svg": b"x"}, r"class 'a/emu' has no \.png"),
         (two_classes() | {"emu/1.png": b""}, r"'emu/1\.png' cannot be used \(not an image that Pillow can read\); replace"),
         (two_classes() | {"emu/1.png": encoded(drawn(1))[:60]}, r"'emu/1\.png' cannot be used \(.*\); replace"),
         (two_classes() | {"emu/1.jpg": NOISE[:-500]}, r"'emu/1\.jpg' cannot be used \(.*truncated.*\); replace"),
