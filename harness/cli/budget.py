@@ -41,6 +41,7 @@ def budget(
     recomputing them. Nothing is trained, and no size is too large."""
     from folklore.harness.spec.configuration import OPTIMIZERS
     from folklore.harness.training import budget as counted
+    from folklore.harness.training import real_step
 
     if precision not in counted.PRECISIONS:
         raise unknown("number format", precision, counted.PRECISIONS)
@@ -55,8 +56,13 @@ def budget(
     else:
         fields = {"model": model, "width": width, "depth": depth, "heads": heads, "context": context, "dataset": dataset}
         subject = _built_in(fields, vocabulary, precision, batch)
-    plain = counted.budget(subject, batch, optimizer, limit)
-    again = counted.budget(subject, batch, optimizer, limit, recompute=True) if subject.recomputed else None
+    plain, held = counted.budget(subject, batch, optimizer), None
+    if plain.total <= real_step.MOST_BYTES and precision == "fp32":
+        held = real_step.real_peak(subject, batch)
+    more = max(1.0, held / plain.step.peak) if held else 1.0
+    if limit is not None:
+        plain = counted.budget(subject, batch, optimizer, limit, more=more)
+    again = counted.budget(subject, batch, optimizer, limit, recompute=True, more=more) if subject.recomputed else None
     facts = {
         "parameters": plain.step.parameters,
         "weights_bytes": plain.step.weights,
@@ -65,6 +71,7 @@ def budget(
         "activations_bytes": plain.step.kept,
         "of_these_constant_bytes": plain.constant,
         "peak_bytes": plain.total,
+        "peak_of_a_real_step_bytes": None if held is None else plain.total - plain.step.peak + held,
         "largest_batch": plain.largest,
         "recomputed": None
         if again is None
@@ -73,7 +80,7 @@ def budget(
     if as_json:
         print_json({"model": model, "batch_size": batch, "products": precision, "optimizer": optimizer, **facts})
         return
-    print_facts(_lines(plain, again, subject.recomputed, optimizer, limit))
+    print_facts(_lines(plain, again, subject.recomputed, optimizer, limit, held))
     out.print()
     print_wrapped(
         Text(
@@ -82,6 +89,15 @@ def budget(
             " kernels that write attention's matrix out hold more."
         )
     )
+
+
+def _real(plain: "Budget", held: int | None) -> str:
+    """What one such step held on this machine, beside what was counted of it."""
+    if held is None:
+        return "not made: too large for a try, or of products in 16 bits"
+    apart = held / plain.step.peak - 1
+    said = "as counted" if abs(apart) < 0.005 else f"{abs(apart):.0%} {'more' if apart > 0 else 'less'} than counted"
+    return f"one made here held {_spelled(held)} beside weights and state, {said}"
 
 
 def _built_in(fields: dict[str, Any], vocabulary: int, precision: str, batch: int) -> "Subject":
@@ -114,7 +130,9 @@ def _bytes_of(memory: str | None) -> int | None:
     return int(float(found[1]) * GIB)
 
 
-def _lines(plain: "Budget", again: "Budget | None", recomputed: str, optimizer: str, limit: int | None) -> dict[str, str]:
+def _lines(
+    plain: "Budget", again: "Budget | None", recomputed: str, optimizer: str, limit: int | None, held: int | None
+) -> dict[str, str]:
     """What is printed, a line each."""
     from folklore.harness.training.budget import state_numbers
 
@@ -128,10 +146,13 @@ def _lines(plain: "Budget", again: "Budget | None", recomputed: str, optimizer: 
         "activations": f"{_kept(plain)} for the backward pass, of a batch of {plain.batch}",
         "worst moment of a step": _spelled(plain.total),
     }
+    found["a real step"] = _real(plain, held)
     if limit is not None:
         found["largest batch"] = _largest(plain, limit)
     if again is None:
-        found["recomputed"] = "its blocks are not known: no ModuleList or Sequential of two modules or more"
+        found["recomputed"] = (
+            "its blocks are not known: no ModuleList or Sequential of two or more modules that can be computed again"
+        )
         return found
     found["recomputed"] = f"{_kept(again)}, {recomputed}; worst moment {_spelled(again.total)}"
     if limit is not None:

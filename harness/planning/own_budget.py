@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_map
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.checkpoint import checkpoint
 
 from folklore.harness.errors import UserError
 from folklore.harness.own.examples import Batch, Examples
 from folklore.harness.own.workload import OwnWorkload
 from folklore.harness.training.budget import Make, Prepared, Subject, count_step
-from folklore.models import Objective
 
 # Of a user's module, where what follows each other is looked for: longer lists first.
 MOST_LISTS = 8
 # Examples by which lists are compared: so many that activations outweigh gradients, where they take no memory.
 FEW, MANY = 8, 4096
+# What counts with numbers and without may differ by.
+SLACK = 0.01
 
 
 def own(workload: OwnWorkload, precision: str) -> Subject:
@@ -29,30 +33,40 @@ def own(workload: OwnWorkload, precision: str) -> Subject:
     for name, each in module.named_parameters():
         if each.dtype != torch.float32:
             raise UserError(f"workload '{workload.name}': parameter {name} is {each.dtype}: must be float32; call .float()")
+    whole = Subject(_own_make(workload, precision, ""), "")
+    numbers = _shows_less_without_numbers(whole)
     # Which list's modules follow each other is not written anywhere: it is the one that saves most.
     lists = _lists(module)
+    batch = FEW if numbers or not count_step(whole, FEW).pretended else MANY
 
-    def peak(path: str) -> int:
-        return count_step(Subject(_own_make(workload, precision, path), ""), batch, recompute=True).peak
+    def peak(path: str) -> float:
+        try:
+            return count_step(Subject(_own_make(workload, precision, path), "", numbers), batch, recompute=True).peak
+        except UserError:  # what one writes in place, another cannot compute again
+            return math.inf
 
-    best = next(iter(lists), "")
-    if len(lists) > 1:
-        real = not count_step(Subject(_own_make(workload, precision, ""), ""), FEW).pretended
-        batch = FEW if real else MANY
-        best = min(lists, key=peak)
+    peaks = {path: peak(path) for path in lists}
+    best = min(peaks, key=lambda path: peaks[path], default="")
+    best = best if best and peaks[best] < math.inf else ""
     words = f"module by module of {best}, {lists[best]} of them" if best else ""
-    return Subject(_own_make(workload, precision, best), words)
+    return Subject(_own_make(workload, precision, best), words, numbers)
+
+
+def _shows_less_without_numbers(subject: Subject) -> bool:
+    """Of a CPU's recurrent kernels the workspace is seen only where they run."""
+    without, with_them = (count_step(replace(subject, numbers=numbers), FEW) for numbers in (False, True))
+    return with_them.kept > (1 + SLACK) * without.kept
 
 
 def _own_make(workload: OwnWorkload, precision: str, path: str) -> Make:
     """path: of the list whose modules are recomputed."""
 
     def make(batch: int, recompute: bool) -> Prepared:
-        objective = Objective(workload.module(), workload.loss)
+        objective = workload.objective(0)
         if recompute and path:
             for block in _at(objective.module, path).children():
                 block.forward = _again(block.forward)
-        inputs, targets = _zeros(workload.examples["training"], batch)
+        inputs, targets = _first(workload.examples["training"], batch)
 
         def loss() -> Tensor:
             with torch.autocast("cpu", torch.bfloat16) if precision == "bf16" else nullcontext():
@@ -60,16 +74,18 @@ def _own_make(workload: OwnWorkload, precision: str, path: str) -> Make:
                 return found
 
         trained = [each for each in objective.parameters() if each.requires_grad]
-        return Prepared([*objective.parameters(), *objective.buffers()], trained, loss)
+        return Prepared([*objective.parameters(), *objective.buffers()], trained, loss, (inputs, targets))
 
     return make
 
 
-def _zeros(examples: Examples, count: int) -> Batch:
-    """A batch as large, of which nothing is read."""
+def _first(examples: Examples, count: int) -> Batch:
+    """The first so many examples, again and again if they are fewer; where tensors have no numbers, as many of that shape."""
     batch = examples.batch(torch.zeros(1, dtype=torch.int64))
-    found: Batch = tree_map(lambda values: torch.zeros(count, *values.shape[1:], dtype=values.dtype), batch)
-    return found
+    if isinstance(tree_leaves(batch)[0], FakeTensor):
+        found: Batch = tree_map(lambda values: torch.zeros(count, *values.shape[1:], dtype=values.dtype), batch)
+        return found
+    return examples.batch(torch.arange(count) % len(examples))
 
 
 WHOLE = "the module itself"

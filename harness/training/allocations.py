@@ -30,6 +30,9 @@ class Allocations(TorchDispatchMode):
     def hold(self, *tensors: Tensor) -> None:
         """Count these, which were there before."""
         for tensor in tensors:
+            if tensor.is_sparse:
+                self.hold(tensor._indices(), tensor._values())
+                continue
             storage = tensor.untyped_storage()
             if storage not in self._known:
                 self._known.add(storage)
@@ -44,7 +47,8 @@ class Allocations(TorchDispatchMode):
 
     def put_aside(self, tensor: Tensor) -> None:
         """From here on it counts as put aside; it has to stay."""
-        self.aside += tensor.untyped_storage().nbytes()
+        parts = (tensor._indices(), tensor._values()) if tensor.is_sparse else (tensor,)
+        self.aside += sum(each.untyped_storage().nbytes() for each in parts)
 
     def restart(self) -> None:
         """Count the peaks from here on."""

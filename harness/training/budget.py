@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 
 import torch
@@ -32,11 +32,12 @@ LARGEST_BATCH = 1 << 24
 
 @dataclass(frozen=True)
 class Prepared:
-    """A model and a batch: what holds its weights, what of them is trained, and the loss."""
+    """A model and a batch: what holds its weights, what of them is trained, the loss, and the batch, a tree of tensors."""
 
     held: Sequence[Tensor]
     trained: Sequence[Tensor]
     loss: Callable[[], Tensor]
+    batch: object = ()
 
 
 # Makes a model and a batch of so many examples; whether its blocks are computed again in the backward pass.
@@ -45,10 +46,12 @@ Make = Callable[[int, bool], Prepared]
 
 @dataclass(frozen=True)
 class Subject:
-    """A model to be counted. recomputed: which of its parts can be computed again, in words; '' if none are known."""
+    """A model to be counted. recomputed: which of its parts can be computed again, in words; '' if none are known. numbers:
+    whether its tensors need numbers to be counted, for kernels that keep more than they show without."""
 
     make: Make
     recomputed: str
+    numbers: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def built_in(workload: Workload, facts: DataFacts, precision: str, segments: int
                 return outputs.square().mean()
             return F.cross_entropy(outputs.flatten(0, -2), torch.zeros(outputs.shape[:-1].numel(), dtype=torch.int64))
 
-        return Prepared(list(weights.values()), list(weights.values()), loss)
+        return Prepared(list(weights.values()), list(weights.values()), loss, inputs)
 
     words = f"in {segments} segment{'s' * (segments > 1)} of its {len(model.blocks)} blocks" if segments else ""
     return Subject(make, words)
@@ -133,21 +136,21 @@ def best_segments(workload: Workload, facts: DataFacts, precision: str, batch: i
 
 
 def count_step(subject: Subject, batch: int, recompute: bool = False) -> Step:
-    """One forward and backward pass of a batch. Raises UserError for a model that cannot be run on zeros."""
+    """One forward and backward pass of a batch. Raises UserError for a model that cannot be run."""
+    if not subject.numbers:
+        with suppress(Exception):  # what looks at its numbers has to be given some
+            return _counted(subject.make, batch, recompute, pretended())
     try:
-        return _counted(subject.make, batch, recompute, pretended())
-    except Exception:  # what looks at its numbers has to be given some
-        try:
-            return replace(_counted(subject.make, batch, recompute, nullcontext()), pretended=False)
-        except Exception as error:  # whatever a user's code raises
-            if is_memory_end(error):
-                raise UserError(
-                    f"a step of {batch} examples looks at its numbers, and this machine's memory does not hold it; count a"
-                    " smaller --batch-size"
-                ) from error
+        return replace(_counted(subject.make, batch, recompute, nullcontext()), pretended=False)
+    except Exception as error:  # whatever a user's code raises
+        if is_memory_end(error):
             raise UserError(
-                f"a step of {batch} examples cannot be counted, for it fails on inputs of zeros: {one_line(error)[:200]}"
+                f"a step of {batch} examples looks at its numbers, and this machine's memory does not hold it; count a"
+                " smaller --batch-size"
             ) from error
+        raise UserError(
+            f"a step of {batch} examples cannot be counted, for it fails on its first ones: {one_line(error)[:200]}"
+        ) from error
 
 
 def _counted(make: Make, batch: int, recompute: bool, mode: AbstractContextManager[None]) -> Step:
@@ -172,8 +175,11 @@ def _bytes(tensors: Sequence[Tensor]) -> int:
     return sum({id(each.untyped_storage()): each.untyped_storage().nbytes() for each in tensors}.values())
 
 
-def budget(subject: Subject, batch: int, optimizer: str, limit: int | None = None, recompute: bool = False) -> Budget:
-    """Of a batch, with the largest batch that fits into `limit` bytes. Raises UserError for an optimizer that is none."""
+def budget(
+    subject: Subject, batch: int, optimizer: str, limit: int | None = None, recompute: bool = False, more: float = 1.0
+) -> Budget:
+    """Of a batch, with the largest batch that fits into `limit` bytes. more: by what factor a real step holds more than is
+    counted, beside the weights. Raises UserError for an optimizer that is none."""
     step = count_step(subject, batch, recompute)
     found = Budget(batch, step, state_bytes(step, optimizer))
     if step.pretended:  # what is kept is a straight line in the batch
@@ -182,7 +188,8 @@ def budget(subject: Subject, batch: int, optimizer: str, limit: int | None = Non
         return found
 
     def excess(size: int) -> int:
-        return total(step if size == batch else count_step(subject, size, recompute), found.state) - limit
+        counted = step if size == batch else count_step(subject, size, recompute)
+        return total(replace(counted, peak=math.ceil(more * counted.peak)), found.state) - limit
 
     return replace(found, largest=largest_that_fits(excess, batch) if step.pretended else _on_the_line(excess, batch))
 

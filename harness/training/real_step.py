@@ -1,0 +1,47 @@
+"""The memory that a step really takes: one is made, on this machine, while torch's allocator is listened to."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+from torch.utils._pytree import tree_leaves
+
+from folklore.harness.training.budget import Subject
+
+# A step that is counted to hold more, weights included, is not made.
+MOST_BYTES = 4 << 30
+ALLOCATION = "[memory]"
+
+
+def real_peak(subject: Subject, batch: int, recompute: bool = False) -> int:
+    """The most that the batch, activations and gradients of a step hold at once, beside the weights. Whatever a user's code
+    raises is raised."""
+    prepared = subject.make(batch, recompute)
+    given: int = sum(each.untyped_storage().nbytes() for each in tree_leaves(prepared.batch))
+    with _quietly(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+        loss = prepared.loss()
+        gradients = torch.autograd.grad(loss, list(prepared.trained), allow_unused=True)
+        del loss, gradients
+    held, most = 0, 0
+    events = (event for event in seen.profiler.kineto_results.events() if event.name() == ALLOCATION)
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        held += int(event.nbytes())
+        most = max(most, held)
+    return int(given) + most
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Some builds of torch write to standard error that a profiler starts."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
