@@ -182,8 +182,6 @@ def _as_wished(
     study: "Study", scale: str | None, changes: "Changes", workload: str | None, options: Options
 ) -> "tuple[Study, str | None]":
     """The study as it is declared, on an own workload, or varied; and the scale, which a variation fixes."""
-    if workload is not None and changes:
-        raise UserError("--workload takes the place of one study's: leave --set, --seeds and --only out")
     if not changes:
         return choices.on_own_workload(study, workload, options), scale
     from folklore.harness.planning.variation import differences
@@ -192,7 +190,7 @@ def _as_wished(
     found, scale = varied(study, scale, changes, options)
     for line in differences(found, study):
         err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
-    return found, scale
+    return choices.on_own_workload(found, workload, options), scale
 
 
 def _chosen(study: str | None, every: bool, store: str) -> "list[Study]":

@@ -1,6 +1,7 @@
 """A named study with a user's workload in place of its own: a variation, with a name, a ledger and a page to itself."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,17 +11,19 @@ from folklore.harness.observables import Unmeasured
 from folklore.harness.options import Options
 from folklore.harness.own.address import own_title
 from folklore.harness.own.finding import Found, find
+from folklore.harness.planning.own_arms import Left, Observing, arms_left, judgement_left, untrainable
 from folklore.harness.planning.proving import require_proved
-from folklore.harness.spec import Alternative, Criterion, Judgement, Reported, Study, Workload, canonical_json
-from folklore.harness.spec.parts import relative_to_losses, with_other_arms
+from folklore.harness.spec import Alternative, Criterion, Judgement, Study, Workload, canonical_json
+from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.storing.store import Store
 from folklore.harness.training.own_module import own_module
 from folklore.harness.training.programs import EAGER
 from folklore.models.reduction import Reduction
 
-Observing = Criterion | Reported | Alternative
 # Of the workload's identity in the variation's name.
 DIGITS = 8
+# A name has at most 64 characters.
+LONGEST_STEM = 50
 # The unit that studies declare thresholds of losses in.
 NATS = "nats"
 
@@ -35,54 +38,75 @@ def own_study(study: Study, address: str, options: Options) -> Study:
         raise UserError(f"--data {next(iter(options.datasets))}: an own workload brings its data along; leave --data out")
     if options.program not in (None, EAGER.name):
         raise UserError(f"--program {options.program}: own workloads run eagerly; leave it out")
-    if (lost := _lost_comparison(study)) is not None:
-        raise UserError(f"study '{study.name}' cannot take an own workload: {lost}; choose a study that varies training alone")
+    for where, varied in _varied_by_all(study):
+        for field in varied.keys() & Workload.model_fields.keys():
+            raise UserError(
+                f"study '{study.name}' cannot take an own workload: {where} varies {field}, which only the models here have;"
+                " choose a study that varies training alone"
+            )
     found = find(address)
     require_proved(found, Store(options.store))
-    reduction = own_module(found.dataset).reduction
-    recipes = {name: f"recipe_of_{name}" for name in study.arms} if _models_of_arms(study) else {}
-    judgements = [_of_recipes(each, recipes, found) for each in study.judgements] if recipes else study.judgements
+    replaced = _models_of_arms(study)
+    left = arms_left(study, (lambda arm: f"recipe_of_{arm}") if replaced else str)
+    varied = _on(study, found, left)
+    if lost := untrainable(varied):
+        # Of the names here back to those of the study.
+        back = {arm: lost[name] for arm, name in left.names.items() if name in lost}
+        left = replace(left, lost={**left.lost, **back})
+        varied = _on(study, found, left)
+    return varied
+
+
+def _on(study: Study, found: Found, left: Left) -> Study:
+    """The study with what is left of its arms and judgements. Raises UserError where no claim is."""
+    own, reduction = found.workload, own_module(found.dataset).reduction
+    replaced = _models_of_arms(study)
+    spelled = (lambda name: f"{name} (its recipe on {own.name})") if replaced else str
+    made = {each.claim: judgement_left(each, left, spelled) for each in study.judgements}
+    judgements = [_of_its_loss(each, found) for each in made.values() if isinstance(each, Judgement)]
+    unjudged = {claim: reason for claim, reason in made.items() if isinstance(reason, str)}
+    if not judgements or not left.first:
+        claim, reason = next(iter(unjudged.items()))
+        raise UserError(
+            f"study '{study.name}' cannot take an own workload: nothing would be judged (claim '{claim}': {reason}); choose a"
+            " study that varies training alone"
+        )
     dump = study.model_dump()
     dump |= {
-        "name": f"{study.name}_own_{found.identity[:DIGITS]}",
-        "variation_of": study.name,
-        "title": own_title(study.title, found.workload.name),
+        "name": f"{study.name[:LONGEST_STEM]}_own_{found.identity[:DIGITS]}",
+        "variation_of": study.variation_of or study.name,
+        "title": own_title(study.title, own.name),
         "workload": Workload(model="own", dataset=found.dataset).model_dump(),
-        "departures": (*_departures(study, found, reduction), *study.departures),
-        "judgements": [_of_its_loss(each, found).model_dump() for each in judgements],
-        "loss_name": found.workload.loss_name,
-        "loss_unit": found.workload.loss_unit,
+        "departures": (*_departures(study, found, reduction), *_not_there(left, unjudged), *study.departures),
+        "judgements": [each.model_dump() for each in judgements],
+        "answer": [claim for claim in study.answer if claim not in unjudged],
+        # Of other models.
+        "published": (),
+        "loss_name": own.loss_name,
+        "loss_unit": own.loss_unit,
     }
-    if recipes:
-        _name_arms_after(recipes, dump, found.workload.name)
+    for content in (dump, *dump["scales"].values()):
+        for field in {"arms", "arm_factors", "arm_settings"} & content.keys():
+            content[field] = {left.first[arm]: said for arm, said in (content[field] or {}).items() if arm in left.first}
     for arm in dump["arms"].values():
         arm["settings"] = _of_training(arm["settings"])
+        if replaced:
+            arm["panel"] = arm["panel"] and f"{own.name}, recipe of: {arm['panel']}"
     for scale in dump["scales"].values():
         scale["workload"] = {}
-        scale["arm_settings"] = {arm: _of_training(settings) for arm, settings in (scale["arm_settings"] or {}).items()}
+        scale["arm_settings"] = {arm: _of_training(settings) for arm, settings in scale["arm_settings"].items()}
     try:
         return Study.model_validate(dump)
     except ValidationError as error:
         raise invalid(f"study '{study.name}' on own workload '{found.workload.name}'", error) from None
 
 
-def _of_recipes(judgement: Judgement, recipes: Mapping[str, str], found: Found) -> Judgement:
-    """Where arms are named after models: a judgement whose criteria say that it is the model's recipe that is meant."""
-
-    def changed(each: Observing) -> dict[str, Any]:
-        name = each.name if isinstance(each, Alternative) else f"{each.name} (its recipe on {found.workload.name})"
-        return {"name": name, "observe": with_other_arms(each.observe, recipes)}
-
-    return _with_observations(judgement, changed)
-
-
-def _name_arms_after(recipes: Mapping[str, str], dump: dict[str, Any], workload: str) -> None:
-    """Gives the arms of a study's content, and what is said of them at a scale, the names of their recipes."""
-    for content in (dump, *dump["scales"].values()):
-        for field in {"arms", "arm_factors", "arm_settings"} & content.keys():
-            content[field] = {recipes[arm]: said for arm, said in (content[field] or {}).items()}
-    for arm in dump["arms"].values():
-        arm["panel"] = arm["panel"] and f"{workload}, recipe of: {arm['panel']}"
+def _not_there(left: Left, unjudged: Mapping[str, str]) -> Iterator[str]:
+    """What of the study is not here, and why."""
+    for arm, reason in left.lost.items():
+        yield f"Not trained: arm '{arm}' ({reason})."
+    for claim, reason in unjudged.items():
+        yield f"Not judged: {claim} ({reason})."
 
 
 def _of_training(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,23 +114,11 @@ def _of_training(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name not in Workload.model_fields}
 
 
-def _lost_comparison(study: Study) -> str | None:
-    """Why an own workload would leave nothing to compare: a factor of the workload, or arms that differ in it alone."""
-    factors = [("a factor", study.factors), *((f"arm '{name}'", arm.factors) for name, arm in study.arms.items())]
+def _varied_by_all(study: Study) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Where factors stand that every arm is tried at."""
+    yield "a factor", study.factors
     for name, scale in study.scales.items():
-        factors.append((f"a factor of scale '{name}'", scale.factors))
-        factors += [(f"arm '{arm}' at scale '{name}'", varied) for arm, varied in scale.arm_factors.items()]
-    for where, varied in factors:
-        for field in varied.keys() & Workload.model_fields.keys():
-            return f"{where} varies {field}, which only the models here have"
-    for name, scale in study.scales.items():
-        recipes: dict[str, tuple[str, dict[str, Any]]] = {}
-        for arm in study.arms_at(name):
-            settings = {**study.arms[arm].settings, **(scale.arm_settings or {}).get(arm, {})}
-            other, others = recipes.setdefault(canonical_json(_of_training(settings)), (arm, settings))
-            if others != settings:
-                return f"arms '{other}' and '{arm}' differ only in the model"
-    return None
+        yield f"a factor of scale '{name}'", scale.factors
 
 
 def _of_its_loss(judgement: Judgement, found: Found) -> Judgement:

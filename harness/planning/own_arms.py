@@ -1,0 +1,132 @@
+"""What of a study an own workload leaves: arms that are another recipe for it and can be trained, and claims that read no others.
+
+A study may train several models by one recipe, on purpose or to repeat a claim on each. On one workload these are one arm, and
+what compares the models with each other says nothing any more.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from folklore.harness import data
+from folklore.harness.errors import UserError
+from folklore.harness.spec import Alternative, Criterion, Judgement, Reported, Study, Workload, arms_of, canonical_json
+from folklore.harness.spec.parts import with_other_arms
+from folklore.harness.training.network import build, lr_multipliers, require_suited
+from folklore.harness.training.own_module import require_trainable
+from folklore.harness.training.procedures import require_data
+
+Observing = Criterion | Reported | Alternative
+OTHER_MODEL = "it compares models, and there is one"
+# How a model here is built, beside how large it is: what arms of one model differ by in these is what a study is about.
+DESIGN = ("parametrization", "zero_readout", "activation", "norm", "residual", "init_gain", "norm_placement", "feature_scale", "loss")
+COMPUTED = "it is computed, of no workload"
+
+
+@dataclass(frozen=True)
+class Left:
+    """names: arm -> what it is called here; those of one recipe are called alike. models: arm -> what model of the study it
+    trains. lost: arm -> why it is not trained."""
+
+    names: Mapping[str, str]
+    models: Mapping[str, str]
+    lost: Mapping[str, str]
+
+    @property
+    def first(self) -> dict[str, str]:
+        """Arm -> its name, of the first arm of each recipe."""
+        found: dict[str, str] = {}
+        for arm, name in self.names.items():
+            if arm not in self.lost and name not in found.values():
+                found[arm] = name
+        return found
+
+
+def arms_left(study: Study, name_of: Callable[[str], str]) -> Left:
+    """Of a study as it is declared; what a workload cannot be trained by is not known yet."""
+    recipes: dict[str, str] = {}
+    names, lost = {}, {}
+    for arm in study.arms:
+        names[arm] = name_of(recipes.setdefault(_recipe(study, arm), arm))
+        varied = set(study.arms[arm].factors).union(*(scale.arm_factors.get(arm, {}) for scale in study.scales.values()))
+        if fields := sorted(varied & Workload.model_fields.keys()):
+            lost[arm] = f"it varies {fields[0]}, which only the models here have"
+        elif field := _designed(study, arm):
+            lost[arm] = f"it is about {field}, which only the models here have"
+    return Left(names, {arm: _model(study, arm) for arm in study.arms}, lost)
+
+
+def untrainable(study: Study) -> dict[str, str]:
+    """Arm -> why the workload of a study cannot be trained by it."""
+    found: dict[str, str] = {}
+    for scale in study.scales:
+        for arm in study.arms_at(scale):
+            factors = study.factors_at(scale, arm)
+            configuration = study.configuration(scale, arm, {name: values[0] for name, values in factors.items()})
+            workload, training = configuration.workload, configuration.training
+            dataset = data.load(workload.dataset)
+            model = build(workload, dataset.facts)
+            try:
+                require_trainable(configuration)
+                require_suited(training, workload, model)
+                lr_multipliers(workload, training, model)
+                require_data(configuration, dataset)
+            except UserError as error:
+                found.setdefault(arm, str(error))
+    return found
+
+
+def judgement_left(judgement: Judgement, left: Left, spelled: Callable[[str], str]) -> Judgement | str:
+    """A judgement of what is left, each observation once; or why it cannot be made. spelled: a criterion's name -> one that says
+    that the recipe is meant, where arms are named after models."""
+    if not any(arms_of(each.observe) for each in judgement.criteria):
+        return COMPUTED
+    criteria: dict[str, Criterion] = {}
+    for each in judgement.criteria:
+        if reason := _lost(each, left):
+            return reason
+        others = tuple(_renamed(other, left) for other in each.alternatives or () if not _lost(other, left))
+        name = spelled(each.name)
+        kept = _renamed(each, left).model_copy(update={"name": name, "alternatives": others or None})
+        same = kept.model_dump() | {"name": "", "panel": None, "says": "", "expected": None, "alternatives": None}
+        criteria.setdefault(canonical_json(same), kept)
+    reported = tuple(
+        _renamed(each, left).model_copy(update={"name": spelled(each.name)})
+        for each in judgement.reported
+        if not _lost(each, left)
+    )
+    return judgement.model_copy(update={"criteria": tuple(criteria.values()), "reported": reported})
+
+
+def _lost(observing: Observing, left: Left) -> str:
+    arms = arms_of(observing.observe)
+    for arm in sorted(arms & left.lost.keys()):
+        return f"arm '{arm}' is not trained: {left.lost[arm]}"
+    return OTHER_MODEL if len({left.models[arm] for arm in arms}) > 1 else ""
+
+
+def _renamed(observing: Any, left: Left) -> Any:
+    return observing.model_copy(update={"observe": with_other_arms(observing.observe, left.names)})
+
+
+def _designed(study: Study, arm: str) -> str:
+    """By which part of the design an arm differs from others of its model; '' if by none."""
+    settings = {name: {**study.workload.model_dump(), **each.settings} for name, each in study.arms.items()}
+    alike = [each for each in settings.values() if each["model"] == settings[arm]["model"]]
+    for field in DESIGN:
+        own = settings[arm][field]
+        if own != Workload.model_fields[field].default and any(each[field] != own for each in alike):
+            return field
+    return ""
+
+
+def _model(study: Study, arm: str) -> str:
+    settings = study.arms[arm].settings
+    return canonical_json({name: settings[name] for name in Workload.model_fields if name in settings})
+
+
+def _recipe(study: Study, arm: str) -> str:
+    """What an arm says beside the workload."""
+    declared = study.arms[arm]
+    settings = {name: value for name, value in declared.settings.items() if name not in Workload.model_fields}
+    return canonical_json([settings, declared.factors])
