@@ -11,7 +11,7 @@ import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,9 @@ from folklore.harness.spec import Measurement, Spec, Study, Training, Workload
 from folklore.harness.spec.base import unit_of
 from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.storing.store import Store
+
+if TYPE_CHECKING:
+    from folklore.harness.own.workload import OwnWorkload
 
 SOURCE = trial_schema.Column("source", None, "", "where the trial was read: this store, or published")
 CURVE_COLUMNS = (
@@ -166,12 +169,14 @@ def run(
     settings: Mapping[str, Any] | None = None,
     seeds: int | None = None,
     only: Iterable[str] = (),
+    workload: "str | OwnWorkload | None" = None,
     progress: bool = False,
 ) -> Verdicts:
     """`folklore run`: train what is missing, judge, write the page; returns the verdicts. Nothing is trained twice.
 
     progress: print what the command prints.
 
+    workload: your own model, loss and data, by MODULE:ATTRIBUTE or, in a notebook, the object itself.
     settings, seeds, only: a variation, as by --set, --seeds and --only; of a factor a sequence of values. The other options
     are those of the command. Raises UserError where it cannot be run, RuntimeError where trials were given up or
     it could not go on, and KeyboardInterrupt where it was interrupted: what is finished is kept.
@@ -204,6 +209,11 @@ def run(
         chosen, scale = varied(declared, scale, changes, options)
         for line in differences(chosen, declared):
             audience.say(line)
+    if workload is not None:
+        from folklore.harness.own.finding import hand_over
+        from folklore.harness.planning.own_study import own_study
+
+        chosen = own_study(chosen, workload if isinstance(workload, str) else hand_over(workload).address, options)
     code = launch([chosen], scale, options, None, audience=audience)
     if code == INTERRUPTED:
         raise KeyboardInterrupt("what is finished is kept; the same call goes on")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from folklore.harness.cli import choices
-from folklore.harness.cli.base import AsJson, command
+from folklore.harness.cli.base import AsJson, OwnWorkload, command
 from folklore.harness.cli.output import counting, json_lines, out, print_calibration, print_json, print_picks
 from folklore.harness.errors import UserError, invalid, unknown
 
@@ -46,9 +46,11 @@ def calibrate(
 @command(
     "lr-find",
     "folklore lr-find --model gpt --data text:my-text.txt",
+    "folklore lr-find --workload my_module:workload   # your own model, loss and data",
     "folklore lr-find --model mlp --data digits --optimizer sgd --seeds 5 --plot digits.png",
 )
 def lr_find(
+    workload: OwnWorkload = None,
     model: Annotated[str, typer.Option("--model", help="gpt, mlp or cnn")] = "gpt",
     dataset: Annotated[
         str, typer.Option("--data", help="python-docs, python-source, digits, text:PATH or images:PATH")
@@ -74,10 +76,21 @@ def lr_find(
     from folklore.harness.running.lr_find import run_range_test
     from folklore.harness.spec import Training, Workload
 
-    fields = {"model": model, "dataset": dataset, "width": width, "depth": depth, "heads": heads, "context": context}
+    fields: dict[str, object] = {
+        "model": model,
+        "dataset": dataset,
+        "width": width,
+        "depth": depth,
+        "heads": heads,
+        "context": context,
+    }
+    if workload is not None:
+        from folklore.harness.own.finding import find
+
+        fields = {"model": "own", "dataset": find(workload).dataset}
     trained = {"optimizer": optimizer, "batch_size": batch_size, "steps": steps}
     try:
-        workload = Workload.model_validate(fields)
+        chosen = Workload.model_validate(fields)
         training = Training.model_validate({**trained, "warmup_fraction": 0.0})
     except ValidationError as error:
         raise invalid("lr-find", error) from None
@@ -85,10 +98,11 @@ def lr_find(
     drawn = Path(plot)
     if drawn.suffix not in (".svg", ".png") or not drawn.absolute().parent.is_dir():
         raise UserError(f"--plot {plot}: must end in .svg or .png, in a folder that is there")
-    found = run_range_test(workload, training, range(count), start, end, steps, local_device())
+    found = run_range_test(chosen, training, range(count), start, end, steps, local_device())
     site().draw_range_test(found, drawn)
     if as_json:
         print_json(found.summary())
         return
     print_picks(found.summary())
     out.print(f"plot: {drawn.absolute()}", highlight=False, soft_wrap=True)
+    out.print(found.advice(), highlight=False, soft_wrap=True)

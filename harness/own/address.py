@@ -1,10 +1,13 @@
 """How a configuration names an own workload: own:MODULE:ATTRIBUTE@IDENTITY. Read without importing it, or torch."""
 
 import re
+from typing import Any
 
 KIND = "own"
 # What the environment of a trial calls what was proved of its workload, and what was read of a user's data.
 PROOF, READ = "proof", "data_read"
+# Address -> a workload that was handed over as an object (finding.py), which workers know by nothing else.
+HANDED: dict[str, Any] = {}
 
 
 def address_of(dataset: str) -> str:

@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
@@ -15,7 +17,7 @@ import torch
 
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.machine.device_memory import is_memory_end
-from folklore.harness.own.address import KIND
+from folklore.harness.own.address import HANDED, KIND
 from folklore.harness.own.identity import Parts, differing, identity_of, parts
 from folklore.harness.own.place import place, with_place
 from folklore.harness.own.workload import OwnWorkload
@@ -42,9 +44,28 @@ class Found:
         return f"{KIND}:{self.address}@{self.identity}"
 
 
+GIVEN = "given"
+
+
+def hand_over(workload: OwnWorkload | Found) -> Found:
+    """An object that stands in no module that a worker could import, as in a notebook: known to this process from here on.
+    Found: by another process, which says what it is."""
+    if isinstance(workload, OwnWorkload):
+        address = f"{GIVEN}:{re.sub(r'[^0-9a-zA-Z]+', '_', workload.name).strip('_') or 'workload'}"
+        found_parts = parts(address, workload)
+        workload = Found(address, identity_of(address, found_parts), workload, found_parts)
+    HANDED[workload.address] = workload
+    find.cache_clear()
+    return workload
+
+
 @lru_cache(maxsize=4)
 def find(address: str) -> Found:
-    """Imports the module, from the current directory too. Raises UserError."""
+    """Imports the module, from the current directory too; a file's name stands for its module's. Raises UserError."""
+    if address in HANDED:
+        found: Found = HANDED[address]
+        return found
+    address = _of_file(address)
     if not ADDRESS.fullmatch(address):
         raise UserError(f"workload '{address}': write it as MODULE:ATTRIBUTE, for example my_package.my_module:workload")
     name, _, attribute = address.partition(":")
@@ -61,8 +82,8 @@ def find(address: str) -> Found:
             f"workload '{address}' is a {type(workload).__name__}: must be a folklore.harness.OwnWorkload; README.md has an"
             " example"
         )
-    found = parts(address, workload)
-    return Found(address, identity_of(address, found), workload, found)
+    found_parts = parts(address, workload)
+    return Found(address, identity_of(address, found_parts), workload, found_parts)
 
 
 def find_again(dataset: str) -> Found:
@@ -77,8 +98,21 @@ def find_again(dataset: str) -> Found:
     return found
 
 
+def _of_file(address: str) -> str:
+    """folder/my_module.py:workload -> folder.my_module:workload."""
+    path, colon, attribute = address.rpartition(":")
+    if not colon or not path.endswith(".py"):
+        return address
+    if path.startswith(("/", "..")):
+        raise UserError(f"workload '{address}': lies above the current folder; start folklore in the folder that holds it")
+    return f"{path.removeprefix('./').removesuffix('.py').replace('/', '.')}:{attribute}"
+
+
 def require_reproducible(found: Found) -> None:
-    """Raises UserError where another process, which sets hash their texts in another order, finds another workload."""
+    """Raises UserError where another process, in which sets have their texts in another order, finds another workload. One that
+    was handed over is not made again, but pickled."""
+    if found.address in HANDED:
+        return
     command = [sys.executable, "-m", "folklore.harness.own.identity", found.address]
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     variables.pop("PYTHONHASHSEED", None)
@@ -95,13 +129,25 @@ def require_reproducible(found: Found) -> None:
         )
 
 
+@contextmanager
+def _no_arguments(name: str) -> Iterator[None]:
+    """What a module reads off the command line as it is imported is its own defaults, not ours."""
+    before = sys.argv
+    sys.argv = [f"{name}.py"]
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
 def _imported(address: str, name: str) -> ModuleType:
     # Last, so that a file of the user's never stands in for a library of the same name. Ray's workers start in the driver's
     # directory, and come here, too.
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:
-        found = importlib.import_module(name)
+        with _no_arguments(name):
+            found = importlib.import_module(name)
     except UserError as error:
         raise UserError(f"workload '{address}': {error}") from None
     except ModuleNotFoundError as error:
@@ -111,6 +157,11 @@ def _imported(address: str, name: str) -> ModuleType:
                 " install it"
             ) from None
         raise UserError(f"workload '{address}': importing {name} needs '{error.name}', which is not installed") from None
+    except SystemExit as error:
+        raise UserError(
+            f"workload '{address}': importing {name} ends the process (exit {error.code}) in {place(error) or name}; move what a"
+            " script does there under if __name__ == '__main__'"
+        ) from None
     except Exception as error:  # whatever a user's code raises
         if is_memory_end(error):
             raise UserError(

@@ -36,6 +36,7 @@ TRAINED_AS = 3
 SEEDS = (0, 1)
 # Examples whose loss is looked at.
 EXAMPLES = 8
+NOTEBOOK = "__main__"
 Parts = dict[str, str]  # what -> a value, or a hash of one
 
 
@@ -116,10 +117,22 @@ def _size(values: Tensor) -> str:
 def _sources(address: str, workload: OwnWorkload, module: Objective) -> dict[str, str]:
     """Module name -> its source without comments, of all code that is the user's or another package's and not torch's."""
     modules = {address.partition(":")[0], *(type(each).__module__ for each in module.modules())}
-    modules |= {each.__module__ for function in (workload.module, workload.loss) for each in _functions(function)}
+    functions = {each for function in (workload.module, workload.loss) for each in _functions(function)}
+    written = functions | {type(each) for each in module.modules()}
+    modules |= {each.__module__ for each in functions}
     libraries = ("torch", "folklore", "builtins")
     ours = sorted(name for name in modules if name.partition(".")[0] not in libraries and name in sys.modules)
-    return {name: source for name in ours if (source := _source(name))}
+    found = {name: source for name in ours if name != NOTEBOOK and (source := _source(name))}
+    # Of what is written where no worker can import it, each piece by itself.
+    pieces = (each for each in written if each.__module__ == NOTEBOOK)
+    return found | {f"{NOTEBOOK}.{each.__qualname__}": _written(each) for each in pieces}
+
+
+def _written(piece: Any) -> str:
+    try:
+        return inspect.getsource(piece)
+    except (OSError, TypeError):  # typed into a plain Python, which keeps no text
+        return ""
 
 
 def _functions(value: Any) -> Iterator[Any]:

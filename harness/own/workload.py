@@ -58,6 +58,10 @@ class OwnWorkload:
         for problem in _problems(self):
             raise UserError(problem)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Examples are read again where it arrives."""
+        return {name: value for name, value in vars(self).items() if name != "examples"}
+
     @cached_property
     def examples(self) -> dict[str, Examples]:
         """Split -> its examples."""

@@ -1,4 +1,4 @@
-"""What of a study an own workload leaves: arms that are another recipe for it and can be trained, and claims that read no others.
+"""What of a study an own workload leaves: arms that are another recipe for it and can be trained, and claims of these alone.
 
 A study may train several models by one recipe, on purpose or to repeat a claim on each. On one workload these are one arm, and
 what compares the models with each other says nothing any more.
@@ -19,7 +19,17 @@ from folklore.harness.training.procedures import require_data
 Observing = Criterion | Reported | Alternative
 OTHER_MODEL = "it compares models, and there is one"
 # How a model here is built, beside how large it is: what arms of one model differ by in these is what a study is about.
-DESIGN = ("parametrization", "zero_readout", "activation", "norm", "residual", "init_gain", "norm_placement", "feature_scale", "loss")
+DESIGN = (
+    "parametrization",
+    "zero_readout",
+    "activation",
+    "norm",
+    "residual",
+    "init_gain",
+    "norm_placement",
+    "feature_scale",
+    "loss",
+)
 COMPUTED = "it is computed, of no workload"
 
 
@@ -77,8 +87,8 @@ def untrainable(study: Study) -> dict[str, str]:
 
 
 def judgement_left(judgement: Judgement, left: Left, spelled: Callable[[str], str]) -> Judgement | str:
-    """A judgement of what is left, each observation once; or why it cannot be made. spelled: a criterion's name -> one that says
-    that the recipe is meant, where arms are named after models."""
+    """A judgement of what is left, each observation once; or why it cannot be made. spelled: a criterion's name -> one that
+    says that the recipe is meant, where arms are named after models."""
     if not any(arms_of(each.observe) for each in judgement.criteria):
         return COMPUTED
     criteria: dict[str, Criterion] = {}

@@ -13,7 +13,7 @@ from folklore.harness.own.address import own_title
 from folklore.harness.own.finding import Found, find
 from folklore.harness.planning.own_arms import Left, Observing, arms_left, judgement_left, untrainable
 from folklore.harness.planning.proving import require_proved
-from folklore.harness.spec import Alternative, Criterion, Judgement, Study, Workload, canonical_json
+from folklore.harness.spec import Alternative, Criterion, Judgement, Study, Workload
 from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.storing.store import Store
 from folklore.harness.training.own_module import own_module
@@ -48,13 +48,13 @@ def own_study(study: Study, address: str, options: Options) -> Study:
     require_proved(found, Store(options.store))
     replaced = _models_of_arms(study)
     left = arms_left(study, (lambda arm: f"recipe_of_{arm}") if replaced else str)
-    varied = _on(study, found, left)
-    if lost := untrainable(varied):
+    made = _on(study, found, left)
+    if lost := untrainable(made):
         # Of the names here back to those of the study.
         back = {arm: lost[name] for arm, name in left.names.items() if name in lost}
         left = replace(left, lost={**left.lost, **back})
-        varied = _on(study, found, left)
-    return varied
+        made = _on(study, found, left)
+    return made
 
 
 def _on(study: Study, found: Found, left: Left) -> Study:
@@ -65,11 +65,11 @@ def _on(study: Study, found: Found, left: Left) -> Study:
     made = {each.claim: judgement_left(each, left, spelled) for each in study.judgements}
     judgements = [_of_its_loss(each, found) for each in made.values() if isinstance(each, Judgement)]
     unjudged = {claim: reason for claim, reason in made.items() if isinstance(reason, str)}
-    if not judgements or not left.first:
-        claim, reason = next(iter(unjudged.items()))
+    if (study.judgements and not judgements) or not left.first:
+        claim, reason = next(iter((unjudged or left.lost).items()))
         raise UserError(
-            f"study '{study.name}' cannot take an own workload: nothing would be judged (claim '{claim}': {reason}); choose a"
-            " study that varies training alone"
+            f"study '{study.name}' cannot take an own workload: nothing would be left ('{claim}': {reason}); choose a study"
+            " that varies training alone"
         )
     dump = study.model_dump()
     dump |= {
@@ -90,6 +90,8 @@ def _on(study: Study, found: Found, left: Left) -> Study:
             content[field] = {left.first[arm]: said for arm, said in (content[field] or {}).items() if arm in left.first}
     for arm in dump["arms"].values():
         arm["settings"] = _of_training(arm["settings"])
+        if arm["settings"].get("sampling", study.training.sampling) == "full":
+            arm["settings"]["batch_size"] = len(own.examples["training"])
         if replaced:
             arm["panel"] = arm["panel"] and f"{own.name}, recipe of: {arm['panel']}"
     for scale in dump["scales"].values():

@@ -137,13 +137,14 @@ class StudyRun:
         return self.queue
 
     def job(self, pack: PlannedPack) -> Job:
+        from folklore.harness.running.handing import pickled
         from folklore.harness.running.training_job import TrainingJob
 
         plan, first = self.prepared.plan, pack.trials[0].configuration
         choice = self.packing.alone() if first.measurement.solo else self.choices[first.shape_key]
         dataset = self.prepared.datasets[first.workload.dataset]
         uri = self.ledger.store.root_uri
-        return TrainingJob(plan.study, plan.scale, plan.device, dataset, uri, pack, choice, self.deadline)
+        return TrainingJob(plan.study, plan.scale, plan.device, dataset, uri, pack, choice, self.deadline, pickled(dataset))
 
     def added(self, pack: PlannedPack) -> None:
         self.packs[pack.key] = pack

@@ -13,6 +13,7 @@ from folklore.harness.machine.device_memory import free_device_memory, too_large
 from folklore.harness.own.raising import raised_by_user
 from folklore.harness.planning import cost
 from folklore.harness.planning.lanes import Packing, Shape, measured_file
+from folklore.harness.running.handing import pickled, unpickle
 from folklore.harness.running.jobs import Progress
 from folklore.harness.spec import canonical_json
 from folklore.harness.storing.comparisons import agree, comparisons, refusals, refuse
@@ -26,7 +27,9 @@ SECONDS_WORTH_COMPILING = 900.0
 
 def lanes_job(packing: Packing, key: str, shape: Shape) -> "LanesJob":
     """What measures a shape of a plan."""
-    return LanesJob(key, shape, packing.device, packing.store.root_uri, *packing.tried(shape), packing.program)
+    start, most = packing.tried(shape)
+    uri, given = packing.store.root_uri, pickled(shape.dataset)
+    return LanesJob(key, shape, packing.device, uri, start, most, packing.program, given)
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class LanesJob:
     start: int
     most: int
     program: str | None
+    workload: bytes | None = None  # handing.py
 
     def open(self) -> "LanesWork":
         return LanesWork(self)
@@ -50,6 +54,7 @@ class LanesWork:
 
     def __init__(self, job: LanesJob):
         self.job = job
+        unpickle(job.workload)
         self.dataset = data.load(job.shape.dataset)
         if job.device.kind == "cpu":
             torch.set_num_threads(1)

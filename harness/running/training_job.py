@@ -15,6 +15,7 @@ from folklore.harness.own.address import KIND, PROOF, READ
 from folklore.harness.own.raising import raised_by_user
 from folklore.harness.planning.lanes import Choice
 from folklore.harness.planning.plan import PlannedPack
+from folklore.harness.running.handing import unpickle
 from folklore.harness.running.jobs import Progress
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows
@@ -43,6 +44,7 @@ class TrainingJob:
     pack: PlannedPack
     choice: Choice
     deadline: float | None = None  # seconds since 1970
+    workload: bytes | None = None  # handing.py
 
     def open(self) -> "TrainingWork":
         return TrainingWork(self)
@@ -53,6 +55,7 @@ class TrainingWork:
 
     def __init__(self, job: TrainingJob):
         self.job = job
+        unpickle(job.workload)
         # Of the sources that train: whoever edits or commits meanwhile changes nothing about them.
         self.environment = environment()
         self.store = Store(job.store_uri)

@@ -175,8 +175,8 @@ def test_a_wrong_workload(more: str, message: str, write: Callable[..., None]) -
     [
         (("--data", "python-docs=digits"), "warmup", "an own workload brings its data along"),
         (("--program", "compiled"), "warmup", "own workloads run eagerly"),
-        ((), "mup_transfer", "nothing would be judged (claim 'mup.sp_shifts': it compares models, and there is one)"),
-        ((), "memory", "nothing would be judged (claim 'mem.accumulation': it is computed, of no workload)"),
+        ((), "mup_transfer", "nothing would be left ('mup.sp_shifts': it compares models, and there is one)"),
+        ((), "memory", "nothing would be left ('mem.accumulation': it is computed, of no workload)"),
         ((), "embedding_lr", "arm 'plain' is not trained: token_rows: model 'own' is not known to have an embedding"),
     ],
 )

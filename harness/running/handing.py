@@ -1,0 +1,21 @@
+"""Own workloads that were handed over as objects, on their way to workers.
+
+What is written in a notebook stands in no module that a worker could import: it travels by value.
+"""
+
+from ray import cloudpickle
+
+from folklore.harness.own.address import HANDED, address_of
+from folklore.harness.own.finding import hand_over
+
+
+def pickled(dataset: str) -> bytes | None:
+    """Of a dataset's name; None where a worker finds it by that."""
+    found = HANDED.get(address_of(dataset))
+    return None if found is None else bytes(cloudpickle.dumps(found))
+
+
+def unpickle(workload: bytes | None) -> None:
+    """Makes it known to this process."""
+    if workload is not None:
+        hand_over(cloudpickle.loads(workload))
