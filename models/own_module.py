@@ -57,7 +57,8 @@ class Proof:
     seconds: float
 
     def __str__(self) -> str:
-        return f"proved against plain PyTorch: {self.steps} steps, {self.difference:.0e}; its loss is {self.reduction}"
+        apart = f"{self.difference:.0e}" if self.difference else "equal to the bit"
+        return f"proved against plain PyTorch: {self.steps} steps, {apart}; its loss is {self.reduction}"
 
 
 class OwnModule:

@@ -88,15 +88,18 @@ def _on(study: Study, found: Found, left: Left) -> Study:
     for content in (dump, *dump["scales"].values()):
         for field in {"arms", "arm_factors", "arm_settings"} & content.keys():
             content[field] = {left.first[arm]: said for arm, said in (content[field] or {}).items() if arm in left.first}
+    whole = len(own.examples["training"])
     for arm in dump["arms"].values():
         arm["settings"] = _of_training(arm["settings"])
-        if arm["settings"].get("sampling", study.training.sampling) == "full":
-            arm["settings"]["batch_size"] = len(own.examples["training"])
         if replaced:
             arm["panel"] = arm["panel"] and f"{own.name}, recipe of: {arm['panel']}"
     for scale in dump["scales"].values():
         scale["workload"] = {}
         scale["arm_settings"] = {arm: _of_training(settings) for arm, settings in scale["arm_settings"].items()}
+        for name, arm in dump["arms"].items():
+            # A step of all examples is one of all of one's own.
+            if arm["settings"].get("sampling", study.training.sampling) == "full":
+                scale["arm_settings"].setdefault(name, {})["batch_size"] = arm["settings"]["batch_size"] = whole
     try:
         return Study.model_validate(dump)
     except ValidationError as error:
