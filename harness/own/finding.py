@@ -159,7 +159,7 @@ def _imported(address: str, name: str) -> ModuleType:
         raise UserError(f"workload '{address}': importing {name} needs '{error.name}', which is not installed") from None
     except SystemExit as error:
         raise UserError(
-            f"workload '{address}': importing {name} ends the process (exit {error.code}) in {place(error) or name}; move what a"
+            f"workload '{address}': importing {name} ends the process (exit {error.code}); move what a"
             " script does there under if __name__ == '__main__'"
         ) from None
     except Exception as error:  # whatever a user's code raises
