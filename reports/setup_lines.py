@@ -15,7 +15,7 @@ from folklore.reports.arms_table import RANGE_TEST
 from folklore.reports.words import counted
 
 NAMES = {"adamw": "AdamW", "adam": "Adam", "radam": "RAdam", "sgd": "SGD", "sgdw": "SGDW", "lion": "Lion",
-         "rmsprop": "RMSProp", "lars": "LARS", "lamb": "LAMB", "muon": "Muon"}  # fmt: skip
+         "rmsprop": "RMSProp", "lars": "LARS", "lamb": "LAMB", "muon": "Muon", "own": "own optimizer"}  # fmt: skip
 # Beyond this many different schedules they are only counted.
 MOST_NAMED = 2
 

@@ -35,6 +35,7 @@ class OwnWorkload:
     which it is read once. Chosen on validation, judged on test. Raises UserError for whatever cannot be trained on.
 
     counts: of inputs and targets, how much each example counts [B] in the mean that the loss is, where that is not found out.
+    optimizer: of a list of parameters, a torch.optim.Optimizer: one more arm beside a study's first, at the study's LRs.
     one_start: all seeds starting from the same weights is meant; without it that is refused.
     loss_name, loss_unit: what pages call the loss and spell its values in; they decide nothing. loss_may_be_negative: as the
     negative logarithm of a density may be; then no claim is judged by shares of it. (What comes out negative unannounced is
@@ -53,6 +54,7 @@ class OwnWorkload:
     counts: Callable[[Any, Any], Tensor] | None = None
     version: str = ""
     one_start: bool = False
+    optimizer: Callable[[list[Any]], torch.optim.Optimizer] | None = None
 
     def __post_init__(self) -> None:
         for problem in _problems(self):
@@ -113,6 +115,9 @@ def _problems(workload: OwnWorkload) -> Iterator[str]:
                 f"workload '{name}': {field} = {text!r:.80}: must be a printable text of {shortest} to {LONGEST_NAME}"
                 " characters"
             )
+    if workload.optimizer is not None and not callable(workload.optimizer):
+        given = type(workload.optimizer).__name__
+        yield f"workload '{name}': optimizer is a {given}: give a function of a list of parameters that makes one"
     for field in ("loss_may_be_negative", "one_start"):
         if not isinstance(getattr(workload, field), bool):
             yield f"workload '{name}': {field} = {getattr(workload, field)!r:.80}: must be True or False"

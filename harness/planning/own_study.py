@@ -14,6 +14,7 @@ from folklore.harness.own.finding import Found, find
 from folklore.harness.planning.own_arms import Left, Observing, arms_left, judgement_left, untrainable
 from folklore.harness.planning.proving import require_proved
 from folklore.harness.spec import Alternative, Criterion, Judgement, Study, Workload
+from folklore.harness.spec.configuration import OWN
 from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.storing.store import Store
 from folklore.harness.training.own_module import own_module
@@ -100,10 +101,31 @@ def _on(study: Study, found: Found, left: Left) -> Study:
             # A step of all examples is one of all of one's own.
             if arm["settings"].get("sampling", study.training.sampling) == "full":
                 scale["arm_settings"].setdefault(name, {})["batch_size"] = arm["settings"]["batch_size"] = whole
+    if own.optimizer is not None:
+        _add_own_optimizer(dump)
     try:
         return Study.model_validate(dump)
     except ValidationError as error:
         raise invalid(f"study '{study.name}' on own workload '{found.workload.name}'", error) from None
+
+
+def _add_own_optimizer(dump: dict[str, Any]) -> None:
+    """One more arm: the first one's training by the workload's own optimizer, judged by no claim and shown beside it."""
+    first, arm = next(iter(dump["arms"].items()))
+    dump["arms"]["own_optimizer"] = {
+        **arm,
+        "label": f"{arm['label']}, by the workload's own optimizer",
+        "settings": {**arm["settings"], "optimizer": OWN},
+        "reference": False,
+    }
+    for scale in dump["scales"].values():
+        for field in ("arm_factors", "arm_settings"):
+            if first in scale[field]:
+                scale[field]["own_optimizer"] = {
+                    **scale[field][first],
+                    **({"optimizer": OWN} if field == "arm_settings" else {}),
+                }
+    dump["departures"] = (*dump["departures"], f"Arm 'own_optimizer' is arm '{first}' by the workload's own optimizer.")
 
 
 def _not_there(left: Left, unjudged: Mapping[str, str]) -> Iterator[str]:

@@ -12,6 +12,8 @@ from folklore.harness.spec.names import module_names
 
 MODELS = module_names("training/architectures")
 OPTIMIZERS = module_names("training/optimizers")
+# A user's own model, and the optimizer that it may bring along.
+OWN = "own"
 SCHEDULES = module_names("training/schedules")
 PRECISIONS = module_names("training/number_formats")
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     ScheduleName = str
     PrecisionName = str
 else:
-    ModelName = Literal[(*MODELS, "own")]
-    OptimizerName, ScheduleName, PrecisionName = Literal[OPTIMIZERS], Literal[SCHEDULES], Literal[PRECISIONS]
+    ModelName = Literal[(*MODELS, OWN)]
+    OptimizerName, ScheduleName, PrecisionName = Literal[(*OPTIMIZERS, OWN)], Literal[SCHEDULES], Literal[PRECISIONS]
 PER_LANE, COSTS_NOTHING, SINCE_PUBLICATION = Mark.PER_LANE, Mark.COSTS_NOTHING, Mark.SINCE_PUBLICATION
 # Kinds of datasets whose targets are numbers (harness/data/synthetic.py).
 OF_NUMBERS = ("quadratic", "regression")

@@ -11,6 +11,8 @@ from folklore.harness.training.loss_scaling import LossScaler
 from folklore.harness.training.network import PackedNetwork, lr_multipliers
 from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.optimizers.adam import Adam
+from folklore.harness.training.own_network import OwnNetwork
+from folklore.harness.training.own_optimizer import OwnOptimizer
 from folklore.harness.training.schedules import learning_rate_table
 from folklore.harness.training.takeover import with_takeover
 
@@ -26,6 +28,9 @@ class Learner:
         self.network = network
         self.clock = torch.zeros(1, dtype=torch.int64, device=device)
         first = make_optimizer(trainings, network.flat_KP, network.decays_P, network.parts)
+        if isinstance(first, OwnOptimizer):
+            assert isinstance(network, OwnNetwork), "require_suited refuses it to the models here"
+            first.attach(network.optimizer_factory(), network.of_lanes(), network.flat_KP)
         self.optimizer = with_takeover(first, trainings, network.flat_KP, network.decays_P, network.parts)
         self.scaler = LossScaler(trainings, device)
         self.lr_SK = torch.from_numpy(learning_rate_table(trainings)).float().to(device)

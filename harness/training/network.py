@@ -17,13 +17,13 @@ from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError
 from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Training, Workload
-from folklore.harness.spec.configuration import OPTIMIZERS
+from folklore.harness.spec.configuration import OPTIMIZERS, OWN
 from folklore.harness.training.architectures import architecture_named, those_that
 from folklore.harness.training.measured_steps import EVALUATION_TARGETS
 from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.optimizers.base import Part
-from folklore.harness.training.own_module import own_module
+from folklore.harness.training.own_module import own_module, require_own_optimizer
 from folklore.models import Drop, Model, Parameter, Parametrization, Tap, View
 
 # In the place of a target that an evaluation does not count; torch's own.
@@ -32,7 +32,7 @@ NOT_COUNTED = -100
 
 def build(workload: Workload, facts: DataFacts, device: str = "cpu") -> Model:
     """The model of a workload for its data. Raises UserError where the two do not fit. device: where an own module is tried."""
-    if workload.model == "own":
+    if workload.model == OWN:
         return own_module(workload.dataset, device)
     _check_fit(workload, facts)
     return architecture_named(workload.model).build(workload, facts, _scheme(workload))
@@ -92,6 +92,8 @@ def require_suited(training: Training, workload: Workload, model: Model) -> None
     matrices for an optimizer that is of them alone, a softmax for one that samples from it."""
     _require_blocks(training, workload, model)
     _require_dropping(training, workload)
+    if training.optimizer == OWN:
+        require_own_optimizer(training, workload)
     if optimizer_kind(training.optimizer).estimates_curvature and workload.model == "own":
         raise UserError(
             f"optimizer '{training.optimizer}' samples classes from a model's softmax, and an own workload has a loss of its"

@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from folklore.harness.errors import UserError
+from folklore.harness.own.address import KIND
 from folklore.harness.own.examples import MOST_ASKED, Batch, Examples, joined
 from folklore.harness.own.finding import find_again
 from folklore.harness.own.place import place
 from folklore.harness.own.workload import OwnWorkload
-from folklore.harness.spec import Configuration
+from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.spec.configuration import PRECISIONS
 from folklore.harness.training.number_formats import format_named
 from folklore.models import OwnModule
@@ -79,6 +80,18 @@ def counts_of(dataset: str, device: str = "cpu", precision: str = "fp32") -> Ten
         return torch.ones(len(examples), dtype=torch.float64, device=device)
     parts = torch.split(torch.arange(len(examples)), 1 if examples.is_read else AT_ONCE)
     return torch.cat([reduction.counts_of(*examples.batch(part), len(part)) for part in parts]).to(device)
+
+
+def require_own_optimizer(training: Training, workload: Workload) -> None:
+    """Raises UserError where there is none, or what a training asks of it beside the LR of a step."""
+    if workload.model != KIND or find_again(workload.dataset).workload.optimizer is None:
+        raise UserError(
+            "optimizer 'own': is that of an own workload; give it one by OwnWorkload(optimizer=...), or name another"
+        )
+    asked = {"scaled_parameter": training.scaled_parameter is not None, "sgd_from": training.sgd_from < 1}
+    asked |= {"outlier": training.outlier != "none", "loss_scaling": training.loss_scaling == "dynamic"}
+    for field in (name for name, is_asked in asked.items() if is_asked):
+        raise UserError(f"{field} = {getattr(training, field)}: an own optimizer does not follow it; leave it out")
 
 
 def require_trainable(configuration: Configuration) -> None:

@@ -5,19 +5,23 @@ recomputation, counters in Python) is its own.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from folklore.harness.data import DataFacts
+from folklore.harness.own.finding import find_again
 from folklore.harness.randomness import key
 from folklore.harness.spec import Workload
 from folklore.harness.training.measured_steps import EVALUATION_TARGETS
 from folklore.harness.training.network import PackedNetwork, Scores
 from folklore.harness.training.own_module import counts_of, own_data, own_module
 from folklore.models import Drop, ModuleItself, OwnModule, Tap
+from folklore.models.module_itself import as_complex
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +38,7 @@ class OwnNetwork(PackedNetwork):
     model: OwnModule
 
     def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
-        self.seeds = tuple(seeds)
+        self.seeds, self.dataset = tuple(seeds), workload.dataset
         super().__init__(workload, facts, seeds, device, precision)
         self.model = own_module(workload.dataset, device.type, precision)
         self.examples = own_data(workload.dataset, device.type)
@@ -129,6 +133,20 @@ class OwnNetwork(PackedNetwork):
             return super().joined(leaves)
         flat = torch.cat([each.flatten() for each in leaves])
         return flat.view(len(self.lanes), -1)
+
+    def optimizer_factory(self) -> Callable[[list[Any]], Optimizer]:
+        """The workload's own; require_suited has seen that there is one."""
+        make = find_again(self.dataset).workload.optimizer
+        assert make is not None
+        return make
+
+    def of_lanes(self) -> list[list[Tensor]]:
+        """Each lane's parameters, whose values lie in its row."""
+        if self.lanes:
+            return [lane.trained for lane in self.lanes]
+        complexes = {each.name for each in self.model.parameters if each.is_complex}
+        rows = {name: as_complex(each.detach()) if name in complexes else each.detach() for name, each in self.views.items()}
+        return [[nn.Parameter(each[lane]) for each in rows.values()] for lane in range(len(self.flat_KP))]
 
     def _loss_alone(self, lane: int, numbers: Tensor) -> Tensor:
         made = self.lanes[lane]

@@ -312,10 +312,10 @@ class Pack:
 
     def load(self, state: dict[str, Tensor]) -> bool:
         """Go on from a state of a pack of the same lanes; False, and nothing changed, where it is of other shapes, or a module
-        keeps in Python what no state holds."""
+        or an optimizer of one's own keeps what no state holds."""
         own = self.state()
         shapes, ours = ({name: value.shape for name, value in each.items()} for each in (state, own))
-        if self.network.remembers or shapes != ours:
+        if self.network.remembers or self.optimizer.keeps_apart or shapes != ours:
             return False
         for name, value in state.items():
             own[name].copy_(value)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from folklore.harness.spec import Training
+from folklore.harness.spec.configuration import OWN
 from folklore.harness.training.optimizers.base import PackedOptimizer, Part
 from folklore.harness.training.registry import registered
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 def optimizer_kind(name: str) -> type[PackedOptimizer]:
     """The class of an optimizer. Raises UserError for a name that is none's."""
+    if name == OWN:
+        from folklore.harness.training.own_optimizer import OwnOptimizer
+
+        return OwnOptimizer
     kind: type[PackedOptimizer] = registered("optimizer", "optimizers", "OPTIMIZER", name)
     return kind
 

@@ -48,6 +48,9 @@ class PackedOptimizer(ABC):
     # Whether it divides by estimates of the curvature, which procedures/curvature.py makes of labels sampled from a softmax.
     estimates_curvature: ClassVar[bool] = False
 
+    # Whether it keeps what no state of a pack holds.
+    keeps_apart: ClassVar[bool] = False
+
     def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
         import torch
 

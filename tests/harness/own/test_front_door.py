@@ -139,3 +139,17 @@ def test_an_object_is_taken_from_where_no_worker_can_import_it(tmp_path: Path) -
     assert counts[0][1] == counts[1][1]
     (ledger,) = (tmp_path / "s/ledger").iterdir()
     assert re.fullmatch(r"warmup_varied_[0-9a-f]{8}_own_[0-9a-f]{8}", ledger.name)
+
+
+def test_an_optimizer_of_ones_own_is_one_more_arm(address: str, tmp_path: Path) -> None:
+    source = PLAIN.replace("**more)", "optimizer=lambda parameters: torch.optim.Adagrad(parameters, lr=1.0))")
+    name = f"{address.partition(':')[0]}_optimizer"
+    (tmp_path / f"{name}.py").write_text(textwrap.dedent(source))
+    taken = on("warmup", f"{name}:workload", tmp_path)
+    first, *_, last = taken.arms
+    assert last == "own_optimizer"
+    assert taken.arms[last].settings == {**taken.arms[first].settings, "optimizer": "own"}
+    assert taken.factors_at("laptop", last) == taken.factors_at("laptop", first)
+    assert f"Arm 'own_optimizer' is arm '{first}' by the workload's own optimizer." in taken.departures
+    printed = CLI.invoke(app, ["plan", "warmup", "--workload", f"{name}:workload", "--scale", "smoke", "--store", "s"])
+    assert "the workload's own, with its own weight decay" in " ".join(printed.output.split())

@@ -4,6 +4,7 @@ The lane is not of the first seed and lies beside another. Rounding is that of h
 """
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -238,3 +239,58 @@ def test_a_run_diverges_where_its_training_loss_leaves_its_start_upwards(monkeyp
         assert not result.test_loss <= result.initial_loss
         assert result.outcome == outcome
         assert made.diverged_lanes() == 2 * (outcome == "diverged")
+
+
+class Momentum(torch.optim.Optimizer):
+    """Of a user's own, with a state and a second group at half of the LR."""
+
+    def __init__(self, parameters: list[Any]):
+        groups = [{"params": parameters[:1], "lr": 1.0}, {"params": parameters[1:], "lr": 0.5}]
+        super().__init__(groups, {"lr": 1.0})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            for each in group["params"]:
+                moved = self.state[each].setdefault("moved", torch.zeros_like(each))
+                moved.mul_(0.9).add_(each.grad)
+                each.sub_(group["lr"] * moved / (1.0 + moved.abs()))
+
+
+@pytest.mark.parametrize("kind", ["a dataset of tensors", "a GRU", "complex weights"])
+def test_an_optimizer_of_ones_own_is_what_it_is_alone(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed, as modules by themselves, and of complex weights: the same weights after each step as in a plain loop."""
+    workload = replace(KINDS[kind], optimizer=Momentum)
+    monkeypatch.setitem(KINDS, kind, workload)
+    made = pack(kind, monkeypatch, optimizer="own")
+    module = workload.made(SEED)
+    optimizer = Momentum(list(module.parameters()))
+    rates, index = (
+        learning_rates(made.trainings[1]),
+        load(made.lanes[1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0),
+    )
+    made.advance()
+    for step in range(STEPS):
+        for group, share in zip(optimizer.param_groups, (1.0, 0.5), strict=True):
+            group["lr"] = rates[step] * share
+        optimizer.zero_grad()
+        draw(step)
+        plain_loss(module, workload.loss, taken(workload.training, torch.from_numpy(index[step]))).backward()
+        optimizer.step()
+    for name, value in made.network.views_of(made.network.flat_KP).items():
+        theirs = module.get_parameter(name).detach()
+        theirs = torch.view_as_real(theirs) if theirs.is_complex() else theirs
+        assert torch.allclose(value[1], theirs, rtol=1e-4, atol=1e-5), name
+    assert not pack(kind, monkeypatch, optimizer="own").load(made.state()), "what it keeps lies in no state"
+
+
+def test_what_an_own_optimizer_does_not_follow_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match=r"give it one by OwnWorkload\(optimizer=...\), or name another"):
+        pack("squares", monkeypatch, optimizer="own")
+    monkeypatch.setitem(KINDS, "squares", replace(KINDS["squares"], optimizer=Momentum))
+    pack("squares", monkeypatch, optimizer="own")
+    with pytest.raises(UserError, match="loss_scaling = dynamic: an own optimizer does not follow it; leave it out"):
+        pack("squares", monkeypatch, optimizer="own", loss_scaling="dynamic")
+    monkeypatch.setitem(KINDS, "squares", replace(KINDS["squares"], optimizer=lambda parameters: 3))
+    with pytest.raises(UserError, match=r"optimizer\(\) gives a int: must give a torch.optim.Optimizer"):
+        pack("squares", monkeypatch, optimizer="own")
