@@ -519,3 +519,93 @@ def test_what_is_raised_in_training_ends_the_run_once(study: Study, write: Calla
 
 def test_all_studies_know_of_no_variation() -> None:
     assert {catalog.load_study(name).variation_of for name in catalog.study_names()} == {None}
+
+
+COUNTING = """
+    class Net(nn.Module):
+        {kept}
+
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 2)
+            {own}
+
+        def forward(self, x):
+            {owner}.calls += self.training
+            return self.layer(x) / (1 + {owner}.calls)
+
+    module = Net
+"""
+DRAWN = """
+    def module():
+        net = Net()
+        net.layer.bias.data += {draw}
+        return net
+"""
+# What is wrong, what its line says, and what one has done after following it.
+WAYS_OUT = {
+    "a module in place of a function": ("module = Net()", "give a function that makes the module", "module = Net"),
+    "double precision": (
+        "module = lambda: Net().double()", "call .float() in the module's factory", "module = lambda: Net().double().float()"
+    ),
+    "no gradient": (
+        "loss = lambda outputs, targets: nn.functional.cross_entropy(outputs.detach(), targets)",
+        "must depend on the parameters, and not be detached",
+        "loss = lambda outputs, targets: nn.functional.cross_entropy(outputs, targets)",
+    ),
+    "a matrix of losses": (
+        "loss = lambda outputs, targets: (outputs - nn.functional.one_hot(targets, 2)).square()",
+        "must be one number, or one for each of the 4 examples",
+        "loss = lambda outputs, targets: (outputs - nn.functional.one_hot(targets, 2)).square().mean(1)",
+    ),
+    "values that are not finite": (
+        "training[0][3, 1] = torch.nan", "remove or replace them", "training[0][3, 1] = torch.nan; training[0].nan_to_num_()"
+    ),
+    "a tensor alone": ("training = training[0]", "give a pair (inputs, targets)", "training = (training[0], training[1])"),
+    "a stream": (
+        "training = validation = test = type('Stream', (torch.utils.data.IterableDataset,), {'__iter__': iter})()",
+        "or a Dataset or DataLoader whose dataset has __len__ and __getitem__",
+        "training = validation = test = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(*data(20)))",
+    ),
+    "one start": (
+        "module = lambda: torch.manual_seed(0) and Net()", "say one_start=True",
+        "module = lambda: torch.manual_seed(0) and Net(); more['one_start'] = True",
+    ),
+    "another start each time": (
+        DRAWN.format(draw="__import__('secrets').randbelow(10**6)"),
+        "draw it by the generators of torch, random or numpy.random",
+        DRAWN.format(draw="__import__('random').randrange(10**6)"),
+    ),
+    "a loss that draws what no seed is set for": (
+        "draw = __import__('secrets').randbelow; loss = lambda x, y: nn.functional.cross_entropy(x * draw(9), y)",
+        "draw by the generators of torch, random or numpy.random that seeds are set for",
+        "draw = __import__('random').randrange; loss = lambda x, y: nn.functional.cross_entropy(x * draw(9), y)",
+    ),
+    "a counter of the class": (
+        COUNTING.format(kept="calls = 0", own="", owner="type(self)"),
+        "keep what changes in the module",
+        COUNTING.format(kept="", own="self.calls = 0", owner="self"),
+    ),
+    "a script that ends": (
+        "import sys; sys.exit(3)", "under if __name__ == '__main__'", "if __name__ == '__main__': import sys; sys.exit(3)"
+    ),
+    "an optimizer that is there": (
+        "more['optimizer'] = torch.optim.SGD(Net().parameters(), lr=1.0)",
+        "give a function of a list of parameters that makes one",
+        "more['optimizer'] = lambda parameters: torch.optim.SGD(parameters, lr=1.0)",
+    ),
+    "no values yet": (
+        'module = lambda: nn.Linear(4, 2, device="meta")',
+        "run the module once in its factory, on a device that holds them",
+        'module = lambda: nn.Linear(4, 2, device="cpu")',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WAYS_OUT)
+def test_who_follows_the_advice_gets_on(case: str, study: Study, write: Callable[..., None]) -> None:
+    broken, message, mended = WAYS_OUT[case]
+    write(broken)
+    refused(message, "--workload", "my_module:workload")
+    write(mended)
+    assert varied(study).judgements
