@@ -111,7 +111,7 @@ def _hash(content: str | bytes) -> str:
 
 def _size(values: Tensor) -> str:
     """Root mean square: a sum without cancellation, so that the order of its terms hardly matters."""
-    return f"{float(values.detach().double().abs().square().mean().sqrt()) if values.numel() else 0.0:.{DIGITS}g}"
+    return f"{float(values.detach().abs().double().square().mean().sqrt()) if values.numel() else 0.0:.{DIGITS}g}"
 
 
 def _sources(address: str, workload: OwnWorkload, module: Objective) -> dict[str, str]:

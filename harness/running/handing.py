@@ -3,7 +3,7 @@
 What is written in a notebook stands in no module that a worker could import: it travels by value.
 """
 
-from ray import cloudpickle
+import cloudpickle
 
 from folklore.harness.own.address import HANDED, address_of
 from folklore.harness.own.finding import hand_over

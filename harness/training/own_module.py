@@ -8,13 +8,12 @@ import torch
 from torch import Tensor
 
 from folklore.harness.errors import UserError
-from folklore.harness.own.address import KIND
 from folklore.harness.own.examples import MOST_ASKED, Batch, Examples, joined
 from folklore.harness.own.finding import find_again
 from folklore.harness.own.place import place
 from folklore.harness.own.workload import OwnWorkload
 from folklore.harness.spec import Configuration, Training, Workload
-from folklore.harness.spec.configuration import PRECISIONS
+from folklore.harness.spec.configuration import OWN, PRECISIONS
 from folklore.harness.training.number_formats import format_named
 from folklore.models import OwnModule
 from folklore.models.reduction import candidates
@@ -84,7 +83,7 @@ def counts_of(dataset: str, device: str = "cpu", precision: str = "fp32") -> Ten
 
 def require_own_optimizer(training: Training, workload: Workload) -> None:
     """Raises UserError where there is none, or what a training asks of it beside the LR of a step."""
-    if workload.model != KIND or find_again(workload.dataset).workload.optimizer is None:
+    if workload.model != OWN or find_again(workload.dataset).workload.optimizer is None:
         raise UserError(
             "optimizer 'own': is that of an own workload; give it one by OwnWorkload(optimizer=...), or name another"
         )

@@ -106,7 +106,6 @@ def edited(study: Study, tmp_path: Path, **fields: object) -> str:
         (("publish", "--as-is", "it is old"), "--as-is 'it is old': name the study"),
         (("plan", "warmup", "--seeds", "0"), "--seeds 0: must be at least 1"),
         (("plan", "warmup", "--set", "peek_lr=1"), "did you mean 'peak_lr'?"),
-        (("plan", "warmup", "--seeds", "3", "--workload", "a:b"), "leave --set, --seeds and --only out"),
         (("schema", "evnts"), "did you mean 'events'?"),
         (("publish", "warmup", "--scale", "cluster", "--store", "/tmp/folklore-nothing-here"), "has no stored trials"),
     ],
