@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
@@ -37,6 +38,12 @@ class Objective(nn.Module):
             given = f"tensor {list(loss.shape)}" if isinstance(loss, Tensor) else type(loss).__name__
             raise ValueError(f"the loss is a {given}: must be one number, or one for each of the {examples} examples")
         return loss.float().mean()
+
+    def measured(self, metric: Loss, inputs: Tree, targets: Tree) -> Tensor:
+        """A metric of what the module gives: one number, or the mean of one for each example."""
+        outputs = called(self.module, inputs)
+        found = metric(outputs, inputs if targets is ABSENT else targets)
+        return torch.as_tensor(found, dtype=torch.float32).mean()
 
     def held(self) -> dict[str, Tensor]:
         """Name -> parameter or buffer, those of the loss as '(loss).NAME'."""

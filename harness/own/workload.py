@@ -35,6 +35,8 @@ class OwnWorkload:
     which it is read once. Chosen on validation, judged on test. Raises UserError for whatever cannot be trained on.
 
     counts: of inputs and targets, how much each example counts [B] in the mean that the loss is, where that is not found out.
+    metric: of what the module gives and the targets, one number or one for each example [B], of which more is better, such as
+    the share that is right; evaluated beside the loss, and kept where the models here keep their accuracy.
     optimizer: of a list of parameters, a torch.optim.Optimizer: one more arm beside a study's first, at the study's LRs.
     one_start: all seeds starting from the same weights is meant; without it that is refused.
     loss_name, loss_unit: what pages call the loss and spell its values in; they decide nothing. loss_may_be_negative: as the
@@ -55,6 +57,7 @@ class OwnWorkload:
     version: str = ""
     one_start: bool = False
     optimizer: Callable[[list[Any]], torch.optim.Optimizer] | None = None
+    metric: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         for problem in _problems(self):
@@ -115,6 +118,8 @@ def _problems(workload: OwnWorkload) -> Iterator[str]:
                 f"workload '{name}': {field} = {text!r:.80}: must be a printable text of {shortest} to {LONGEST_NAME}"
                 " characters"
             )
+    if workload.metric is not None and not callable(workload.metric):
+        yield f"workload '{name}': metric is a {type(workload.metric).__name__}: give a function of outputs and targets"
     if workload.optimizer is not None and not callable(workload.optimizer):
         given = type(workload.optimizer).__name__
         yield f"workload '{name}': optimizer is a {given}: give a function of a list of parameters that makes one"

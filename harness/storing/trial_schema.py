@@ -64,7 +64,12 @@ COLUMNS = (
     Column("train_loss", pa.float64(), "nats", "mean of the last 5% of the steps; nan where it stopped being finite"),
     Column("validation_loss", pa.float64(), "nats", "at the end, what a tuned LR is chosen by; nan where not finite"),
     Column("test_loss", pa.float64(), "nats", "at the end, what is judged; nan where not finite"),
-    Column("initial_accuracy", pa.float64(), "", "share of targets with the largest logit, before the first step; of classes"),
+    Column(
+        "initial_accuracy",
+        pa.float64(),
+        "",
+        "share of targets with the largest logit, or an own workload's metric, before the first step",
+    ),
     Column("validation_accuracy", pa.float64(), "", "at the end; null where targets are numbers, and in older trials"),
     Column("test_accuracy", pa.float64(), "", "at the end; null where targets are numbers, and in older trials"),
     Column("final_training_loss", pa.float64(), "nats", "of fixed training examples, in eval mode; null if not asked for"),

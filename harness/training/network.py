@@ -175,7 +175,7 @@ class PackedNetwork:
 
     def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
         self.model = build(workload, facts, device.type)
-        self.classifies = facts.classes > 0
+        self.classifies = self.measures = facts.classes > 0
         self.squares = workload.loss == "squared_error"
         chosen = format_named(precision)
         self.dtype, self.product = chosen.dtype, chosen.product()

@@ -52,6 +52,7 @@ class OwnNetwork(PackedNetwork):
         self.lanes = [] if self.packed else [self._lane(lane) for lane in range(len(seeds))]
         reduction = self.model.reduction
         self.sums = reduction.kind == "sum"
+        self.measures = find_again(workload.dataset).workload.metric is not None
         self.counts = counts_of(workload.dataset, device.type, precision)
 
     def _lane(self, lane: int) -> ModuleItself:
@@ -193,7 +194,26 @@ class OwnNetwork(PackedNetwork):
             for part in torch.split(inputs, self.examples_at_once(targets)):
                 if float(share := self.share(part, inputs)):
                     total_K += self.losses(part.expand(lanes, -1), part.expand(lanes, -1)) * share
-        return Scores(total_K, None)
+            return Scores(total_K, self._measured(inputs) if self.measures else None)
+
+    def _measured(self, numbers: Tensor) -> Tensor:
+        """The workload's metric, lane by lane, by the number of examples, [K]; nan where a loss may be, too."""
+        metric = find_again(self.dataset).workload.metric
+        assert metric is not None
+        total_K = torch.zeros(len(self.flat_KP), device=self.flat_KP.device)
+        for part in torch.split(numbers, self.examples_at_once(numbers)):
+            for lane in range(len(total_K)):
+                made = self.lanes[lane] if self.lanes else self._alone(lane)
+                with self.model.keyed(self._key(lane)), self.model.precision(self.dtype):
+                    measured = made.objective.measured(metric, *self.examples.batch(part))
+                total_K[lane] += measured * (len(part) / len(numbers))
+        return total_K
+
+    def _alone(self, lane: int) -> ModuleItself:
+        """A packed lane's module, in eval mode."""
+        made = self._lane(lane)
+        made.objective.module.eval()
+        return made
 
 
 def make_network(

@@ -40,7 +40,7 @@ class Records(dict[str, Tensor]):
             **{
                 name: (len(each.after), lanes) if each.is_curve else (lanes,)
                 for each in evaluations
-                for name in (each.record, *([each.accuracy] if each.accuracy and network.classifies else []))
+                for name in (each.record, *([each.accuracy] if each.accuracy and network.measures else []))
             },
             **{curve.name: (probed, lanes, *across[curve.across]) for curve in recorded},
         }

@@ -294,3 +294,26 @@ def test_what_an_own_optimizer_does_not_follow_is_refused(monkeypatch: pytest.Mo
     monkeypatch.setitem(KINDS, "squares", replace(KINDS["squares"], optimizer=lambda parameters: 3))
     with pytest.raises(UserError, match=r"optimizer\(\) gives a int: must give a torch.optim.Optimizer"):
         pack("squares", monkeypatch, optimizer="own")
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_metric_is_evaluated_beside_the_loss(packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More is better; packed or by itself, in chunks, it is that of the module in eval mode."""
+
+    def right(outputs: Tensor, targets: Tensor) -> Tensor:
+        return outputs.argmax(dim=1) == targets
+
+    net = own_kinds.net if packed else lambda: nn.Sequential(own_kinds.net(), nn.Dropout(0.5))
+    workload = own_kinds.of(net, metric=right)
+    monkeypatch.setitem(KINDS, "measured", workload)
+    monkeypatch.setattr(own_network, "EVALUATION_TARGETS", 7)
+    made = pack("measured", monkeypatch)
+    made.advance()
+    assert (not made.network.lanes) == packed  # type: ignore[attr-defined]
+    module = workload.made(SEED).eval()
+    with torch.no_grad():
+        for name, value in made.network.views_of(made.network.flat_KP).items():
+            module.get_parameter(name).copy_(value[1])
+    inputs, targets = workload.test
+    assert made.results()[1].test_accuracy == pytest.approx(float(right(module(inputs), targets).float().mean()))
+    assert len(made.results()[1].curves["evaluation_accuracy"]) == 2
