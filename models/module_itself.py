@@ -1,17 +1,19 @@
 """A user's module called by itself, as a plain PyTorch loop calls it: what it keeps, hooks and recomputes is its own."""
 
-import copy
+import io
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
+import cloudpickle
 import torch
 from torch import Tensor, nn
 
 from folklore.models.layers import Parameter
 from folklore.models.objective import Objective
 
-# What can be compared and put back of what a module keeps in Python.
-PLAIN = (bool, int, float, complex, str, bytes, type(None))
+# What of a class counts as a value that a module keeps there.
+PLAIN = (bool, int, float, complex, str, bytes, list, dict, type(None))
 # What torch itself keeps in every module.
 INTERNAL = vars(nn.Module()).keys()
 
@@ -25,11 +27,17 @@ class ModuleItself:
         self.modes = modes(objective)
         held = objective.held()
         self.trained = [held[each.name] for each in parameters]
+        self.frozen = {name: held[name] for name in state if isinstance(held.get(name), nn.Parameter)}
         self.rows: dict[str, Tensor] = {}
+        # Of the latest gradient, which trained parameters had one: others take no step at all.
+        self.took_part: list[bool] = []
 
     def held(self) -> dict[str, Tensor]:
-        """Name -> the tensor itself."""
+        """Name -> the tensor itself. Raises ValueError for a module that put something else in the place of one."""
         found = self.objective.held()
+        for name in self.names:
+            if name not in found:
+                raise ValueError(f"{name} is not there any more after a pass: a module must keep its parameters and buffers")
         return {name: found[name] for name in self.names}
 
     def lies_in(self, rows: Mapping[str, Tensor]) -> None:
@@ -43,6 +51,8 @@ class ModuleItself:
         for name, value in self.held().items():
             row = as_complex(self.rows[name]) if value.is_complex() else self.rows[name]
             if value.data_ptr() != row.data_ptr():
+                if value.shape != row.shape:
+                    raise ValueError(f"{name} changes its shape from {list(row.shape)} to {list(value.shape)}: it must keep it")
                 with torch.no_grad():
                     row.copy_(value.detach())
                 value.data = row
@@ -55,6 +65,7 @@ class ModuleItself:
         loss = loss_of(self.objective)
         if loss.requires_grad:
             (loss * scale).backward()  # type: ignore[no-untyped-call]
+        self.took_part = [each.grad is not None for each in self.trained]
         found = [as_real(torch.zeros_like(each) if each.grad is None else each.grad.to_dense()) for each in self.trained]
         for each in self.trained:
             each.grad = None
@@ -72,10 +83,15 @@ class ModuleItself:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """What it keeps in Python is afterwards what it was."""
-        before = attributes(self.objective)
-        yield
-        put_back(self.objective, before)
+        """What it keeps beside its tensors is afterwards what it was: inside, a copy of it stands in its place."""
+        before = self.objective, self.trained
+        self.objective = copied(self.objective, self.names)
+        held = self.objective.held()
+        self.trained = [held[name] for name in self.names[: len(self.trained)]]
+        try:
+            yield
+        finally:
+            self.objective, self.trained = before
 
 
 def as_real(values: Tensor) -> Tensor:
@@ -93,43 +109,83 @@ def modes(module: nn.Module) -> dict[str, bool]:
 
 def set_modes(module: nn.Module, values: Mapping[str, bool]) -> None:
     for name, each in module.named_modules():
-        each.training = values[name]
+        each.training = values.get(name, each.training)
 
 
-def attributes(module: nn.Module) -> dict[str, object]:
-    """SUBMODULE.ATTRIBUTE -> a copy of each plain value, container of such, or tensor that is no parameter and no buffer, that
-    a module keeps in Python."""
+class _Apart(cloudpickle.Pickler):  # type: ignore[misc]
+    """Pickles an objective and all that it holds, but for tensors of these names."""
+
+    def __init__(self, file: io.BytesIO, objective: Objective, names: Sequence[str]):
+        super().__init__(file)
+        held = objective.held()
+        self.apart = {id(held[name]): name for name in names if name in held}
+
+    def persistent_id(self, value: object) -> str | None:
+        return self.apart.get(id(value))
+
+
+class _Together(pickle.Unpickler):
+    """The other way: tensors of these names are new ones over the same memory, with the hooks of the old."""
+
+    def __init__(self, file: io.BytesIO, held: Mapping[str, Tensor]):
+        super().__init__(file)
+        self.held, self.made = held, dict[str, Tensor]()
+
+    def persistent_load(self, name: str) -> Tensor:
+        if name not in self.made:
+            self.made[name] = _over(self.held[name])
+        return self.made[name]
+
+
+def _over(value: Tensor) -> Tensor:
+    if not isinstance(value, nn.Parameter):
+        return value.detach()
+    made = nn.Parameter(value.detach(), requires_grad=value.requires_grad)
+    for hook in (value._backward_hooks or {}).values():
+        made.register_hook(hook)  # type: ignore[no-untyped-call]
+    for hook in (getattr(value, "_post_accumulate_grad_hooks", None) or {}).values():
+        made.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
+    return made
+
+
+def python_state(objective: Objective, names: Sequence[str]) -> bytes:
+    """All that a module and its loss keep beside the tensors of these names: attributes, objects that they hold, closures of
+    hooks, and plain attributes of their classes. Raises what pickling raises for what cannot be."""
+    file = io.BytesIO()
+    _Apart(file, objective, names).dump(objective)
+    return file.getvalue() + repr(sorted(_of_classes(objective).items())).encode()
+
+
+def copied(objective: Objective, names: Sequence[str]) -> Objective:
+    """The same once more, over the same tensors of these names."""
+    file = io.BytesIO()
+    _Apart(file, objective, names).dump(objective)
+    file.seek(0)
+    found: Objective = _Together(file, objective.held()).load()
+    return found
+
+
+def _of_classes(objective: Objective) -> dict[str, object]:
+    """Plain attributes of the classes that modules are of: all modules share them."""
+    kinds = {kind for each in objective.modules() for kind in type(each).__mro__ if not kind.__module__.startswith("torch")}
     return {
-        f"{name}.{attribute}": _copied(value)
-        for name, each in module.named_modules()
-        for attribute, value in vars(each).items()
-        if attribute not in INTERNAL and (isinstance(value, Tensor) or _is_plain(value))
+        f"{kind.__module__}.{kind.__qualname__}.{name}": value
+        for kind in kinds
+        for name, value in vars(kind).items()
+        if isinstance(value, PLAIN) and not name.startswith("__")
     }
 
 
-def changed(before: Mapping[str, object], now: Mapping[str, object]) -> tuple[str, ...]:
-    return tuple(sorted(name for name in before.keys() | now.keys() if not _same(before.get(name), now.get(name))))
+def attributes(objective: Objective) -> dict[str, bytes]:
+    """SUBMODULE.ATTRIBUTE -> a picture of what it is, for saying what changed."""
+    found = {}
+    for name, each in objective.named_modules():
+        for attribute, value in vars(each).items():
+            if attribute not in INTERNAL:
+                with suppress(Exception):
+                    found[f"{name}.{attribute}"] = cloudpickle.dumps(value)
+    return found | {name: repr(value).encode() for name, value in _of_classes(objective).items()}
 
 
-def put_back(module: nn.Module, values: Mapping[str, object]) -> None:
-    for name, value in values.items():
-        owner, _, attribute = name.rpartition(".")
-        setattr(module.get_submodule(owner), attribute, _copied(value))
-
-
-def _copied(value: object) -> object:
-    return value.detach().clone() if isinstance(value, Tensor) else copy.deepcopy(value)
-
-
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return torch.equal(one, other)
-    return type(one) is type(other) and one == other
-
-
-def _is_plain(value: object) -> bool:
-    if isinstance(value, list | tuple | set | frozenset):
-        return all(map(_is_plain, value))
-    if isinstance(value, dict):
-        return all(_is_plain(each) for pair in value.items() for each in pair)
-    return isinstance(value, PLAIN)
+def changed(before: Mapping[str, bytes], now: Mapping[str, bytes]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name)))

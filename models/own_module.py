@@ -23,9 +23,18 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from folklore.models.keyed import keyed
 from folklore.models.layers import Parameter, Tap, View
-from folklore.models.module_itself import ModuleItself, as_complex, as_real, attributes, changed, modes, set_modes
+from folklore.models.module_itself import (
+    ModuleItself,
+    as_complex,
+    as_real,
+    attributes,
+    changed,
+    modes,
+    python_state,
+    set_modes,
+)
 from folklore.models.objective import Objective, Tree, full_name, length
-from folklore.models.reduction import EXAMPLES, Counts, Reduction, candidates, find
+from folklore.models.reduction import EXAMPLES, NEITHER, Counts, Reduction, candidates, find
 
 Make = Callable[[int], Objective]  # seed -> the module, with its loss, as its trial starts
 # What two orders of the same sums in FP32 may differ by, relative to the largest value; of products in 16 bits, more.
@@ -36,6 +45,8 @@ PROOF_STEPS = 4
 # How far a step of the proof moves the parameters, relative to their size.
 PROOF_STEP_SIZE = 0.02
 LONGEST_REASON = 200
+# Of what cannot be pickled, or has no name.
+UNSEEN = "what is beside its tensors, as far as can be seen,"
 MIXED = "its precision is torch's autocast, which packed lanes do not follow"
 # What torch's errors about vmap begin to say -> what that means to somebody who wrote a module.
 WORDS = {
@@ -80,12 +91,15 @@ class OwnModule:
         device: str = "cpu",
         dtype: torch.dtype = torch.float32,
         counts: Counts | None = None,
-        ragged: bool = False,
+        apart: str = "",
+        more: tuple[Tree, Tree] | None = None,
     ):
         """inputs, targets: some examples, [B, ...], by which the module is tried on the device it is to train on; dtype: of
-        its products. counts: what the user says that an example counts in the loss. ragged: batches may be of other shapes."""
-        self.make, self.device, self.dtype, self.counts, self.ragged = make, device, dtype, counts, ragged
+        its products. counts: what the user says that an example counts in the loss. apart: why its lanes cannot share a program
+        whatever the module is. more: as many examples as it takes to find out what the loss is a mean of."""
+        self.make, self.device, self.dtype, self.counts, self.apart = make, device, dtype, counts, apart
         self.inputs, self.targets = self._moved(inputs), self._moved(targets)
+        self.more = (self.inputs, self.targets) if more is None else tuple(map(self._moved, more))
         # Holds the structure; its own values are never looked at.
         self.objective = make(0).to(device)
         self.modes = modes(self.objective)
@@ -102,14 +116,26 @@ class OwnModule:
                 raise ValueError(f"parameter {name} is {each.dtype}: must be float32; call .float() in the module's factory")
         if not self.parameters:
             raise ValueError("the module has no trainable parameters: there is nothing to train")
-        # Whether what it draws, it draws from Python's and NumPy's generators, too.
-        self.keys_all = False
+        self._require_apart(held)
         self._require_seeded()
-        self._require_trainable()
-        self._require_keyed()
+        try:
+            self._require_trainable()
+            self._require_keyed()
+        except ValueError:
+            raise
+        except Exception as error:  # whatever a user's code raises
+            raise ValueError(f"it fails on {length(self.inputs)} training examples ({_reason(error)})") from error
 
     def _moved(self, tree: Tree) -> Tree:
         return tree_map(lambda each: each.to(self.device), tree)
+
+    def _require_apart(self, held: Mapping[str, Tensor]) -> None:
+        """Parameters of two names over one memory would have to be one."""
+        memory: dict[int, str] = {}
+        for name, value in held.items():
+            other = memory.setdefault(value.untyped_storage().data_ptr(), name) if value.numel() else name
+            if other != name and isinstance(value, nn.Parameter) and _overlap(value, held[other]):
+                raise ValueError(f"{other} and {name} share their memory: tie them by making them one parameter")
 
     def start(self, seed: int) -> tuple[Tensor, dict[str, Tensor]]:
         """Where a lane starts: its parameters, flat [P], and its state. Both depend on the seed alone."""
@@ -136,7 +162,7 @@ class OwnModule:
     def evaluating(self) -> Iterator[None]:
         """The module's eval mode: no dropout, running statistics as they are, and no fused layers that vmap does not know."""
         fused = torch.backends.mha.get_fastpath_enabled()
-        torch.backends.mha.set_fastpath_enabled(False)
+        torch.backends.mha.set_fastpath_enabled(False)  # of packed lanes alone
         self.objective.module.eval()
         try:
             yield
@@ -151,7 +177,7 @@ class OwnModule:
 
     def keyed(self, key: int) -> AbstractContextManager[None]:
         """Draws inside are of this key alone."""
-        return keyed(key, self.device, self.keys_all)
+        return keyed(key, self.device)
 
     def precision(self, dtype: torch.dtype | None = None) -> AbstractContextManager[object]:
         """Autocast to the format of its products; of single precision nothing."""
@@ -163,25 +189,20 @@ class OwnModule:
 
     def _loss_of(self, made: ModuleItself, key: int, inputs: Tree, targets: Tree) -> Tensor:
         with self.keyed(key), self.precision():
-            found: Tensor = made.objective(inputs, targets)
+            found: Tensor = made.objective(*_fresh((inputs, targets)))
             return found
 
     def _require_seeded(self) -> None:
         first, again = (self.make(0).held() for _ in range(2))
         for name, value in first.items():
-            if not torch.equal(value, again[name]):
+            if not torch.equal(*(as_real(each.detach()).nan_to_num() for each in (value, again[name]))):
                 raise ValueError(
                     f"{name} starts differently for the same seed: draw it by the generators of torch, random or numpy.random"
                 )
 
     def _require_trainable(self) -> None:
         """One forward and backward pass over the examples, as plain PyTorch makes it."""
-        try:
-            loss, gradients = self._gradient_of(self.itself(0))
-        except ValueError:
-            raise
-        except Exception as error:  # whatever a user's code raises
-            raise ValueError(f"it fails on {length(self.inputs)} training examples ({_reason(error)})") from error
+        loss, gradients = self._gradient_of(self.itself(0))
         if not bool(loss.isfinite()):
             raise ValueError(f"the loss at its start is {loss.item()}: must be finite")
         if not any(bool(each.any()) for each in gradients):
@@ -190,11 +211,7 @@ class OwnModule:
     def _require_keyed(self) -> None:
         """The same loss twice for one seed and step."""
         twice = [float(self._loss_of(self.itself(0), 0, self.inputs, self.targets).detach()) for _ in range(2)]
-        if twice[0] == twice[1]:
-            return
-        self.keys_all = True
-        twice = [float(self._loss_of(self.itself(0), 0, self.inputs, self.targets).detach()) for _ in range(2)]
-        if not _near(*map(torch.tensor, twice)):
+        if twice[0] != twice[1] and not _near(*map(torch.tensor, twice)):
             raise ValueError(
                 f"its loss is {twice[0]:.6g} once and {twice[1]:.6g} the next time, for one seed, step and batch: keep what"
                 " changes in the module, and draw by the generators of torch, random or numpy.random that seeds are set for"
@@ -203,7 +220,7 @@ class OwnModule:
     def _gradient_of(self, made: ModuleItself) -> tuple[Tensor, list[Tensor]]:
         """Loss and gradients of the examples."""
         with torch.enable_grad(), self.keyed(0), self.precision():
-            return made.gradient(lambda objective: objective(self.inputs, self.targets))
+            return made.gradient(lambda objective: objective(*_fresh((self.inputs, self.targets))))
 
     @cached_property
     def draws(self) -> bool:
@@ -215,26 +232,35 @@ class OwnModule:
     @cached_property
     def reduction(self) -> Reduction:
         """What the loss of a batch is of those of its examples."""
-        examples, made = length(self.inputs), self.itself(0)
+        inputs, targets = self.more
+        examples, made = length(inputs), self.itself(0)
         if examples < 2:
             return EXAMPLES
 
         def loss_of(which: Sequence[int], key: int) -> float:
-            part = tree_map(lambda values: values[list(which)], (self.inputs, self.targets))
+            part = tree_map(lambda values: values[list(which)], (inputs, targets))
             return float(self._loss_of(made, key, *part))
 
-        proposed = list(candidates(self.objective.loss, self.inputs, self.targets, self.counts))
-        among = [(each, each.counts_of(self.inputs, self.targets, examples)) for each in proposed]
-        with torch.no_grad(), made.evaluating(), made.kept():
-            return find(loss_of, examples, among, self.draws)
+        proposed = list(candidates(self.objective.loss, inputs, targets, self.counts))
+        among = [(each, each.counts_of(inputs, targets, examples)) for each in proposed]
+        with torch.no_grad(), made.evaluating():
+            try:
+                return find(loss_of, examples, among, self.draws)
+            except Exception:  # a batch that cannot be parted, or whose parts fail
+                return NEITHER
 
     @cached_property
     def proof(self) -> Proof:
         """Raises ValueError, with the name of what differs, for a module that in the engine is not what it is in plain
         PyTorch."""
         started = time.perf_counter()
-        with torch.enable_grad():
-            difference = self._compared_by_itself()
+        try:
+            with torch.enable_grad():
+                difference = self._compared_by_itself()
+        except ValueError:
+            raise
+        except Exception as error:  # whatever a user's code raises
+            raise ValueError(f"it fails in its first {PROOF_STEPS} steps ({_reason(error)})") from error
         reduction = self.reduction.words
         return Proof(PROOF_STEPS * len(PROOF_SEEDS), difference, reduction, time.perf_counter() - started)
 
@@ -248,6 +274,7 @@ class OwnModule:
         for step in range(PROOF_STEPS):
             for number, lane in enumerate(lanes):
                 _, gradients = self._gradient_at(lane, step, number)
+                lane.settle()
                 _descend([lane.rows[each.name] for each in self.parameters], gradients)
                 lane.settle()
         plain = [self._trained_plainly(seed, number) for number, seed in enumerate(PROOF_SEEDS)]
@@ -276,6 +303,8 @@ class OwnModule:
 
     def _examples_of(self, step: int, number: int) -> tuple[Tree, Tree]:
         """In another order for each lane and step: what is shared would show."""
+        if self.apart:  # batches that are put together as a whole
+            return _fresh((self.inputs, self.targets))
         moved: tuple[Tree, Tree] = tree_map(lambda values: values.roll(step + number, 0), (self.inputs, self.targets))
         return moved
 
@@ -324,10 +353,8 @@ class OwnModule:
         if changing := self._changing_state():
             shown = ", ".join(changing[:3]) + (" …" if len(changing) > 3 else "")
             return f"it changes {shown} as it trains"
-        if self.ragged:
-            return "its loader makes batches of shapes of their own"
-        if self.keys_all:
-            return WORDS["called random operation"]
+        if self.apart:
+            return self.apart
         try:
             return self._differing()
         except Exception as error:  # whatever vmap and a user's code raise
@@ -343,11 +370,18 @@ class OwnModule:
 
     @cached_property
     def remembered(self) -> tuple[str, ...]:
-        """Python attributes that a step of training changes."""
+        """What a step of training or an evaluation changes beside its tensors: attributes, what they hold, closures."""
         made = self.itself(0)
-        before = attributes(made.objective)
+        try:
+            before, names = python_state(made.objective, made.names), attributes(made.objective)
+        except Exception:  # what cannot be pickled
+            return (UNSEEN,)
         self._gradient_of(made)
-        return tuple(map(_shown, changed(before, attributes(made.objective))))
+        with torch.no_grad(), made.evaluating():
+            self._loss_of(made, 0, self.inputs, self.targets)
+        if python_state(made.objective, made.names) == before:
+            return ()
+        return tuple(map(_shown, changed(names, attributes(made.objective)))) or (UNSEEN,)
 
     def _differing(self) -> str:
         """What packed lanes do otherwise than modules by themselves; '' if nothing. Each step starts from equal states; other
@@ -405,7 +439,7 @@ class OwnModule:
         """Of a forward pass, as torch counts matrix products, convolutions and attention; at least two for each parameter."""
         made = self.itself(0)
         with self.keyed(0), self.evaluating(), made.evaluating(), torch.no_grad(), FlopCounterMode(display=False) as counter:
-            made.objective(self.inputs, self.targets)
+            made.objective(*_fresh((self.inputs, self.targets)))
         least = 2.0 * sum(each.numel() for each in self.objective.parameters())
         return max(float(counter.get_total_flops()) / length(self.inputs), least)
 
@@ -422,7 +456,7 @@ class OwnModule:
             return tensor
 
         with torch.enable_grad(), self.keyed(0), saved_tensors_hooks(count, lambda tensor: tensor):
-            made.objective(self.inputs, self.targets)
+            made.objective(*_fresh((self.inputs, self.targets)))
         return max(1, kept // length(self.inputs))
 
 
@@ -443,6 +477,18 @@ def _apart(ours: Tensor, theirs: Tensor) -> float:
         return 0.0
     ours, theirs = (each.detach().to(torch.complex128 if each.is_complex() else torch.float64) for each in (ours, theirs))
     return float((ours - theirs).abs().max() / theirs.abs().max().clamp(min=1e-12))
+
+
+def _fresh(batch: tuple[Tree, Tree]) -> tuple[Tree, Tree]:
+    """A batch that a module may write into, or take things out of."""
+    found: tuple[Tree, Tree] = tree_map(torch.clone, batch)
+    return found
+
+
+def _overlap(one: Tensor, other: Tensor) -> bool:
+    """Whether two views of one storage have an entry in common, by where they begin and end."""
+    (first, last), (start, end) = ((each.storage_offset(), each.storage_offset() + each.numel()) for each in (one, other))
+    return first < end and start < last
 
 
 def _near(ours: Tensor, theirs: Tensor) -> bool:

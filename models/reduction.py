@@ -31,10 +31,15 @@ class Reduction:
     counts: Counts | None = None
 
     def counts_of(self, inputs: Tree, targets: Tree, examples: int) -> Tensor:
-        """[B], float64."""
+        """[B], float64. Raises ValueError for counts of another shape."""
         if self.counts is None:
             return torch.ones(examples, dtype=torch.float64)
-        return self.counts(inputs, targets).detach().double().cpu()
+        found = torch.as_tensor(self.counts(inputs, targets)).detach().double().cpu()
+        if found.shape != (examples,):
+            raise ValueError(
+                f"counts gives {list(found.shape)} of {examples} examples: must give one number for each, [{examples}]"
+            )
+        return found
 
 
 EXAMPLES = Reduction("mean", "a mean over examples")
@@ -54,6 +59,8 @@ def candidates(loss: object, inputs: Tree, targets: Tree, given: Counts | None) 
         whole = not values.is_floating_point() and not values.is_complex()
         if whole and isinstance(weights, Tensor) and weights.dim() == 1:
             yield Reduction("mean", "a mean by the weights of classes", _weighing(path, weights, ignored))
+        if values.is_floating_point() and values.dim() == 1 and bool((values >= 0).all()):
+            yield Reduction("mean", f"a mean by the weights {_spelled(path)}", _counting(path, lambda each: each))
         if not values.is_complex() and bool(((values == 0) | (values == 1)).all()):
             yield Reduction("mean", f"a mean over what {_spelled(path)} marks", _counting(path, lambda each: each != 0))
         elif whole:
@@ -72,10 +79,16 @@ def candidates(loss: object, inputs: Tree, targets: Tree, given: Counts | None) 
 def find(loss_of: LossOf, examples: int, among: Sequence[tuple[Reduction, Tensor]], draws: bool) -> Reduction:
     """The first of the candidates, each with the counts of the examples, by which the loss of all is the mean of parts'; or a
     sum; or neither. draws: the loss draws random numbers, so that averages over many draws are compared."""
-    parts = [list(range(examples))[cut] for size in {1, examples // 2 or 1} for cut in (slice(size), slice(size, None))]
+    everyone = list(range(examples))
+    cuts = (
+        [everyone[0::2], everyone[: max(2, examples // 8)], everyone[: max(2, examples // 2)]]
+        if examples > 3
+        else [everyone[:1]]
+    )
+    parts = [part for cut in cuts for part in (cut, [each for each in everyone if each not in cut])]
     keys = range(DRAWS if draws else 1)
-    seen = {tuple(part): _average([loss_of(part, key) for key in keys]) for part in (list(range(examples)), *parts)}
-    everything = seen[tuple(range(examples))]
+    seen = {tuple(part): _average([loss_of(part, key) for key in keys]) for part in (everyone, *parts)}
+    everything = seen[tuple(everyone)]
     pairs = list(zip(parts[::2], parts[1::2], strict=True))
 
     def holds(share: Callable[[list[int]], float]) -> bool:
@@ -103,9 +116,9 @@ def _agree(everything: tuple[float, float], parts: list[tuple[float, float, floa
 
 
 def _leaves(inputs: Tree, targets: Tree) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
-    """Path -> tensor: of the targets, and of a dict of inputs, where labels and masks are."""
+    """Path -> tensor: of the targets, and of inputs by name or one after another, where labels, weights and masks are."""
     sides = [(1, targets)] if targets is not ABSENT else []
-    sides += [(0, inputs)] if isinstance(inputs, dict) else []
+    sides += [(0, inputs)] if isinstance(inputs, dict | tuple) else []
     for side, tree in sides:
         for path, value in tree_flatten_with_path(tree)[0]:
             if isinstance(value, Tensor):

@@ -9,10 +9,20 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.utils._pytree import tree_flatten_with_path, tree_leaves, tree_map
-from torch.utils.data import ConcatDataset, DataLoader, IterableDataset, default_collate
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    Subset,
+    SubsetRandomSampler,
+    default_collate,
+)
+from torch.utils.data.dataloader import _InfiniteConstantSampler
 
 from folklore.harness.errors import UserError
-from folklore.models import ABSENT, Tree
+from folklore.models import ABSENT, Tree, keyed
 
 Batch = tuple[Tree, Tree]  # inputs and targets, [B, ...]
 # Of a dataset that is read example by example, so many are asked at most what each counts.
@@ -112,8 +122,7 @@ class Fetched(Examples):
     def hash(self) -> str:
         if self.version:
             return hashlib.sha256(f"{self.version} {len(self)}".encode()).hexdigest()[:16]
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(0)
+        with keyed(0):
             return _hash(self.batch(torch.tensor([each])) for each in range(len(self)))
 
     @property
@@ -140,10 +149,46 @@ def _each(inputs: Tree, targets: Tree) -> int:
     return max([1, *(int(each.numel()) // len(each) for each in leaves)])
 
 
+@dataclass(frozen=True, eq=False)
+class Several(Examples):
+    """Splits that are read, one after another, each put together by its own collate_fn. A batch is of one split."""
+
+    parts: tuple[Fetched, ...]
+    is_read: ClassVar[bool] = True
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def batch(self, index: Tensor) -> Batch:
+        first, lowest = 0, int(index.min())
+        for part in self.parts:
+            if lowest < first + len(part):
+                return part.batch(index - first)
+            first += len(part)
+        raise IndexError(f"example {lowest} of {len(self)}")
+
+    def structure(self) -> str:
+        return self.parts[0].structure()
+
+    def hash(self) -> str:
+        return hashlib.sha256("".join(each.hash() for each in self.parts).encode()).hexdigest()[:16]
+
+    @property
+    def is_ragged(self) -> bool:
+        return any(each.is_ragged for each in self.parts)
+
+    @property
+    def targets_each(self) -> int:
+        return self.parts[0].targets_each
+
+    def to(self, device: str) -> "Several":
+        return Several(tuple(each.to(device) for each in self.parts))
+
+
 def examples_of(subject: str, given: object, version: str) -> Examples:
     """subject: what messages call them. Raises UserError for what no examples can be drawn from."""
     if isinstance(given, DataLoader):
-        return _fetched(subject, given.dataset, given.collate_fn, version)
+        return _fetched(subject, _sampled(subject, given), given.collate_fn, version)
     if isinstance(given, tuple | list):
         return _held(subject, given)
     if isinstance(given, Mapping):
@@ -153,12 +198,27 @@ def examples_of(subject: str, given: object, version: str) -> Examples:
     return _fetched(subject, given, default_collate, version)
 
 
+def _sampled(subject: str, loader: "DataLoader[Any]") -> Any:
+    """The examples of a loader that its sampler draws from. Raises UserError where it draws some more often than others."""
+    batches = loader.batch_sampler
+    if batches is not None and type(batches) is not BatchSampler:
+        drawn: object = batches
+    elif isinstance(loader.sampler, SubsetRandomSampler):
+        return Subset(loader.dataset, sorted(int(each) for each in loader.sampler.indices))
+    elif loader.sampler is None or isinstance(loader.sampler, RandomSampler | SequentialSampler | _InfiniteConstantSampler):
+        return loader.dataset
+    else:
+        drawn = loader.sampler
+    raise UserError(
+        f"{subject}: its loader draws by a {type(drawn).__name__}, and batches here are drawn by seed, each example as likely:"
+        " give a loader without it, of a Subset of the examples or with weights in the loss"
+    )
+
+
 def joined(splits: Sequence[Examples]) -> Examples:
     """All splits' examples, one after another."""
-    first = splits[0]
-    if isinstance(first, Fetched):
-        parts = [each.dataset for each in splits if isinstance(each, Fetched)]
-        return Fetched(ConcatDataset(parts), first.collate, first.version, first.device)
+    if isinstance(splits[0], Fetched):
+        return Several(tuple(each for each in splits if isinstance(each, Fetched)))
     pairs = [(each.inputs, each.targets) for each in splits if isinstance(each, Held)]
     return Held(*tree_map(lambda *each: torch.cat(each), *pairs))
 
@@ -174,7 +234,7 @@ def _fetched(subject: str, dataset: Any, collate: Callable[[list[Any]], Any], ve
     found = Fetched(dataset, collate, version)
     try:
         found.batch(torch.zeros(1, dtype=torch.int64))
-    except (ValueError, TypeError) as error:
+    except Exception as error:  # whatever a user's code raises
         raise UserError(f"{subject}: its first example cannot be read ({error}); see to __getitem__ and collate_fn") from None
     return found
 
@@ -215,7 +275,8 @@ def _tree(value: object) -> Tree:
     if isinstance(value, tuple | list):
         return tuple(_tree(each) for each in value)
     if isinstance(value, np.ndarray):
-        value = torch.from_numpy(np.ascontiguousarray(value)) if value.dtype.kind in "biufc" else value
+        native = value.astype(value.dtype.newbyteorder("="), copy=False)
+        value = torch.from_numpy(np.ascontiguousarray(native)) if value.dtype.kind in "biufc" else value
     if not isinstance(value, Tensor) or value.layout != torch.strided:
         raise TypeError(
             f"hold a {getattr(value, 'layout', None) or type(value).__name__}".replace("torch.", "tensor of layout ")

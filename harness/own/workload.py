@@ -38,6 +38,7 @@ class OwnWorkload:
     metric: of what the module gives and the targets, one number or one for each example [B], of which more is better, such as
     the share that is right; evaluated beside the loss, and kept where the models here keep their accuracy.
     optimizer: of a list of parameters, a torch.optim.Optimizer: one more arm beside a study's first, at the study's LRs.
+    packed: False has each trial's module called by itself, whatever a comparison says: for what happens seldom.
     one_start: all seeds starting from the same weights is meant; without it that is refused.
     loss_name, loss_unit: what pages call the loss and spell its values in; they decide nothing. loss_may_be_negative: as the
     negative logarithm of a density may be; then no claim is judged by shares of it. (What comes out negative unannounced is
@@ -56,6 +57,7 @@ class OwnWorkload:
     counts: Callable[[Any, Any], Tensor] | None = None
     version: str = ""
     one_start: bool = False
+    packed: bool = True
     optimizer: Callable[[list[Any]], torch.optim.Optimizer] | None = None
     metric: Callable[..., Any] | None = None
 
@@ -77,6 +79,8 @@ class OwnWorkload:
         with keyed(key(seed, "initialization")):
             try:
                 module = self.module()
+                if isinstance(module, nn.Module) and not module.training:
+                    module.train()  # as a loop does before it begins; parts that are kept in eval mode are its own affair
                 if isinstance(module, nn.Module) and any(map(is_lazy, [*module.parameters(), *module.buffers()])):
                     self._materialize(module)
             except Exception as error:  # whatever a user's code raises
@@ -109,6 +113,11 @@ def _problems(workload: OwnWorkload) -> Iterator[str]:
         yield f"workload '{name}': module is a {given}: give a function that makes the module, so that each seed starts anew"
     if workload.loss is not None and not callable(workload.loss):
         yield f"workload '{name}': loss is a {type(workload.loss).__name__}: give a function of outputs and targets, or None"
+    if (held := _held_modules(workload.loss)) is not None:
+        yield (
+            f"workload '{name}': loss holds a {type(held).__name__} with parameters, which no optimizer would see: give the"
+            " module itself as the loss, and they are trained; or requires_grad_(False) on it"
+        )
     if workload.counts is not None and not callable(workload.counts):
         yield f"workload '{name}': counts is a {type(workload.counts).__name__}: give a function of inputs and targets"
     for field, shortest in (("loss_name", 1), ("loss_unit", 0)):
@@ -123,7 +132,7 @@ def _problems(workload: OwnWorkload) -> Iterator[str]:
     if workload.optimizer is not None and not callable(workload.optimizer):
         given = type(workload.optimizer).__name__
         yield f"workload '{name}': optimizer is a {given}: give a function of a list of parameters that makes one"
-    for field in ("loss_may_be_negative", "one_start"):
+    for field in ("loss_may_be_negative", "one_start", "packed"):
         if not isinstance(getattr(workload, field), bool):
             yield f"workload '{name}': {field} = {getattr(workload, field)!r:.80}: must be True or False"
     if not isinstance(workload.version, str):
@@ -135,3 +144,18 @@ def _problems(workload: OwnWorkload) -> Iterator[str]:
                 f"workload '{name}': an example of {split} is {examples.structure()} and of {first[0]}"
                 f" {first[1].structure()}: they must agree in shape and type"
             )
+
+
+def _held_modules(loss: object) -> nn.Module | None:
+    """A module with parameters to train that a function, a partial or an object of a loss holds, where it is no module."""
+    if loss is None or isinstance(loss, nn.Module):
+        return None
+    cells = (getattr(cell, "cell_contents", None) for cell in getattr(loss, "__closure__", None) or ())
+    bound = (getattr(loss, "__self__", None), getattr(loss, "func", None), *getattr(loss, "args", ()))
+    used = getattr(getattr(loss, "__code__", None), "co_names", ())
+    globals_ = (getattr(loss, "__globals__", {}).get(name) for name in used)
+    attributes = vars(loss).values() if hasattr(loss, "__dict__") else ()
+    for each in (*cells, *bound, *globals_, *attributes):
+        if isinstance(each, nn.Module) and any(parameter.requires_grad for parameter in each.parameters()):
+            return each
+    return None

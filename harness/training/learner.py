@@ -1,6 +1,7 @@
 """From gradients to updates: the LR of each step, clipping, loss scaling and the optimizer of all lanes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -36,6 +37,9 @@ class Learner:
         self.lr_SK = torch.from_numpy(learning_rate_table(trainings)).float().to(device)
         self.clip_limit_K = clip_limits(trainings, device)
         self.lr_multiplier = _lr_multiplier(lanes, network)
+        # Steps that each parameter has taken, of networks where not all take part in each.
+        noted = network.took_part
+        self.taken_KN = None if noted is None else torch.zeros(noted.shape, dtype=torch.float64)
 
     @torch.no_grad()
     def learn(self, gradient_KP: Tensor) -> None:
@@ -52,7 +56,8 @@ class Learner:
             lr = lr * self.lr_multiplier
         parameters_KP = self.network.flat_KP
         if not self.scaler.skips:
-            self.optimizer.update(parameters_KP, gradient_KP, lr, self.clock.double().view(1, 1))
+            with self._idle_kept() as steps:
+                self.optimizer.update(parameters_KP, gradient_KP, lr, steps)
             return
         finite_K = gradient_KP.isfinite().all(dim=1)
         changed = [parameters_KP, *self.optimizer.state.values()]
@@ -61,6 +66,26 @@ class Learner:
         for tensor, old in zip(changed, before, strict=True):
             tensor.copy_(torch.where(finite_K.unsqueeze(1), tensor, old))
         self.scaler.update(finite_K)
+
+    @contextmanager
+    def _idle_kept(self) -> Iterator[Tensor]:
+        """The number of the step, [1, 1]. As in torch, a parameter that took no part in the loss takes no step: neither decay
+        nor momentum go on, and its steps are counted apart, [K, P]."""
+        clock = self.clock.double().view(1, 1)
+        took_part_KN = self.network.took_part
+        if took_part_KN is None or self.taken_KN is None:
+            yield clock
+            return
+        if bool(took_part_KN.all()) and bool((self.taken_KN == clock.cpu()).all()):
+            yield clock
+        else:
+            took_part_KP = self.network.over_entries(took_part_KN)
+            changed = [self.network.flat_KP, *self.optimizer.state.values()]
+            before = [tensor.clone() for tensor in changed]
+            yield self.network.over_entries(self.taken_KN)
+            for tensor, old in zip(changed, before, strict=True):
+                tensor.copy_(torch.where(took_part_KP, tensor, old))
+        self.taken_KN += took_part_KN
 
     def preconditioner(self) -> Tensor:
         """What Adam divides its average gradient by at this point, [K, P]; an LR of an entry's own is no part of it."""
@@ -77,6 +102,7 @@ class Learner:
             **{f"buffer.{name}": value for name, value in self.network.buffers.items()},
             **{f"optimizer.{name}": value for name, value in self.optimizer.state.items()},
             **{f"scaler.{name}": value for name, value in self.scaler.state.items()},
+            **({} if self.taken_KN is None else {"taken": self.taken_KN}),
         }
 
 

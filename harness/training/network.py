@@ -168,6 +168,8 @@ class PackedNetwork:
     segments = 0
     # Whether a training descends the sum over a batch in place of its mean.
     sums = False
+    # Which parameters of each lane took part in the latest loss, [K, parameters]; None: all do. Others take no step.
+    took_part: Tensor | None = None
     # What a module keeps in Python and changes as it trains, so that no state of a pack holds it.
     remembers: tuple[str, ...] = ()
     # What drops activations in training; evaluations and curvature are of the whole network.
@@ -239,12 +241,20 @@ class PackedNetwork:
         """What losses are differentiated by."""
         return list(self.views.values())
 
+    def noted(self, gradients: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """Of what takes no part in a loss the gradient is zero; among the models here there is none."""
+        return [each for each in gradients if each is not None]
+
     def as_leaves(self, values_KP: Tensor) -> list[Tensor]:
         return list(self.views_of(values_KP).values())
 
     def joined(self, leaves: Sequence[Tensor]) -> Tensor:
         """Of each leaf a tensor of its shape, as [K, P]."""
         return torch.cat([each.reshape(len(each), -1) for each in leaves], dim=1)
+
+    def over_entries(self, values_KN: Tensor) -> Tensor:
+        """Of each parameter a value, repeated over its entries, [K, P]."""
+        return values_KN.to(self.flat_KP.device).repeat_interleave(torch.tensor(self.sizes, device=self.flat_KP.device), dim=1)
 
     def spread(self, values: Sequence[float]) -> Tensor:
         """One value a parameter, repeated over its entries, [P]."""
@@ -313,7 +323,7 @@ class PackedNetwork:
             losses_K = self.losses(inputs, targets, tap, drop=self.drop)
             scaled_K = losses_K if scale_K is None else losses_K * scale_K
             # A parameter of an own module may take no part in the loss: its gradient is zero.
-            gradients = torch.autograd.grad(scaled_K.sum(), self.leaves, materialize_grads=not self.shows)
+            gradients = self.noted(torch.autograd.grad(scaled_K.sum(), self.leaves, allow_unused=not self.shows))
             gradient_KP = torch.cat([gradient.reshape(len(gradient), -1) for gradient in gradients], dim=1, out=out_KP)
         return losses_K.detach(), gradient_KP if scale_K is None else gradient_KP.div_(scale_K.unsqueeze(1))
 

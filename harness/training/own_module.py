@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from folklore.harness.errors import UserError
 from folklore.harness.own.examples import MOST_ASKED, Batch, Examples, joined
@@ -15,15 +16,15 @@ from folklore.harness.own.workload import OwnWorkload
 from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.spec.configuration import OWN, PRECISIONS
 from folklore.harness.training.number_formats import format_named
-from folklore.models import OwnModule
+from folklore.models import OwnModule, keyed
 from folklore.models.reduction import candidates
 
 log = logging.getLogger(__name__)
 
 # Examples a module is tried on: half a batch of them still has a variance.
 EXAMPLES = 4
-# Of each way to count them so many that differ most, besides.
-UNLIKE = 2
+# Of each way to count them so many that count most and least, besides; and one of each class where these are no more.
+UNLIKE, FEW_CLASSES = 1, 8
 # Examples whose counts are asked at once.
 AT_ONCE = 4096
 
@@ -33,10 +34,13 @@ def own_module(dataset: str, device: str = "cpu", precision: str = "fp32") -> Ow
     """The module of the own workload that a configuration's dataset names. Raises UserError where it cannot be trained."""
     found = find_again(dataset)
     workload = found.workload
-    inputs, targets = tried(workload)
-    ragged = workload.examples["training"].is_ragged
+    apart = "the workload says packed=False" if not workload.packed else ""
+    if workload.examples["training"].is_ragged:
+        apart = "its loader puts batches together by itself"
     try:
-        made = OwnModule(workload.objective, inputs, targets, device, format_named(precision).dtype, workload.counts, ragged)
+        few, more = tried(workload)
+        dtype = format_named(precision).dtype
+        made = OwnModule(workload.objective, *few, device, dtype, workload.counts, apart, more)
         log.info("workload '%s': %s", found.address, made.proof)
     except UserError:
         raise
@@ -46,19 +50,30 @@ def own_module(dataset: str, device: str = "cpu", precision: str = "fp32") -> Ow
     return made
 
 
-def tried(workload: OwnWorkload) -> Batch:
-    """Training examples a module is tried on: spread evenly, and those that count most and least wherever some may."""
+def tried(workload: OwnWorkload) -> tuple[Batch, Batch]:
+    """Training examples a module is tried on, and those by which it is found out what its loss is a mean of: spread evenly, and
+    beside them those that are unlike the others wherever that may count."""
     examples = workload.examples["training"]
     asked = _spread(len(examples), MOST_ASKED if examples.is_read else len(examples))
-    batch = examples.batch(asked)
-    chosen = _spread(len(asked), EXAMPLES).tolist()
+    with keyed(0):
+        batch = examples.batch(asked)
+    unlike = _unlike(workload, batch, len(asked))
+    few, more = (asked[sorted({*_spread(len(asked), count).tolist(), *unlike})] for count in (EXAMPLES, MOST_ASKED))
+    with keyed(0):
+        return examples.batch(few), examples.batch(more)
+
+
+def _unlike(workload: OwnWorkload, batch: Batch, count: int) -> set[int]:
+    """Examples that count most and least by some way of counting, and one of every class where these are few."""
+    chosen: set[int] = set()
     for way in candidates(workload.loss, *batch, workload.counts):
-        counts = way.counts_of(*batch, len(asked))
-        order = counts.argsort(stable=True)
-        order = order[counts[order] > 0]
-        if len(order) and counts[order[0]] != counts[order[-1]]:
-            chosen += [*order[:UNLIKE].tolist(), *order[-UNLIKE:].tolist()]
-    return examples.batch(asked[sorted(set(chosen))])
+        order = way.counts_of(*batch, count).argsort(stable=True)
+        chosen |= {*order[:UNLIKE].tolist(), *order[-UNLIKE:].tolist()}
+    for values in tree_leaves(batch[1]):
+        if isinstance(values, Tensor) and values.dim() == 1 and not values.is_floating_point():
+            kinds = set(values.tolist())
+            chosen |= {int((values == kind).nonzero()[0]) for kind in kinds} if len(kinds) <= FEW_CLASSES else set()
+    return chosen
 
 
 def _spread(count: int, wanted: int) -> Tensor:

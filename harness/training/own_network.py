@@ -5,23 +5,34 @@ recomputation, counters in Python) is its own.
 """
 
 import logging
+import math
+import pickle
+import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
+from torch.utils._pytree import tree_map
 
 from folklore.harness.data import DataFacts
+from folklore.harness.errors import UserCodeError
+from folklore.harness.own.address import address_of
 from folklore.harness.own.finding import find_again
+from folklore.harness.own.place import place
 from folklore.harness.randomness import key
 from folklore.harness.spec import Workload
 from folklore.harness.training.measured_steps import EVALUATION_TARGETS
 from folklore.harness.training.network import PackedNetwork, Scores
 from folklore.harness.training.own_module import counts_of, own_data, own_module
-from folklore.models import Drop, ModuleItself, OwnModule, Tap
-from folklore.models.module_itself import as_complex
+from folklore.models import Drop, ModuleItself, OwnModule, Tap, Tree
+from folklore.models.module_itself import as_complex, python_state
+
+# What pickling raises for what cannot be pickled; such a module is called by itself, and begins anew.
+UNPICKLABLE = (pickle.PicklingError, TypeError, AttributeError, RuntimeError, NotImplementedError)
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +60,9 @@ class OwnNetwork(PackedNetwork):
         self.buffers = {name: torch.stack([each[name] for each in self.states]).to(device) for name in self.model.state}
         del self.states
         self.remembers = self.model.remembered
+        self.names = [*(each.name for each in self.model.parameters), *self.model.state]
+        self.kept_before: bytes | None = None
+        self.took_part = torch.ones(len(seeds), len(self.sizes), dtype=torch.bool)
         self.lanes = [] if self.packed else [self._lane(lane) for lane in range(len(seeds))]
         reduction = self.model.reduction
         self.sums = reduction.kind == "sum"
@@ -90,7 +104,10 @@ class OwnNetwork(PackedNetwork):
             losses_K = torch.stack([self._loss_alone(lane, inputs[lane]) for lane in range(len(self.lanes))])
         else:
             view = {**(self.views if views is None else views), **self.buffers}
-            losses_K = self.model.losses(view, *self.examples.batch(inputs))
+            before = _generators()
+            losses_K = self.model.losses(view, *self._read(inputs))
+            if _generators() != before:
+                raise self._said("it draws by Python's or NumPy's generators now and then, which packed lanes have in common")
         return losses_K / self.counted(inputs) if self.sums else losses_K
 
     def gradient(
@@ -110,6 +127,7 @@ class OwnNetwork(PackedNetwork):
         losses_K = torch.empty_like(scale_K)
         gradient_KP = torch.empty_like(self.flat_KP) if out_KP is None else out_KP
         divisors = self.counted(inputs) if self.sums else torch.ones_like(scale_K)
+        took_part = torch.zeros(len(self.lanes), len(self.sizes), dtype=torch.bool)
         for lane, made in enumerate(self.lanes):
             if not float(scale_K[lane]):
                 # A part of a batch in which nothing counts, of which a mean is not finite.
@@ -118,7 +136,20 @@ class OwnNetwork(PackedNetwork):
             loss, found = made.gradient(lambda _: self._loss_alone(lane, inputs[lane]) / divisors[lane], scale_K[lane])  # noqa: B023
             losses_K[lane] = loss
             torch.cat([each.flatten() for each in found], out=gradient_KP[lane])
+            took_part[lane] = torch.tensor(made.took_part)
+        self._note(took_part)
         return losses_K, gradient_KP.div_(torch.where(scale_K == 0, 1.0, scale_K).unsqueeze(1))
+
+    def noted(self, gradients: Sequence[Tensor | None]) -> list[Tensor]:
+        """Of packed lanes: what takes no part takes none in any of them."""
+        self._note(torch.tensor([each is not None for each in gradients]).expand(len(self.flat_KP), -1))
+        pairs = zip(gradients, super().leaves, strict=True)
+        return [torch.zeros_like(leaf) if gradient is None else gradient for gradient, leaf in pairs]
+
+    def _note(self, took_part_KN: Tensor) -> None:
+        """Of a batch in parts, what takes part in one of them takes part."""
+        before = self.took_part if self.part > 0 else None
+        self.took_part = took_part_KN.clone() if before is None else took_part_KN | before
 
     @property
     def leaves(self) -> list[Tensor]:
@@ -151,10 +182,34 @@ class OwnNetwork(PackedNetwork):
 
     def _loss_alone(self, lane: int, numbers: Tensor) -> Tensor:
         made = self.lanes[lane]
-        with self.model.keyed(self._key(lane)), self.model.precision(self.dtype):
-            loss: Tensor = made.objective(*self.examples.batch(numbers))
-        made.settle()
+        try:
+            with self.model.keyed(self._key(lane)), self.model.precision(self.dtype):
+                loss: Tensor = made.objective(*self.examples.batch(numbers))
+            made.settle()
+        except ValueError as error:
+            if place(error):
+                raise
+            raise self._said(str(error)) from None
+        for name, value in made.frozen.items():
+            if value.requires_grad:
+                raise self._said(
+                    f"{name} begins to be trained on the way; let it require gradients from the start, and detach it"
+                )
         return loss
+
+    def _read(self, numbers_KB: Tensor) -> tuple[Tree, Tree]:
+        """What a dataset draws as it is read is of a lane's seed and step."""
+        if not self.examples.is_read:
+            return self.examples.batch(numbers_KB)
+        read = []
+        for lane, numbers in enumerate(numbers_KB):
+            with self.model.keyed(self._key(lane)):
+                read.append(self.examples.batch(numbers))
+        found: tuple[Tree, Tree] = tree_map(lambda *each: torch.stack(each), *read)
+        return found
+
+    def _said(self, what: str) -> UserCodeError:
+        return UserCodeError(f"workload '{address_of(self.dataset)}': {what}" + ((self.packed and "; say packed=False") or ""))
 
     def _key(self, lane: int) -> int:
         return key(self.seeds[lane], f"forward:{self.step}" + f":{self.part}" * (self.part > 0))
@@ -162,14 +217,19 @@ class OwnNetwork(PackedNetwork):
     @contextmanager
     def buffers_kept(self) -> Iterator[None]:
         """And what modules keep in Python."""
+        took_part_KN = self.took_part
         with super().buffers_kept(), ExitStack() as kept:
             for lane in self.lanes:
-                kept.enter_context(lane.kept())
+                with suppress(*UNPICKLABLE):
+                    kept.enter_context(lane.kept())
             yield
+        self.took_part = took_part_KN
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
-        with self.model.evaluating(), ExitStack() as modes:
+        with ExitStack() as modes:
+            if not self.lanes:
+                modes.enter_context(self.model.evaluating())
             for lane in self.lanes:
                 modes.enter_context(lane.evaluating())
             yield
@@ -188,13 +248,24 @@ class OwnNetwork(PackedNetwork):
     @torch.no_grad()
     def scores(self, inputs: Tensor, targets: Tensor) -> Scores:
         """Of parts in which something counts."""
+        self._require_unchanged()
         with self.buffers_kept(), self.evaluating():
             lanes = len(self.flat_KP)
             total_K = torch.zeros(lanes, device=self.flat_KP.device)
-            for part in torch.split(inputs, self.examples_at_once(targets)):
+            # Parts of one size: a single example left over may have no loss.
+            for part in torch.tensor_split(inputs, math.ceil(len(inputs) / self.examples_at_once(targets))):
                 if float(share := self.share(part, inputs)):
                     total_K += self.losses(part.expand(lanes, -1), part.expand(lanes, -1)) * share
             return Scores(total_K, self._measured(inputs) if self.measures else None)
+
+    def _require_unchanged(self) -> None:
+        """What packed lanes have in common must not change: a module may begin to keep something late."""
+        if not self.lanes:
+            with suppress(*UNPICKLABLE):
+                now = python_state(self.model.objective, self.names)
+                self.kept_before = now if self.kept_before is None else self.kept_before
+                if now != self.kept_before:
+                    raise self._said("it changes what it keeps beside its tensors, which packed lanes have in common")
 
     def _measured(self, numbers: Tensor) -> Tensor:
         """The workload's metric, lane by lane, by the number of examples, [K]; nan where a loss may be, too."""
@@ -222,3 +293,8 @@ def make_network(
     """The network of a pack, one lane for each seed."""
     kind = OwnNetwork if workload.model == "own" else PackedNetwork
     return kind(workload, facts, seeds, device, precision)
+
+
+def _generators() -> tuple[object, int]:
+    """Where Python's and NumPy's generators stand."""
+    return random.getstate(), int(np.random.get_state(legacy=False)["state"]["pos"])

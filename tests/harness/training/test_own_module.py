@@ -116,8 +116,9 @@ def test_lanes_share_a_program_whatever_is_asked_first() -> None:
         assert made.network.model.alone == ""  # type: ignore[union-attr]
         assert not made.network.model.objective.module.training  # type: ignore[union-attr]
     assert made.network.model.objective.module.training  # type: ignore[union-attr]
-    made.network.model.objective.register_forward_hook(count)  # type: ignore[union-attr]
+    counted = made.network.model.objective.register_forward_hook(count)  # type: ignore[union-attr]
     made.time_steps(1)
+    counted.remove()
     assert calls == 1
 
 
