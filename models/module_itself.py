@@ -153,7 +153,7 @@ def python_state(objective: Objective, names: Sequence[str]) -> bytes:
     hooks, and plain attributes of their classes. Raises what pickling raises for what cannot be."""
     file = io.BytesIO()
     _Apart(file, objective, names).dump(objective)
-    return file.getvalue() + repr(sorted(_of_classes(objective).items())).encode()
+    return file.getvalue() + repr(sorted(of_classes(objective).items())).encode()
 
 
 def copied(objective: Objective, names: Sequence[str]) -> Objective:
@@ -165,7 +165,7 @@ def copied(objective: Objective, names: Sequence[str]) -> Objective:
     return found
 
 
-def _of_classes(objective: Objective) -> dict[str, object]:
+def of_classes(objective: Objective) -> dict[str, object]:
     """Plain attributes of the classes that modules are of: all modules share them."""
     kinds = {kind for each in objective.modules() for kind in type(each).__mro__ if not kind.__module__.startswith("torch")}
     return {
@@ -184,7 +184,7 @@ def attributes(objective: Objective) -> dict[str, bytes]:
             if attribute not in INTERNAL:
                 with suppress(Exception):
                     found[f"{name}.{attribute}"] = cloudpickle.dumps(value)
-    return found | {name: repr(value).encode() for name, value in _of_classes(objective).items()}
+    return found | {name: repr(value).encode() for name, value in of_classes(objective).items()}
 
 
 def changed(before: Mapping[str, bytes], now: Mapping[str, bytes]) -> tuple[str, ...]:

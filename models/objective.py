@@ -20,14 +20,14 @@ class Objective(nn.Module):
     """Calls its module with a batch's inputs: a tensor as they are, a tuple as arguments, a dict as arguments by name; and its
     loss with what comes out and the targets, or with the batch where that is one dict. Without a loss the module gives it.
 
-    The loss: one number, or one for each example [B], of which it is the mean. A loss that is a module is copied, so that what
-    it trains belongs to one lane. Raises ValueError for anything else.
+    The loss: one number, or one for each example [B], of which it is the mean. A loss that is an object is copied, so that what
+    it keeps and trains belongs to one lane. Raises ValueError for anything else.
     """
 
     def __init__(self, module: nn.Module, loss: Loss | None):
         super().__init__()
         self.module = module
-        self.loss = copy.deepcopy(loss) if isinstance(loss, nn.Module) else loss
+        self.loss = _own(loss)
 
     def forward(self, inputs: Tree, targets: Tree) -> Tensor:
         outputs = called(self.module, inputs)
@@ -51,6 +51,14 @@ class Objective(nn.Module):
         if isinstance(self.loss, nn.Module):
             found |= {OF_THE_LOSS + name: value for name, value in _named(self.loss).items()}
         return found
+
+
+def _own(loss: Loss | None) -> Loss | None:
+    """What an object keeps is a lane's own; a function is itself. What cannot be copied is shared."""
+    try:
+        return copy.deepcopy(loss)
+    except Exception:  # whatever a user's object raises
+        return loss
 
 
 def full_name(name: str) -> str:

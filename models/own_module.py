@@ -30,6 +30,7 @@ from folklore.models.module_itself import (
     attributes,
     changed,
     modes,
+    of_classes,
     python_state,
     set_modes,
 )
@@ -42,6 +43,8 @@ ROUNDING = 1e-4
 # Seed 0 is the seed of the structure that is called with others' values: what it keeps to itself would look right.
 PROOF_SEEDS = (1, 2)
 PROOF_STEPS = 4
+# By what weights are multiplied for examples to have losses that differ.
+APART = 3.0
 # How far a step of the proof moves the parameters, relative to their size.
 PROOF_STEP_SIZE = 0.02
 LONGEST_REASON = 200
@@ -237,6 +240,12 @@ class OwnModule:
         if examples < 2:
             return EXAMPLES
 
+        with torch.no_grad():
+            for value in made.trained:  # at their start all examples are about as far from right
+                value.mul_(APART)
+            if not bool(self._loss_of(made, 0, inputs, targets).isfinite()):
+                made = self.itself(0)
+
         def loss_of(which: Sequence[int], key: int) -> float:
             part = tree_map(lambda values: values[list(which)], (inputs, targets))
             return float(self._loss_of(made, key, *part))
@@ -257,6 +266,7 @@ class OwnModule:
         try:
             with torch.enable_grad():
                 difference = self._compared_by_itself()
+            assert isinstance(self.remembered, tuple)  # or it says what is kept where all modules share it
         except ValueError:
             raise
         except Exception as error:  # whatever a user's code raises
@@ -381,7 +391,12 @@ class OwnModule:
             self._loss_of(made, 0, self.inputs, self.targets)
         if python_state(made.objective, made.names) == before:
             return ()
-        return tuple(map(_shown, changed(names, attributes(made.objective)))) or (UNSEEN,)
+        now = attributes(made.objective)
+        if shared := sorted(of_classes(made.objective).keys() & set(changed(names, now))):
+            raise ValueError(
+                f"{shared[0]} changes as it trains, which all modules of that class have in common: keep it in the module"
+            )
+        return tuple(map(_shown, changed(names, now))) or (UNSEEN,)
 
     def _differing(self) -> str:
         """What packed lanes do otherwise than modules by themselves; '' if nothing. Each step starts from equal states; other
@@ -513,5 +528,6 @@ def _cannot_share(error: Exception) -> str:
 
 def _reason(error: Exception) -> str:
     """What an error says, short and on one line."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    named = isinstance(error, KeyError | IndexError)
+    text = f"{type(error).__name__}: " * named + " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"

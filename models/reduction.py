@@ -12,6 +12,8 @@ from folklore.models.objective import ABSENT, Tree
 
 # What torch's losses leave out by default.
 IGNORED = -100
+# What padding is called besides.
+USUAL = (0, 255, -1)
 # What a sum in another order may differ by, relative to its largest term; and of averages over draws, in standard errors.
 ROUNDING = 1e-4
 STANDARD_ERRORS = 5.0
@@ -64,16 +66,15 @@ def candidates(loss: object, inputs: Tree, targets: Tree, given: Counts | None) 
         if not values.is_complex() and bool(((values == 0) | (values == 1)).all()):
             yield Reduction("mean", f"a mean over what {_spelled(path)} marks", _counting(path, lambda each: each != 0))
         elif whole:
-            yield Reduction(
-                "mean", f"a mean over targets that are not {ignored}", _counting(path, lambda each: each != ignored)
-            )
+            for left_out in dict.fromkeys((ignored, *USUAL)):
+                counts = _counting(path, lambda each, left_out=left_out: each != left_out)  # type: ignore[misc]
+                yield Reduction("mean", f"a mean over targets that are not {left_out}", counts)
             # Of tokens that are shifted inside, a sequence's first has no prediction.
             yield Reduction(
                 "mean",
                 f"a mean over targets after the first that are not {ignored}",
                 _counting(path, lambda each: each != ignored, 1),
             )
-            yield Reduction("mean", "a mean over targets that are not 0", _counting(path, lambda each: each != 0))
 
 
 def find(loss_of: LossOf, examples: int, among: Sequence[tuple[Reduction, Tensor]], draws: bool) -> Reduction:

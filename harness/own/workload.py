@@ -146,8 +146,9 @@ def _problems(workload: OwnWorkload) -> Iterator[str]:
             )
 
 
-def _held_modules(loss: object) -> nn.Module | None:
-    """A module with parameters to train that a function, a partial or an object of a loss holds, where it is no module."""
+def _held_modules(loss: object) -> nn.Module | nn.Parameter | None:
+    """A module with parameters to train, or such a parameter, that a function, a partial or an object of a loss holds; None
+    where the loss is a module itself, or holds none."""
     if loss is None or isinstance(loss, nn.Module):
         return None
     cells = (getattr(cell, "cell_contents", None) for cell in getattr(loss, "__closure__", None) or ())
@@ -157,5 +158,7 @@ def _held_modules(loss: object) -> nn.Module | None:
     attributes = vars(loss).values() if hasattr(loss, "__dict__") else ()
     for each in (*cells, *bound, *globals_, *attributes):
         if isinstance(each, nn.Module) and any(parameter.requires_grad for parameter in each.parameters()):
+            return each
+        if isinstance(each, nn.Parameter) and each.requires_grad:
             return each
     return None

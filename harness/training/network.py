@@ -205,6 +205,10 @@ class PackedNetwork:
         drawn = {seed: initial_values(parameters, seed) for seed in dict.fromkeys(seeds)}
         return torch.stack([drawn[seed] for seed in seeds])
 
+    def keeps(self) -> bool:
+        """Whether it keeps what no state of a pack holds."""
+        return False
+
     def share(self, part: Tensor, whole: Tensor, axis: int = 0) -> float | Tensor:
         """What the mean loss of a part of the targets counts in that of all, along their axis of examples."""
         return part.shape[axis] / whole.shape[axis]

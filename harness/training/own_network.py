@@ -64,8 +64,11 @@ class OwnNetwork(PackedNetwork):
         self.kept_before: bytes | None = None
         self.took_part = torch.ones(len(seeds), len(self.sizes), dtype=torch.bool)
         self.lanes = [] if self.packed else [self._lane(lane) for lane in range(len(seeds))]
+        self.lanes_before: list[bytes] = []
+        with suppress(*UNPICKLABLE):
+            self.lanes_before = [python_state(each.objective, self.names) for each in self.lanes]
         reduction = self.model.reduction
-        self.sums = reduction.kind == "sum"
+        self.sums, self.in_parts = reduction.kind == "sum", reduction.kind != "neither"
         self.measures = find_again(workload.dataset).workload.metric is not None
         self.counts = counts_of(workload.dataset, device.type, precision)
 
@@ -146,6 +149,12 @@ class OwnNetwork(PackedNetwork):
         pairs = zip(gradients, super().leaves, strict=True)
         return [torch.zeros_like(leaf) if gradient is None else gradient for gradient, leaf in pairs]
 
+    def keeps(self) -> bool:
+        """Whether a lane's module keeps something now, beside its tensors, that it did not start with."""
+        with suppress(*UNPICKLABLE):
+            return [python_state(each.objective, self.names) for each in self.lanes] != self.lanes_before
+        return bool(self.lanes)
+
     def _note(self, took_part_KN: Tensor) -> None:
         """Of a batch in parts, what takes part in one of them takes part."""
         before = self.took_part if self.part > 0 else None
@@ -217,13 +226,15 @@ class OwnNetwork(PackedNetwork):
     @contextmanager
     def buffers_kept(self) -> Iterator[None]:
         """And what modules keep in Python."""
-        took_part_KN = self.took_part
+        took_part_KN, weights_KP = self.took_part, self.flat_KP.clone() if self.lanes else None
         with super().buffers_kept(), ExitStack() as kept:
             for lane in self.lanes:
                 with suppress(*UNPICKLABLE):
                     kept.enter_context(lane.kept())
             yield
         self.took_part = took_part_KN
+        if weights_KP is not None:  # which a module may change as it is called
+            self.flat_KP.copy_(weights_KP)
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
@@ -243,7 +254,8 @@ class OwnNetwork(PackedNetwork):
             yield
 
     def examples_at_once(self, targets: Tensor) -> int:
-        return max(1, EVALUATION_TARGETS // self.examples.targets_each)
+        """All of them where parts tell nothing of the whole."""
+        return max(1, EVALUATION_TARGETS // self.examples.targets_each) if self.in_parts else len(targets)
 
     @torch.no_grad()
     def scores(self, inputs: Tensor, targets: Tensor) -> Scores:

@@ -303,7 +303,7 @@ class Pack:
     def state(self) -> dict[str, Tensor]:
         """All that is needed to go on from here, as tensors."""
         return {
-            "progress": torch.tensor([self.step, self.usage.seconds], dtype=torch.float64),
+            "progress": torch.tensor([self.step, self.usage.seconds, self.network.keeps()], dtype=torch.float64),
             **self.learner.state(),
             **self.procedure.state(),
             **{f"probe.{name}": value for name, value in self.memory.items()},
@@ -315,7 +315,7 @@ class Pack:
         or an optimizer of one's own keeps what no state holds."""
         own = self.state()
         shapes, ours = ({name: value.shape for name, value in each.items()} for each in (state, own))
-        if self.network.remembers or self.optimizer.keeps_apart or shapes != ours:
+        if self.network.remembers or self.optimizer.keeps_apart or shapes != ours or float(state["progress"][2]):
             return False
         for name, value in state.items():
             own[name].copy_(value)

@@ -130,7 +130,7 @@ def test_a_wrong_address(address: str, message: str, write: Callable[..., None])
         ("module = Net()", "module is a Net: give a function that makes the module"),
         ("module = 3", "module is a int: give a function"),
         ("loss = 3", "loss is a int: give a function of outputs and targets, or None"),
-        ("loss = None", "the loss is a tensor [4, 2]: must be one number, or one for each"),
+        ("loss = None", "the loss is a tensor [6, 2]: must be one number, or one for each"),
         ("more['counts'] = 3", "counts is a int: give a function of inputs and targets"),
         ("training = training[0]", "training is one Tensor: give a pair (inputs, targets), a dict of tensors, or a Dataset"),
         ("training = (*training, 3)", "training has 3 parts: must be two, (inputs, targets), or one dict"),
@@ -150,16 +150,16 @@ def test_a_wrong_address(address: str, message: str, write: Callable[..., None])
         ("module = lambda: Net().double()", "parameter layer.weight is torch.float64: must be float32"),
         ("module = lambda: 3", "module() gives a int: must give an nn.Module"),
         (BROKEN_FACTORY, "module() raises KeyError (1) in my_module.py, line 22; mend it"),
-        (BROKEN_FORWARD, "it fails on 4 training examples (1) in my_module.py, line 23"),
-        ("module = lambda: nn.Linear(5, 2)", "it fails on 4 training examples"),
+        (BROKEN_FORWARD, "it fails on 6 training examples (KeyError: 1) in my_module.py, line 23"),
+        ("module = lambda: nn.Linear(5, 2)", "it fails on 6 training examples"),
         ('module = lambda: nn.Linear(4, 2, device="meta")', "weight has no values yet"),
-        ("module = lambda: nn.RNN(4, 2)", "it fails on 4 training examples (cross_entropy_loss(): argument 'input'"),
+        ("module = lambda: nn.RNN(4, 2)", "it fails on 6 training examples (cross_entropy_loss(): argument 'input'"),
         (
             "module = lambda: torch.manual_seed(0) and nn.Linear(4, 2)",
             "starts alike for seeds 0 and 1, which would count as two",
         ),
         ("count = iter(range(99)); module = lambda: nn.Linear(4, next(count) % 2 + 2)", "starts differently for the same seed"),
-        ("loss = lambda outputs, targets: outputs", "the loss is a tensor [4, 2]: must be one number, or one for each"),
+        ("loss = lambda outputs, targets: outputs", "the loss is a tensor [6, 2]: must be one number, or one for each"),
         ("loss = lambda outputs, targets: 0.0", "the loss is a float: must be one number"),
         ("loss = lambda outputs, targets: outputs.sum().detach()", "its loss has no gradient"),
         ("loss = lambda outputs, targets: outputs.sum() / 0", "the loss at its start is"),
@@ -440,11 +440,11 @@ def test_a_module_that_cannot_be_packed_trains_and_says_why(study: Study, write:
     assert set(trials["lanes"]) == {1}
 
 
-# Fine on the four examples that a module is tried on; trained on six it fails.
+# Fine on the examples that a module is tried on; trained on seven it fails.
 RAISES_IN_TRAINING = """
     def loss(outputs, targets):
-        if len(outputs) == 6:
-            raise LookupError("six of them")
+        if len(outputs) == 7:
+            raise LookupError("seven of them")
         return nn.functional.cross_entropy(outputs, targets)
 """
 
@@ -454,16 +454,16 @@ RAISES_LATER = """
     calls = []
 
     def loss(outputs, targets):
-        calls.extend([1] * (len(outputs) == 6))
+        calls.extend([1] * (len(outputs) == 7))
         if len(calls) > 5:
-            raise LookupError("six of them")
+            raise LookupError("seven of them")
         return nn.functional.cross_entropy(outputs, targets)
 """
 
 
 def own_job(study: Study, store: Path) -> TrainingJob:
-    """The first pack of a variation whose batches hold six examples."""
-    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 6})})
+    """The first pack of a variation whose batches hold seven examples."""
+    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 7})})
     variation = varied(larger)
     plan = make_plan(variation, "smoke", "cpu", data.describe(variation.workload.dataset).hash)
     choice = Choice(1, "eager", "given")
@@ -473,7 +473,7 @@ def own_job(study: Study, store: Path) -> TrainingJob:
 def test_what_is_raised_in_training_names_its_line(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
     write(RAISES_IN_TRAINING)
     work = own_job(study, tmp_path / "s").open()
-    message = r"workload 'my_module:workload' raises LookupError \(six of them\) in my_module\.py, line 23: mend it"
+    message = r"workload 'my_module:workload' raises LookupError \(seven of them\) in my_module\.py, line 23: mend it"
     with pytest.raises(UserCodeError, match=message):
         work.advance(60.0)
 
@@ -485,13 +485,13 @@ def test_what_may_go_away_is_not_blamed_on_the_user(
     """A pack is tried again after it, or in halves."""
     write(RAISES_IN_TRAINING.replace("LookupError", passing))
     work = own_job(study, tmp_path / "s").open()
-    with pytest.raises((OSError, TooLargeError), match="six of them"):
+    with pytest.raises((OSError, TooLargeError), match="seven of them"):
         work.advance(60.0)
 
 
 def test_torch_called_by_the_user_counts_as_the_users(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
     """A class that the module has no output for: no line of the user's own is on the error's way."""
-    write("training[1][:] = 1; training[1][8] = 7")
+    write("validation[1][:] = 7")
     work = own_job(study, tmp_path / "s").open()
     with pytest.raises(UserCodeError, match=r"raises IndexError \(Target 7 is out of bounds\.\): mend it"):
         work.advance(60.0)
@@ -499,21 +499,23 @@ def test_torch_called_by_the_user_counts_as_the_users(study: Study, write: Calla
 
 def test_what_the_timed_step_of_a_plan_raises_names_its_line(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
     write(RAISES_IN_TRAINING)
-    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 6})})
+    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 7})})
     (tmp_path / "toy.json").write_text(larger.canonical_json())
-    refused("raises LookupError (six of them) in my_module.py, line 23", "--workload", "my_module:workload", study="toy.json")
+    refused("raises LookupError (seven of them) in my_module.py, line 23", "--workload", "my_module:workload", study="toy.json")
 
 
 @pytest.mark.slow
 def test_what_is_raised_in_training_ends_the_run_once(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
     write(RAISES_LATER)
-    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 6})})
+    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 7})})
     (tmp_path / "toy.json").write_text(larger.canonical_json())
     run = ("run", "toy.json", "--workload", "my_module:workload", "--lanes", "2", "--store", "s")
     done = folklore(*run, folder=tmp_path, code=1)
-    lines = [each for each in done.stderr.splitlines() if "six of them" in each]
+    lines = [each for each in done.stderr.splitlines() if "seven of them" in each]
     assert len(lines) == 1, done.stderr
-    assert lines[0] == "error: workload 'my_module:workload' raises LookupError (six of them) in my_module.py, line 25: mend it"
+    assert (
+        lines[0] == "error: workload 'my_module:workload' raises LookupError (seven of them) in my_module.py, line 25: mend it"
+    )
     assert "Traceback" not in done.stderr
 
 
@@ -555,7 +557,7 @@ WAYS_OUT = {
     ),
     "a matrix of losses": (
         "loss = lambda outputs, targets: (outputs - nn.functional.one_hot(targets, 2)).square()",
-        "must be one number, or one for each of the 4 examples",
+        "must be one number, or one for each of the 6 examples",
         "loss = lambda outputs, targets: (outputs - nn.functional.one_hot(targets, 2)).square().mean(1)",
     ),
     "values that are not finite": (
