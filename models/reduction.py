@@ -86,6 +86,8 @@ def find(loss_of: LossOf, examples: int, among: Sequence[tuple[Reduction, Tensor
         if examples > 3
         else [everyone[:1]]
     )
+    # Where ways of counting are told apart: those that count less by one of them, apart from the others.
+    cuts += [found for _, counts in among if (found := _less(counts))]
     parts = [part for cut in cuts for part in (cut, [each for each in everyone if each not in cut])]
     keys = range(DRAWS if draws else 1)
     seen = {tuple(part): _average([loss_of(part, key) for key in keys]) for part in (everyone, *parts)}
@@ -100,6 +102,13 @@ def find(loss_of: LossOf, examples: int, among: Sequence[tuple[Reduction, Tensor
         if total and holds(lambda part, counts=counts, total=total: float(counts[part].sum()) / total):  # type: ignore[misc]
             return reduction
     return SUM if holds(lambda part: 1.0) else NEITHER
+
+
+def _less(counts: Tensor) -> list[int]:
+    """Which of the examples count less than most, two at least and not nearly all; none where all count alike."""
+    less = (counts < counts.median()).nonzero().flatten().tolist()
+    less = less or (counts <= counts.median()).nonzero().flatten().tolist()
+    return less if 2 <= len(less) <= len(counts) - 2 else []
 
 
 def _average(values: list[float]) -> tuple[float, float]:

@@ -1,7 +1,9 @@
 """What people bring along: losses, batches, data and modules of every kind, each a workload. (own_workloads.py has those that
 are told apart by whether they can be packed.)"""
 
+import copy
 import random
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils import parametrizations, parametrize
 from torch.nn.utils import weight_norm as older_weight_norm
-from torch.utils.data import DataLoader, Dataset, TensorDataset, default_collate
+from torch.utils.data import DataLoader, Dataset, SubsetRandomSampler, TensorDataset, default_collate
 
 from folklore.harness import OwnWorkload
 from tests.harness.training.own_workloads import (
@@ -466,6 +468,188 @@ def averaging_norm() -> nn.Module:
     return nn.Sequential(nn.Linear(8, WIDTH, bias=False), nn.BatchNorm1d(WIDTH, momentum=None), nn.Linear(WIDTH, CLASSES))
 
 
+# ---- what is kept, beside tensors, by a module or what it holds
+
+
+class Experts(nn.Module):
+    """Each example goes to the likelier of two; one that nobody goes to takes no part."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate, self.experts = nn.Linear(8, 2), nn.ModuleList([net(), net()])
+
+    def forward(self, x: Tensor) -> Tensor:
+        weights = self.gate(x + 2.0).softmax(dim=1)
+        chosen, outputs = weights.argmax(dim=1), x.new_zeros(len(x), CLASSES)
+        for number, expert in enumerate(self.experts):
+            if (own := chosen == number).any():
+                outputs[own] = weights[own, number, None] * expert(x[own])
+        return outputs
+
+
+class Stepped(nn.Module):
+    """Its outputs grow with its calls in train mode, counted by what `make` gives and `count` moves on and reads."""
+
+    def __init__(self, make: Any, count: Any):
+        super().__init__()
+        self.net, self.kept, self.count = net(), make(), count
+
+    def forward(self, x: Tensor) -> Tensor:
+        calls = self.count(self.kept, int(self.training))
+        return self.net(x) * (1 + min(calls, 10) / 10)  # type: ignore[no-any-return]
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.calls = 0
+
+
+def in_object(kept: Any, more: int) -> int:
+    kept.calls += more
+    return int(kept.calls)
+
+
+def in_array(kept: Any, more: int) -> int:
+    kept[0] += more
+    return int(kept[0])
+
+
+def in_queue(kept: Any, more: int) -> int:
+    kept.extend([torch.ones(1)] * more)
+    return len(kept)
+
+
+def in_generator(kept: random.Random, more: int) -> int:
+    return kept.randrange(5) if more else 0
+
+
+def hooked_by_a_closure() -> nn.Module:
+    made, calls = net(), [0]
+
+    def grow(module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:
+        calls[0] += module.training
+        return (inputs[0] * (1 + min(calls[0], 10) / 10),)
+
+    made.register_forward_pre_hook(grow)
+    return made
+
+
+class Auxiliary(nn.Module):
+    """Layers leave a loss in a list that they share with the module."""
+
+    class Layer(nn.Module):
+        def __init__(self, left: list[Tensor]):
+            super().__init__()
+            self.linear, self.left = nn.Linear(8, 8), left
+
+        def forward(self, x: Tensor) -> Tensor:
+            outputs = torch.tanh(self.linear(x))
+            self.left.append(outputs.square().mean())
+            return outputs
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: list[Tensor] = []
+        self.first, self.second, self.last = self.Layer(self.left), self.Layer(self.left), nn.Linear(8, CLASSES)
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        self.left.clear()
+        logits = self.last(self.second(self.first(x)))
+        return {"logits": logits, "extra": torch.stack(self.left).sum()}
+
+
+class FromData(nn.Module):
+    """Takes its scale from the first batch that it sees in train mode: an attribute, or a buffer that was None."""
+
+    def __init__(self, buffered: bool):
+        super().__init__()
+        self.net, self.buffered = net(), buffered
+        if buffered:
+            self.register_buffer("scale", None)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if getattr(self, "scale", None) is None:
+            self.scale = x.std(dim=0)
+        return self.net(x / self.scale)  # type: ignore[no-any-return,operator]
+
+
+class Taught(nn.Module):
+    """An average of itself, in a plain list, teaches it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = net()
+        self.teacher = [copy.deepcopy(self.net).requires_grad_(False)]
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        with torch.no_grad():
+            taught = self.teacher[0](x).softmax(dim=1)
+            if self.training:
+                for own, others in zip(self.net.parameters(), self.teacher[0].parameters(), strict=True):
+                    others.lerp_(own, 0.3)
+        return self.net(x), taught
+
+
+class SelfTrained(nn.Module):
+    """Has an optimizer of its own for a part of it, and takes its steps itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net, self.scale = net(), nn.Parameter(torch.ones(CLASSES), requires_grad=False)
+        self.velocity = torch.zeros(CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        outputs = self.net(x) * self.scale.clone()
+        if self.training:
+            with torch.no_grad():
+                self.velocity.mul_(0.9).add_(outputs.detach().mean(dim=0))
+                self.scale.sub_(0.01 * self.velocity)
+        return outputs  # type: ignore[no-any-return]
+
+
+class WarmedUp:
+    """A loss that counts its calls: a second term comes in later."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        self.calls += 1
+        return F.cross_entropy(outputs, targets) + 0.1 * (self.calls > 4) * outputs.square().mean()
+
+
+class PaddedSet(nn.Module):
+    """torch's encoder with padding, whose fast path in eval mode has zeros where its layers have other numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(SYMBOLS, WIDTH)
+        layer = nn.TransformerEncoderLayer(WIDTH, 2, 2 * WIDTH, dropout=0.0, batch_first=True)
+        self.encoder, self.last = nn.TransformerEncoder(layer, 1), nn.Linear(WIDTH, SYMBOLS)
+
+    def forward(self, x: Tensor) -> Tensor:
+        padding = torch.arange(x.shape[1]) >= (x.shape[1] - x[:, :1] % 3)
+        return self.last(self.encoder(self.embedding(x), src_key_padding_mask=padding).mean(dim=1))  # type: ignore[no-any-return]
+
+
+class Augmented(Pairs):
+    """Draws as it is read, by all three generators."""
+
+    def __getitem__(self, index: int) -> tuple[Tensor, int]:
+        moved = 0.1 * torch.randn(8) + 0.1 * random.random() + 0.1 * float(np.random.rand())
+        return self.x[index] + moved, int(self.y[index])
+
+
+def noisy_training(examples: int, seed: int) -> Any:
+    return Augmented(examples, seed) if seed == 0 else Pairs(examples, seed)
+
+
+def halves(examples: int, seed: int) -> DataLoader[Any]:
+    """One dataset for all splits, parted by samplers."""
+    start = [0, 120, 160][seed]
+    return DataLoader(Pairs(201, 9), sampler=SubsetRandomSampler(range(start, start + examples)))
+
+
 KINDS = {
     # what a module gives, and what it is called with
     "gives a tuple": of(lambda: Gives(lambda logits, _: (logits, None)), lambda out, y: F.cross_entropy(out[0], y)),
@@ -549,6 +733,25 @@ KINDS = {
     "a norm without momentum": of(averaging_norm),
     "dropout of channels": of(lambda: layers(nn.AlphaDropout(0.3))),
     "tied weights": of(Tied, each_token, tokens),
+    # what is kept beside tensors
+    "experts, some idle": of(Experts),
+    "counts in an object": of(lambda: Stepped(Counter, in_object)),
+    "counts in an array": of(lambda: Stepped(lambda: np.zeros(1, dtype=np.int64), in_array)),
+    "counts in a queue": of(lambda: Stepped(deque, in_queue)),
+    "a generator of its own": of(lambda: Stepped(lambda: random.Random(3), in_generator)),
+    "a hook with a closure": of(hooked_by_a_closure),
+    "losses in a shared list": of(Auxiliary, lambda out, y: F.cross_entropy(out["logits"], y) + out["extra"]),
+    "a scale from the first batch": of(lambda: FromData(False)),
+    "a buffer from the first batch": of(lambda: FromData(True)),
+    "a teacher in a list": of(Taught, lambda out, y: F.cross_entropy(out[0], y) + F.mse_loss(out[0].softmax(1), out[1])),
+    "a part that trains itself": of(SelfTrained),
+    "scripted": of(lambda: torch.jit.script(net())),
+    "made in eval mode": of(lambda: layers(nn.Dropout(0.4)).eval()),
+    "padding and torch's fast path": of(PaddedSet, draw=next_symbol),
+    "a loss that counts": of(net, WarmedUp()),
+    "examples that are drawn anew": of(net, draw=noisy_training),
+    "a loader's sampler": of(net, draw=halves),
+    "rare draws": of(lambda: layers(nn.Identity()), python_noisy, packed=False),
     "one start": of(lambda: torch.manual_seed(3) and net(), one_start=True),
 }
 
@@ -556,6 +759,8 @@ KINDS = {
 def taken(split: Any, index: Tensor) -> tuple[Any, Any]:
     """The batch that a plain loop would make of these examples."""
     if isinstance(split, DataLoader):
+        if isinstance(split.sampler, SubsetRandomSampler):
+            index = torch.tensor(split.sampler.indices)[index]
         return split.collate_fn([split.dataset[int(each)] for each in index])  # type: ignore[no-any-return]
     if isinstance(split, Dataset):
         return default_collate([split[int(each)] for each in index])  # type: ignore[no-any-return]

@@ -3,6 +3,7 @@
 The lane is not of the first seed and lies beside another. Rounding is that of harness/training/agreement.py.
 """
 
+import copy
 import random
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.data import WeightedRandomSampler
 
 from folklore.harness import OwnWorkload
 from folklore.harness.data import load
@@ -31,6 +33,7 @@ STEPS, BATCH, SEED = 8, 8, 3
 SUMS = {"a sum": lambda batch: len(batch[1]), "a sum over tokens": lambda batch: len(batch[1])}
 # What is packed; all others are modules by themselves.
 PACKED = {
+    "examples that are drawn anew", "a loader's sampler",
     "gives a tuple", "gives a dict", "gives its loss", "gives its loss in a dict", "gives its loss first", "several inputs",
     "gives an object", "gives its loss in an object", "a batch that is a dict, and a loss of it",
     "several outputs and targets", "arrays in double precision", "a dataset", "a dataset of tensors", "a dataset of dicts",
@@ -102,6 +105,8 @@ def assert_is_plain(made: Pack, workload: OwnWorkload, count: Any) -> None:
         load(made.lanes[1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0),
     )
 
+    loss = loss if isinstance(loss, nn.Module) else copy.deepcopy(loss)
+
     def batch(step: int) -> Any:
         return taken(workload.training, torch.from_numpy(index[step]))
 
@@ -134,7 +139,7 @@ def test_a_lane_is_what_a_plain_loop_makes_of_it(kind: str, monkeypatch: pytest.
 
 
 def test_there_are_many() -> None:
-    assert len(KINDS) >= 60
+    assert len(KINDS) >= 79
     assert set(KINDS) >= PACKED
 
 
@@ -197,7 +202,7 @@ def test_a_batch_that_is_no_sum_of_its_parts_is_not_parted(monkeypatch: pytest.M
     right = "weights of classes in a function"
     guessed = own_kinds.of(KINDS[right].module, KINDS[right].loss)
     monkeypatch.setitem(KINDS, "guessed", guessed)
-    with pytest.raises(UserError, match="say by counts="):
+    with pytest.raises(UserError, match=r"say by counts="):
         pack("guessed", monkeypatch, micro_batches=2)
     pack(right, monkeypatch, micro_batches=2)
 
@@ -289,7 +294,7 @@ def test_what_an_own_optimizer_does_not_follow_is_refused(monkeypatch: pytest.Mo
         pack("squares", monkeypatch, optimizer="own")
     monkeypatch.setitem(KINDS, "squares", replace(KINDS["squares"], optimizer=Momentum))
     pack("squares", monkeypatch, optimizer="own")
-    with pytest.raises(UserError, match="loss_scaling = dynamic: an own optimizer does not follow it; leave it out"):
+    with pytest.raises(UserError, match=r"loss_scaling = dynamic: an own optimizer does not follow it; leave it out"):
         pack("squares", monkeypatch, optimizer="own", loss_scaling="dynamic")
     monkeypatch.setitem(KINDS, "squares", replace(KINDS["squares"], optimizer=lambda parameters: 3))
     with pytest.raises(UserError, match=r"optimizer\(\) gives a int: must give a torch.optim.Optimizer"):
@@ -317,3 +322,67 @@ def test_a_metric_is_evaluated_beside_the_loss(packed: bool, monkeypatch: pytest
     inputs, targets = workload.test
     assert made.results()[1].test_accuracy == pytest.approx(float(right(module(inputs), targets).float().mean()))
     assert len(made.results()[1].curves["evaluation_accuracy"]) == 2
+
+
+class Shared(nn.Module):
+    """Two parameters over one memory, which torch's optimizers would move twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(8, 8), nn.Linear(8, 8)
+        self.last.weight.data = self.first.weight.data
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(self.first(x))  # type: ignore[no-any-return]
+
+
+class Seldom(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = own_kinds.net()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.net(x if random.random() > 0.02 else -x)  # type: ignore[no-any-return]
+
+
+def test_what_happens_seldom_is_seen_when_it_does_and_has_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, "seldom", own_kinds.of(Seldom))
+    with pytest.raises(UserError, match=r"draws by Python's or NumPy's generators now and then.*say packed=False"):
+        pack("seldom", monkeypatch, steps=400).advance()
+    workload = own_kinds.of(Seldom, packed=False)
+    monkeypatch.setitem(KINDS, "seldom", workload)
+    assert_is_plain(pack("seldom", monkeypatch), workload, lambda batch: 1)
+
+
+def test_what_cannot_be_a_lanes_own_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    loader = own_kinds.DataLoader(own_kinds.Pairs(40, 0), sampler=WeightedRandomSampler([1.0] * 40, 40))
+    with pytest.raises(UserError, match=r"draws by a WeightedRandomSampler.*give a loader without it"):
+        own_kinds.of(own_kinds.net, draw=lambda examples, seed: loader)
+    held = own_kinds.Tempered()
+    with pytest.raises(UserError, match=r"loss holds a Tempered with parameters.*give the module itself as the loss"):
+        own_kinds.of(own_kinds.net, lambda outputs, targets: held(outputs, targets))
+    own_kinds.of(own_kinds.net, own_kinds.Tempered())
+    monkeypatch.setitem(KINDS, "shared", own_kinds.of(Shared))
+    with pytest.raises(UserError, match=r"first.weight and last.weight share their memory: tie them by making them one"):
+        pack("shared", monkeypatch)
+
+
+class Late(own_kinds.Counted):
+    def __init__(self) -> None:
+        super().__init__()
+        self.late = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.late = max(0, int(self.calls) - 5)
+        return super().forward(x) / (1 + self.late)
+
+
+def test_a_module_that_begins_to_count_late_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No state holds what it keeps, and nothing of it is seen in a first step."""
+
+    monkeypatch.setitem(KINDS, "late", own_kinds.of(Late))
+    for steps, goes_on in ((3, True), (7, False)):
+        made = pack("late", monkeypatch)
+        for _ in range(steps):
+            made.advance(0.0)
+        assert pack("late", monkeypatch).load(made.state()) == goes_on
