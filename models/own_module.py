@@ -37,6 +37,7 @@ from folklore.models.module_itself import (
 from folklore.models.objective import Objective, Tree, full_name, length
 from folklore.models.reduction import EXAMPLES, NEITHER, Counts, Reduction, candidates, find
 
+Parted = Callable[[Sequence[int]], tuple[Tree, Tree]]  # which of some examples -> these as a batch
 Make = Callable[[int], Objective]  # seed -> the module, with its loss, as its trial starts
 # What two orders of the same sums in FP32 may differ by, relative to the largest value; of products in 16 bits, more.
 ROUNDING = 1e-4
@@ -95,14 +96,14 @@ class OwnModule:
         dtype: torch.dtype = torch.float32,
         counts: Counts | None = None,
         apart: str = "",
-        more: tuple[Tree, Tree] | None = None,
+        more: tuple[int, Parted] | None = None,
     ):
         """inputs, targets: some examples, [B, ...], by which the module is tried on the device it is to train on; dtype: of
         its products. counts: what the user says that an example counts in the loss. apart: why its lanes cannot share a program
-        whatever the module is. more: as many examples as it takes to find out what the loss is a mean of."""
+        whatever the module is. more: how many examples it takes to find out what the loss is a mean of, and some of them."""
         self.make, self.device, self.dtype, self.counts, self.apart = make, device, dtype, counts, apart
         self.inputs, self.targets = self._moved(inputs), self._moved(targets)
-        self.more = (self.inputs, self.targets) if more is None else tuple(map(self._moved, more))
+        self.more = more or (length(self.inputs), self._part)
         # Holds the structure; its own values are never looked at.
         self.objective = make(0).to(device)
         self.modes = modes(self.objective)
@@ -131,6 +132,10 @@ class OwnModule:
 
     def _moved(self, tree: Tree) -> Tree:
         return tree_map(lambda each: each.to(self.device), tree)
+
+    def _part(self, which: Sequence[int]) -> tuple[Tree, Tree]:
+        found: tuple[Tree, Tree] = tree_map(lambda values: values[list(which)], (self.inputs, self.targets))
+        return found
 
     def _require_apart(self, held: Mapping[str, Tensor]) -> None:
         """Parameters of two names over one memory would have to be one."""
@@ -235,10 +240,10 @@ class OwnModule:
     @cached_property
     def reduction(self) -> Reduction:
         """What the loss of a batch is of those of its examples."""
-        inputs, targets = self.more
-        examples, made = length(inputs), self.itself(0)
+        (examples, part), made = self.more, self.itself(0)
         if examples < 2:
             return EXAMPLES
+        inputs, targets = map(self._moved, part(range(examples)))
 
         with torch.no_grad():
             for value in made.trained:  # at their start all examples are about as far from right
@@ -247,10 +252,9 @@ class OwnModule:
                 made = self.itself(0)
 
         def loss_of(which: Sequence[int], key: int) -> float:
-            part = tree_map(lambda values: values[list(which)], (inputs, targets))
-            return float(self._loss_of(made, key, *part))
+            return float(self._loss_of(made, key, *map(self._moved, part(which))))
 
-        proposed = list(candidates(self.objective.loss, inputs, targets, self.counts))
+        proposed = candidates(self.objective.loss, inputs, targets, examples, self.counts)
         among = [(each, each.counts_of(inputs, targets, examples)) for each in proposed]
         with torch.no_grad(), made.evaluating():
             try:

@@ -49,8 +49,8 @@ SUM = Reduction("sum", "a sum over examples")
 NEITHER = Reduction("neither", "of a batch as a whole: neither a mean nor a sum over its examples")
 
 
-def candidates(loss: object, inputs: Tree, targets: Tree, given: Counts | None) -> Iterator[Reduction]:
-    """Means that a loss of these may be, likeliest first. given: what the user says that each example counts."""
+def candidates(loss: object, inputs: Tree, targets: Tree, examples: int, given: Counts | None) -> Iterator[Reduction]:
+    """Means that a loss of so many examples may be, likeliest first. given: what the user says that each example counts."""
     if given is not None:
         yield Reduction("mean", "a mean by the counts that the workload gives", given)
         return
@@ -58,6 +58,8 @@ def candidates(loss: object, inputs: Tree, targets: Tree, given: Counts | None) 
     ignored = getattr(loss, "ignore_index", IGNORED)
     weights = getattr(loss, "weight", None) if isinstance(loss, nn.Module) else None
     for path, values in _leaves(inputs, targets):
+        if len(values) != examples:  # put together otherwise than example by example
+            continue
         whole = not values.is_floating_point() and not values.is_complex()
         if whole and isinstance(weights, Tensor) and weights.dim() == 1:
             yield Reduction("mean", "a mean by the weights of classes", _weighing(path, weights, ignored))

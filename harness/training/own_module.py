@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from folklore.harness.errors import UserError
+from folklore.harness.errors import UserError, one_line
 from folklore.harness.own.examples import MOST_ASKED, Batch, Examples, joined
 from folklore.harness.own.finding import find_again
 from folklore.harness.own.place import place
@@ -17,6 +17,7 @@ from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.spec.configuration import OWN, PRECISIONS
 from folklore.harness.training.number_formats import format_named
 from folklore.models import OwnModule, keyed
+from folklore.models.own_module import Parted
 from folklore.models.reduction import candidates
 
 log = logging.getLogger(__name__)
@@ -38,9 +39,9 @@ def own_module(dataset: str, device: str = "cpu", precision: str = "fp32") -> Ow
     if workload.examples["training"].is_ragged:
         apart = "its loader puts batches together by itself"
     try:
-        few, more = tried(workload)
+        few, count, parted = tried(workload)
         dtype = format_named(precision).dtype
-        made = OwnModule(workload.objective, *few, device, dtype, workload.counts, apart, more)
+        made = OwnModule(workload.objective, *few, device, dtype, workload.counts, apart, (count, parted))
         log.info("workload '%s': %s", found.address, made.proof)
     except UserError:
         raise
@@ -50,23 +51,34 @@ def own_module(dataset: str, device: str = "cpu", precision: str = "fp32") -> Ow
     return made
 
 
-def tried(workload: OwnWorkload) -> tuple[Batch, Batch]:
-    """Training examples a module is tried on, and those by which it is found out what its loss is a mean of: spread evenly, and
-    beside them those that are unlike the others wherever that may count."""
+def tried(workload: OwnWorkload) -> tuple[Batch, int, Parted]:
+    """Training examples a module is tried on; and those by which it is found out what its loss is a mean of, how many and as
+    batches of some: spread evenly, and beside them those that are unlike the others wherever that may count.
+
+    Raises UserError for examples that cannot be put together.
+    """
     examples = workload.examples["training"]
     asked = _spread(len(examples), MOST_ASKED if examples.is_read else len(examples))
-    with keyed(0):
-        batch = examples.batch(asked)
-    unlike = _unlike(workload, batch, len(asked))
+
+    def batch(index: Tensor) -> Batch:
+        with keyed(0):
+            return examples.batch(index)
+
+    try:
+        unlike = _unlike(workload, batch(asked), len(asked))
+    except (ValueError, RuntimeError, TypeError) as error:
+        raise UserError(
+            f"workload '{workload.name}': its training examples cannot be put together in a batch"
+            f" ({one_line(error)[:200]}); give a DataLoader whose collate_fn does"
+        ) from error
     few, more = (asked[sorted({*_spread(len(asked), count).tolist(), *unlike})] for count in (EXAMPLES, MOST_ASKED))
-    with keyed(0):
-        return examples.batch(few), examples.batch(more)
+    return batch(few), len(more), lambda which: batch(more[list(which)])
 
 
 def _unlike(workload: OwnWorkload, batch: Batch, count: int) -> set[int]:
     """Examples that count most and least by some way of counting, and one of every class where these are few."""
     chosen: set[int] = set()
-    for way in candidates(workload.loss, *batch, workload.counts):
+    for way in candidates(workload.loss, *batch, count, workload.counts):
         order = way.counts_of(*batch, count).argsort(stable=True)
         chosen |= {*order[:UNLIKE].tolist(), *order[-UNLIKE:].tolist()}
     for values in tree_leaves(batch[1]):

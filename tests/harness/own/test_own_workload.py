@@ -569,6 +569,18 @@ WAYS_OUT = {
         "or a Dataset or DataLoader whose dataset has __len__ and __getitem__",
         "training = validation = test = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(*data(20)))",
     ),
+    "examples of unlike lengths": (
+        "training = validation = test = torch.utils.data.StackDataset([torch.ones(2), torch.ones(3)] * 9, [0, 1] * 9)",
+        "give a DataLoader whose collate_fn does",
+        """
+    def pad(items):
+        first = [nn.functional.pad(x, (0, 4 - len(x))) for x, _ in items]
+        return torch.stack(first), torch.tensor([y for _, y in items])
+
+    sequences = torch.utils.data.StackDataset([torch.ones(2), torch.ones(3)] * 9, [0, 1] * 9)
+    training = validation = test = torch.utils.data.DataLoader(sequences, collate_fn=pad)
+        """,
+    ),
     "one start": (
         "module = lambda: torch.manual_seed(0) and Net()", "say one_start=True",
         "module = lambda: torch.manual_seed(0) and Net(); more['one_start'] = True",
