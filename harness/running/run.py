@@ -219,6 +219,12 @@ def run_facts(ready: Prepared) -> dict[str, Any]:
     }
 
 
+def _read(ready: Prepared) -> str:
+    """What was read of a user's data; several datasets by name."""
+    said = {used: ready.facts[name].contents for name, used in ready.datasets.items() if ready.facts[name].contents}
+    return "; ".join(f"{used}: {contents}" for used, contents in said.items()) if len(said) > 1 else "".join(said.values())
+
+
 def plan_facts(ready: Prepared) -> dict[str, Any]:
     """`run_facts`, and what training takes."""
     plan, estimate, facts = ready.plan, ready.estimate, run_facts(ready)
@@ -226,7 +232,7 @@ def plan_facts(ready: Prepared) -> dict[str, Any]:
     return {
         **{name: facts[name] for name in first},
         "datasets": ", ".join(f"{used} ({ready.data_hashes[name]})" for name, used in ready.datasets.items()),
-        **{f"read of {used}": read for name, used in ready.datasets.items() if (read := ready.facts[name].contents)},
+        **({"data_read": read} if (read := _read(ready)) else {}),
         **({"workload": ready.proof} if ready.proof else {}),
         "parameters": ready.parameters,
         "arms": len(plan.study.arms),
