@@ -14,6 +14,8 @@ from folklore.models.objective import Objective
 
 # What of a class counts as a value that a module keeps there.
 PLAIN = (bool, int, float, complex, str, bytes, list, dict, type(None))
+# What pickling raises for what cannot be pickled.
+UNPICKLABLE = (pickle.PicklingError, TypeError, AttributeError, RuntimeError, NotImplementedError)
 # What torch itself keeps in every module.
 INTERNAL = vars(nn.Module()).keys()
 

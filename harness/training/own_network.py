@@ -6,7 +6,6 @@ recomputation, counters in Python) is its own.
 
 import logging
 import math
-import pickle
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,7 +19,6 @@ from torch.utils._pytree import tree_map
 
 from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserCodeError
-from folklore.harness.own.address import address_of
 from folklore.harness.own.finding import find_again
 from folklore.harness.own.place import place
 from folklore.harness.randomness import key
@@ -29,10 +27,7 @@ from folklore.harness.training.measured_steps import EVALUATION_TARGETS
 from folklore.harness.training.network import PackedNetwork, Scores
 from folklore.harness.training.own_module import counts_of, own_data, own_module
 from folklore.models import Drop, ModuleItself, OwnModule, Tap, Tree
-from folklore.models.module_itself import as_complex, python_state
-
-# What pickling raises for what cannot be pickled; such a module is called by itself, and begins anew.
-UNPICKLABLE = (pickle.PicklingError, TypeError, AttributeError, RuntimeError, NotImplementedError)
+from folklore.models.module_itself import UNPICKLABLE, as_complex, python_state
 
 log = logging.getLogger(__name__)
 
@@ -218,7 +213,8 @@ class OwnNetwork(PackedNetwork):
         return found
 
     def _said(self, what: str) -> UserCodeError:
-        return UserCodeError(f"workload '{address_of(self.dataset)}': {what}" + ((self.packed and "; say packed=False") or ""))
+        way_out = "; say packed=False" if self.packed else ""
+        return UserCodeError(f"workload '{find_again(self.dataset).address}': {what}{way_out}")
 
     def _key(self, lane: int) -> int:
         return key(self.seeds[lane], f"forward:{self.step}" + f":{self.part}" * (self.part > 0))

@@ -134,10 +134,17 @@ def test_each_big_package_has_one_owner() -> None:
                 assert str(path.relative_to(ROOT)) in OWNERS[package], f"{path} imports {package}"
 
 
+# Where something is pickled and read again in one run, and never a file or a store: a user's module that is copied, and a
+# workload on its way to a worker.
+PICKLING = {"models/module_itself.py", "harness/running/handing.py"}
+
+
 def test_no_eval_and_no_pickle() -> None:
     for folder in FOLDERS:
         for path in sources(folder):
-            assert not {"pickle", "dill", "joblib"} & {name.split(".")[0] for name in imported(path)}, path
+            if str(path.relative_to(ROOT)) not in PICKLING:
+                pickles = {"pickle", "cloudpickle", "dill", "joblib"}
+                assert not pickles & {name.split(".")[0] for name in imported(path)}, path
             calls = {node.func.id for node in nodes(path) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
             assert not calls & {"eval", "exec"}, path
 
