@@ -4,6 +4,7 @@ import io
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from types import FunctionType
 
 import cloudpickle
 import torch
@@ -115,25 +116,33 @@ def set_modes(module: nn.Module, values: Mapping[str, bool]) -> None:
 
 
 class _Apart(cloudpickle.Pickler):  # type: ignore[misc]
-    """Pickles an objective and all that it holds, but for tensors of these names."""
+    """Pickles an objective and all that it holds, but for tensors of these names, and for classes and functions without a
+    closure, which keep nothing of one module's."""
 
     def __init__(self, file: io.BytesIO, objective: Objective, names: Sequence[str]):
         super().__init__(file)
         held = objective.held()
-        self.apart = {id(held[name]): name for name in names if name in held}
+        self.tensors = {id(held[name]): name for name in names if name in held}
+        self.code: dict[str, object] = {}
 
     def persistent_id(self, value: object) -> str | None:
-        return self.apart.get(id(value))
+        if isinstance(value, type) or (isinstance(value, FunctionType) and not value.__closure__):
+            name = f"{value.__module__}.{value.__qualname__} {id(value)}"
+            self.code[name] = value
+            return name
+        return self.tensors.get(id(value))
 
 
 class _Together(pickle.Unpickler):
     """The other way: tensors of these names are new ones over the same memory, with the hooks of the old."""
 
-    def __init__(self, file: io.BytesIO, held: Mapping[str, Tensor]):
+    def __init__(self, file: io.BytesIO, held: Mapping[str, Tensor], code: Mapping[str, object]):
         super().__init__(file)
-        self.held, self.made = held, dict[str, Tensor]()
+        self.held, self.code, self.made = held, code, dict[str, Tensor]()
 
-    def persistent_load(self, name: str) -> Tensor:
+    def persistent_load(self, name: str) -> object:
+        if name in self.code:
+            return self.code[name]
         if name not in self.made:
             self.made[name] = _over(self.held[name])
         return self.made[name]
@@ -161,9 +170,10 @@ def python_state(objective: Objective, names: Sequence[str]) -> bytes:
 def copied(objective: Objective, names: Sequence[str]) -> Objective:
     """The same once more, over the same tensors of these names."""
     file = io.BytesIO()
-    _Apart(file, objective, names).dump(objective)
+    apart = _Apart(file, objective, names)
+    apart.dump(objective)
     file.seek(0)
-    found: Objective = _Together(file, objective.held()).load()
+    found: Objective = _Together(file, objective.held(), apart.code).load()
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from folklore.harness.data.base import ByExample, DataFacts, Split
 from folklore.harness.errors import UserError
+from folklore.harness.own.examples import copies
 from folklore.harness.own.finding import find_again
 from folklore.harness.own.identity import data_hash
 from folklore.harness.own.workload import SPLITS
@@ -57,6 +58,10 @@ def own_examples(name: str) -> OwnExamples:
     workload = find_again(name).workload
     counts = {split: len(workload.examples[own]) for split, own in NAMES.items()}
     said = ", ".join(f"{own} {counts[split]}" for split, own in NAMES.items())
-    facts = DataFacts(hash=data_hash(workload), classes=0, features=(1,), contents=f"examples: {said} (given)")
+    training, *others = workload.examples.items()
+    for split, examples in others:
+        if count := copies(training[1], examples):
+            said += f"; {count} of {split} have the inputs of training examples"
+    facts = DataFacts(hash=data_hash(workload), classes=0, features=(1,), contents=f"examples, as given: {said}")
     first: dict[Split, int] = {"train": 0, "validation": counts["train"], "test": counts["train"] + counts["validation"]}
     return OwnExamples(name, facts, counts, first)

@@ -1,6 +1,7 @@
 """Whether a scale is of what a claim speaks of: a claim about large transformers is neither shown nor refuted by a toy."""
 
 from folklore.harness.spec import Criterion, Regime, Study, Workload, arms_of
+from folklore.harness.spec.configuration import OWN
 from folklore.harness.spec.study import Value
 from folklore.harness.training.architectures import architecture_named
 
@@ -17,9 +18,8 @@ def _objection(regime: Regime, study: Study, scale: str, arm: str) -> str | None
     point = {name: max(values, key=_size) for name, values in study.factors_at(scale, arm).items()}
     setting = study.configuration(scale, arm, point)
     model, optimizer = setting.workload.model, setting.training.optimizer
-    if model == "own":  # whoever brings a model judges what it is
-        return None
-    if regime.models and model not in regime.models:
+    # Of an own model only whoever brings it knows what it is.
+    if regime.models and model not in (*regime.models, OWN):
         return f"the claim speaks of {regime.words}; this is {model}"
     if regime.optimizers and optimizer not in regime.optimizers:
         return f"the claim speaks of {regime.words}; this is {optimizer}"
@@ -35,7 +35,7 @@ def _size(value: Value) -> float:
 
 def hidden_parameters(workload: Workload) -> int | None:
     """Parameters beside those of the input and the output, which depend on the data (Kaplan et al. 2020, section 2.1)."""
-    return None if workload.model == "own" else architecture_named(workload.model).hidden_parameters(workload)
+    return None if workload.model == OWN else architecture_named(workload.model).hidden_parameters(workload)
 
 
 def in_thousands(count: int) -> str:

@@ -27,6 +27,8 @@ from folklore.models import ABSENT, Tree, keyed
 Batch = tuple[Tree, Tree]  # inputs and targets, [B, ...]
 # Of a dataset that is read example by example, so many are asked at most what each counts.
 MOST_ASKED = 64
+# Examples of two splits that are held against each other.
+MOST_COMPARED = 200_000
 FORMS = "give a pair (inputs, targets), a dict of tensors, or a Dataset or DataLoader"
 
 
@@ -213,6 +215,22 @@ def _sampled(subject: str, loader: "DataLoader[Any]") -> Any:
         f"{subject}: its loader draws by a {type(drawn).__name__}, and batches here are drawn by seed, each example as likely:"
         " give a loader without it, of a Subset of the examples or with weights in the loss"
     )
+
+
+def copies(training: Examples, other: Examples) -> int | None:
+    """How many of the others have the inputs of a training example, to the bit; None where that is not looked at: of examples
+    that are read one by one, or are very many."""
+    if not isinstance(training, Held) or not isinstance(other, Held) or len(training) + len(other) > MOST_COMPARED:
+        return None
+    known = set(_rows(training.inputs))
+    return sum(row in known for row in _rows(other.inputs))
+
+
+def _rows(inputs: Tree) -> Iterator[bytes]:
+    """Each example's bytes."""
+    leaves = [each.cpu().contiguous().resolve_conj() for each in tree_leaves(inputs)]
+    flat = [each.reshape(len(each), -1).view(torch.uint8).numpy() for each in leaves]
+    return (b"".join(each[row].tobytes() for each in flat) for row in range(len(flat[0])))
 
 
 def joined(splits: Sequence[Examples]) -> Examples:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from folklore.harness.data import load
 from folklore.harness.errors import UserError
 from folklore.harness.options import Options
 from folklore.harness.own import finding
@@ -132,3 +133,13 @@ def test_seeds_that_start_alike_are_one_unless_that_is_meant(write: Callable[...
     meant = write(alike + "; OwnWorkload = __import__('functools').partial(OwnWorkload, one_start=True)")
     varied = own_study(study, meant, Options(store=str(tmp_path / "store")))
     assert any(each.startswith("All seeds start from the same weights") for each in varied.departures)
+
+
+def test_copies_of_training_examples_are_said(write: Callable[..., str]) -> None:
+    more = (
+        "test = [*data(21)]; test[0][:3] = training[0][5:8]; data = lambda n, drawn=data: tuple(test) if n == 21 else drawn(n)"
+    )
+    found = find(write(more))
+    assert load(found.dataset).facts.contents == (
+        "examples, as given: training 50, validation 20, test 21; 3 of test have the inputs of training examples"
+    )
