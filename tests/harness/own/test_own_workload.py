@@ -514,7 +514,7 @@ def test_what_is_raised_in_training_ends_the_run_once(study: Study, write: Calla
     lines = [each for each in done.stderr.splitlines() if "seven of them" in each]
     assert len(lines) == 1, done.stderr
     assert (
-        lines[0] == "error: workload 'my_module:workload' raises LookupError (seven of them) in my_module.py, line 25: mend it"
+        lines[0] == "error: workload 'my_module:workload' raises LookupError (seven of them) in my_module.py, line 26: mend it"
     )
     assert "Traceback" not in done.stderr
 
