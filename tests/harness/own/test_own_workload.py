@@ -591,9 +591,9 @@ WAYS_OUT = {
         DRAWN.format(draw="__import__('random').randrange(10**6)"),
     ),
     "a loss that draws what no seed is set for": (
-        "draw = __import__('secrets').randbelow; loss = lambda x, y: nn.functional.cross_entropy(x * (1 + draw(9)), y)",
+        "draw = __import__('secrets').randbelow; loss = lambda x, y: nn.functional.cross_entropy(x * (1 + draw(10**9) / 10**8), y)",
         "draw by the generators of torch, random or numpy.random that seeds are set for",
-        "draw = __import__('random').randrange; loss = lambda x, y: nn.functional.cross_entropy(x * (1 + draw(9)), y)",
+        "draw = __import__('random').randrange; loss = lambda x, y: nn.functional.cross_entropy(x * (1 + draw(10**9) / 10**8), y)",
     ),
     "a counter of the class": (
         COUNTING.format(kept="calls = 0", own="", owner="type(self)"),
