@@ -544,6 +544,7 @@ DRAWN = """
         net.layer.bias.data += {draw}
         return net
 """
+DRAWING = "loss = lambda x, y: nn.functional.cross_entropy(x * (1 + {draw} / 1e8), y)"
 # What is wrong, what its line says, and what one has done after following it.
 WAYS_OUT = {
     "a module in place of a function": ("module = Net()", "give a function that makes the module", "module = Net"),
@@ -591,9 +592,9 @@ WAYS_OUT = {
         DRAWN.format(draw="__import__('random').randrange(10**6)"),
     ),
     "a loss that draws what no seed is set for": (
-        "draw = __import__('secrets').randbelow; loss = lambda x, y: nn.functional.cross_entropy(x * (1 + draw(10**9) / 10**8), y)",
+        DRAWING.format(draw="__import__('secrets').randbelow(10**9)"),
         "draw by the generators of torch, random or numpy.random that seeds are set for",
-        "draw = __import__('random').randrange; loss = lambda x, y: nn.functional.cross_entropy(x * (1 + draw(10**9) / 10**8), y)",
+        DRAWING.format(draw="__import__('random').randrange(10**9)"),
     ),
     "a counter of the class": (
         COUNTING.format(kept="calls = 0", own="", owner="type(self)"),
