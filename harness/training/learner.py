@@ -56,7 +56,11 @@ class Learner:
             lr = lr * self.lr_multiplier
         parameters_KP = self.network.flat_KP
         if not self.scaler.skips:
-            with self._idle_kept() as steps:
+            clock = self.clock.double().view(1, 1)
+            if self.taken_KN is None:
+                self.optimizer.update(parameters_KP, gradient_KP, lr, clock)
+                return
+            with self._idle_kept(self.taken_KN, clock) as steps:
                 self.optimizer.update(parameters_KP, gradient_KP, lr, steps)
             return
         finite_K = gradient_KP.isfinite().all(dim=1)
@@ -68,24 +72,21 @@ class Learner:
         self.scaler.update(finite_K)
 
     @contextmanager
-    def _idle_kept(self) -> Iterator[Tensor]:
+    def _idle_kept(self, taken_KN: Tensor, clock: Tensor) -> Iterator[Tensor]:
         """The number of the step, [1, 1]. As in torch, a parameter that took no part in the loss takes no step: neither decay
         nor momentum go on, and its steps are counted apart, [K, P]."""
-        clock = self.clock.double().view(1, 1)
         took_part_KN = self.network.took_part
-        if took_part_KN is None or self.taken_KN is None:
-            yield clock
-            return
-        if bool(took_part_KN.all()) and bool((self.taken_KN == clock.cpu()).all()):
+        assert took_part_KN is not None, "who counts steps of each parameter notes which took part"
+        if bool(took_part_KN.all()) and bool((taken_KN == clock.cpu()).all()):
             yield clock
         else:
             took_part_KP = self.network.over_entries(took_part_KN)
             changed = [self.network.flat_KP, *self.optimizer.state.values()]
             before = [tensor.clone() for tensor in changed]
-            yield self.network.over_entries(self.taken_KN)
+            yield self.network.over_entries(taken_KN)
             for tensor, old in zip(changed, before, strict=True):
                 tensor.copy_(torch.where(took_part_KP, tensor, old))
-        self.taken_KN += took_part_KN
+        taken_KN += took_part_KN
 
     def preconditioner(self) -> Tensor:
         """What Adam divides its average gradient by at this point, [K, P]; an LR of an entry's own is no part of it."""

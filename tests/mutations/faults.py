@@ -301,7 +301,7 @@ ENGINE = (
     Fault(
         "later micro-batches count whole",
         "harness/training/procedures/accumulation.py",
-        "sum_KP.add_(part_KP.mul_(of_lanes))",
+        "sum_KP.add_(part_KP, alpha=share)",
         "sum_KP.add_(part_KP)",
         TRAINING + "test_procedures.py::test_micro_batches_are_torchs_backward_twice",
     ),

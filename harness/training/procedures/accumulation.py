@@ -38,8 +38,9 @@ class Accumulation(Wrapper):
             out = out_KP if number == 0 else None
             part_losses_K, part_KP = self.inner.gradient(part, answers, tap, scale_K * share, out)
             losses_K += share * part_losses_K
-            of_lanes = share.unsqueeze(1) if isinstance(share, Tensor) else share
-            sum_KP = part_KP.mul_(of_lanes) if sum_KP is None else sum_KP.add_(part_KP.mul_(of_lanes))
+            if isinstance(share, Tensor):  # of each lane its own
+                part_KP, share = part_KP.mul_(share.unsqueeze(1)), 1.0
+            sum_KP = part_KP.mul_(share) if sum_KP is None else sum_KP.add_(part_KP, alpha=share)
         self.network.part = 0
         assert sum_KP is not None, "a batch has examples"
         return losses_K, sum_KP
