@@ -9,6 +9,7 @@ from types import FunctionType
 import cloudpickle
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.parametrize import is_parametrized
 
 from folklore.models.layers import Parameter
 from folklore.models.objective import Objective
@@ -115,6 +116,14 @@ def set_modes(module: nn.Module, values: Mapping[str, bool]) -> None:
         each.training = values.get(name, each.training)
 
 
+def _blank(kind: type[nn.Module]) -> nn.Module:
+    return kind.__new__(kind)
+
+
+def _fill(module: nn.Module, state: tuple[dict[str, object], None]) -> None:
+    module.__dict__.update(state[0])
+
+
 class _Apart(cloudpickle.Pickler):  # type: ignore[misc]
     """Pickles an objective and all that it holds, but for tensors of these names, and for classes and functions without a
     closure, which keep nothing of one module's."""
@@ -124,6 +133,12 @@ class _Apart(cloudpickle.Pickler):  # type: ignore[misc]
         held = objective.held()
         self.tensors = {id(held[name]): name for name in names if name in held}
         self.code: dict[str, object] = {}
+
+    def reducer_override(self, value: object) -> object:
+        """A parametrized module by its attributes, for itself it refuses to be pickled."""
+        if isinstance(value, nn.Module) and is_parametrized(value):
+            return _blank, (type(value),), (value.__dict__, None), None, None, _fill
+        return super().reducer_override(value)
 
     def persistent_id(self, value: object) -> str | None:
         if isinstance(value, type) or (isinstance(value, FunctionType) and not value.__closure__):

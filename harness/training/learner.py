@@ -67,8 +67,11 @@ class Learner:
         changed = [parameters_KP, *self.optimizer.state.values()]
         before = [tensor.clone() for tensor in changed]
         self.optimizer.update(parameters_KP, gradient_KP, lr, self.scaler.state["updates"].double().unsqueeze(1))
+        moves_KP = finite_K.unsqueeze(1)
+        if self.network.took_part is not None:
+            moves_KP = moves_KP & self.network.over_entries(self.network.took_part)
         for tensor, old in zip(changed, before, strict=True):
-            tensor.copy_(torch.where(finite_K.unsqueeze(1), tensor, old))
+            tensor.copy_(torch.where(moves_KP, tensor, old))
         self.scaler.update(finite_K)
 
     @contextmanager

@@ -282,6 +282,12 @@ def symmetric() -> nn.Module:
     return made
 
 
+def symmetric_square() -> nn.Module:
+    made = nn.Linear(8, 8)
+    parametrize.register_parametrization(made, "weight", Symmetric())
+    return made
+
+
 class Averaged(nn.Module):
     """Evaluates by an average of its weights, which a step of training moves."""
 
@@ -736,6 +742,7 @@ KINDS = {
     # what is kept beside tensors
     "experts, some idle": of(Experts),
     "counts in an object": of(lambda: Stepped(Counter, in_object)),
+    "a symmetric weight, and counts": of(lambda: nn.Sequential(symmetric_square(), Stepped(Counter, in_object))),
     "counts in an array": of(lambda: Stepped(lambda: np.zeros(1, dtype=np.int64), in_array)),
     "counts in a queue": of(lambda: Stepped(deque, in_queue)),
     "a generator of its own": of(lambda: Stepped(lambda: random.Random(3), in_generator)),

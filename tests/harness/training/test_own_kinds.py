@@ -43,6 +43,8 @@ PACKED = {
     "a loss below zero", "squares", "two classes", "a loss of log probabilities", "complex weights",
     "parameters in lists and dicts", "torch's transformer", "bags of embeddings", "a part of a storage", "a frozen bias",
     "convolutions upwards, in place", "a start from NumPy", "compiled", "tied weights", "one start",
+    "an orthogonal weight",
+    "a symmetric weight",
 }  # fmt: skip
 
 
@@ -139,7 +141,7 @@ def test_a_lane_is_what_a_plain_loop_makes_of_it(kind: str, monkeypatch: pytest.
 
 
 def test_there_are_many() -> None:
-    assert len(KINDS) >= 79
+    assert len(KINDS) >= 80
     assert set(KINDS) >= PACKED
 
 
