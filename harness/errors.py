@@ -23,6 +23,10 @@ class UnwritableError(UserError):
     """The store takes nothing: it is full, read-only or gone."""
 
 
+class UnreadableError(UserError):
+    """The store does not answer, or lets nobody read."""
+
+
 class UserCodeError(UserError):
     """A user's code raises, and will again: says what it raises, and in which line."""
 

@@ -12,6 +12,8 @@ from typing import BinaryIO, Protocol
 # Bytes of a dataset once it is unpacked: of a text, or of all pixels of its images. While it is split a text takes five times
 # as much memory, and images, which become float32, six times.
 LARGEST_DATASET = 2_000_000_000
+# Bytes of a store's files: JSON, the trials of one pack with their curves, and what else there is: checkpoints.
+LARGEST_STORED = {".json": 64_000_000, ".parquet": 4_000_000_000, "": 64_000_000_000}
 # Files and folders below a folder, or members of a zip.
 MOST_FILES = 1_000_000
 # How deep they may lie.

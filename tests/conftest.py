@@ -19,6 +19,7 @@ import torch
 from folklore.harness.data.text import Text
 from folklore.harness.observables import RelativeGap, TunedLoss
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Measurement, Scale, Study, Training, Workload
+from folklore.harness.storing.store import SCHEMES
 from tests.cpu_seconds import CpuSeconds
 from tests.harness.helpers import markov
 from tests.shared_ray import shared_ray
@@ -67,6 +68,12 @@ def ray_address(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixtur
 def text() -> Text:
     """Markov text, as all tests that train on text share it."""
     return markov()
+
+
+@pytest.fixture
+def memory_stores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An object store in this process: nobody's results are kept there, so users are refused it."""
+    monkeypatch.setattr("folklore.harness.storing.store.SCHEMES", (*SCHEMES, "memory"))
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from folklore.harness.planning.catalog import register
 from folklore.harness.spec import Study, fingerprint
 from folklore.harness.storing import evidence
 from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.reading import DamagedError, read_as
 from folklore.harness.storing.store import Store
 
 # What else decides a number, beside the harness itself.
@@ -82,12 +83,11 @@ class Memory:
         own = Ledger(self.store, study.name).state()
         if not own:
             return published_verdicts(study)
-        name = self._name(study)
-        if not self.store.exists(name):
-            return None
         try:
-            return _read(json.loads(self.store.read(name)), self._key(study, own), study)
-        except (ValueError, TypeError, KeyError):  # half a file, or one of another version
+            return read_as(
+                self.store, self._name(study), lambda content: _read(json.loads(content), self._key(study, own), study)
+            )
+        except (FileNotFoundError, DamagedError):  # half a file, or one of another version
             return None
 
     def remember(self, study: Study, judged: list[Judged]) -> None:
@@ -105,7 +105,11 @@ class Memory:
         if not self.store.exists(PAGES):
             return None
         state = [self._pages_key(studies, only, experiments), _files(output)]
-        if self.store.read(PAGES) != _state(output, state):
+        try:
+            written = self.store.read(PAGES)
+        except ValueError:  # no regular file
+            return None
+        if written != _state(output, state):
             return None
         found = {study.name: self.recall(study) for study in studies if study.name in only}
         return None if any(each is None for each in found.values()) else {name: each or [] for name, each in found.items()}

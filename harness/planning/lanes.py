@@ -4,7 +4,6 @@ widths/DEVICE/SHAPE.json     what was measured of one shape on one kind of devic
 """
 
 import json
-import logging
 import math
 import re
 from collections import defaultdict
@@ -19,13 +18,12 @@ from folklore.harness.planning.plan import PlannedPack
 from folklore.harness.spec import Configuration, Workload, fingerprint
 from folklore.harness.spec.trial import Trial
 from folklore.harness.storing.comparisons import refusals
+from folklore.harness.storing.reading import read_or_leave
 from folklore.harness.storing.store import Store
 from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.programs import EAGER, default_program
 from folklore.harness.training.throughput import NEAR, Timing
 from folklore.models import Model, OwnModule
-
-log = logging.getLogger(__name__)
 
 # Floating-point operations of a pack's step beyond which more lanes gain little (cpu: LOG.md; cuda: not measured yet).
 ENOUGH_FLOPS = {"cpu": 4e8, "cuda": 4e11}
@@ -158,14 +156,7 @@ class Packing:
         return [each for each in measured if each.program not in refused]
 
     def _measured(self, key: str) -> list[Timing]:
-        name = measured_file(self.device, key)
-        if not self.store.exists(name):
-            return []
-        try:
-            return [Timing(**each) for each in json.loads(self.store.read(name))["timings"]]
-        except (ValueError, KeyError, TypeError) as error:
-            log.warning("%s cannot be read (%s): measured again", name, error)
-            return []
+        return read_or_leave(self.store, measured_file(self.device, key), _timings, "measured again") or []
 
     def _choice(self, shape: Shape, timings: list[Timing]) -> Choice:
         fallback = self.program or self._default
@@ -209,3 +200,7 @@ class Packing:
 def measured_file(device: Device, key: str) -> str:
     """What was measured of a shape on this kind of device."""
     return f"widths/{re.sub(r'[^A-Za-z0-9]+', '-', device.name).strip('-')}/{fingerprint(key)}.json"
+
+
+def _timings(content: bytes) -> list[Timing]:
+    return [Timing(**each) for each in json.loads(content)["timings"]]

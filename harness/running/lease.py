@@ -19,6 +19,7 @@ from pathlib import Path
 import psutil
 
 from folklore.harness.errors import UnwritableError, UserError
+from folklore.harness.storing.reading import DamagedError, read_as
 from folklore.harness.storing.store import Store
 
 log = logging.getLogger(__name__)
@@ -96,12 +97,12 @@ class Lease:
         return holder is not None and holder.get("token") == self.token
 
     def _read(self) -> dict[str, object] | None:
-        """None where nobody holds it; half a file is nobody's."""
+        """None where nobody holds it; half a file, or something else, is nobody's."""
         try:
-            found = json.loads(self.store.read(self.name))
-        except (FileNotFoundError, ValueError):
+            found = read_as(self.store, self.name, json.loads)
+        except (FileNotFoundError, DamagedError):
             return None
-        return found if isinstance(found, dict) else None
+        return found if isinstance(found, dict) and "token" in found else None
 
     def _write(self) -> None:
         process = os.getpid()

@@ -14,6 +14,7 @@ from functools import cache
 from folklore.harness.errors import UnwritableError, one_line
 from folklore.harness.spec import canonical_json, fingerprint
 from folklore.harness.spec.names import HARNESS
+from folklore.harness.storing.reading import read_or_leave
 from folklore.harness.storing.store import Store
 from folklore.harness.training.compile_cache import machine_kind
 
@@ -31,18 +32,16 @@ class Comparisons:
 def comparisons(store: Store, key: str) -> Comparisons:
     """What was found of a shape on this kind of machine. A file that cannot be read counts as none; so does one of other
     sources of the engine: what was compared, or how, is not what is run now."""
-    name = comparisons_file(key)
-    if not store.exists(name):
+    found = read_or_leave(store, comparisons_file(key), _comparisons, "programs are compared anew")
+    return found or Comparisons()
+
+
+def _comparisons(content: bytes) -> Comparisons:
+    found = json.loads(content)
+    if found.get("engine") != engine_sources():
         return Comparisons()
-    try:
-        found = json.loads(store.read(name))
-        if found.get("engine") != engine_sources():
-            return Comparisons()
-        refused = {str(program): str(why) for program, why in found["refused"].items()}
-        return Comparisons(refused, {canonical_json(each) for each in found["agreed"]})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        log.warning("%s cannot be read (%s): programs are compared anew", name, error)
-        return Comparisons()
+    refused = {str(program): str(why) for program, why in found["refused"].items()}
+    return Comparisons(refused, {canonical_json(each) for each in found["agreed"]})
 
 
 def refusals(store: Store, key: str) -> dict[str, str]:

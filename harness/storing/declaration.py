@@ -7,7 +7,6 @@ how many trials already there, and what has changed since: a threshold that move
 """
 
 import json
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -16,12 +15,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from folklore.harness.errors import UserError, one_line
+from folklore.harness.errors import UserError
 from folklore.harness.spec import Spec, Study
 from folklore.harness.spec.base import decides, declared
+from folklore.harness.storing.reading import read_or_leave
 from folklore.harness.storing.store import Store
-
-log = logging.getLogger(__name__)
 
 SUFFIX = ".json"
 # A scale's field in declarations of earlier Folklores, always 0: it said nothing.
@@ -68,11 +66,7 @@ def stored_declarations(store: Store, study: str) -> list[Declaration]:
 
 
 def _read(store: Store, name: str) -> Declaration | None:
-    try:
-        return Declaration.from_json(store.read(name))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        log.warning("the declaration %s cannot be read (%s): left out", name, one_line(error))
-        return None
+    return read_or_leave(store, name, Declaration.from_json, "this declaration is left out")
 
 
 def require_declarable(

@@ -9,22 +9,19 @@ computed/STUDY/DIGEST.SHA256.json    the result of a computed job; failures/ and
 
 import hashlib
 import json
-import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
 
-from folklore.harness.errors import one_line
 from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.storing.computations import Computation
+from folklore.harness.storing.reading import DamagedError, read_or_set_aside
 from folklore.harness.storing.store import Store
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-log = logging.getLogger(__name__)
 
 
 class Ledger:
@@ -60,15 +57,9 @@ class Ledger:
         return next((each for each in found if each is not None), None)
 
     def _computation(self, name: str) -> Computation | None:
-        content, again = self.store.read(name), "it is computed again"
-        if name.split(".")[-2] != _checksum(content):
-            self._set_aside(name, content, again)
-            return None
-        try:
-            return Computation.from_json(content)
-        except (ValueError, TypeError, KeyError) as error:
-            self._set_aside(name, content, again, f"is no computed job ({one_line(error)})")
-            return None
+        return read_or_set_aside(
+            self.store, name, lambda content: Computation.from_json(_witnessed(name, content)), "it is computed again"
+        )
 
     def _computed_files(self) -> list[str]:
         return self.store.names(f"computed/{self.study}", ".json")
@@ -103,7 +94,7 @@ class Ledger:
 
     def state(self) -> list[str]:
         """Names all that is recorded, contents included; empty where nothing is."""
-        failures = (f"{name} {_checksum(self.store.read(name))}" for name in self.store.names(*self._failures()))
+        failures = [f"{digest} {error}" for digest, error in self.failures().items()]
         return [*self._files(), *self._computed_files(), *failures]
 
     def digests(self) -> set[str]:
@@ -120,16 +111,9 @@ class Ledger:
         return known
 
     def _read(self, name: str, columns: Sequence[str] | None) -> pa.Table | None:
-        content = self.store.read(name)
-        if name.split(".")[-2] == _checksum(content):
-            return trial_rows.decode(content, columns)
-        self._set_aside(name, content, "its trials run again")
-        return None
-
-    def _set_aside(self, name: str, content: bytes, consequence: str, why: str = "does not match its checksum") -> None:
-        log.warning("%s %s: set aside as %s.damaged, %s", name, why, name, consequence)
-        self.store.write(f"{name}.damaged", content)
-        self.store.remove(name)
+        return read_or_set_aside(
+            self.store, name, lambda content: trial_rows.decode(_witnessed(name, content), columns), "its trials run again"
+        )
 
     def write_failure(self, pack: str, digests: Sequence[str], error: str) -> None:
         content = json.dumps({"pack": pack, "digests": list(digests), "error": error}, indent=1)
@@ -139,8 +123,8 @@ class Ledger:
         """Digest -> last error, for trials whose pack was given up."""
         found = {}
         for name in self.store.names(*self._failures()):
-            failure = json.loads(self.store.read(name))
-            found.update(dict.fromkeys(failure["digests"], failure["error"]))
+            failed = read_or_set_aside(self.store, name, _failed, "what failed there counts as not run")
+            found.update(failed or {})
         return found
 
     def write_checkpoint(self, pack: str, state: "dict[str, Tensor]") -> None:
@@ -151,18 +135,7 @@ class Ledger:
 
     def read_checkpoint(self, pack: str) -> "dict[str, Tensor] | None":
         """Where the pack stood, or None: no checkpoint, or a damaged one (then it starts over)."""
-        name = self._checkpoint(pack)
-        if not self.store.exists(name):
-            return None
-        whole = self.store.read(name)
-        checksum, _, content = whole.partition(b"\n")
-        if checksum.decode("latin-1") != _checksum(content):
-            self._set_aside(name, whole, "the pack starts over")
-            return None
-        import safetensors.torch  # imports torch: seconds, and most that read a ledger train nothing
-
-        state: dict[str, Tensor] = safetensors.torch.load(content)
-        return state
+        return read_or_set_aside(self.store, self._checkpoint(pack), _checkpointed, "the pack starts over")
 
     def mark_projected(self, pack: str, mlflow: str) -> None:
         """Note that one MLflow, by its identity, has a pack."""
@@ -185,6 +158,28 @@ class Ledger:
 
     def _checkpoint(self, pack: str) -> str:
         return f"checkpoints/{self.study}/{pack}.checkpoint"
+
+
+def _witnessed(name: str, content: bytes) -> bytes:
+    """Raises DamagedError where it is not what the name says."""
+    if name.split(".")[-2] != _checksum(content):
+        raise DamagedError("does not match its checksum")
+    return content
+
+
+def _failed(content: bytes) -> dict[str, str]:
+    found = json.loads(content)
+    return dict.fromkeys(map(str, found["digests"]), str(found["error"]))
+
+
+def _checkpointed(whole: bytes) -> "dict[str, Tensor]":
+    checksum, _, content = whole.partition(b"\n")
+    if checksum.decode("latin-1") != _checksum(content):
+        raise DamagedError("does not match its checksum")
+    import safetensors.torch  # imports torch: seconds, and most that read a ledger train nothing
+
+    state: dict[str, Tensor] = safetensors.torch.load(content)
+    return state
 
 
 def _checksum(content: bytes) -> str:

@@ -1,27 +1,40 @@
 """Files on a disk or an object store, by fsspec URI. A reader never sees half a file."""
 
 import os
+import re
 import uuid
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from folklore.harness.errors import UnwritableError, UserError, masked, one_line
+from folklore.harness.errors import UnreadableError, UnwritableError, UserError, masked, one_line
+from folklore.harness.input_files import LARGEST_STORED, read_regular
+
+# fsspec knows some thirty more: what keeps nothing (memory, data), what is only read (http, zip), what asks a notebook.
+SCHEMES = ("file", "s3", "gs", "abfs")
+SCHEME = re.compile(r"([\w+.-]*)(?:://|::)|(data):")
 
 
 class Store:
-    """A folder of files under one URI (a path, file://, s3://, gs://, memory://). Paths inside use '/'."""
+    """A folder of files under one URI (a path, file://, s3://, gs://, abfs://). Paths inside use '/'."""
 
     def __init__(self, uri: str):
         self.uri = uri
+        if not uri:
+            raise UserError("store '': name a folder or a URI with --store")
+        if (found := SCHEME.match(uri)) and (scheme := found[1] or found[2]) not in SCHEMES:
+            known = ", ".join(f"{each}://" for each in SCHEMES)
+            raise UserError(f"store {masked(uri)}: '{scheme}' keeps no results; give a folder or one of {known} with --store")
         try:
             # Listings are asked for anew each time: other processes write here.
             self.files, root = fsspec.core.url_to_fs(uri, use_listings_cache=False)
-        except (ImportError, ValueError) as error:
-            raise UserError(f"store {masked(uri)}: {one_line(error)}") from None
-        if not uri:
-            raise UserError("store '': name a folder or a URI with --store")
+        except Exception as error:  # every backend has errors of its own
+            raise UserError(
+                f"store {masked(uri)}: cannot be opened ({one_line(error)}); mend that or give another with --store"
+            ) from None
         self.is_local = isinstance(self.files, LocalFileSystem)
         self.root = str(Path(root).absolute()) if self.is_local else root.rstrip("/")
         if self.is_local and os.path.exists(self.root) and not os.path.isdir(self.root):
@@ -85,26 +98,56 @@ class Store:
             raise
 
     def read(self, name: str) -> bytes:
-        return bytes(self.files.cat_file(self.path(name)))
+        """Raises FileNotFoundError, ValueError for what is no regular file or larger than any of a store, UnreadableError."""
+        path = self.path(name)
+        if self.is_local:
+            most = LARGEST_STORED.get(os.path.splitext(path)[1], LARGEST_STORED[""])
+            return bytes(self._asked(lambda: read_regular(Path(path), most)))
+        return bytes(self._asked(lambda: self.files.cat_file(path)))
 
     def exists(self, name: str) -> bool:
-        return bool(self.files.exists(self.path(name)))
+        return bool(self._asked(lambda: self.files.exists(self.path(name))))
 
     def remove(self, name: str) -> None:
         self.files.rm_file(self.path(name))
 
+    def set_aside(self, name: str) -> str:
+        """Rename a file that cannot be read, so that it is not read again; returns what became of it, in words."""
+        aside = f"{name}.damaged"
+        try:
+            if self.is_local:
+                os.replace(self.path(name), self.path(aside))
+            else:
+                self.files.mv(self.path(name), self.path(aside))
+        except Exception:  # every backend has errors of its own; who only reads may not be able to write
+            return "left out"
+        return f"set aside as {aside}"
+
     def folders(self, folder: str) -> list[str]:
         """Names of the folders inside a folder, sorted; empty where it is not there."""
-        try:
-            found = self.files.ls(self.path(folder), detail=True)
-        except FileNotFoundError:
-            return []
+        found = self._listed(folder)
         return sorted(each["name"].rstrip("/").rsplit("/", 1)[-1] for each in found if each["type"] == "directory")
 
     def names(self, folder: str, suffix: str) -> list[str]:
         """Names inside a folder that end so, sorted; empty where the folder is not there."""
+        paths = (each["name"] for each in self._listed(folder))
+        return sorted(f"{folder}/{path.rsplit('/', 1)[-1]}" for path in paths if path.endswith(suffix))
+
+    def _listed(self, folder: str) -> list[dict[str, Any]]:
         try:
-            found = self.files.ls(self.path(folder), detail=False)
-        except FileNotFoundError:
+            return list(self._asked(lambda: self.files.ls(self.path(folder), detail=True)))
+        except (FileNotFoundError, NotADirectoryError):
             return []
-        return sorted(f"{folder}/{path.rsplit('/', 1)[-1]}" for path in found if path.endswith(suffix))
+
+    def _asked(self, question: Callable[[], Any]) -> Any:
+        """An answer, or one line that names the store: every backend has errors of its own."""
+        try:
+            return question()
+        except (FileNotFoundError, NotADirectoryError, UserError):
+            raise
+        except Exception as error:
+            if self.is_local and isinstance(error, ValueError):
+                raise
+            raise UnreadableError(
+                f"store {masked(self.uri)}: cannot be read ({one_line(error)}); mend that or give another with --store"
+            ) from None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from folklore.harness.spec import Study, canonical_json
 from folklore.harness.spec.trial import Trial
-from folklore.harness.storing.trial_schema import CURVE_PREFIX, SCHEMA, SUMMARY
+from folklore.harness.storing.trial_schema import CURVE_PREFIX, NULLABLE, OBJECTS, OUTCOMES, SCHEMA, SUMMARY
 from folklore.harness.training import ENGINE_VERSION
 from folklore.harness.training.result import LaneResult
 
@@ -86,14 +86,29 @@ def encode(table: pa.Table) -> bytes:
 
 
 def decode(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
-    """Raises pyarrow.ArrowException or OSError for a file that is torn or whose checksums do not hold."""
+    """Raises pyarrow.ArrowException, OSError or ValueError for what is torn, fails its checksums, or is no table of trials."""
     wanted = [field for field in SCHEMA if columns is None or field.name in columns]
     with pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True) as file:
         present = set(file.schema_arrow.names)
         found = file.read([field.name for field in wanted if field.name in present])
     # A column that came later than the file is empty.
     arrays = [found[field.name] if field.name in present else pa.nulls(len(found), field.type) for field in wanted]
-    return pa.table(arrays, schema=pa.schema(wanted))
+    table = pa.table(arrays, schema=pa.schema(wanted))
+    for name in table.column_names:
+        _require_readable(name, table[name])
+    return table
+
+
+def _require_readable(name: str, values: pa.ChunkedArray) -> None:
+    """Raises ValueError for nulls where each trial has something, and for texts that are none of what is written there."""
+    if values.null_count and name not in NULLABLE:
+        raise ValueError(f"column '{name}' lacks {values.null_count} of {len(values)} values")
+    if name in OBJECTS:
+        for text in values.unique().to_pylist():
+            if not isinstance(json.loads(text), dict):
+                raise ValueError(f"column '{name}' holds {text:.80}, no JSON object")
+    if name == "outcome" and (foreign := set(values.unique().to_pylist()) - set(OUTCOMES)):
+        raise ValueError(f"column 'outcome' holds '{min(foreign):.80}'; known: {', '.join(OUTCOMES)}")
 
 
 def frame(table: pa.Table) -> pd.DataFrame:

@@ -95,3 +95,11 @@ HEAVY = tuple(CURVE_PREFIX + curve.name for curve in curves.CURVES if curve.heav
 # All that an observation or a page reads, and what is published.
 JUDGED = tuple(name for name in SCHEMA.names if name not in (*HEAVY, "layers", "taps"))
 SUMMARY = tuple(name for name in SCHEMA.names if not name.startswith(CURVE_PREFIX) and name not in ("layers", "taps"))
+# Columns of JSON objects; words of `outcome`; columns that may be null, as a number that is none becomes when it is published.
+OBJECTS = ("point", "configuration", "environment")
+OUTCOMES = ("finished", "diverged")
+NULLABLE = tuple(
+    column.name
+    for column in COLUMNS
+    if column.name not in SUMMARY or pa.types.is_floating(column.type) or "null" in column.description
+)

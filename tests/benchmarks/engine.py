@@ -110,7 +110,7 @@ def _width(work: Work, device: str) -> tuple[int, Program, dict[int, float]]:
     if work.lanes is not None:
         return work.lanes, program, {}
     facts, shape = work.dataset().facts, work.shape()
-    packing = Packing(Store("memory://bench"), local_device(), lambda workload: build(workload, facts))
+    packing = Packing(Store(tempfile.mkdtemp()), local_device(), lambda workload: build(workload, facts))
     search = LanesSearch(packing.nominal(shape.configuration), min(MOST_LANES[device], work.trials))
     while search.following is not None:
         search.tell(measure(work.configuration(0), work.dataset(), device, search.following, program))

@@ -5,6 +5,7 @@ import random
 import uuid
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -112,7 +113,9 @@ def test_a_queue_trains_every_trial_once_whatever_happens(study: Study, lanes: i
 def test_a_ledger_counts_each_trial_once(study: Study, draw: random.Random) -> None:
     """Packs written again, in other cuts, and files damaged: what is counted is there, once, and what is damaged is not."""
     plan = make_plan(study, "any", "cpu", "data", lanes=3)
-    store = Store(f"memory://properties-{uuid.uuid4().hex}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("folklore.harness.storing.store.SCHEMES", ("memory",))
+        store = Store(f"memory://properties-{uuid.uuid4().hex}")
     ledger = Ledger(store, study.name)
     intact: set[str] = set()
     for pack in draw.sample(plan.packs, draw.randint(1, len(plan.packs))):

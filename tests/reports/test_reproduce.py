@@ -56,6 +56,7 @@ def test_a_page_without_trials_says_what_trains_them(study: Study, tmp_path: Pat
         ("memory://user:secret@host/place", " --store 'memory://***@host/place'"),
     ],
 )
+@pytest.mark.usefixtures("memory_stores")
 def test_a_command_names_the_store_where_it_is_not_the_default(uri: str, option: str) -> None:
     """Without the password in it: a page is there to be passed on."""
     assert store_option(Store(uri)) == option

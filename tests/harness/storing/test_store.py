@@ -1,12 +1,14 @@
+import os
 from pathlib import Path
 
 import pytest
 
-from folklore.harness.errors import UnwritableError, UserError
+from folklore.harness.errors import UnreadableError, UnwritableError, UserError
 from folklore.harness.storing.store import Store
 
 
 @pytest.mark.parametrize("uri", ["{tmp}/store", "file://{tmp}/store", "memory://folklore-test"])
+@pytest.mark.usefixtures("memory_stores")
 def test_round_trip(uri: str, tmp_path: Path) -> None:
     store = Store(uri.format(tmp=tmp_path))
     store.check_writable()
@@ -40,6 +42,62 @@ def test_a_store_that_cannot_be_written_is_one_line() -> None:
         Store("/proc/folklore").check_writable()
 
 
-def test_an_unknown_protocol() -> None:
-    with pytest.raises(UserError, match=r"store nope://x"):
-        Store("nope://x")
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "nope://x",
+        "memory://x",
+        "zip://x",
+        "jupyter://x",
+        "data:,x",
+        "data://x",
+        "http://x/y",
+        "simplecache::s3://x",
+        "zip::s3://x",
+    ],
+)
+def test_what_cannot_keep_results_is_refused_with_what_can(uri: str) -> None:
+    with pytest.raises(UserError, match=r"store .*keeps no results; give a folder or one of file://, s3://, gs://, abfs://"):
+        Store(uri)
+
+
+def test_an_address_that_fails_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+
+    def away(*_: object, **__: object) -> None:
+        raise RuntimeError("endpoint does\nnot answer")
+
+    for name in ("ls", "exists"):
+        monkeypatch.setattr(store.files, name, away)
+    for asked in (lambda: store.names("a", ".json"), lambda: store.folders("a"), lambda: store.exists("a")):
+        with pytest.raises(UnreadableError, match=rf"store {tmp_path}: cannot be read \(endpoint does not answer\)"):
+            asked()
+
+
+def not_regular(path: Path, kind: str) -> None:
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.mkdir()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_only_regular_files_are_read(kind: str, tmp_path: Path) -> None:
+    not_regular(tmp_path / "a.json", kind)
+    with pytest.raises(ValueError, match=f"is a {kind} and no regular file"):
+        Store(str(tmp_path)).read("a.json")
+
+
+def test_a_file_beyond_its_bound_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "a.json").open("wb") as file:
+        file.truncate(10**12)
+    with pytest.raises(ValueError, match="more than 64 MB"):
+        Store(str(tmp_path)).read("a.json")
+
+
+def test_who_only_reads_leaves_damaged_files_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.json").write_text("{")
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(PermissionError("read-only")))
+    assert Store(str(tmp_path)).set_aside("a.json") == "left out"

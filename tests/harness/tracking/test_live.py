@@ -47,7 +47,7 @@ class FakeTracker:
 
 
 @pytest.fixture
-def ledger(study: Study) -> Ledger:
+def ledger(study: Study, memory_stores: None) -> Ledger:
     """Four packs of one trial each; the first from an earlier run."""
     ledger = Ledger(Store("memory://projector"), study.name)
     for index, trial in enumerate(planned(study).trials[:4]):

@@ -47,6 +47,7 @@ def test_a_database_of_ones_own(found: None, tmp_path: Path) -> None:
     assert served(how_to_browse(Options("anything", uri), Store(str(tmp_path)))) == uri
 
 
+@pytest.mark.usefixtures("memory_stores")
 def test_a_store_that_is_no_folder(found: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its runs are tracked beside where the run is started."""
     monkeypatch.chdir(tmp_path)
