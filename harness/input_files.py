@@ -71,6 +71,15 @@ def read_bounded(stream: Readable, most: int) -> bytes:
     return bytes(content)
 
 
+def require_bounded(stream: Readable, most: int) -> None:
+    """Raises TooMuchError where a stream gives more than `most` bytes; what it gives is not kept."""
+    count = 0
+    while chunk := stream.read(CHUNK):
+        count += len(chunk)
+        if count > most:
+            raise _too_much(most)
+
+
 def size_of(count: int) -> str:
     """Bytes in the largest unit of which there is one."""
     for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):

@@ -1,6 +1,7 @@
 """All pages: the index, a page for each study and document, the glossary, verdicts that changed, and how often the judge is
 right. Equal data gives equal bytes."""
 
+import logging
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -8,10 +9,11 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from folklore.harness.errors import one_line
 from folklore.harness.judging.error_rates import ErrorRates
 from folklore.harness.judging.spelling import spell, spell_interval
 from folklore.harness.judging.trial_sets import HERE, TrialSet
@@ -45,6 +47,10 @@ __all__ = ["draw_range_test", "write"]
 PLOTTING_LIBRARY = "plotly.min.js"
 NONE_TESTED = ErrorRates(0, 0, {})
 
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
 
 def write(
     output: Path,
@@ -59,6 +65,9 @@ def write(
     drawn_so_far: Callable[[int, int], None] = lambda count, of: None,
 ) -> dict[str, list[Judged]]:
     """Write the site into a folder; returns what became of every study's claims. sets_of: the stored trials of a study.
+
+    A study that cannot be drawn, of a stranger's store or a file, is left out with a line, and of what is returned: it must
+    not cost the others their pages.
 
     only: the studies whose pages are written; links lead to pages and places that are there. known: what is known without
     judging of a study whose page is not written. published: what stands beside the published evidence.
@@ -86,7 +95,9 @@ def write(
 
     # The longest first, so that none is left for the end.
     in_turn = sorted(studies, key=_observations, reverse=True)
-    drawn = dict(zip((study.name for study in in_turn), side_by_side(judge_and_draw, in_turn, drawn_so_far), strict=True))
+    every = zip(in_turn, side_by_side(_or_left_out(judge_and_draw), in_turn, drawn_so_far), strict=True)
+    drawn = {study.name: each for study, each in every if each is not None}
+    studies, in_turn = ([study for study in each if study.name in drawn] for each in (studies, in_turn))
     found = {name: judged for name, (judged, _, _) in drawn.items()}
     # A variation's verdicts are of something else than the claims' study: they stand on its own page alone.
     declared = [study for study in studies if study.variation_of is None]
@@ -119,9 +130,24 @@ def write(
         _save(output / page(study.name), pages.get_template("study.html").render(shown, compared=compared))
         _save(output / trials_page(study.name), pages.get_template("trials.html").render(shown))
 
-    side_by_side(write_page, in_turn)
+    side_by_side(_or_left_out(write_page), in_turn)
     _write_index_and_documents(output, pages, declared, register, in_register, own, found, published, store_option)
     return found
+
+
+def _or_left_out(work: Callable[[Study], Result]) -> Callable[[Study], Result | None]:
+    def guarded(study: Study) -> Result | None:
+        try:
+            return work(study)
+        except OSError:  # of the folder that all are written into
+            raise
+        except Exception as error:
+            log.warning(
+                "study '%s' is left out: its page cannot be drawn (%s: %s)", study.name, type(error).__name__, one_line(error)
+            )
+            return None
+
+    return guarded
 
 
 def _rates(tables: Sequence[OutcomeTable], verdict: Verdict) -> ErrorRates:

@@ -40,8 +40,9 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-out = _Console()
-err = _Console(stderr=True)
+# Without names of emoji: `quadratic:-1:` is a dataset.
+out = _Console(emoji=False)
+err = _Console(stderr=True, emoji=False)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from folklore.harness.input_files import (
     open_regular,
     read_bounded,
     read_regular,
+    require_bounded,
     size_of,
 )
 from folklore.harness.randomness import numpy_generator
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 BLOCK_BYTES = 4096
+# Bytes that one of a .gz comes to at most.
+MOST_UNZIPPED = 1032
 VALIDATION_BLOCK, TEST_BLOCK, BLOCK_PERIOD = 4, 9, 10
 # Parts of the standard library that distributions leave out or add to: without them one version has one text.
 OFTEN_MISSING = frozenset(
@@ -196,6 +199,9 @@ def _read_file(path: Path, most: int) -> bytes:
 
 def _unzipped(path: Path, most: int) -> bytes:
     with open_regular(path) as file, gzip.GzipFile(fileobj=file) as unzipped:
+        if os.fstat(file.fileno()).st_size * MOST_UNZIPPED > most:
+            require_bounded(unzipped, most)  # keeps nothing of it
+            unzipped.seek(0)
         return read_bounded(unzipped, most)
 
 

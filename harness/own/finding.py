@@ -17,7 +17,7 @@ import torch
 
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.machine.device_memory import is_memory_end
-from folklore.harness.own.address import HANDED, KIND
+from folklore.harness.own.address import ASKED, HANDED, KIND
 from folklore.harness.own.identity import Parts, differing, identity_of, parts
 from folklore.harness.own.place import place, with_place
 from folklore.harness.own.workload import OwnWorkload
@@ -55,6 +55,7 @@ def hand_over(workload: OwnWorkload | Found) -> Found:
         found_parts = parts(address, workload)
         workload = Found(address, identity_of(address, found_parts), workload, found_parts)
     HANDED[workload.address] = workload
+    ASKED.add(workload.address)
     find.cache_clear()
     return workload
 
@@ -68,6 +69,7 @@ def find(address: str) -> Found:
     address = _of_file(address)
     if not ADDRESS.fullmatch(address):
         raise UserError(f"workload '{address}': write it as MODULE:ATTRIBUTE, for example my_package.my_module:workload")
+    ASKED.add(address)
     name, _, attribute = address.partition(":")
     module = _imported(address, name)
     if not hasattr(module, attribute):
@@ -89,6 +91,11 @@ def find(address: str) -> Found:
 def find_again(dataset: str) -> Found:
     """The workload of a dataset's name, as it was when a run was planned. Raises UserError where it has changed."""
     address, _, planned = dataset.removeprefix(f"{KIND}:").partition("@")
+    if address not in ASKED:
+        raise UserError(
+            f"dataset '{dataset}' is Python code, which is never imported because a file or a store names it; if you trust it,"
+            f" give --workload {address}"
+        )
     found = find(address)
     if found.identity != planned:
         raise UserError(

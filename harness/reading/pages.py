@@ -15,6 +15,7 @@ from folklore.harness.options import Options
 from folklore.harness.planning.catalog import Register, register
 from folklore.harness.spec import Study
 from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.pages_folder import pages_folder
 from folklore.harness.storing.store import Store
 from folklore.harness.tracking.uri import experiments
 
@@ -92,7 +93,7 @@ def write_pages(
     UnwritableError.
     """
     if output is None:
-        output = Path(store.root if store.is_local else "results").absolute() / "pages"
+        output = pages_folder(store)
     ordered = sorted(studies, key=lambda study: study.name)
     memory = Memory(store)
 
@@ -124,8 +125,10 @@ def write_pages(
             " elsewhere: what is trained is kept"
         ) from error
     for study in ordered:
-        memory.remember(study, found[study.name])
-    memory.remember_written(output, ordered, names, shown)
+        if study.name in found:
+            memory.remember(study, found[study.name])
+    if len(found) == len(ordered):
+        memory.remember_written(output, ordered, names, shown)
     return output, _verdicts(found)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from folklore.harness.errors import UnwritableError, one_line
-from folklore.harness.options import Options
+from folklore.harness.options import Options, checkpoint_seconds
 from folklore.harness.planning.lanes import shapes
 from folklore.harness.planning.plan import Plan, PlannedPack
 from folklore.harness.planning.prepare import Prepared
@@ -144,7 +144,18 @@ class StudyRun:
         choice = self.packing.alone() if first.measurement.solo else self.choices[first.shape_key]
         dataset = self.prepared.datasets[first.workload.dataset]
         uri = self.ledger.store.root_uri
-        return TrainingJob(plan.study, plan.scale, plan.device, dataset, uri, pack, choice, self.deadline, pickled(dataset))
+        return TrainingJob(
+            plan.study,
+            plan.scale,
+            plan.device,
+            dataset,
+            uri,
+            pack,
+            choice,
+            self.deadline,
+            checkpoint_seconds(),
+            pickled(dataset),
+        )
 
     def added(self, pack: PlannedPack) -> None:
         self.packs[pack.key] = pack

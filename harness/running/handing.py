@@ -5,7 +5,7 @@ What is written in a notebook stands in no module that a worker could import: it
 
 import cloudpickle
 
-from folklore.harness.own.address import HANDED, address_of
+from folklore.harness.own.address import ASKED, HANDED, address_of
 from folklore.harness.own.finding import hand_over
 
 
@@ -15,7 +15,8 @@ def pickled(dataset: str) -> bytes | None:
     return None if found is None else bytes(cloudpickle.dumps(found))
 
 
-def unpickle(workload: bytes | None) -> None:
-    """Makes it known to this process."""
+def receive(dataset: str, workload: bytes | None) -> None:
+    """On a worker: what a job is sent to train may be imported there, and what was handed over is known."""
     if workload is not None:
         hand_over(cloudpickle.loads(workload))
+    ASKED.add(address_of(dataset))

@@ -13,7 +13,7 @@ from folklore.harness.machine.device_memory import free_device_memory, too_large
 from folklore.harness.own.raising import raised_by_user
 from folklore.harness.planning import cost
 from folklore.harness.planning.lanes import Packing, Shape, measured_file
-from folklore.harness.running.handing import pickled, unpickle
+from folklore.harness.running.handing import pickled, receive
 from folklore.harness.running.jobs import Progress
 from folklore.harness.spec import canonical_json
 from folklore.harness.storing.comparisons import agree, comparisons, refusals, refuse
@@ -54,7 +54,7 @@ class LanesWork:
 
     def __init__(self, job: LanesJob):
         self.job = job
-        unpickle(job.workload)
+        receive(job.shape.dataset, job.workload)
         self.dataset = data.load(job.shape.dataset)
         if job.device.kind == "cpu":
             torch.set_num_threads(1)

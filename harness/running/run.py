@@ -11,7 +11,7 @@ from folklore.harness.judging.power import pilot_of, require_power, resolutions,
 from folklore.harness.judging.sequential import DEFAULT_TIMES, planned_looks, undecided
 from folklore.harness.judging.trial_sets import TrialSet, at_its_look, stored_set, stored_sets, with_seeds
 from folklore.harness.judging.verdicts import Verdict
-from folklore.harness.options import Options
+from folklore.harness.options import Options, checkpoint_seconds
 from folklore.harness.planning.prepare import Prepared, datasets_named, default_scale, prepare, progress
 from folklore.harness.planning.recipe import study_recipe
 from folklore.harness.planning.variation import Changes, is_variation, vary
@@ -25,6 +25,7 @@ from folklore.harness.spec import Study
 from folklore.harness.spec.extended import extended
 from folklore.harness.storing.declaration import declarations, declare, looks_of, require_declarable
 from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.pages_folder import pages_folder
 from folklore.harness.storing.store import Store
 from folklore.harness.tracking.server import how_to_browse
 from folklore.harness.tracking.sync import open_tracker, sync
@@ -53,8 +54,10 @@ def launch(
 ) -> int:
     """Run some studies; returns the exit code. Prints nothing: audience hears of it, by default nobody."""
     require_known(options.tracking)
+    checkpoint_seconds()
     store = Store(options.store)
     store.check_writable()
+    pages_folder(store)
     with leases(store, [study.name for study in studies]):
         return _launch(store, studies, scale, options, deadline, until_decided, audience or Nobody())
 
@@ -367,7 +370,7 @@ def _attach(
         try:
             tracker = open_tracker(own.plan.study, options, own.ledger.store)
             tracker.count(outcome.run_id, [verdict.verdict for verdict in verdicts[outcome.study]])
-            about = [pages / f"{outcome.study}.html", *pages.glob(f"{outcome.study}-*.html")]
+            about = [*pages.glob(f"{outcome.study}.html"), *pages.glob(f"{outcome.study}-*.html")]
             tracker.attach(outcome.run_id, pages.resolve(), sorted({file for page in about for file in belonging(page)}))
         except Exception as error:  # whatever MLflow's backend raises
             audience.warn(f"MLflow did not take the page ({one_line(error)[:200]})")
@@ -385,7 +388,7 @@ def _show(
     pages, found = write_pages(store, [*others, *studies], only=names)
     shown: dict[str, list[Verdict]] = {}
     for each in ready:
-        own = [v for v in found[each.plan.study.name] if (v.scale, v.device) == (each.plan.scale, each.plan.device)]
+        own = [v for v in found.get(each.plan.study.name, ()) if (v.scale, v.device) == (each.plan.scale, each.plan.device)]
         own = own or stored_set(each.plan, each.ledger).verdicts()
         shown[each.plan.study.name] = own
         audience.judged(own)

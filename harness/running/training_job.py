@@ -1,7 +1,6 @@
 """A planned pack as work for a sweep: train it on whatever worker it lands on, and record it."""
 
 import logging
-import os
 import time
 from dataclasses import dataclass
 
@@ -11,11 +10,12 @@ from folklore.harness import data
 from folklore.harness.errors import UnwritableError, one_line
 from folklore.harness.machine.description import environment
 from folklore.harness.machine.device_memory import free_device_memory, too_large_where_memory_ends
+from folklore.harness.options import CHECKPOINT_SECONDS
 from folklore.harness.own.address import KIND, PROOF, READ
 from folklore.harness.own.raising import raised_by_user
 from folklore.harness.planning.lanes import Choice
 from folklore.harness.planning.plan import PlannedPack
-from folklore.harness.running.handing import unpickle
+from folklore.harness.running.handing import receive
 from folklore.harness.running.jobs import Progress
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows
@@ -27,9 +27,6 @@ from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import EAGER, Program, program_named
 
 log = logging.getLogger(__name__)
-
-# Long enough that writing costs nothing, short enough that a killed worker loses little.
-CHECKPOINT_SECONDS = float(os.environ.get("FOLKLORE_CHECKPOINT_SECONDS", "60"))
 
 
 @dataclass(frozen=True)
@@ -44,6 +41,7 @@ class TrainingJob:
     pack: PlannedPack
     choice: Choice
     deadline: float | None = None  # seconds since 1970
+    checkpoint_seconds: float = CHECKPOINT_SECONDS
     workload: bytes | None = None  # handing.py
 
     def open(self) -> "TrainingWork":
@@ -55,7 +53,7 @@ class TrainingWork:
 
     def __init__(self, job: TrainingJob):
         self.job = job
-        unpickle(job.workload)
+        receive(job.dataset, job.workload)
         # Of the sources that train: whoever edits or commits meanwhile changes nothing about them.
         self.environment = environment()
         self.store = Store(job.store_uri)
@@ -115,7 +113,7 @@ class TrainingWork:
         stopped = not self.training.done and self.job.deadline is not None and time.time() >= self.job.deadline
         if self.training.done:
             self._record()
-        elif stopped or time.monotonic() - self.saved_at > CHECKPOINT_SECONDS:
+        elif stopped or time.monotonic() - self.saved_at > self.job.checkpoint_seconds:
             self._save()
         best = self.training.best()
         trials = self.job.pack.trials

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from folklore.harness.spec.characters import refused_character
+from folklore.harness.spec.characters import longest_text, refused_character
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,8 @@ class Undeclared:
     why: str
 
 
+# Characters of what stands in one line, as titles and labels do, and of any other text.
+LONGEST_LABEL, LONGEST_TEXT = 200, 4_000
 WORDS = Undeclared("it explains and decides nothing")
 
 
@@ -35,6 +37,13 @@ class Unit:
     """What the numbers of a field count: `steps: Annotated[int, Unit("steps")]`."""
 
     name: str
+
+
+@dataclass(frozen=True)
+class Longest:
+    """Of a field's text: so many characters. Pydantic's own bound would refuse texts before it can be said what is wrong."""
+
+    characters: int
 
 
 class Mark(Enum):
@@ -57,6 +66,8 @@ class Spec(BaseModel):
     @model_validator(mode="after")
     def _texts_can_be_shown(self) -> Self:
         for name, value in self.__dict__.items():
+            if (length := longest_text(value)) > (most := _most(type(self), name)):
+                raise ValueError(f"{name} has {length} characters, more than {most}; shorten it")
             if (character := refused_character(value)) is not None:
                 raise ValueError(f"{name} holds {character}, which cannot be shown as it is; take it out")
         return self
@@ -71,6 +82,13 @@ def decides(spec: type[Spec], field: str) -> bool:
 def marked(spec: type[Spec], mark: Mark) -> frozenset[str]:
     """The fields of a spec that have a mark."""
     return frozenset(name for name, field in spec.model_fields.items() if mark in field.metadata)
+
+
+@cache
+def _most(spec: type[Spec], field: str) -> int:
+    """Characters of a field's texts."""
+    marks = spec.model_fields[field].metadata if field in spec.model_fields else ()
+    return next((mark.characters for mark in marks if isinstance(mark, Longest)), LONGEST_TEXT)
 
 
 def unit_of(spec: type[Spec], field: str) -> str:

@@ -20,3 +20,11 @@ def refused_character(value: Any) -> str | None:
     if isinstance(value, tuple):
         return next(filter(None, map(refused_character, value)), None)
     return None
+
+
+def longest_text(value: Any) -> int:
+    """Characters of the longest text in a value, or in a tuple or a mapping with its keys."""
+    if isinstance(value, str):
+        return len(value)
+    parts = (*value, *value.values()) if isinstance(value, dict) else value if isinstance(value, tuple) else ()
+    return max(map(longest_text, parts), default=0)

@@ -56,7 +56,8 @@ class Claim(Spec):
     own: our own question, which no document claims: it is judged, and no document is graded by it.
     """
 
-    id: str
+    # Pages and links are named after it.
+    id: str = Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$", max_length=80)
     kinds: tuple[Kind, ...]
     paraphrase: str
     short: str = Field(default="", max_length=72, description="the claim for a dense row; none: the paraphrase")

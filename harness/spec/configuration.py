@@ -25,6 +25,8 @@ else:
     ModelName = Literal[(*MODELS, OWN)]
     OptimizerName, ScheduleName, PrecisionName = Literal[(*OPTIMIZERS, OWN)], Literal[SCHEDULES], Literal[PRECISIONS]
 PER_LANE, COSTS_NOTHING, SINCE_PUBLICATION = Mark.PER_LANE, Mark.COSTS_NOTHING, Mark.SINCE_PUBLICATION
+# The smallest normal number and the largest.
+SMALLEST_FP32, LARGEST_FP32 = 2.0**-126, (2 - 2.0**-23) * 2.0**127
 # Kinds of datasets whose targets are numbers (harness/data/synthetic.py).
 OF_NUMBERS = ("quadratic", "regression")
 SQUARED_ERROR = "half the squared error"
@@ -278,6 +280,17 @@ class Training(Spec):
     scaled_lr: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
         default=1.0, gt=0, description="what the LR of scaled_parameter is multiplied by; decoupled weight decay goes with it"
     )
+
+    @model_validator(mode="after")
+    def _lanes_can_hold_it(self) -> Self:
+        """The engine holds them in FP32, where more is infinite, and less zero."""
+        for name in marked(type(self), PER_LANE):
+            value = getattr(self, name)
+            if isinstance(value, float) and value and not SMALLEST_FP32 <= abs(value) <= LARGEST_FP32:
+                raise ValueError(
+                    f"{name} = {value:g}: FP32, in which it is trained, holds {SMALLEST_FP32:.3g} to {LARGEST_FP32:.3g}, or 0"
+                )
+        return self
 
     @model_validator(mode="after")
     def _a_scaled_lr_has_a_parameter(self) -> Self:

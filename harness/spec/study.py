@@ -8,7 +8,17 @@ from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapV
 from pydantic_core import PydanticCustomError
 
 from folklore.harness.errors import unknown
-from folklore.harness.spec.base import WORDS, Mark, Spec, canonical_json, declared, fingerprint, marked
+from folklore.harness.spec.base import (
+    LONGEST_LABEL,
+    WORDS,
+    Longest,
+    Mark,
+    Spec,
+    canonical_json,
+    declared,
+    fingerprint,
+    marked,
+)
 from folklore.harness.spec.claims import Claim
 from folklore.harness.spec.configuration import SQUARED_ERROR, Configuration, Measurement, Training, Workload
 from folklore.harness.spec.criterion import Judgement
@@ -16,6 +26,8 @@ from folklore.harness.spec.markdown import study_markdown
 from folklore.harness.spec.observed import ARM, ShareOfRuns
 from folklore.harness.spec.parts import arms_of, leaves, searched_factor
 from folklore.harness.spec.rules import LEVEL
+
+MOST = 2**63
 
 AnySpec = TypeVar("AnySpec", bound=Spec)
 
@@ -25,9 +37,12 @@ def _said_once(must: str) -> WrapValidator:
 
     def validated(value: Any, fits: ValidatorFunctionWrapHandler) -> Any:
         try:
-            return fits(value)
+            # An integer that no float holds is no number of anything here.
+            if not isinstance(value, int) or abs(value) < MOST:
+                return fits(value)
         except ValidationError:
-            raise PydanticCustomError("no_such_value", "must be {must}", {"must": must}) from None
+            pass
+        raise PydanticCustomError("no_such_value", "must be {must}", {"must": must})
 
     return WrapValidator(validated)
 
@@ -58,8 +73,8 @@ def log2_grid(low: int, high: int, per_octave: int = 2) -> tuple[float, ...]:
 class Arm(Spec):
     """A setting that is compared: overrides of training, workload or measurement, its own values of a factor if need be."""
 
-    label: Annotated[str, WORDS]
-    panel: Annotated[str, WORDS] = Field(default="", description="arms of one panel share a plot")
+    label: Annotated[str, WORDS, Longest(LONGEST_LABEL)]
+    panel: Annotated[str, WORDS, Longest(LONGEST_LABEL)] = Field(default="", description="arms of one panel share a plot")
     settings: dict[str, Setting] = {}
     factors: Factors = {}
     scales: tuple[str, ...] | None = Field(default=None, description="train it at these scales only; none: at all")
@@ -154,7 +169,7 @@ class Study(Spec):
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")
     version: int = Field(ge=1, le=1_000_000, strict=True, description="raised when a change makes earlier results incomparable")
-    title: Annotated[str, WORDS]
+    title: Annotated[str, WORDS, Longest(LONGEST_LABEL)]
     question: Annotated[str, WORDS]
     workload: Workload = Workload()
     training: Training = Training()

@@ -1,6 +1,7 @@
 """A study's declaration out of a JSON or YAML file. What says two things at once, or grows without bound, is refused."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ LARGEST_STUDY = 8_000_000
 MOST_VALUES = 100_000
 # Digits of a number; YAML's numbers to the base of 60 take time that is quadratic in them.
 LONGEST_NUMBER = 400
+OCTAL = re.compile(r"[+-]?0[0-7_]+")
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
@@ -72,7 +74,8 @@ def _too_many() -> TooMuchError:
 
 class _Loader(yaml.SafeLoader):
     """PyYAML's safe loader in Python (the one in C ends the process on lists that are nested deep enough), without duplicate
-    keys, numbers that take long to read and aliases that repeat themselves or more than MOST_VALUES values."""
+    keys, numbers that are others than they look or take long to read, and aliases that repeat themselves or more than
+    MOST_VALUES values."""
 
     def __init__(self, text: str):
         super().__init__(text)
@@ -95,9 +98,19 @@ class _Loader(yaml.SafeLoader):
             raise ComposerError(None, None, "an alias stands for a value that holds it", node.start_mark)
         if self.values > MOST_VALUES:
             raise _too_many()
-        if node.tag in NUMBERS and len(node.value) > LONGEST_NUMBER:
-            raise ComposerError(None, None, f"a number of {len(node.value)} characters", node.start_mark)
+        if node.tag in NUMBERS:
+            self._require_plain(node)
         return node
+
+    def _require_plain(self, node: yaml.Node) -> None:
+        """Raises ComposerError for numbers that YAML reads as others than people do, and those that take long to read."""
+        if len(node.value) > LONGEST_NUMBER:
+            raise ComposerError(None, None, f"a number of {len(node.value)} characters", node.start_mark)
+        kind = "to the base of 60" if ":" in node.value else "an octal" if OCTAL.fullmatch(node.value) else ""
+        if kind:
+            meant = self.construct_object(node)
+            says = f"'{node.value:.40}' is {kind} in YAML, {meant:.12g}; write {meant:.12g}, or put a text into quotes"
+            raise ComposerError(None, None, says, node.start_mark)
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         """Keys are compared before `<<` brings in those of other mappings, which may be given anew. A key `null` names a

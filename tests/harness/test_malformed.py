@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
@@ -126,6 +127,9 @@ def test_a_file_too_large_to_be_a_study(tmp_path: Path) -> None:
         (".json", b'{"name": "a", "name": "b"}', "key 'name' stands twice in one object; keep one of them"),
         (".json", b'{"arms": {"a": {}, "a": {}}}', "key 'a' stands twice in one object"),
         (".yaml", b"version: !!bool x\n", "a value is none of what its tag says); mend it"),
+        (".yaml", b"version: 010\n", "'010' is an octal in YAML, 8; write 8, or put a text into quotes"),
+        (".yaml", b"seeds: 1:30\n", "'1:30' is to the base of 60 in YAML, 90; write 90"),
+        (".yaml", b"seeds: 1:30.5\n", "'1:30.5' is to the base of 60 in YAML, 90.5; write 90.5"),
         (".json", b'{"version": ' + b"9" * 5000 + b"}", "integer string conversion"),
     ],
 )
@@ -133,6 +137,67 @@ def test_files_that_grow_or_say_two_things(suffix: str, content: bytes, finding:
     path = tmp_path / f"study{suffix}"
     path.write_bytes(content)
     assert finding in refused_by_command("plan", str(path), store=tmp_path / "store")
+
+
+def _changed(study: Study, path: str, value: Any) -> dict[str, Any]:
+    """A plain study with another value at a path of keys."""
+    content = plain = json.loads(study.canonical_json())
+    *above, last = path.split("/")
+    for key in above:
+        content = content[key]
+    content[last] = value
+    return dict(plain)
+
+
+def _claim(name: str) -> list[dict[str, Any]]:
+    source = {"document": "TB", "section": "2"}
+    return [{"id": name, "kinds": ["empirical"], "paraphrase": "it helps", "sources": [source], "measure": "a gap"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "finding"),
+    [
+        ("claims", _claim("own/claim"), "claims.0.id = 'own/claim': String should match pattern"),
+        ("claims", _claim("../own.claim"), "should match pattern"),
+        ("claims", _claim("own." + "x" * 300), "should have at most 80 characters"),
+        ("title", "x" * 201, "title has 201 characters, more than 200; shorten it"),
+        ("arms/none/label", "x" * 201, "label has 201 characters, more than 200; shorten it"),
+        ("departures", ["x" * 5000], "departures has 5000 characters, more than 4000; shorten it"),
+        ("training/peak_lr", 1e39, "peak_lr = 1e+39: FP32, in which it is trained, holds 1.18e-38 to 3.4e+38, or 0"),
+        ("factors/peak_lr", [1e-50, 1e-3, 1e-2], "peak_lr = 1e-50: FP32"),
+        ("training/peak_lr", int("9" * 390), "peak_lr"),
+        ("factors/peak_lr", [int("9" * 390)], "peak_lr"),
+        ("version", int("9" * 390), "version"),
+        ("arms/none/settings", {"peak_lr": int("9" * 390)}, "peak_lr"),
+    ],
+)
+@pytest.mark.parametrize("suffix", [".json", ".yaml"])
+def test_values_beyond_what_is_held_or_shown(
+    path: str, value: Any, finding: str, suffix: str, study: Study, tmp_path: Path
+) -> None:
+    content = _changed(study, path, value)
+    file = tmp_path / f"study{suffix}"
+    file.write_text(json.dumps(content) if suffix == ".json" else yaml.safe_dump(content))
+    said = refused_by_command("plan", str(file), store=tmp_path / "store")
+    assert finding in said
+    assert len(said) < 1200, said
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_a_file_that_names_code_imports_none(
+    command: str, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hostile.py").write_text("open('imported', 'w')\n")
+    content = json.loads(study.canonical_json()) | {
+        "workload": {"model": "own", "dataset": "own:hostile:workload@0123456789abcdef"}
+    }
+    (tmp_path / "study.json").write_text(json.dumps(content))
+    called = CliRunner().invoke(app, [command, "study.json", "--store", "store"])
+    assert called.exit_code == 2
+    way_out = "never imported because a file or a store names it; if you trust it, give --workload hostile:workload"
+    assert way_out in called.stderr
+    assert not (tmp_path / "imported").exists()
 
 
 def test_a_file_makes_no_object(tmp_path: Path) -> None:

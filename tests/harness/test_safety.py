@@ -11,6 +11,7 @@ from packaging.utils import canonicalize_name
 from typer.testing import CliRunner
 
 from folklore.harness.cli import app
+from folklore.harness.cli.output import out
 from folklore.harness.errors import UserError, masked, one_line
 from folklore.harness.options import Options
 from folklore.harness.storing.store import Store
@@ -93,6 +94,35 @@ def test_a_command_that_fails_shows_no_secret(tmp_path: Path) -> None:
     for found in folklore_forked(*lines, imports=("folklore.harness.tracking.projection",), code=2, folder=tmp_path):
         assert "hunter2" not in found.stdout + found.stderr
         assert len(found.stderr.strip().splitlines()) == 1, found.stderr
+
+
+@pytest.mark.parametrize("place", ["", "index.html", "figures"])
+def test_nothing_is_written_through_a_link_in_a_store(place: str, tmp_path: Path) -> None:
+    pages, elsewhere = tmp_path / "store/pages", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (pages / place).parent.mkdir(parents=True)
+    (pages / place).symlink_to(elsewhere)
+    called = CliRunner().invoke(app, ["report", "--store", str(tmp_path / "store")])
+    assert called.exit_code == 2
+    assert (
+        "is a link, and nothing is written through it; remove it, or write pages elsewhere with `folklore report"
+        in called.stderr
+    )
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["abc", "nan", "-1", "inf", ""])
+def test_variables_are_checked_as_options_are(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOLKLORE_CHECKPOINT_SECONDS", text)
+    called = CliRunner().invoke(app, ["run", "warmup", "--scale", "smoke", "--store", str(tmp_path / "store")])
+    assert called.exit_code == 2
+    assert f"FOLKLORE_CHECKPOINT_SECONDS={text}: give seconds from 0, or leave it out for 60" in called.stderr
+    assert not (tmp_path / "store").exists()
+
+
+def test_names_of_emoji_stay_names(capsys: pytest.CaptureFixture[str]) -> None:
+    out.print("dataset quadratic:-1: and :smile:", highlight=False)
+    assert capsys.readouterr().out == "dataset quadratic:-1: and :smile:\n"
 
 
 @pytest.mark.parametrize("name", ["../../escaped", "..", "/etc/x", "a/../../x"])

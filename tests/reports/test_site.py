@@ -68,6 +68,25 @@ def test_the_verdict_is_on_both_pages(written: Path) -> None:
     assert "to come" in (written / "index.html").read_text()
 
 
+def test_a_study_that_cannot_be_drawn_costs_the_others_nothing(
+    study: Study, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = study.model_copy(update={"name": "odd"})
+    monkeypatch.setattr("folklore.reports.parallel.available_cores", lambda: 1)
+
+    def sets(chosen: Study) -> list[TrialSet]:
+        if chosen == other:
+            raise KeyError("what nobody\nthought of")
+        return [records(chosen)]
+
+    found = site.write(tmp_path, [other, study], REGISTER, sets)
+    assert list(found) == ["toy"]
+    assert "study 'odd' is left out: its page cannot be drawn (KeyError: 'what nobody\\nthought of')" in caplog.text
+    assert (tmp_path / "toy.html").exists()
+    assert not (tmp_path / "odd.html").exists()
+    assert dead_links(tmp_path) == []
+
+
 def test_everything_is_escaped(written: Path) -> None:
     for page in written.glob("*.html"):
         text = page.read_text()

@@ -167,8 +167,7 @@ def test_a_checkpoint_that_cannot_be_written_does_not_stop_training(
     def full(*_: object) -> None:
         raise UnwritableError("no space left")
 
-    monkeypatch.setattr(training_job, "CHECKPOINT_SECONDS", -1.0)
-    work = made.open()
+    work = replace(made, checkpoint_seconds=-1.0).open()
     monkeypatch.setattr(work.ledger, "write_checkpoint", full)
     with caplog.at_level(logging.WARNING):
         assert work.advance(0.0).share > 0

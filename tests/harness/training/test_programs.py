@@ -122,6 +122,7 @@ def assert_compiled_is_eager(chosen: list[Lane], dataset: Dataset) -> None:
     assert {(result.program, result.program_note) for result in pack.results()} == {("compiled", None)}
 
 
+@pytest.mark.slow  # the compiler takes a quarter of a minute
 @NEEDS_COMPILER
 def test_a_small_compiled_step_is_the_eager_one() -> None:
     workload = Workload.model_validate({"model": "mlp", "dataset": "digits", "width": 8, "depth": 1})
