@@ -3,10 +3,12 @@
 import platform
 import subprocess
 import sys
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
 from folklore.harness.errors import UserError, one_line
+from folklore.harness.install import without_torch
 
 INSTALL = """#!/bin/sh
 # Installs Folklore from this folder alone, into a new environment: sh install.sh [FOLDER]
@@ -32,8 +34,11 @@ def make_bundle(folder: Path, extras: str, project: Path | None = None) -> tuple
         raise UserError(f"bundle {folder}: is not empty; name a new folder")
     torch = version("torch")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--wheel-dir", str(folder)]
-    command += ["-c", str(project / "constraints.txt"), f"torch=={torch}", f"{project}[{extras}]"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        constraints = Path(temporary) / "constraints.txt"
+        constraints.write_text(without_torch((project / "constraints.txt").read_text(encoding="utf-8")), encoding="utf-8")
+        command += ["-c", str(constraints), f"torch=={torch}", f"{project}[{extras}]"]
+        done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise UserError(f"bundle {folder}: pip could not gather it ({one_line(ValueError(done.stderr))[-300:]})")
     script = INSTALL.replace("TORCH", torch).replace("EXTRAS", extras)

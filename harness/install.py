@@ -66,6 +66,7 @@ def main() -> int:
     chosen = parser.parse_args()
     try:
         python = make_environment(Path(chosen.venv), chosen.venv_options.split(), chosen.uv)
+        write_constraints(python, chosen.torch)
         uv = None if "--system-site-packages" in chosen.venv_options else find_uv(python, chosen.uv)
         remove_old_name(python)
         link_packages()
@@ -150,13 +151,30 @@ def find_uv(python: Path, wanted: str) -> str | None:
     if found:
         return found
     say("installing uv (about 3 s)")
-    if succeeds([*pip_install(python), "-c", str(CONSTRAINTS), "uv"]) and own.exists():
+    if succeeds([*pip_install(python), "-c", str(constraints(python)), "uv"]) and own.exists():
         return str(own)
     say("uv cannot be had here: pip does its work, more slowly")
     return None
 
 
 # --- what goes into it
+
+
+def constraints(python: Path) -> Path:
+    """Which releases to take, in the environment's folder."""
+    return python.parents[1] / CONSTRAINTS.name
+
+
+def write_constraints(python: Path, torch: str) -> None:
+    """As they are tested; without torch's where another one is there, or asked for."""
+    text = CONSTRAINTS.read_text(encoding="utf-8")
+    if has_torch(python) or torch not in text.splitlines():
+        text = without_torch(text)
+    constraints(python).write_text(text, encoding="utf-8")
+
+
+def without_torch(text: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("torch=="))
 
 
 def install_project(python: Path, uv: str | None, torch: str, cuda: bool) -> None:
@@ -179,7 +197,7 @@ def install_project(python: Path, uv: str | None, torch: str, cuda: bool) -> Non
     for what, told in ((wanted, torch), (["-e", str(PROJECT)], "Ray, MLflow and what else studies need")):
         if what:
             say(f"installing {told}, with pip (one to two minutes)")
-            install_by_pip(python, ["-c", str(CONSTRAINTS), *what])
+            install_by_pip(python, ["-c", str(constraints(python)), *what])
 
 
 def remove_old_name(python: Path) -> None:
@@ -210,9 +228,9 @@ def install_extra(python: Path, uv: str | None, extra: str) -> None:
         if done and (not alone or uv_install(uv, python, [*options, "--no-deps", *alone], environment)):
             return
         say("uv could not install it: once more with pip")
-    install_by_pip(python, ["-c", str(CONSTRAINTS), *project])
+    install_by_pip(python, ["-c", str(constraints(python)), *project])
     if alone:
-        install_by_pip(python, ["-c", str(CONSTRAINTS), "--no-deps", *alone])
+        install_by_pip(python, ["-c", str(constraints(python)), "--no-deps", *alone])
 
 
 def has_torch(python: Path) -> bool:
@@ -245,7 +263,7 @@ def cpu_torch_options(uv: str, python: Path, torch: list[str], environment: dict
 
 def gpu_libraries_by_uv(uv: str, python: Path, arguments: list[str], environment: dict[str, str]) -> list[str] | None:
     """The GPU libraries that uv would install; None if it cannot tell."""
-    command = [uv, "pip", "install", "--dry-run", "--python", str(python), "-c", str(CONSTRAINTS), *arguments]
+    command = [uv, "pip", "install", "--dry-run", "--python", str(python), "-c", str(constraints(python)), *arguments]
     told = run(command, environment)
     if told.returncode:
         return None
@@ -254,7 +272,7 @@ def gpu_libraries_by_uv(uv: str, python: Path, arguments: list[str], environment
 
 def gpu_libraries_by_pip(python: Path, torch: list[str]) -> list[str]:
     """The same, by pip; none if pip cannot tell, for then it cannot install it either."""
-    command = [*pip_install(python), "--dry-run", "--report", "-", "-c", str(CONSTRAINTS), *torch]
+    command = [*pip_install(python), "--dry-run", "--report", "-", "-c", str(constraints(python)), *torch]
     told = run(command)
     if told.returncode:
         return []
@@ -275,7 +293,7 @@ def no_cpu_torch(torch: list[str], libraries: list[str]) -> SetupError:
 def uv_install(uv: str, python: Path, arguments: list[str], environment: dict[str, str]) -> bool:
     """Whether uv did it; its progress shows on a terminal, its errors everywhere."""
     quiet = [] if sys.stderr.isatty() else ["--quiet"]
-    command = [uv, "pip", "install", *quiet, "--python", str(python), "-c", str(CONSTRAINTS), *arguments]
+    command = [uv, "pip", "install", *quiet, "--python", str(python), "-c", str(constraints(python)), *arguments]
     return subprocess.run(command, env=environment).returncode == 0
 
 

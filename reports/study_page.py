@@ -318,6 +318,7 @@ def _declared(records: TrialSet) -> dict[str, Any] | None:
         "hash": first.hash,
         "trials_before": first.trials_before,
         "changes": changed_since(records.declarations, records.study),
+        "otherwise": records.declared_otherwise,
         "looks": records.looks,
     }
 

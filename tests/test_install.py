@@ -168,3 +168,29 @@ def test_a_python_that_does_not_fit_is_told_of(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "venv" / "bin" / "python").symlink_to("/no/such/python")
     with pytest.raises(install.SetupError, match="does not run"):
         install.make_environment(tmp_path / "venv", [], uv="")
+
+
+@pytest.mark.parametrize(
+    ("there", "asked", "pinned"),
+    [
+        (False, "torch==2.13.0", True),
+        (False, "torch==2.12.0", False),
+        (False, "/wheels/torch.whl", False),
+        (True, "torch==2.13.0", False),
+    ],
+)
+def test_the_pin_of_torch_gives_way_to_another(
+    there: bool, asked: str, pinned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(install, "has_torch", lambda python: there)
+    python = tmp_path / "bin" / "python"
+    install.write_constraints(python, asked)
+    written = install.constraints(python).read_text().splitlines()
+    assert ("torch==2.13.0" in written) == pinned
+    assert len(written) == len(install.CONSTRAINTS.read_text().splitlines()) - (not pinned)
+
+
+def test_the_makefile_asks_for_the_torch_that_is_pinned() -> None:
+    asked = re.search(r"^TORCH \?= (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert asked is not None
+    assert asked[1] in install.CONSTRAINTS.read_text().splitlines()

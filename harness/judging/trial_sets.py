@@ -26,7 +26,7 @@ from folklore.harness.spec import Judgement, Study
 from folklore.harness.spec.extended import extended
 from folklore.harness.storing import evidence
 from folklore.harness.storing.computations import Computation, Computations
-from folklore.harness.storing.declaration import Declaration, declarations, looks_of
+from folklore.harness.storing.declaration import Declaration, declarations, declared_otherwise, looks_of
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.source_check import SourceCheck, findings
 from folklore.harness.storing.trial_schema import JUDGED
@@ -76,9 +76,17 @@ class TrialSet:
         """Where seeds are added until claims are decided: after how many of them it is judged."""
         return looks_of(self.declarations, self.study)
 
+    @property
+    def declared_otherwise(self) -> str:
+        """How what it is judged by differs from what was declared before its trials; '' if it does not."""
+        return declared_otherwise(self.declarations, self.study, self.ran_under)
+
     def verdicts(self) -> list[Verdict]:
-        """As they stand: those that errata withdraw say so."""
-        return as_they_stand(self.study, self._judge())
+        """As they stand: those that errata withdraw say so, and so do those judged by other than was declared."""
+        judged = self._judge()
+        if otherwise := self.declared_otherwise:
+            judged = [replace(each, declared_otherwise=True, cautions=(otherwise, *each.cautions)) for each in judged]
+        return as_they_stand(self.study, judged)
 
     def _judge(self) -> list[Verdict]:
         if self.looks:

@@ -25,7 +25,7 @@ from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.judging.withdrawing import as_judged, as_they_stand
 from folklore.harness.planning.catalog import register
 from folklore.harness.spec import Study, fingerprint
-from folklore.harness.storing import evidence
+from folklore.harness.storing import declaration, evidence
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.reading import DamagedError, read_as
 from folklore.harness.storing.store import Store
@@ -125,7 +125,7 @@ class Memory:
             [
                 study.canonical_json(),
                 Ledger(self.store, study.name).state(),
-                self.store.names(f"declared/{study.name}", ".json"),
+                declaration.state(self.store, study.name),
                 experiments.get(study.name),
             ]
             for study in studies
@@ -136,7 +136,8 @@ class Memory:
         return f"judged/{study.name}.json"
 
     def _key(self, study: Study, own: list[str]) -> str:
-        return fingerprint([study.canonical_json(), _claims(study), own, evidence.state(study.name), _code()])
+        declared = declaration.state(self.store, study.name)
+        return fingerprint([study.canonical_json(), _claims(study), own, declared, evidence.state(study.name), _code()])
 
 
 def published_verdicts(study: Study) -> list[Judged] | None:

@@ -64,7 +64,8 @@ class Verdict:
     claim's being otherwise. direction: where the effect surely lies, "claimed" or "opposite" of the null, or "none" within the
     margin; empty if that is not sure. panels: what becomes of it on each workload. right: the side of the documents that
     "supported" and "refuted" show to be right. surprise: how far it lies from what was expected (surprises.py).
-    after_the_fact: criteria of its study were written after these trials had been seen.
+    after_the_fact: criteria of its study were written after these trials had been seen. declared_otherwise: something else
+    was declared before them, as its first caution says.
     """
 
     study: str
@@ -90,6 +91,7 @@ class Verdict:
     right: dict[str, str] = field(default_factory=dict)
     surprise: float | None = None
     after_the_fact: bool = False
+    declared_otherwise: bool = False
 
     @property
     def is_arithmetic(self) -> bool:

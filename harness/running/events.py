@@ -67,6 +67,7 @@ EVENTS: Mapping[str, Mapping[str, str]] = {
         "cautions": "what calibration says against its estimators in worlds like this one",
         "surprise": "how far it lies from what was expected, as a multiple of that; none if nothing was",
         "after_the_fact": "whether criteria were written after these trials had been seen",
+        "declared_otherwise": "whether it is judged by other than was declared before these trials; the first caution says how",
         "withdrawn": "of a withdrawn verdict: what it was (verdict, reading), date and reason; else none",
         "variation": "whether it is of a variation, and so none of the declared study",
     },

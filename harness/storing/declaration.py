@@ -7,7 +7,8 @@ how many trials already there, and what has changed since: a threshold that move
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError
-from folklore.harness.spec import Spec, Study
+from folklore.harness.spec import Spec, Study, fingerprint
 from folklore.harness.spec.base import decides, declared
 from folklore.harness.storing.reading import read_or_leave
 from folklore.harness.storing.store import Store
@@ -63,6 +64,11 @@ def stored_declarations(store: Store, study: str) -> list[Declaration]:
     """All that were ever written of a study, of any version and scale, the first one first."""
     found = [each for name in store.names(f"declared/{study}", SUFFIX) if (each := _read(store, name)) is not None]
     return sorted(found, key=lambda each: (each.declared_at, each.trials_before, each.hash))
+
+
+def state(store: Store, study: str) -> list[str]:
+    """Names all that is stored of it, contents included."""
+    return [f"{each.scale} {each.version} {fingerprint(asdict(each))}" for each in stored_declarations(store, study)]
 
 
 def _read(store: Store, name: str) -> Declaration | None:
@@ -139,6 +145,44 @@ def changed_since(found: Sequence[Declaration], study: Study) -> list[str]:
     if not found or found[0].hash == study.hash:
         return []
     return changes(found[0].declared, study)
+
+
+def altered(found: Sequence[Declaration]) -> list[Declaration]:
+    """Those that say other than when they were written: their hash is of something else. Of what another Folklore declared that
+    cannot be told."""
+    return [each for each in found if (now := _hash_of(each.declared)) is not None and now != each.hash]
+
+
+def _hash_of(content: Mapping[str, Any]) -> str | None:
+    try:
+        return Study.model_validate(content).hash
+    except ValidationError:
+        return None
+
+
+def declared_otherwise(found: Sequence[Declaration], study: Study, ran_under: Collection[str]) -> str:
+    """How a study that trials are judged by differs from what was declared before them, in a sentence; '' if it does not.
+
+    ran_under: hashes of other declarations that trials ran under. More seeds are no difference.
+    """
+    if changed := altered(found):
+        return (
+            f"the declaration of {changed[0].declared_at[:10]} was altered after it was written: its hash is {changed[0].hash},"
+            " and what it says now has another"
+        )
+    known = {each.hash: each for each in found}
+    unknown = sorted(each for each in ran_under if each not in known)
+    if unknown and not looks_of(found, study):
+        return f"its trials ran under a declaration that is not stored here (hash {unknown[0]}), so what it said is not known"
+    every = [line for each in sorted(ran_under) if each in known for line in changes(known[each].declared, study)]
+    if moved := [line for line in dict.fromkeys(every) if not SEEDS.match(line)]:
+        more = f", and {len(moved) - 1} more" if len(moved) > 1 else ""
+        return f"its trials ran under another declaration ({moved[0]}{more})"
+    return ""
+
+
+# Changes of how many seeds there are.
+SEEDS = re.compile(r"(scales\.\w+\.)?(first_seed|seeds):")
 
 
 def changes(old: Mapping[str, Any], new: Study) -> list[str]:

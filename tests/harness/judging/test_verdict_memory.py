@@ -12,6 +12,7 @@ from folklore.harness.judging.verdict_memory import Judged, Memory, publish_verd
 from folklore.harness.planning import catalog
 from folklore.harness.spec import Study
 from folklore.harness.storing import evidence
+from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.source_check import SourceCheck
 from folklore.harness.storing.store import Store
@@ -148,8 +149,19 @@ def test_pages_are_written_anew_only_if_something_on_them_changes(
         assert not current(), file
         file.write_text(before)
         assert current(), file
-    stored.write(f"declared/{study.name}/laptop.json", b"{}")
+    declare(stored, study, "laptop", 0)
     assert not current(), "the page says when the study was declared"
     stored.remove(f"declared/{study.name}/laptop.json")
     Ledger(stored, study.name).write_failure("other", ["digest"], "it broke")
     assert not current(), "an error is on the page"
+
+
+def test_a_declaration_that_is_altered_is_judged_anew(study: Study, tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    declare(store, study, "laptop", 0)
+    Ledger(store, study.name).write_failure("pack", ["digest"], "why")
+    Memory(store).remember(study, [])
+    assert Memory(store).recall(study) == []
+    (name,) = store.names("declared/toy", ".json")
+    store.write(name, store.read(name).replace(b'"value": 0.0', b'"value": 0.01', 1))
+    assert Memory(store).recall(study) is None

@@ -5,10 +5,13 @@ import json
 import pytest
 
 from folklore.harness.errors import UserError
+from folklore.harness.judging.trial_sets import stored_sets
 from folklore.harness.spec import AtLeast, Study
 from folklore.harness.spec.extended import extended
 from folklore.harness.storing.declaration import changed_since, changes, declarations, declare, looks_of
+from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
+from tests.harness.helpers import bowl, planned, result, rows
 
 
 @pytest.fixture
@@ -170,3 +173,61 @@ def test_what_an_earlier_folklore_declared_is_compared_by_field(study: Study) ->
         "arms.half.settings.note: 1 before, nothing now",
         "arms.half.tuned: True before, nothing now",
     ]
+
+
+def _altered(store: Store, old: str, new: str) -> None:
+    (name,) = store.names("declared/toy", ".json")
+    content = store.read(name).decode()
+    assert old in content
+    store.write(name, content.replace(old, new, 1).encode())
+
+
+@pytest.fixture
+def trained(study: Study, store: Store) -> Ledger:
+    """All trials of the study, declared before them."""
+    declare(store, study, "laptop", trials_before=0)
+    ledger = Ledger(store, study.name)
+    ledger.write("pack", rows(study, planned(study).trials, lambda trial: result(bowl(trial, -7, 2.0))))
+    return ledger
+
+
+def test_verdicts_are_held_to_what_was_declared(study: Study, trained: Ledger) -> None:
+    (found,) = stored_sets(study, trained)
+    (verdict,) = found.verdicts()
+    assert (found.declared_otherwise, verdict.declared_otherwise) == ("", False)
+
+
+def test_a_threshold_moved_in_the_stored_declaration_shows(study: Study, store: Store, trained: Ledger) -> None:
+    """And then is judged by, as a study is that is read from the store."""
+    _altered(store, '"value": 0.0', '"value": 0.01')
+    (stored,) = declarations(store, study, "laptop")
+    moved = Study.model_validate(stored.declared)
+    for judged_by in (study, moved):
+        (found,) = stored_sets(judged_by, trained)
+        (verdict,) = found.verdicts()
+        assert verdict.declared_otherwise
+        assert "was altered after it was written" in verdict.cautions[0]
+        assert verdict.row()["declared_otherwise"] is True
+
+
+def test_a_declaration_forged_whole_is_not_what_its_trials_ran_under(study: Study, store: Store, trained: Ledger) -> None:
+    moved = _with_threshold(study, -5.0)
+    for name in store.names("declared/toy", ".json"):
+        store.remove(name)
+    declare(store, moved, "laptop", trials_before=0)
+    (found,) = stored_sets(moved, trained)
+    assert found.declared_otherwise == (
+        f"its trials ran under a declaration that is not stored here (hash {study.hash}), so what it said is not known"
+    )
+
+
+def test_a_threshold_moved_in_the_study_shows_and_more_seeds_do_not(study: Study, store: Store, trained: Ledger) -> None:
+    moved = _with_threshold(study, -5.0)
+    declare(store, moved, "laptop", trials_before=50)
+    (found,) = stored_sets(moved, trained)
+    assert "its trials ran under another declaration (judgements[warmup.improves_best]" in found.declared_otherwise
+    assert "0.0 before, -5.0 now)" in found.declared_otherwise
+    more = study.model_copy(update={"seeds": study.seeds + 1})
+    declare(store, more, "laptop", trials_before=50)
+    (found,) = stored_sets(more, trained)
+    assert found.declared_otherwise == ""
