@@ -8,7 +8,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from folklore.harness.errors import UserError, one_line
-from folklore.harness.install import without_torch
 
 INSTALL = """#!/bin/sh
 # Installs Folklore from this folder alone, into a new environment: sh install.sh [FOLDER]
@@ -36,7 +35,8 @@ def make_bundle(folder: Path, extras: str, project: Path | None = None) -> tuple
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--wheel-dir", str(folder)]
     with tempfile.TemporaryDirectory() as temporary:
         constraints = Path(temporary) / "constraints.txt"
-        constraints.write_text(without_torch((project / "constraints.txt").read_text(encoding="utf-8")), encoding="utf-8")
+        lines = (project / "constraints.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+        constraints.write_text("".join(line for line in lines if not line.startswith("torch==")), encoding="utf-8")
         command += ["-c", str(constraints), f"torch=={torch}", f"{project}[{extras}]"]
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:

@@ -138,13 +138,14 @@ def _environment(row: str, cache: str) -> dict[str, str]:
 
 
 def tests_pass(row: str, tests: Sequence[str]) -> str:
-    """The last line that pytest prints in the environment of a row."""
+    """The last line that pytest prints in the environment of a row, and which tests fail there."""
     with tempfile.TemporaryDirectory() as cache:
         # No more threads than cores: that costs many times what it gains.
         processes = "1" if ROWS[row].get("OMP_NUM_THREADS") == "2" else "2"
         command = [sys.executable, "-m", "pytest", "-n", processes, "-m", "not gpu and not slow", *tests]
         done = subprocess.run(command, env=_environment(row, cache), cwd=ROOT, capture_output=True, text=True)
-    return done.stdout.strip().splitlines()[-1]
+    lines = done.stdout.strip().splitlines()
+    return "\n  ".join([lines[-1], *(line for line in lines if line.startswith(("FAILED", "ERROR")))])
 
 
 def main() -> None:

@@ -121,6 +121,8 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     monkeypatch.setattr(install, "has_torch", lambda python: False)
+    monkeypatch.setattr(install, "constraints", lambda python: tmp_path / "constraints.txt")
+    (tmp_path / "constraints.txt").write_text(install.without_torch(install.CONSTRAINTS.read_text()))
     monkeypatch.setattr(install, "has_gpu", lambda: False)
     # The tests' own environment is the one that is asked: what should be refused must not be installed if it is not.
     for name in ("install_by_pip", "uv_install"):

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from folklore.harness.options import Options
 
 @command(
     "mlflow",
-    "folklore mlflow   # then open http://127.0.0.1:5000",
+    "folklore mlflow   # prints the address to open",
     "folklore mlflow --host 0.0.0.0 --auth   # for others, with accounts",
 )
 def browse(
@@ -25,11 +26,15 @@ def browse(
     host: Annotated[str, typer.Option("--host", help="where others reach it only with --auth")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535)] = 5000,
     auth: Annotated[bool, typer.Option("--auth", help="ask for accounts (MLflow's basic-auth)")] = False,
+    write: Annotated[bool, typer.Option("--write", help="let the page change what is stored, too")] = False,
 ) -> None:
-    """Browse the runs in MLflow, on this machine only unless it asks for accounts."""
+    """Browse the runs in MLflow, on this machine only unless it asks for accounts.
+
+    The printed address carries a token: other users of this machine are not let in. FOLKLORE_MLFLOW_TOKEN sets one of your own.
+    """
     from folklore.harness.tracking.server import serve
 
-    serve(Options(store, tracking), host, port, auth)
+    serve(Options(store, tracking), host, port, auth, write, partial(out.print, highlight=False, markup=False, soft_wrap=True))
 
 
 @command("deploy", "folklore deploy slurm > slurm.sh", "folklore deploy kuberay > folklore.yaml")

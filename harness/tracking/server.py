@@ -1,18 +1,33 @@
-"""Browsing MLflow safely: on loopback, or with its own accounts; nothing it stores is run or unpickled."""
+"""Browsing MLflow safely: for who has the printed address, or with its own accounts; nothing it stores is run or unpickled."""
 
 import ipaddress
 import os
+import secrets
 import shlex
 import shutil
+import sqlite3
 import sys
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NoReturn
 
-from folklore.harness.errors import UserError, masked
+from folklore.harness.errors import UserError, masked, one_line
 from folklore.harness.options import Options
 from folklore.harness.storing.store import Store
-from folklore.harness.tracking.uri import FILE, SERVERS, default_uri
+from folklore.harness.tracking.guard import is_below
+from folklore.harness.tracking.uri import (
+    ARTIFACTS,
+    ARTIFACTS_VARIABLE,
+    AUTH_VARIABLE,
+    FILE,
+    SERVERS,
+    SQLITE,
+    TOKEN_VARIABLE,
+    WRITE_VARIABLE,
+    artifact_locations,
+    default_uri,
+)
 
 # MLflow's server can start jobs, and models can be pickles: neither is ours to offer.
 CLOSED = {
@@ -20,7 +35,6 @@ CLOSED = {
     "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
     "MLFLOW_DISABLE_TELEMETRY": "true",
 }
-ADDRESS = "http://127.0.0.1:5000"
 NAME = "folklore"
 # Where the Makefile is, if this is no installed copy.
 PROJECT = Path(__file__).resolve().parents[2]
@@ -29,22 +43,29 @@ APP = "folklore"
 ACCOUNTS = "MLFLOW_AUTH_CONFIG_PATH"
 
 
-def serve(options: Options, host: str, port: int, auth: bool) -> NoReturn:
-    """Become MLflow's server for what a store's runs are tracked in. Raises UserError where that would not be safe."""
+def serve(options: Options, host: str, port: int, auth: bool, write: bool, say: Callable[[str], None]) -> NoReturn:
+    """Become MLflow's server for what a store's runs are tracked in. say: is told the address to open. Raises UserError where
+    that would not be safe."""
     command = command_of(options, host, port, auth)
-    os.execve(command[0], command, {**os.environ, **CLOSED})
+    token = os.environ.get(TOKEN_VARIABLE) or secrets.token_urlsafe(24)
+    variables = {**os.environ, **CLOSED, ARTIFACTS_VARIABLE: str(artifacts_folder(options)), TOKEN_VARIABLE: token}
+    variables |= {AUTH_VARIABLE: "1"} if auth else {WRITE_VARIABLE: "1"} if write else {}
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    say(f"open {address}" if auth else f"open {address}?token={token}   (who has this address sees the runs; Ctrl-C ends it)")
+    os.execve(command[0], command, variables)
 
 
 def how_to_browse(options: Options, store: Store) -> str:
     """What to type, where a run was started, to see its runs in a browser."""
     if options.tracking is not None and options.tracking.startswith(SERVERS):
         return f"open {masked(options.tracking)}"
-    return f"{_browsing_command(options, store)}, then open {ADDRESS}"
+    return f"{_browsing_command(options, store)}, which prints the address to open"
 
 
 def _browsing_command(options: Options, store: Store) -> str:
     if options.tracking is not None:
-        return shlex.join([*_folklore(), "mlflow", "--tracking", masked(options.tracking)])
+        place = [] if store.uri == Options.store else ["--store", masked(store.root_uri)]
+        return shlex.join([*_folklore(), "mlflow", *place, "--tracking", masked(options.tracking)])
     if not store.is_local:  # its runs are tracked beside where the run is started
         return shlex.join([*_folklore(), "mlflow", "--tracking", default_uri(Path("results").absolute())])
     if Path.cwd() == PROJECT and (PROJECT / "Makefile").is_file() and Path(store.root) == PROJECT / "results":
@@ -71,11 +92,37 @@ def command_of(options: Options, host: str, port: int, auth: bool) -> list[str]:
     uri = options.tracking or _existing(Store(options.store))
     if uri.startswith(SERVERS):
         raise UserError(f"--tracking {uri}: is a server already; open it in a browser")
+    folder = artifacts_folder(options)
+    require_artifacts_below(folder, uri)
+    if not entry_points(group="mlflow.app", name=APP):
+        raise UserError("what guards MLflow's server is not installed: install the project again (make setup)")
     command = [sys.executable, "-m", "mlflow", "server", "--host", host, "--port", str(port), "--backend-store-uri", uri]
-    if auth:
-        return [*command, "--app-name", "basic-auth"]
-    # An installation of an earlier Folklore does not name it yet.
-    return [*command, "--app-name", APP] if entry_points(group="mlflow.app", name=APP) else command
+    return [*command, "--no-serve-artifacts", "--default-artifact-root", str(folder), "--workers", "1", "--app-name", APP]
+
+
+def artifacts_folder(options: Options) -> Path:
+    """Where runs' artifacts lie: what sync.py gives each experiment, and all that is served."""
+    store = Store(options.store)
+    return (Path(store.root) if store.is_local else Path("results").absolute()) / ARTIFACTS
+
+
+def require_artifacts_below(folder: Path, uri: str) -> None:
+    """Raises UserError where a database, which may be a stranger's, names artifacts elsewhere, or links lead there."""
+    for path in (folder, *folder.rglob("*")):
+        if path.is_symlink():
+            raise UserError(f"artifacts {path}: is a link, and nothing is served through it; remove it")
+    database = Path(uri.removeprefix(SQLITE))
+    if not uri.startswith(SQLITE) or not database.exists():
+        return  # another database is its owner's; the server itself refuses what lies elsewhere
+    try:
+        elsewhere = sorted(each for each in artifact_locations(database) if not is_below(each, folder))
+    except sqlite3.Error as error:
+        raise UserError(f"{uri}: cannot be read ({one_line(error)}); move it away, and `folklore sync` makes it anew") from None
+    if elsewhere:
+        raise UserError(
+            f"{uri} has artifacts at {elsewhere[0]:.200}, which is not below {folder}: they could be anybody's files, and are"
+            " not served; if the store was moved, move the database away, and `folklore sync` makes it anew"
+        )
 
 
 def is_loopback(host: str) -> bool:

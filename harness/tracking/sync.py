@@ -71,8 +71,9 @@ def _tracking(options: Options, store: Store) -> tuple[str, Path]:
 
 def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
     from folklore.harness.tracking.projection import Tracker
+    from folklore.harness.tracking.uri import ARTIFACTS
 
     uri, local = _tracking(options, store)
     if options.tracking is None:
         local.mkdir(parents=True, exist_ok=True)
-    return Tracker(uri, study, artifacts=local / "mlartifacts" if uri.startswith("sqlite:") else None)
+    return Tracker(uri, study, artifacts=local / ARTIFACTS if uri.startswith("sqlite:") else None)

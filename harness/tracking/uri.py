@@ -13,6 +13,11 @@ FILE = "mlflow.db"
 SERVERS = ("http://", "https://")
 DATABASES = ("sqlite:", "postgresql", "mysql", "mssql")
 CONNECT_SECONDS = 5.0
+# How `folklore mlflow` tells the server that it becomes what to ask and where artifacts lie; nobody else sees an environment.
+TOKEN_VARIABLE, WRITE_VARIABLE, AUTH_VARIABLE = "FOLKLORE_MLFLOW_TOKEN", "FOLKLORE_MLFLOW_WRITE", "FOLKLORE_MLFLOW_AUTH"
+ARTIFACTS_VARIABLE = "FOLKLORE_MLFLOW_ARTIFACTS"
+# Below a store.
+ARTIFACTS = "mlartifacts"
 
 
 def default_uri(store_root: Path) -> str:
@@ -30,6 +35,27 @@ def experiments(store_root: Path) -> dict[str, str]:
     except sqlite3.Error:
         return {}
     return {str(name): str(number) for name, number in rows}
+
+
+# Where a database says that artifacts lie. MLflow's own experiment 0, which it makes wherever it is started, has none of ours.
+LOCATIONS = (
+    ("experiments WHERE experiment_id != 0", "artifact_location"),
+    ("runs", "artifact_uri"),
+    ("logged_models", "artifact_location"),
+    ("model_versions", "source"),
+    ("model_versions", "storage_location"),
+)
+
+
+def artifact_locations(database: Path) -> set[str]:
+    """All that an SQLite database names. Raises sqlite3.Error."""
+    found: set[str] = set()
+    with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        for table, column in LOCATIONS:
+            there = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table.partition(' ')[0]})")}
+            if column in there:
+                found |= {str(value) for (value,) in connection.execute(f"SELECT DISTINCT {column} FROM {table}") if value}
+    return found
 
 
 def require_known(uri: str | None) -> None:

@@ -51,7 +51,7 @@ def test_elsewhere_accounts_are_needed(used: Options, host: str, monkeypatch: py
     with pytest.raises(UserError, match="SECRET_KEY"):
         command_of(used, host, 5000, auth=True)
     monkeypatch.setenv("MLFLOW_FLASK_SERVER_SECRET_KEY", "x" * 40)
-    assert command_of(used, host, 5000, auth=True)[-2:] == ["--app-name", "basic-auth"]
+    assert command_of(used, host, 5000, auth=True)[-2:] == ["--app-name", server.APP]
 
 
 def test_the_switches_are_mlflows() -> None:
