@@ -236,7 +236,7 @@ def _matching(store: Store, prefix: str) -> Iterator[dict[str, Any]]:
     for file in evidence.tables():
         yield from _rows(trial_rows.decode(file.read_bytes()), prefix, PUBLISHED)
     for study in store.folders("ledger"):
-        for rows in Ledger(store, study).tables():
+        for rows in Ledger(store, study).holding(prefix):
             yield from _rows(rows, prefix, HERE)
 
 

@@ -3,6 +3,7 @@
 ledger/STUDY/PACK.SHA256.parquet     the trials of a finished pack; the name carries the checksum
 failures/STUDY/PACK.json             the last error of a pack that was given up; removed when it succeeds
 checkpoints/STUDY/PACK.checkpoint    where a pack in flight stands: a line with the checksum, then safetensors
+summaries/STUDY/KEY.parquet          what is read most of many packs (summaries.py)
 projected/STUDY/MLFLOW/PACK          the pack's trials are in that MLflow
 computed/STUDY/DIGEST.SHA256.json    the result of a computed job; failures/ and projected/ name it by its digest
 """
@@ -14,11 +15,13 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.reading import DamagedError, read_or_set_aside
 from folklore.harness.storing.store import Store
+from folklore.harness.storing.summaries import FILE, Summaries
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,8 +32,9 @@ class Ledger:
 
     def __init__(self, store: Store, study: str):
         self.store, self.study = store, study
+        self._summaries = Summaries(store, study, self._read)
         # A file never changes, for its name carries its checksum: what is short of it, without curves, is read once.
-        self._summaries: dict[str, pa.Table] = {}
+        self._short: dict[str, pa.Table] = {}
 
     def write(self, pack: str, rows: pa.Table) -> None:
         """Record a finished pack. The name carries the content's checksum, so the file is its own witness."""
@@ -72,14 +76,16 @@ class Ledger:
         found = (self._read(name, columns) for name in self._files() if _stem(name) == pack)
         return next((rows for rows in found if rows is not None), None)
 
-    def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        """The rows of every pack whose file is whole, a file at a time."""
-        columns = trial_schema.SCHEMA.names if columns is None else columns
-        short = set(columns) <= set(trial_schema.SUMMARY)
-        for name in self._files():
-            rows = self._summary(name) if short else self._read(name, columns)
-            if rows is not None:
-                yield rows.select([each for each in rows.column_names if each in columns]) if short else rows
+    def tables(self, columns: Sequence[str] = trial_schema.SUMMARY) -> Iterator[pa.Table]:
+        """The rows of every pack whose file is whole, some packs at a time; columns: of those in JUDGED."""
+        return self._summaries.tables(self.store.stamps(*self._packs()), columns)
+
+    def holding(self, prefix: str) -> Iterator[pa.Table]:
+        """All columns of the packs that have a trial whose digest begins so."""
+        for rows in self.tables(["digest", FILE]):
+            for name in rows.filter(pc.starts_with(rows["digest"], prefix))[FILE].unique().to_pylist():
+                if (whole := self._read_file(name, None)) is not None:
+                    yield whole
 
     def trials(self, columns: Sequence[str] = trial_schema.SUMMARY) -> pd.DataFrame:
         """All recorded trials as a frame with a column for each factor; empty where there are none."""
@@ -101,16 +107,21 @@ class Ledger:
         """Digests of all recorded trials."""
         return {digest for rows in self.tables(["digest"]) for digest in rows.column("digest").to_pylist()}
 
-    def _files(self) -> list[str]:
-        return self.store.names(f"ledger/{self.study}", ".parquet")
+    def _packs(self) -> tuple[str, str]:
+        return f"ledger/{self.study}", ".parquet"
 
-    def _summary(self, name: str) -> pa.Table | None:
-        known = self._summaries.get(name)
-        if known is None and (known := self._read(name, trial_schema.SUMMARY)) is not None:
-            self._summaries[name] = known
-        return known
+    def _files(self) -> list[str]:
+        return self.store.names(*self._packs())
 
     def _read(self, name: str, columns: Sequence[str] | None) -> pa.Table | None:
+        """A file's rows; None where it is damaged. What is short of it is kept: a run asks for it again and again."""
+        if columns is None or not set(columns) <= set(trial_schema.SUMMARY):
+            return self._read_file(name, columns)
+        if name not in self._short and (rows := self._read_file(name, trial_schema.SUMMARY)) is not None:
+            self._short[name] = rows
+        return self._short[name].select(columns) if name in self._short else None
+
+    def _read_file(self, name: str, columns: Sequence[str] | None) -> pa.Table | None:
         return read_or_set_aside(
             self.store, name, lambda content: trial_rows.decode(_witnessed(name, content), columns), "its trials run again"
         )

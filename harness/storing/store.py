@@ -133,6 +133,28 @@ class Store:
         paths = (each["name"] for each in self._listed(folder))
         return sorted(f"{folder}/{path.rsplit('/', 1)[-1]}" for path in paths if path.endswith(suffix))
 
+    def stamps(self, folder: str, suffix: str) -> dict[str, str]:
+        """Name -> what changes when the file does, without reading it: its size and when it was written."""
+        if not self.is_local:
+            found = {
+                each["name"].rsplit("/", 1)[-1]: _stamp(each) for each in self._listed(folder) if each["name"].endswith(suffix)
+            }
+        else:
+            found = self._asked(lambda: self._local_stamps(folder, suffix))
+        return {f"{folder}/{name}": found[name] for name in sorted(found)}
+
+    def _local_stamps(self, folder: str, suffix: str) -> dict[str, str]:
+        """Of tens of thousands of files, which fsspec takes long to list."""
+        try:
+            with os.scandir(self.path(folder)) as entries:
+                return {
+                    entry.name: f"{(status := entry.stat(follow_symlinks=False)).st_size}-{status.st_mtime_ns}"
+                    for entry in entries
+                    if entry.name.endswith(suffix)
+                }
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+
     def _listed(self, folder: str) -> list[dict[str, Any]]:
         try:
             return list(self._asked(lambda: self.files.ls(self.path(folder), detail=True)))
@@ -151,3 +173,9 @@ class Store:
             raise UnreadableError(
                 f"store {masked(self.uri)}: cannot be read ({one_line(error)}); mend that or give another with --store"
             ) from None
+
+
+def _stamp(entry: dict[str, Any]) -> str:
+    """Object stores name what they hold, or when it came, each by a word of its own."""
+    kept = (entry.get(name) for name in ("size", "ETag", "etag", "LastModified", "mtime", "updated", "created"))
+    return "-".join(str(each) for each in kept if each is not None)

@@ -203,7 +203,8 @@ RIGHT: dict[str, Right] = {
     "optimizers.layerwise:lamb": (lambda: 1.0, {"rel": 1e-4}),
     "optimizers.layerwise:lars": (lambda: 1.0, {"rel": 1e-4}),
     "optimizers.layerwise:lars_with_decay": (layerwise_spread("LARS, no momentum, decay 0.1"), {"rel": 0.02}),
-    "optimizers.layerwise:lars_with_momentum": (layerwise_spread("LARS, momentum 0.9, decay 0.0005"), {"rel": 0.02}),
+    # Momentum makes the course chaotic: two processors come apart as two seeds do, whose deviation is 12% where published.
+    "optimizers.layerwise:lars_with_momentum": (layerwise_spread("LARS, momentum 0.9, decay 0.0005"), {"rel": 0.24}),
     "optimizers.layerwise:lamb_distance": (lambda: 0.0, {"abs": 1e-4}),
     "optimizers.layerwise:lamb_by_gradient": (layerwise_spread("LAMB, decay 0.1", 1), {"rel": 0.05}),
     # The readout's 50,257 x 1,024 entries of a deviation of 1 / sqrt(1,024).
