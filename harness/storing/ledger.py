@@ -13,7 +13,6 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,6 +23,7 @@ from folklore.harness.storing.store import Store
 from folklore.harness.storing.summaries import FILE, Summaries
 
 if TYPE_CHECKING:
+    import pandas as pd
     from torch import Tensor
 
 
@@ -87,10 +87,12 @@ class Ledger:
                 if (whole := self._read_file(name, None)) is not None:
                     yield whole
 
-    def trials(self, columns: Sequence[str] = trial_schema.SUMMARY) -> pd.DataFrame:
+    def trials(self, columns: Sequence[str] = trial_schema.SUMMARY) -> "pd.DataFrame":
         """All recorded trials as a frame with a column for each factor; empty where there are none."""
         tables = list(self.tables(columns))
         if not tables:
+            import pandas as pd  # takes memory and time that counting does without
+
             return pd.DataFrame(columns=list(columns))
         # A trial can stand in two packs when the packing changed between runs: its earliest result counts.
         found = pa.concat_tables(tables)

@@ -23,8 +23,13 @@ class DamagedError(ValueError):
 
 def read_as(store: Store, name: str, parse: Callable[[bytes], Found]) -> Found:
     """What a file says. Raises DamagedError, FileNotFoundError, and UnreadableError where the store does not answer."""
+    return asked(lambda: parse(store.read(name)))
+
+
+def asked(question: Callable[[], Found]) -> Found:
+    """What a question about a file comes to. Raises as `read_as` does."""
     try:
-        return parse(store.read(name))
+        return question()
     except (FileNotFoundError, UserError, DamagedError):
         raise
     except STUMBLES as error:
@@ -44,8 +49,12 @@ def read_or_leave(store: Store, name: str, parse: Callable[[bytes], Found], cons
 
 def read_or_set_aside(store: Store, name: str, parse: Callable[[bytes], Found], consequence: str) -> Found | None:
     """As `read_or_leave`; a damaged file is renamed, so that it is said once."""
+    return or_set_aside(store, name, lambda: parse(store.read(name)), consequence)
+
+
+def or_set_aside(store: Store, name: str, question: Callable[[], Found], consequence: str) -> Found | None:
     try:
-        return read_as(store, name, parse)
+        return asked(question)
     except FileNotFoundError:
         return None
     except DamagedError as error:

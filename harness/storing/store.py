@@ -5,13 +5,13 @@ import re
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from folklore.harness.errors import UnreadableError, UnwritableError, UserError, masked, one_line
-from folklore.harness.input_files import LARGEST_STORED, read_regular
+from folklore.harness.input_files import LARGEST_STORED, open_regular, read_regular
 
 # fsspec knows some thirty more: what keeps nothing (memory, data), what is only read (http, zip), what asks a notebook.
 SCHEMES = ("file", "s3", "gs", "abfs")
@@ -104,6 +104,11 @@ class Store:
             most = LARGEST_STORED.get(os.path.splitext(path)[1], LARGEST_STORED[""])
             return bytes(self._asked(lambda: read_regular(Path(path), most)))
         return bytes(self._asked(lambda: self.files.cat_file(path)))
+
+    def open(self, name: str) -> IO[bytes]:
+        """To read parts of a file. Raises as `read` does."""
+        path = self.path(name)
+        return self._asked(lambda: open_regular(Path(path)) if self.is_local else self.files.open(path, "rb"))  # type: ignore[no-any-return]
 
     def exists(self, name: str) -> bool:
         return bool(self._asked(lambda: self.files.exists(self.path(name))))

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from folklore.harness.errors import UnwritableError, one_line
 from folklore.harness.spec import fingerprint
-from folklore.harness.storing.reading import read_or_set_aside
+from folklore.harness.storing.reading import or_set_aside
 from folklore.harness.storing.store import Store
 from folklore.harness.storing.trial_schema import JUDGED, SCHEMA
 
@@ -66,25 +66,24 @@ class Summaries:
 
     def _files(self, name: str) -> dict[str, str]:
         if name not in self._known:
-            found = self._open(name, lambda file: file.read([FILE, STAMP]))
+            found = self._open(name, lambda file: file.read([FILE, STAMP], use_threads=False))
             if found is None:
                 return {}
-            pairs = found.group_by([FILE, STAMP]).aggregate([])
-            self._known[name] = dict(zip(pairs[FILE].to_pylist(), pairs[STAMP].to_pylist(), strict=True))
+            self._known[name] = dict(zip(found[FILE].to_pylist(), found[STAMP].to_pylist(), strict=True))
         return self._known[name]
 
     def _rows(self, name: str, files: set[str], columns: Sequence[str]) -> pa.Table | None:
-        found = self._open(name, lambda file: file.read([*{*columns, FILE}]))
+        found = self._open(name, lambda file: file.read([*{*columns, FILE}], use_threads=False))
         if found is not None and len(files) < len(self._known[name]):
             found = found.filter(pc.is_in(found[FILE], pa.array(sorted(files))))
         return None if found is None else found.select(columns)
 
     def _open(self, name: str, ask: Callable[[pq.ParquetFile], pa.Table]) -> Any:
-        def parse(content: bytes) -> pa.Table:
-            with pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True) as file:
+        def question() -> pa.Table:
+            with self.store.open(name) as content, pq.ParquetFile(content, page_checksum_verification=True) as file:
                 return ask(file)
 
-        return read_or_set_aside(self.store, name, parse, "it is made anew")
+        return or_set_aside(self.store, name, question, "it is made anew")
 
     def _write(self, found: Mapping[str, pa.Table], stamps: Stamps) -> None:
         if not found:

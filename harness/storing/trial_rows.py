@@ -4,9 +4,9 @@ import io
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from folklore.harness.spec.trial import Trial
 from folklore.harness.storing.trial_schema import CURVE_PREFIX, NULLABLE, OBJECTS, OUTCOMES, SCHEMA, SUMMARY
 from folklore.harness.training import ENGINE_VERSION
 from folklore.harness.training.result import LaneResult
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def rows(
@@ -111,8 +114,10 @@ def _require_readable(name: str, values: pa.ChunkedArray) -> None:
         raise ValueError(f"column 'outcome' holds '{min(foreign):.80}'; known: {', '.join(OUTCOMES)}")
 
 
-def frame(table: pa.Table) -> pd.DataFrame:
+def frame(table: pa.Table) -> "pd.DataFrame":
     """A pandas frame with one further column for each factor that occurs in `point`, in a fixed row order."""
+    import pandas as pd  # takes memory and time that counting does without
+
     data: pd.DataFrame = table.to_pandas()
     points = pd.DataFrame([json.loads(point) for point in data["point"]], index=data.index)
     clash = points.columns.intersection(data.columns)
@@ -121,7 +126,7 @@ def frame(table: pa.Table) -> pd.DataFrame:
 
 
 def judged_losses(
-    loss: NDArray[np.float64], initial: NDArray[np.float64], outcome: NDArray[np.object_] | pd.Series
+    loss: NDArray[np.float64], initial: NDArray[np.float64], outcome: "NDArray[np.object_] | pd.Series"
 ) -> NDArray[np.float64]:
     """Losses in nats as they are judged: a diverged run, or one that ends above its start or not finite, counts with its loss
     at initialization. All three of one shape."""
