@@ -89,16 +89,26 @@ class Ledger:
 
     def trials(self, columns: Sequence[str] = trial_schema.SUMMARY) -> "pd.DataFrame":
         """All recorded trials as a frame with a column for each factor; empty where there are none."""
-        tables = list(self.tables(columns))
-        if not tables:
+        if (found := self._table(columns)) is None:
             import pandas as pd  # takes memory and time that counting does without
 
             return pd.DataFrame(columns=list(columns))
-        # A trial can stand in two packs when the packing changed between runs: its earliest result counts.
+        given = [found]
+        del found
+        return trial_rows.frame(given.pop())  # which then has the only reference
+
+    def _table(self, columns: Sequence[str]) -> pa.Table | None:
+        """The rows of all trials, each once; None where there are none."""
+        tables = list(self.tables(columns))
+        if not tables:
+            return None
         found = pa.concat_tables(tables)
-        if "finished_at" in found.column_names:
-            found = found.sort_by("finished_at")
-        return trial_rows.frame(found).drop_duplicates("digest", ignore_index=True)
+        if pc.count_distinct(found["digest"]).as_py() == len(found):
+            return found
+        # A trial can stand in two packs when the packing changed between runs: its earliest result counts.
+        place = found.select(["digest", "finished_at"]).append_column("row", pa.array(range(len(found))))
+        first = place.sort_by([("finished_at", "ascending"), ("row", "ascending")]).group_by("digest", use_threads=False)
+        return found.take(first.aggregate([("row", "first")])["row_first"])
 
     def state(self) -> list[str]:
         """Names all that is recorded, contents included; empty where nothing is."""

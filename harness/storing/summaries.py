@@ -9,7 +9,7 @@ stamp is the same. So a damaged one is noticed as it is read, and what is set as
 import io
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +19,7 @@ from folklore.harness.errors import UnwritableError, one_line
 from folklore.harness.spec import fingerprint
 from folklore.harness.storing.reading import or_set_aside
 from folklore.harness.storing.store import Store
-from folklore.harness.storing.trial_schema import JUDGED, SCHEMA
+from folklore.harness.storing.trial_schema import JUDGED, OBJECTS, SCHEMA
 
 log = logging.getLogger(__name__)
 
@@ -80,10 +80,15 @@ class Summaries:
 
     def _open(self, name: str, ask: Callable[[pq.ParquetFile], pa.Table]) -> Any:
         def question() -> pa.Table:
-            with self.store.open(name) as content, pq.ParquetFile(content, page_checksum_verification=True) as file:
+            with self.store.open(name) as content, self._parquet(content) as file:
                 return ask(file)
 
         return or_set_aside(self.store, name, question, "it is made anew")
+
+    @staticmethod
+    def _parquet(content: IO[bytes]) -> pq.ParquetFile:
+        """Long texts that trials have in common are held once."""
+        return pq.ParquetFile(content, page_checksum_verification=True, read_dictionary=list(OBJECTS))
 
     def _write(self, found: Mapping[str, pa.Table], stamps: Stamps) -> None:
         if not found:

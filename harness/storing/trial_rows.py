@@ -118,11 +118,38 @@ def frame(table: pa.Table) -> "pd.DataFrame":
     """A pandas frame with one further column for each factor that occurs in `point`, in a fixed row order."""
     import pandas as pd  # takes memory and time that counting does without
 
-    data: pd.DataFrame = table.to_pandas()
-    points = pd.DataFrame([json.loads(point) for point in data["point"]], index=data.index)
-    clash = points.columns.intersection(data.columns)
+    found = _coded(table["point"])
+    known = [json.loads(point) for point in found.dictionary.to_pylist()]
+    points = pd.DataFrame([known[index] for index in found.indices.to_pylist()])
+    clash = points.columns.intersection(table.column_names)
     assert clash.empty, f"a factor has the name of a column: {list(clash)}"
-    return pd.concat([data, points], axis=1).sort_values(["arm", *points.columns, "seed"], ignore_index=True, kind="stable")
+    keys = points.assign(arm=table["arm"].to_pandas(), seed=table["seed"].to_pandas())
+    order = keys.sort_values(["arm", *points.columns, "seed"], kind="stable").index.to_numpy()
+    columns = {}
+    for name in table.column_names:
+        columns[name] = _values(table[name], name in OBJECTS).take(order)
+        table = table.drop_columns(name)  # who hands over the only reference never holds both forms of a large table
+    return pd.concat([pd.DataFrame(columns, copy=False), points.take(order)], axis=1).reset_index(drop=True)
+
+
+def _values(column: pa.ChunkedArray, is_shared: bool) -> "pd.Series":
+    """is_shared: long texts that many trials have in common are held once, and not once a trial."""
+    import pandas as pd
+
+    if pa.types.is_list(column.type):  # without a copy of what they hold, piece by piece
+        pieces = [chunk.to_numpy(zero_copy_only=False) for chunk in column.chunks]
+        return pd.Series(np.concatenate(pieces) if pieces else [], dtype=object)
+    if not is_shared:
+        return column.to_pandas()
+    found = _coded(column)
+    texts = np.array(found.dictionary.to_pylist(), dtype=object)[found.indices.to_numpy()]
+    return pd.Series(texts, dtype=object)
+
+
+def _coded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Each text once, and numbers that stand for them."""
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    return coded.unify_dictionaries().combine_chunks()
 
 
 def judged_losses(
