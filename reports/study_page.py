@@ -46,6 +46,9 @@ MLFLOW = "http://127.0.0.1:5000/"
 # As browsers take it.
 PIXELS_AN_INCH = 96
 
+# Trials that a page lists, with their curves: more than anybody reads, and as much as a browser takes.
+MOST_TRIALS = 8_000
+
 # Cautions and departures that the first screen has room for.
 MOST_CAVEATS = 4
 # Of a scale that is not judged.
@@ -88,7 +91,8 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
     able = judged.meant_to_be and not any(verdict.verdict == INVALID for verdict in judged.verdicts)
     drawn = _draw(records, name, output) if able else {}
     factors = sorted({factor for point in set(trials["point"]) for factor in json.loads(point)})
-    files = _write_curves(name, trials, output, study)
+    shown = _of_first_seeds(trials, MOST_TRIALS)
+    files = _write_curves(name, shown, output, study)
     return Section(
         name=name,
         scale=records.scale,
@@ -116,7 +120,8 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
             "hashes": records.ran_under,
             "sources": _sources(records),
             "as_is": records.source_check.as_is if records.source_check else None,
-            "trials": [_trial(row, study, factors, list(files)) for row in trials.to_dict("records")],
+            "trials": [_trial(row, study, factors, list(files)) for row in shown.to_dict("records")],
+            "left_out": len(trials) - len(shown),
             "curve_files": list(files.values()),
             "factors": factors,
             "in_mlflow": records.source == HERE,
@@ -297,6 +302,14 @@ def _written(shown: claim_figures.Shown, identifier: str, output: Path, files: d
         "width": str(width),
         "height": str(height),
     }
+
+
+def _of_first_seeds(trials: pd.DataFrame, most: int) -> pd.DataFrame:
+    """As many trials as a page holds: of all arms and points, with the first of their seeds."""
+    if len(trials) <= most:
+        return trials
+    of_each = trials["seed"].value_counts().sort_index().cumsum()
+    return trials[trials["seed"] <= max(of_each[of_each <= most].index, default=trials["seed"].min())]
 
 
 def _write_curves(name: str, trials: pd.DataFrame, output: Path, study: Study) -> dict[str, str]:

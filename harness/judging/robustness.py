@@ -112,8 +112,9 @@ def robustness(
     claims = [each.claim for each in numbers]
     seeds = study.seed_numbers_at(scale)
     without: dict[str, dict[int, str]] = {claim: {} for claim in claims}
+    whole = _table(study, scale, trials, computations)
     for seed in seeds:
-        table = _table(study, scale, trials, computations, [each for each in seeds if each != seed])
+        table = whole.of_seeds([each for each in seeds if each != seed])
         for found in judge(study, scale, device, trials, table=table):
             if found.claim in without:
                 without[found.claim][seed] = found.verdict
@@ -130,9 +131,8 @@ def _table(
     scale: str,
     trials: pd.DataFrame,
     computations: Computations | None,
-    seed_numbers: Sequence[int] | None = None,
 ) -> TrialArrays:
-    table = TrialArrays(study, scale, trials, seed_numbers=seed_numbers, computations=computations)
+    table = TrialArrays(study, scale, trials, computations=computations)
     table.resample_count = RESAMPLES
     return table
 

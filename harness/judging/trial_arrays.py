@@ -1,5 +1,6 @@
 """The trials of one study at one scale as arrays, and the resamples of its seeds that all observations share."""
 
+import copy
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -62,6 +63,16 @@ class TrialArrays:
         self.resample_count = RESAMPLES
         self.evaluated: dict[Spec, Numbers] = {}
         self._found: dict[tuple[str, str], NDArray[np.int64]] = {}
+        # The table that this one has some of the seeds of, and which.
+        self._of: tuple[TrialArrays, list[int]] | None = None
+
+    def of_seeds(self, seed_numbers: Sequence[int]) -> "TrialArrays":
+        """The same trials, of some of the seeds."""
+        other = copy.copy(self)
+        other.seed_numbers, other.seeds = tuple(seed_numbers), len(seed_numbers)
+        other.evaluated, other._found = {}, {}
+        other._of = self, [self.seed_numbers.index(seed) for seed in seed_numbers]
+        return other
 
     @property
     def resamples(self) -> Numbers:
@@ -163,6 +174,9 @@ class TrialArrays:
         return self._found[arm, over]
 
     def _find(self, arm: str, over: str) -> NDArray[np.int64]:
+        if self._of is not None:
+            whole, seeds = self._of
+            return whole._index(arm, over)[:, seeds]
         self._require_trained(arm)
         wanted = [canonical_json(point) for name, point in points(self.study, self.scale) if name == arm]
         if self.study.arms[arm].searched:

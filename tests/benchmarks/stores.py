@@ -34,6 +34,7 @@ from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training.result import LaneResult
 
+PANELS, ARMS = 5, 10
 TRIALS, LANES, POINTS, LAYERS, PROBES = 50_000, 16, 60, 10, 40
 LRS = tuple(2.0**-exponent for exponent in range(10))
 # What is kept of a training run with its probes, without heavy curves.
@@ -48,7 +49,7 @@ COMMANDS = {
 
 
 def study_of(trials: int) -> Study:
-    """Two arms of ten LRs, as many seeds as it takes, and a claim."""
+    """Five panels of ten arms, each with ten LRs, as many seeds as it takes, and a claim of each panel."""
     claim = Claim(
         id="many.warmup",
         kinds=("empirical",),
@@ -56,12 +57,15 @@ def study_of(trials: int) -> Study:
         sources=(Source(document="TB", section="2"),),
         measure="the tuned losses",
     )
-    criterion = Criterion(
-        name="tuned loss",
-        observe=RelativeGap(left=TunedLoss(arm="plain"), right=TunedLoss(arm="warm")),
-        claimed=AtLeast(value=0.02),
-        refuted=AtMost(value=0.0),
-        unit="relative",
+    criteria = tuple(
+        Criterion(
+            name=f"tuned loss, panel {panel}",
+            observe=RelativeGap(left=TunedLoss(arm=f"{panel}.0"), right=TunedLoss(arm=f"{panel}.9")),
+            claimed=AtLeast(value=0.02),
+            refuted=AtMost(value=0.0),
+            unit="relative",
+        )
+        for panel in range(PANELS)
     )
     return Study(
         name="many_trials",
@@ -72,13 +76,18 @@ def study_of(trials: int) -> Study:
         training=Training(optimizer="adamw", batch_size=32, steps=300),
         factors={"peak_lr": LRS},
         arms={
-            "plain": Arm(label="no warmup", settings={"warmup_fraction": 0.0}),
-            "warm": Arm(label="warmup", settings={"warmup_fraction": 0.2}),
+            f"{panel}.{arm}": Arm(
+                label=f"warmup {arm / 10:g}",
+                panel=f"width {8 << panel}",
+                settings={"warmup_fraction": arm / 10, "width": 8 << panel},
+            )
+            for panel in range(PANELS)
+            for arm in range(ARMS)
         },
-        seeds=trials // (2 * len(LRS)),
+        seeds=trials // (PANELS * ARMS * len(LRS)),
         scales={"laptop": Scale(description="two cores")},
         claims=(claim,),
-        judgements=(Judgement(claim=claim.id, criteria=(criterion,)),),
+        judgements=(Judgement(claim=claim.id, criteria=criteria),),
     )
 
 
