@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import psutil
 
@@ -58,3 +59,12 @@ def _answer() -> str:
         _hangs = True
         return ""
     return answer if process.returncode == 0 else ""
+
+
+def out_of_memory_kills() -> int:
+    """Processes that the kernel of this machine has ended for want of memory since it started; 0 where it does not say."""
+    try:
+        lines = Path("/proc/vmstat").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)

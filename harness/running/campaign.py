@@ -67,7 +67,7 @@ def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadlin
             projector.start()
             ray.wait()
             with view:
-                ray.sweep(queue, _Listener(parts))
+                ray.sweep(queue, _Listener(parts), lambda pack: any(part.is_stored(pack) for part in parts))
             projector.drain()
             for part in parts:
                 part.ended = True
@@ -169,6 +169,12 @@ class StudyRun:
     def owns(self, key: str) -> bool:
         return key in self.packs or key in self.jobs
 
+    def is_stored(self, key: str) -> bool:
+        """Whether a pack or a computed job is finished, though its worker could not say so."""
+        if key in self.jobs:
+            return self.ledger.computation(key) is not None
+        return key in self.packs and self.ledger.read(key, ["digest"]) is not None
+
     def removed(self, pack: PlannedPack) -> None:
         del self.packs[pack.key]
         self.view.remove(pack.key)
@@ -238,7 +244,7 @@ class _Listener:
     def halved(self, pack: str, reason: str) -> None:
         if reason not in self.told:
             self.told.add(reason)
-            log.warning("memory did not hold a pack (%s): its trials are tried in packs of half as many lanes", reason[:200])
+            log.warning("%s: its trials are tried in packs of half as many lanes", reason[:300])
 
     def failed(self, pack: str, error: str) -> None:
         if (part := self._owner(pack)) is not None:

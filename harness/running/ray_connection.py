@@ -45,6 +45,10 @@ HEAD_SECONDS = 20.0
 NEEDED = {"gcs_server": "the GCS ended", "raylet": "the raylet ended"}
 
 
+# How the folders that it writes into begin; the number of the run's process follows.
+NODE = "folklore-node-"
+
+
 @dataclass(frozen=True)
 class Resources:
     """What one pack takes, and where Ray runs. address None: a cluster of its own on this machine."""
@@ -52,6 +56,7 @@ class Resources:
     device: str
     workers: int
     address: str | None = None
+    folder: str | None = None  # where it writes, on this machine
 
     @property
     def per_pack(self) -> dict[str, float]:
@@ -143,6 +148,19 @@ def _raylet_of(socket_name: str) -> psutil.Process | None:
     return None
 
 
+def new_folder() -> str:
+    """For what a Ray of this machine writes, to be removed after it; those of runs that were killed are removed now.
+
+    Not in Python's own temporary folder, whose path may be too long for the sockets in it.
+    """
+    place = Path(os.environ.get("RAY_TMPDIR", "/tmp"))
+    for left in place.glob(f"{NODE}*-*"):
+        owner = left.name.removeprefix(NODE).partition("-")[0]
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)
+    return tempfile.mkdtemp(prefix=f"{NODE}{os.getpid()}-", dir=place)
+
+
 def _shut_down() -> None:
     """End Ray, with nothing of Ray's left to collect.
 
@@ -225,7 +243,8 @@ def _connect(resources: Resources) -> None:
         if resources.address is None:
             gpus = resources.workers if resources.device == "cuda" else 0
             with switched({"RAY_gcs_rpc_server_connect_timeout_s": LOCAL_CONNECT_SECONDS}):
-                ray.init(address="local", num_cpus=resources.workers, num_gpus=gpus, include_dashboard=False, **quiet)
+                own = {"_temp_dir": resources.folder} if resources.folder else {}
+                ray.init(address="local", num_cpus=resources.workers, num_gpus=gpus, include_dashboard=False, **own, **quiet)
         else:
             with tempfile.TemporaryDirectory() as folder:
                 ray.init(address=resources.address, runtime_env=_shipped(Path(folder)), **quiet)

@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection as Pipes
 from multiprocessing.reduction import ForkingPickler
@@ -27,7 +28,8 @@ from typing import IO, Any
 
 from folklore.harness.errors import RunFailedError, UserError
 from folklore.harness.running.jobs import Job, JobQueue, Listener, Progress, Work
-from folklore.harness.running.ray_connection import Connection, Resources, missing_part
+from folklore.harness.running.ray_connection import Connection, Resources, missing_part, new_folder
+from folklore.harness.running.standstill import Standstill, StandstillError, end
 
 log = logging.getLogger(__name__)
 
@@ -98,10 +100,18 @@ class Again:
             self._running.pop(pack, None)
         return halved
 
-    def take_back(self) -> None:
-        """What was in flight comes next."""
+    @property
+    def in_flight(self) -> int:
+        return len(self._running)
+
+    def take_back(self, is_stored: Callable[[str], bool]) -> list[str]:
+        """What was in flight comes next, but for packs that were finished unheard, which are returned."""
+        stored = [pack for pack in self._running if is_stored(pack)]
+        for pack in stored:
+            self.settled(pack)
         self._waiting.extend(self._running.items())
         self._running.clear()
+        return stored
 
 
 class RayProcess:
@@ -121,12 +131,16 @@ class RayProcess:
     def wait(self) -> None:
         """Until Ray is there. Raises UserError where it cannot be reached or started."""
         try:
+            while not self._pipe.poll(INTERRUPT_SECONDS):
+                self._standstill.look(1, "start of Ray")
             self._receive()
-        except RayLostError as error:
+        except (RayLostError, StandstillError) as error:
             raise UserError(f"Ray does not start ({error}): start the run again") from None
 
-    def sweep(self, jobs: JobQueue, listener: Listener) -> None:
+    def sweep(self, jobs: JobQueue, listener: Listener, is_stored: Callable[[str], bool] = lambda pack: False) -> None:
         """Run every job of the queue to its end or to its last failure. Returns early on an interrupt; finished packs are kept.
+
+        is_stored: whether a pack is finished, though nobody heard of it: it is not handed out again.
 
         Raises UnwritableError where the store takes nothing any more, and RunFailedError where Ray is lost a second time, or is
         a cluster's.
@@ -141,9 +155,11 @@ class RayProcess:
                 if self.resources.address is not None:
                     raise RunFailedError(f"the Ray cluster at {self.resources.address} is lost: {error}; {KEPT}") from None
                 log.warning("Ray lost this machine's node (%s): %s", error, AGAIN)
-            again.take_back()
             try:
                 self._end(at_once=True)
+                # Only now that no worker is left that could still finish one.
+                for pack in again.take_back(is_stored):
+                    listener.finished(pack)
                 self._start()
                 self.wait()
                 return self._serve(again, listener)
@@ -154,6 +170,7 @@ class RayProcess:
 
     def _start(self) -> None:
         ours, theirs = Pipe()
+        self._folder = None if self.resources.address else new_folder()
         self._pipe: Pipes = ours
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in _end)
         arguments = [json.dumps(each) for each in (sys.path, sys.argv, theirs.fileno())]
@@ -167,10 +184,12 @@ class RayProcess:
             start_new_session=True,
         )
         theirs.close()
-        ours.send(self.resources)
+        ours.send(replace(self.resources, folder=self._folder))
+        self._standstill = Standstill(self._process.pid, log.warning, self.resources.address is not None)
 
     def _end(self, at_once: bool) -> None:
         """at_once: it is not waited for; closing the pipe ends it, and Ray's processes with it."""
+        self._standstill.remember_family()
         if at_once:
             self._pipe.close()
         try:
@@ -178,8 +197,12 @@ class RayProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        # Without its GCS a worker lives on for seconds, and a stopped one for ever.
+        end(self._standstill.family, END_SECONDS)
         self._pipe.close()
         self._said.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _serve(self, again: Again, listener: Listener) -> None:
         """Answers until the sweep has ended."""
@@ -202,7 +225,12 @@ class RayProcess:
                 with suppress(OSError):
                     self._pipe.send(STOP)
             if not self._pipe.poll(INTERRUPT_SECONDS):
+                try:
+                    self._standstill.look(again.in_flight)
+                except StandstillError as error:
+                    raise RayLostError(str(error)) from None
                 continue
+            self._standstill.heard()
             name, arguments = self._receive()
             if name == ENDED:
                 return

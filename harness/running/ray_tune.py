@@ -10,6 +10,8 @@ import tempfile
 from dataclasses import replace
 from typing import Any
 
+from folklore.harness.machine.load import out_of_memory_kills
+
 from folklore.harness.running.ray_connection import Connection, switched  # isort: skip  (sets what ray.tune reads on import)
 
 import ray
@@ -118,6 +120,7 @@ class Relay(Callback):
 
     def __init__(self, queue: JobQueue, listener: Listener, halt: "Halt"):
         self.queue, self.listener, self.halt = queue, listener, halt
+        self.kills = out_of_memory_kills()
 
     def __getstate__(self) -> dict[str, Any]:
         """Ray pickles callbacks with its experiment state, which is never restored here."""
@@ -133,7 +136,7 @@ class Relay(Callback):
         elif progress.raised:
             self.halt.reason = RunFailedError(progress.raised)
         elif progress.too_large:
-            self._halve_or_give_up(pack, progress.too_large)
+            self._halve_or_give_up(pack, progress.too_large, of_memory=True)
         else:
             self.queue.settled(pack)
             (self.listener.stopped if progress.stopped else self.listener.finished)(pack)
@@ -141,14 +144,18 @@ class Relay(Callback):
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         pack, reason = trial.config["pack"], cause(trial.pickled_error_file)
         if is_death(reason):
-            self._halve_or_give_up(pack, reason)
+            kills = out_of_memory_kills()
+            of_memory = reason.startswith(MEMORY) or kills > self.kills
+            self.kills = kills
+            self._halve_or_give_up(pack, reason, of_memory)
         else:
             self._give_up(pack, reason)
 
-    def _halve_or_give_up(self, pack: str, reason: str) -> None:
-        """A worker that dies and says nothing may have been ended for want of memory."""
+    def _halve_or_give_up(self, pack: str, reason: str, of_memory: bool) -> None:
+        """A worker that dies and says nothing may have been ended for want of memory, here or on another node."""
+        what = "memory did not hold a pack" if of_memory else "workers died on a pack, of want of memory or of something else"
         if self.queue.halve(pack):
-            self.listener.halved(pack, reason)
+            self.listener.halved(pack, f"{what} ({reason[:200]})")
         else:
             self._give_up(pack, reason)
 
@@ -201,6 +208,7 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
 
 # How the names of Ray's errors for a worker that is gone begin.
 DEATHS = ("ActorDiedError", "ActorUnavailableError", "OutOfMemoryError", "WorkerCrashedError", "LocalRayletDiedError")
+MEMORY = "OutOfMemoryError"
 SILENT = "the worker died without a message"
 
 

@@ -111,7 +111,8 @@ def _launch(
     left = _tell_what_is_left(ready, audience) if any(outcome.interrupted for outcome in outcomes) else False
     stopped = left and deadline is None
     if not stopped:
-        pages, verdicts = _show(ready, store, options, audience)
+        in_mlflow = not any(outcome.not_in_mlflow or outcome.run_id is None for outcome in every)
+        pages, verdicts = _show(ready, store, options, audience, in_mlflow)
         _attach(ready, every, pages, verdicts, options, audience)
     missed, given_up = (sum(getattr(each, name) for each in outcomes) for name in ("not_in_mlflow", "given_up"))
     if missed and not stopped:
@@ -377,7 +378,7 @@ def _attach(
 
 
 def _show(
-    ready: Sequence[Prepared], store: Store, options: Options, audience: Audience
+    ready: Sequence[Prepared], store: Store, options: Options, audience: Audience, in_mlflow: bool
 ) -> tuple[Path, dict[str, list[Verdict]]]:
     """Write the pages, and tell the verdicts that are on them; returns the pages' folder, and each study's verdicts."""
     from folklore.harness.reading.pages import write_pages
@@ -399,5 +400,6 @@ def _show(
     audience.say(f"page: {pages / page}.html")
     for name in names:
         audience.emit("page", path=f"{pages / name}.html")
-    audience.say(f"MLflow: {how_to_browse(options, store)}")
+    if in_mlflow:
+        audience.say(f"MLflow: {how_to_browse(options, store)}")
     return pages, shown

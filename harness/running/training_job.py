@@ -57,9 +57,13 @@ class TrainingWork:
         # Of the sources that train: whoever edits or commits meanwhile changes nothing about them.
         self.environment = environment()
         self.store = Store(job.store_uri)
+        self.ledger = Ledger(self.store, job.study.name)
+        # Its worker may have died, or been lost, after it had written the pack down.
+        self.stored = self.ledger.read(job.pack.key, ["digest"]) is not None
+        if self.stored:
+            return
         first = job.pack.trials[0].configuration
         self.shape_key = first.shape_key
-        self.ledger = Ledger(self.store, job.study.name)
         self.dataset = data.load(job.dataset)
         planned = job.pack.trials[0].data_hash
         if self.dataset.facts.hash != planned:
@@ -100,6 +104,8 @@ class TrainingWork:
         return EAGER, why
 
     def advance(self, seconds: float) -> Progress:
+        if self.stored:
+            return Progress(done=True, share=1.0, lanes=len(self.job.pack.trials))
         self.between_steps = False
         differed = self.training.runner.differs
         with raised_by_user(self.job.dataset), too_large_where_memory_ends():
@@ -152,6 +158,8 @@ class TrainingWork:
         self.ledger.write(job.pack.key, rows)
 
     def close(self) -> None:
+        if self.stored:
+            return
         """A pack that is ended before it is done leaves a checkpoint. Workers are reused: the next one must find the device's
         memory free."""
         if self.between_steps and self.training.step > 0 and not self.training.done:

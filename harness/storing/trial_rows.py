@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -132,7 +132,7 @@ def frame(table: pa.Table) -> "pd.DataFrame":
     return pd.concat([pd.DataFrame(columns, copy=False), points.take(order)], axis=1).reset_index(drop=True)
 
 
-def _values(column: pa.ChunkedArray, is_shared: bool) -> "pd.Series":
+def _values(column: pa.ChunkedArray, is_shared: bool) -> "pd.Series[Any]":
     """is_shared: long texts that many trials have in common are held once, and not once a trial."""
     import pandas as pd
 
@@ -140,7 +140,8 @@ def _values(column: pa.ChunkedArray, is_shared: bool) -> "pd.Series":
         pieces = [chunk.to_numpy(zero_copy_only=False) for chunk in column.chunks]
         return pd.Series(np.concatenate(pieces) if pieces else [], dtype=object)
     if not is_shared:
-        return column.to_pandas()
+        found: pd.Series[Any] = column.to_pandas()
+        return found
     found = _coded(column)
     texts = np.array(found.dictionary.to_pylist(), dtype=object)[found.indices.to_numpy()]
     return pd.Series(texts, dtype=object)

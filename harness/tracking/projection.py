@@ -31,14 +31,14 @@ from folklore.harness.tracking.uri import DATABASES, SQLITE, require_reachable
 from folklore.harness.training.curves import CURVES
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "ERROR")
+os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "CRITICAL")  # its errors reach us as such, and users as a line
 os.environ.setdefault("MLFLOW_ENABLE_ASYNC_LOGGING", "false")
 # A server that is away must not hold up training for minutes; the ledger keeps what it misses.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
 
 for _name in ("alembic", "mlflow", "sqlalchemy"):
-    logging.getLogger(_name).setLevel(logging.ERROR)
+    logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 from mlflow import MlflowClient  # noqa: E402
 from mlflow.entities import Metric, Param, Run, RunTag, ViewType  # noqa: E402

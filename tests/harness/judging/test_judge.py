@@ -15,6 +15,7 @@ from tests.harness.helpers import bowl, computations, frame, result
 
 KEYS = ["study", "claim", "scale", "device", "verdict", "estimate", "low", "high", "seeds", "trials", "reason"]
 NEW_KEYS = ["reading", "answer", "advice", "p", "direction", "cautions", "panels", "surprise", "after_the_fact", "withdrawn"]
+NEW_KEYS += ["declared_otherwise"]
 
 
 def with_gap(gap: float, noise: float = 0.001):

@@ -198,7 +198,7 @@ def test_jobs_that_were_split_or_settled_do_not_come_again() -> None:
     assert [each and each[0] for each in given] == ["split", "settled", "running"]
     assert again.halve("split")
     again.settled("settled")
-    again.take_back()
+    again.take_back(lambda pack: False)
     assert not again.exhausted
     following = [again.next() for _ in range(4)]
     assert [each and each[0] for each in following] == ["running", "split left", "split right", None]

@@ -43,6 +43,13 @@ def test_a_pack_says_how_it_was_trained(made: TrainingJob, study: Study) -> None
     assert set(rows.column("lanes").to_pylist()) == {4}
 
 
+def forget(made: TrainingJob) -> None:
+    """As if the pack had never been trained."""
+    store = Store(made.store_uri)
+    for name in store.names(f"ledger/{made.study.name}", ".parquet"):
+        store.remove(name)
+
+
 def test_a_program_that_differs_is_recorded_and_not_tried_again(
     made: TrainingJob, study: Study, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -62,6 +69,7 @@ def test_a_program_that_differs_is_recorded_and_not_tried_again(
         assert note.startswith("compiled differs from the eager step (the weights of lane ")
         assert refusals(Store(made.store_uri), key) == {"compiled": note}
         assert len(caplog.records) == 1
+        forget(made)
     assert caplog.messages[0].endswith(f"to try again, remove {comparisons_file(key)} from the store")
     assert made.open().training.runner.program == EAGER
     monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default" if os.environ.get("ATEN_CPU_CAPABILITY") != "default" else "avx2")
@@ -81,6 +89,7 @@ def test_what_was_seen_to_agree_is_remembered(made: TrainingJob, monkeypatch: py
         work = made.open()
         while not work.advance(10.0).done:
             pass
+        forget(made)
         assert (len(compared), work.training.runner.program) == (expected, Program(compiled=True))
         assert len(comparisons(store, key).agreed) == 1
         refuse(store, key, "captured", "it differs")
@@ -100,11 +109,27 @@ def test_at_the_deadline_it_leaves_a_checkpoint_and_goes_on_from_it(made: Traini
     assert work.training.step == 1, "one step was trained before the deadline was seen"
     while not work.advance(10.0).done:
         pass
+    forget(made)
     again = made.open()
     while not again.advance(10.0).done:
         pass
     assert work.training.results()[0].test_loss == again.training.results()[0].test_loss
     assert ledger.packs() == [made.pack.key]
+
+
+def test_a_pack_that_is_stored_is_not_trained_again(made: TrainingJob, study: Study) -> None:
+    """Its worker wrote it down, and was lost before it could say so: it may be handed out once more."""
+    work = made.open()
+    while not work.advance(10.0).done:
+        pass
+    store = Store(made.store_uri)
+    files = store.names(f"ledger/{study.name}", ".parquet")
+    again = made.open()
+    progress = again.advance(10.0)
+    again.close()
+    assert (progress.done, progress.share, progress.lanes) == (True, 1.0, len(made.pack.trials))
+    assert store.names(f"ledger/{study.name}", ".parquet") == files
+    assert len(files) == 1
 
 
 def test_what_ends_before_its_deadline_is_done(made: TrainingJob) -> None:

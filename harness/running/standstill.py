@@ -1,0 +1,104 @@
+"""Whether a sweep still moves. Packs report every few seconds; a worker, raylet or GCS that is stopped tells nobody, and Ray
+waits for it for ever."""
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+import psutil
+
+# Without a report: after so long that is said (where workers are busy, as with a step that is compiled, later), and after so
+# long without any work either Ray counts as lost. What a cluster's workers do cannot be seen from here.
+SAID_SECONDS, BUSY_SECONDS = 30.0, 120.0
+LOST_SECONDS, LOST_ELSEWHERE_SECONDS = 300.0, 1800.0
+# Between two looks at processes, and the CPU-seconds in between that count as work.
+LOOK_SECONDS, WORK_SECONDS = 5.0, 0.25
+# What Ray's own processes do all the time is none.
+RAYS = ("raylet", "gcs_server", "ray::IDLE", "dashboard", "log_monitor", "runtime_env")
+
+
+class StandstillError(Exception):
+    """Nothing has moved for so long that nothing will."""
+
+
+class Standstill:
+    """Of one sweep, beside a process that holds Ray. elsewhere: its workers are on other machines, too."""
+
+    def __init__(
+        self, process: int, say: Callable[[str], None], elsewhere: bool = False, clock: Callable[[], float] = time.monotonic
+    ):
+        self.process, self.say, self.elsewhere, self.clock = process, say, elsewhere, clock
+        self.family: set[psutil.Process] = set()
+        self._looked_at = -LOOK_SECONDS
+        self._seconds: dict[psutil.Process, float] = {}
+        self.heard()
+
+    def heard(self) -> None:
+        """A pack has reported."""
+        self._heard_at = self._worked_at = self.clock()
+        self._said = False
+
+    def look(self, in_flight: int, what: str = "packs") -> None:
+        """Says what is waited for, once. Raises StandstillError where there is nothing to wait for."""
+        now = self.clock()
+        if now - self._looked_at < LOOK_SECONDS:
+            return
+        self._looked_at = now
+        self.remember_family()
+        if not in_flight:
+            self.heard()
+            return
+        busy = self._worked()
+        if busy:
+            self._worked_at = now
+        silent, idle = now - self._heard_at, now - self._worked_at
+        if not self._said and silent >= (BUSY_SECONDS if busy else SAID_SECONDS):
+            self._said = True
+            self.say(f"no report of {in_flight} {what} in flight for {silent:.0f} s: {self._state(busy)}")
+        if idle >= (LOST_ELSEWHERE_SECONDS if self.elsewhere else LOST_SECONDS):
+            raise StandstillError(f"nothing has moved for {idle:.0f} s")
+
+    def remember_family(self) -> None:
+        """All processes that Ray has started: where one of them ends, its children belong to nobody."""
+        with suppress(psutil.Error):
+            self.family |= set(psutil.Process(self.process).children(recursive=True))
+        self.family = {each for each in self.family if each.is_running()}
+
+    def _worked(self) -> bool:
+        before, self._seconds = self._seconds, dict(_cpu_seconds(self.family))
+        return any(seconds - before.get(each, seconds) > WORK_SECONDS for each, seconds in self._seconds.items())
+
+    def _state(self, busy: bool) -> str:
+        stopped = [f"{each.name()} (process {each.pid})" for each in self.family if _status(each) == psutil.STATUS_STOPPED]
+        if stopped:
+            numbers = " ".join(str(each.pid) for each in self.family if _status(each) == psutil.STATUS_STOPPED)
+            return f"stopped are {', '.join(stopped[:4])}; `kill -CONT {numbers}` lets them go on, Ctrl-C ends the run"
+        if busy:
+            return "workers are busy, as with a step that is long or being compiled; Ctrl-C ends the run"
+        return "no worker does anything; Ctrl-C ends the run, and the same command goes on"
+
+
+def end(processes: Iterable[psutil.Process], seconds: float) -> None:
+    """Waits until processes are gone, and then kills those that are not."""
+    _, left = psutil.wait_procs(list(processes), timeout=seconds)
+    for each in left:
+        with suppress(psutil.Error):
+            each.kill()
+    psutil.wait_procs(left, timeout=seconds)
+
+
+def _cpu_seconds(processes: Iterable[psutil.Process]) -> Iterable[tuple[psutil.Process, float]]:
+    for each in processes:
+        try:
+            if not each.name().startswith(RAYS):
+                times = each.cpu_times()
+                yield each, times.user + times.system
+        except psutil.Error:
+            continue
+
+
+def _status(process: psutil.Process) -> str:
+    try:
+        return str(process.status())
+    except psutil.Error:
+        return ""
