@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 
+from folklore.harness.running.standstill import SAID_SECONDS
 from tests.chaos.scene import RUN_SECONDS, Run, Scene
 from tests.processes import command_of
 
@@ -191,6 +192,33 @@ def mlflow_locked(scene: Scene, run: Run, draw: random.Random) -> str:
     return f"{seconds:.0f} s"
 
 
+def mlflow_deleted(scene: Scene, run: Run, draw: random.Random) -> str:
+    """Somebody deletes MLflow's database half-way: a line says so, and `folklore sync` makes it anew."""
+    before = trained(scene)
+    wait_for(run, lambda: trained(scene) > before and scene.database.exists())
+    wait_for(run, lambda: False, draw.uniform(0.0, 3.0))
+    there = [path for path in (scene.database, *scene.database.parent.glob("mlflow.db-*")) if path.exists()]
+    for path in there:
+        path.unlink()
+    ends_well(run)
+    return f"{len(there)} files"
+
+
+def raylet_stopped(scene: Scene, run: Run, draw: random.Random) -> str:
+    """With all workers: nobody tells. It is said, with what lets them go on; then they do."""
+    before = trained(scene)
+    wait_for(run, lambda: trained(scene) > before)
+    found = [*parts_of_ray(run.process.pid, "raylet"), *scene.workers()]
+    for process in found:
+        process.suspend()
+    said = not found or wait_for(run, lambda: "lets them go on" in run.text, SAID_SECONDS + NOTICE_SECONDS * scene.patience)
+    for process in found:
+        process.resume()
+    assert said or run.over, f"stopped, and nothing is said\n{run.text}"
+    ends_well(run)
+    return "said" if found and said else "nothing was left to train"
+
+
 def memory_used_up(scene: Scene, run: Run, draw: random.Random) -> str:
     """From some moment on memory holds two lanes, for the rest of this run: packs are halved until they fit."""
     before = trained(scene)
@@ -313,7 +341,7 @@ def can_mount() -> bool:
 
 
 # Struck while a run goes on; it must not end by it.
-PASSING: tuple[Fault, ...] = (worker_killed, started_twice, mlflow_locked, memory_used_up)
+PASSING: tuple[Fault, ...] = (worker_killed, started_twice, mlflow_locked, memory_used_up, mlflow_deleted, raylet_stopped)
 # What ends a run.
 ENDING: tuple[Fault, ...] = (
     driver_killed,
