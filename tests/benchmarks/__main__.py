@@ -5,13 +5,13 @@ import sys
 import time
 
 from folklore.harness.machine.description import environment, local_device
-from tests.benchmarks import engine, harness, results, roofline, scale, stock
+from tests.benchmarks import engine, harness, results, roofline, scale, stock, stores
 from tests.benchmarks.works import WORKS
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("part", nargs="?", choices=("all", "engine", "roofline", "harness", "scale"), default="all")
+    parser.add_argument("part", nargs="?", choices=("all", "engine", "roofline", "harness", "scale", "stores"), default="all")
     parser.add_argument("--repeats", type=int, default=5, help="readings of each contender")
     parser.add_argument("--only", default="", help="only what has this in its name; all else stays as it is")
     chosen = parser.parse_args()
@@ -20,6 +20,8 @@ def main() -> None:
         print("written:", results.save("roofline", _roofline()))
     if chosen.part in ("all", "scale") and not chosen.only:
         print("written:", results.save("scale", scale.measure(say=_say)))
+    if chosen.part in ("all", "stores") and not chosen.only:
+        print("written:", results.save("stores", stores.measure(_say)))
     if chosen.part in ("all", "harness"):
         print("written:", results.save("harness", harness.costs(_say, chosen.only)))
     for error in disagreeing:

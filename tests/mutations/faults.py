@@ -39,10 +39,52 @@ ERRORS_AND_INPUT = (
         SAFETY + "test_addresses_are_shown_without_their_secrets",
     ),
     Fault(
-        "a text that is too long is cut",
+        "whoever asks is let in to MLflow",
+        "harness/tracking/guard.py",
+        "self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())",
+        "self.token is not None",
+        HARNESS + "tracking/test_guard.py::test_nobody_else_is_let_in",
+    ),
+    Fault(
+        "artifacts lie anywhere",
+        "harness/tracking/guard.py",
+        "path.is_absolute() and path.resolve().is_relative_to(folder.resolve())",
+        "path.is_absolute()",
+        HARNESS + "tracking/test_guard.py::test_what_lies_below_a_folder",
+    ),
+    Fault(
+        "an altered declaration is taken for what was declared",
+        "harness/storing/declaration.py",
+        "is not None and now != each.hash]",
+        "is None]",
+        HARNESS + "storing/test_declaration.py::test_a_threshold_moved_in_the_stored_declaration_shows",
+    ),
+    Fault(
+        "a stored pack is trained again",
+        "harness/running/training_job.py",
+        'self.stored = self.ledger.read(job.pack.key, ["digest"]) is not None',
+        "self.stored = False",
+        HARNESS + "running/test_training_job.py::test_a_pack_that_is_stored_is_not_trained_again",
+    ),
+    Fault(
+        "a stopped worker is waited for without end",
+        "harness/running/standstill.py",
+        "            raise StandstillError(",
+        "            StandstillError(",
+        HARNESS + "running/test_standstill.py::test_a_line_when_nothing_moves_and_no_wait_without_end",
+    ),
+    Fault(
+        "a file that names code imports it",
+        "harness/own/finding.py",
+        "    if address not in ASKED:\n",
+        "    if False:\n",
+        HARNESS + "test_malformed.py::test_a_file_that_names_code_imports_none",
+    ),
+    Fault(
+        "what unpacks to too much is unpacked into memory",
         "harness/input_files.py",
-        "            raise _too_much(most)\n    return bytes(content)\n",
-        "            break\n    return bytes(content[:most])\n",
+        "        count += len(chunk)\n",
+        "        count += 0\n",
         HARNESS + "data/test_data.py::test_a_text_that_unpacks_to_more_than_is_read",
     ),
     Fault(
@@ -447,8 +489,8 @@ KEEPING = (
     Fault(
         "of a trial in two packs the later result counts",
         "harness/storing/ledger.py",
-        'found = found.sort_by("finished_at")',
-        'found = found.sort_by([("finished_at", "descending")])',
+        'sort_by([("finished_at", "ascending"), ("row", "ascending")])',
+        'sort_by([("finished_at", "descending"), ("row", "ascending")])',
         STORING + "test_ledger.py::test_a_trial_in_two_packs_counts_once",
     ),
     Fault(
@@ -530,8 +572,8 @@ VERDICTS = (
     Fault(
         "verdicts are remembered whatever trials come",
         "harness/judging/verdict_memory.py",
-        "_claims(study), own, evidence.state(study.name), _code()]",
-        "_claims(study), evidence.state(study.name), _code()]",
+        "_claims(study), own, declared, evidence.state(study.name), _code()]",
+        "_claims(study), declared, evidence.state(study.name), _code()]",
         JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_code_change",
     ),
     Fault(

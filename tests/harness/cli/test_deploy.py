@@ -29,7 +29,7 @@ esac
 def test_they_are_printed(name: str) -> None:
     found = CliRunner().invoke(app, ["deploy", name])
     assert found.exit_code == 0
-    assert "RAY_AUTH_MODE" in found.stdout
+    assert "RAY_AUTH_MODE" in found.stdout or "authOptions" in found.stdout
     assert "folklore run" in found.stdout
 
 
@@ -54,16 +54,20 @@ def test_ray_up_by_rays_own_schema() -> None:
 
 def test_the_ray_job_is_whole_and_asks_for_a_token() -> None:
     """By what KubeRay's definition of a RayJob requires; the operator itself is not at hand."""
-    job = yaml.safe_load((FILES / "kuberay.yaml").read_text())
+    job, policy = yaml.safe_load_all((FILES / "kuberay.yaml").read_text())
     assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
     cluster = job["spec"]["rayClusterSpec"]
+    # The operator gives it to every container, and shows it to the dashboard, which it must reach.
+    assert cluster["authOptions"] == {"mode": "token", "secretName": "folklore-ray"}, "no token in the file itself"
+    assert "dashboard-host" not in cluster["headGroupSpec"]["rayStartParams"]
     groups = [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
+    labels = policy["spec"]["podSelector"]["matchLabels"]
     for group in groups:
         assert all(isinstance(value, str) for value in group["rayStartParams"].values()), "KubeRay takes texts alone"
         (container,) = group["template"]["spec"]["containers"]
-        variables = {each["name"]: each for each in container["env"]}
-        assert variables["RAY_AUTH_MODE"]["value"] == "token"
-        assert "secretKeyRef" in variables["RAY_AUTH_TOKEN"]["valueFrom"], "no token in the file itself"
+        assert group["template"]["metadata"]["labels"] == labels, "the network policy is of all pods"
+        assert group["template"]["spec"]["securityContext"]["runAsNonRoot"] is True
+        assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
         assert container["resources"]["limits"] == container["resources"]["requests"]
     for worker in cluster["workerGroupSpecs"]:
         assert worker["minReplicas"] <= worker["replicas"] <= worker["maxReplicas"]
