@@ -309,7 +309,8 @@ def _of_first_seeds(trials: pd.DataFrame, most: int) -> pd.DataFrame:
     if len(trials) <= most:
         return trials
     of_each = trials["seed"].value_counts().sort_index().cumsum()
-    return trials[trials["seed"] <= max(of_each[of_each <= most].index, default=trials["seed"].min())]
+    last = max(of_each[of_each <= most].index, default=trials["seed"].min())
+    return trials.loc[trials["seed"] <= last]
 
 
 def _write_curves(name: str, trials: pd.DataFrame, output: Path, study: Study) -> dict[str, str]:
