@@ -310,7 +310,8 @@ def _of_first_seeds(trials: pd.DataFrame, most: int) -> pd.DataFrame:
         return trials
     of_each = trials["seed"].value_counts().sort_index().cumsum()
     last = max(of_each[of_each <= most].index, default=trials["seed"].min())
-    return trials.loc[trials["seed"] <= last]
+    first: pd.DataFrame = trials.loc[trials["seed"] <= last]
+    return first
 
 
 def _write_curves(name: str, trials: pd.DataFrame, output: Path, study: Study) -> dict[str, str]:
