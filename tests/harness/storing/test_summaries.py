@@ -1,0 +1,112 @@
+"""What is kept of many packs is what their files say, for as long as those are the same."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from folklore.harness.errors import UnwritableError
+from folklore.harness.planning.plan import make_plan
+from folklore.harness.spec import Study
+from folklore.harness.storing import summaries
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from folklore.harness.storing.trial_schema import JUDGED, SUMMARY
+from tests.harness.helpers import result, rows
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, study: Study) -> Ledger:
+    """A pack a trial, 50 of them: more than are read one by one."""
+    ledger = Ledger(Store(str(tmp_path)), study.name)
+    for pack in make_plan(study, "laptop", "cpu", "data", lanes=1).packs:
+        ledger.write(pack.key, rows(study, pack.trials, lambda trial: result(2.0 + trial.seed), pack.key))
+    return ledger
+
+
+def anew(ledger: Ledger) -> Ledger:
+    return Ledger(ledger.store, ledger.study)
+
+
+def kept(ledger: Ledger) -> list[str]:
+    return ledger.store.names("summaries/toy", ".parquet")
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the ledger's files that are read."""
+    names: list[str] = []
+    read = Store.read
+    monkeypatch.setattr(Store, "read", lambda store, name: names.append(name) or read(store, name))
+    return names
+
+
+@pytest.mark.parametrize("columns", [SUMMARY, JUDGED])
+def test_it_is_what_the_files_say(columns: tuple[str, ...], ledger: Ledger, opened: list[str]) -> None:
+    first = ledger.trials(columns)
+    assert len(kept(ledger)) == 1
+    opened.clear()
+    again = anew(ledger).trials(columns)
+    assert opened == []
+    assert again.equals(first)
+    assert sorted(again["test_loss"]) == sorted(2.0 + again["seed"])
+
+
+def test_what_came_later_is_read_beside_it(ledger: Ledger, study: Study, opened: list[str]) -> None:
+    ledger.digests()
+    trials = make_plan(study, "smoke", "cpu", "data").trials
+    ledger.write("later", rows(study, trials, lambda _: result(1.0), "later"))
+    opened.clear()
+    found = anew(ledger).digests()
+    assert {trial.digest for trial in trials} <= found
+    assert len(opened) == 1
+    assert len(kept(ledger)) == 1, "of one file no summary is made"
+
+
+def test_what_is_gone_or_changed_is_not_remembered(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> None:
+    before = ledger.digests()
+    removed, damaged = ledger.store.names("ledger/toy", ".parquet")[:2]
+    ledger.store.remove(removed)
+    path = Path(ledger.store.path(damaged))
+    status = path.stat()
+    path.write_bytes(bytes(status.st_size))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+    assert len(anew(ledger).digests()) == len(before) - 2
+    assert "does not match its checksum: set aside" in caplog.text
+
+
+def test_a_damaged_one_is_made_anew(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> None:
+    before = ledger.trials()
+    (name,) = kept(ledger)
+    path = Path(ledger.store.path(name))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 0x10
+    for damage in (bytes(content), b"", content[:100]):
+        path.write_bytes(damage)
+        caplog.clear()
+        assert anew(ledger).trials().equals(before)
+        assert "it is made anew" in caplog.text
+        assert kept(ledger) == [name]
+
+
+def test_who_only_reads_does_without(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_only(*_: object) -> None:
+        raise UnwritableError("read-only")
+
+    monkeypatch.setattr(Store, "write", read_only)
+    assert len(ledger.digests()) == 50
+    assert kept(ledger) == []
+
+
+def test_many_files_are_kept_in_pieces(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(summaries, "MOST", 20)
+    assert len(ledger.digests()) == 50
+    assert len(kept(ledger)) == 3
+    assert len(anew(ledger).digests()) == 50
+
+
+def test_a_trial_is_found_by_its_digest_with_all_of_its_columns(ledger: Ledger) -> None:
+    digest = sorted(ledger.digests())[7]
+    (found,) = anew(ledger).holding(digest[:12])
+    assert found["digest"].to_pylist() == [digest]
+    assert "curve_probe_layer_gradient_norm" in found.column_names
