@@ -57,7 +57,7 @@ class Claim(Spec):
     """
 
     # Pages and links are named after it.
-    id: str = Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$", max_length=80)
+    id: str = Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$", max_length=80)
     kinds: tuple[Kind, ...]
     paraphrase: str
     short: str = Field(default="", max_length=72, description="the claim for a dense row; none: the paraphrase")
