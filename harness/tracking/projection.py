@@ -22,6 +22,7 @@ from typing import Any
 import pandas as pd
 
 from folklore.harness.errors import UserError, masked, one_line
+from folklore.harness.own.address import PROOF, READ
 from folklore.harness.planning.variation import is_variation
 from folklore.harness.spec import Study
 from folklore.harness.storing.computations import Computation
@@ -36,6 +37,9 @@ os.environ.setdefault("MLFLOW_ENABLE_ASYNC_LOGGING", "false")
 # A server that is away must not hold up training for minutes; the ledger keeps what it misses.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
+
+# Characters of a tag, which MLflow would cut by itself or refuse.
+LONGEST_TAG = 5_000
 
 for _name in ("alembic", "mlflow", "sqlalchemy"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
@@ -309,6 +313,9 @@ def _run(trial: pd.Series, parent: str | None) -> TrialRun:
     named = ("digest", "pack", "arm", "scale", "device", "outcome", "data_hash", "program", "width_source")
     origin = _origin(trial)
     tags = {f"folklore.{name}": str(trial[name]) for name in named} | {"folklore.kind": "trial"} | origin.tags
+    # Of a user's workload or data: what was proved and what was read.
+    said = json.loads(trial["environment"])
+    tags |= {f"folklore.{name}": said[name][:LONGEST_TAG] for name in (PROOF, READ) if name in said}
     if parent is not None:
         tags[PARENT] = parent
     params = dict(list(_params(trial).items())[:PARAMS_A_BATCH])

@@ -1,3 +1,4 @@
+import json
 import os
 import shutil
 from pathlib import Path
@@ -330,3 +331,11 @@ def test_a_place_for_files_that_refuses_keeps_no_numbers_away(
     tracker.finish(launch, "FINISHED")
     assert {run.info.status for run in runs(uri)} == {"FINISHED"}
     assert len(runs(uri)) == 1 + len(trials)
+
+
+def test_what_was_proved_and_read_stands_on_each_trial(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+    said = {"git_commit": "abc", "proof": "proved against plain PyTorch: 8 steps", "data_read": "a.txt, " + "x" * 9_000}
+    tracker.record(trials.assign(environment=json.dumps(said)), None)
+    for run in runs(uri):
+        assert run.data.tags["folklore.proof"] == said["proof"]
+        assert run.data.tags["folklore.data_read"] == said["data_read"][:5_000]
