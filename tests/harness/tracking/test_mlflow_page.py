@@ -120,6 +120,7 @@ def test_an_experiment_opens_with_its_runs(server: str) -> None:
         page = browser.new_page(viewport={"width": 2000, "height": 900})
         page.goto(f"{server}/?token={TOKEN}", wait_until="domcontentloaded", timeout=120_000)
         assert TOKEN not in page.url
+        page.goto("about:blank")  # else the next address changes a part of the same page only
         page.goto(f"{server}/#/experiments", wait_until="domcontentloaded", timeout=120_000)
         page.get_by_role("link", name="toy", exact=True).click(timeout=120_000)
         expect(page.get_by_text("✓1 ✗1 · toy · laptop")).to_be_visible()
