@@ -35,7 +35,7 @@ from tests.harness.helpers import planned, result, rows
 
 ROOT = Path(__file__).parents[3]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-TOKEN = "a token of this test"
+TOKEN = "a-token-of-this-test"
 NAMED = "folklore.harness.tracking.app:app"
 
 
