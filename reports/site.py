@@ -110,10 +110,10 @@ def write(
         if study.claims
     }
 
-    def write_page(study: Study) -> None:
+    def write_page(study: Study) -> bool:
         _, sections, compared = drawn[study.name]
         if sections is None:
-            return
+            return True
         alone = study.variation_of is not None
         tables = [outcome_table(found[study.name], register.including(study))] if alone else [in_register]
         tables += [own[study.name]] if study.name in own else []
@@ -129,10 +129,11 @@ def write(
         )
         _save(output / page(study.name), pages.get_template("study.html").render(shown, compared=compared))
         _save(output / trials_page(study.name), pages.get_template("trials.html").render(shown))
+        return True
 
-    side_by_side(_or_left_out(write_page), in_turn)
+    written = side_by_side(_or_left_out(write_page), in_turn)
     _write_index_and_documents(output, pages, declared, register, in_register, own, found, published, store_option)
-    return found
+    return {study.name: found[study.name] for study, is_written in zip(in_turn, written, strict=True) if is_written}
 
 
 def _or_left_out(work: Callable[[Study], Result]) -> Callable[[Study], Result | None]:

@@ -69,10 +69,10 @@ class Standstill:
         return any(seconds - before.get(each, seconds) > WORK_SECONDS for each, seconds in self._seconds.items())
 
     def _state(self, busy: bool) -> str:
-        stopped = [f"{each.name()} (process {each.pid})" for each in self.family if _status(each) == psutil.STATUS_STOPPED]
-        if stopped:
-            numbers = " ".join(str(each.pid) for each in self.family if _status(each) == psutil.STATUS_STOPPED)
-            return f"stopped are {', '.join(stopped[:4])}; `kill -CONT {numbers}` lets them go on, Ctrl-C ends the run"
+        if stopped := [each for each in self.family if _status(each) == psutil.STATUS_STOPPED]:
+            named = ", ".join(f"{each.name()} (process {each.pid})" for each in stopped[:4])
+            numbers = " ".join(str(each.pid) for each in stopped)
+            return f"stopped are {named}; `kill -CONT {numbers}` lets them go on, Ctrl-C ends the run"
         if busy:
             return "workers are busy, as with a step that is long or being compiled; Ctrl-C ends the run"
         return "no worker does anything; Ctrl-C ends the run, and the same command goes on"

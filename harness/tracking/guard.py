@@ -34,8 +34,10 @@ class Guard:
 
     def __init__(self, application: Application, token: str | None, write: bool):
         self.application, self.token, self.write = application, token, write
-        # A browser keeps cookies by host, whatever the port: servers of several stores must not take each other's.
-        self.cookie = f"folklore_{hashlib.sha256((token or '').encode()).hexdigest()[:8]}"
+        # Whatever characters the token has, a cookie can hold this. A browser keeps cookies by host and whatever the port, so
+        # that servers of several stores must not take each other's: it has a name of its own, too.
+        self.kept = hashlib.sha256((token or "").encode()).hexdigest()
+        self.cookie = f"folklore_{self.kept[:8]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and not (scope["path"] in OPEN and scope["method"] in READING):
@@ -61,6 +63,9 @@ class Guard:
     def _is(self, given: str) -> bool:
         return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
 
+    def _is_kept(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self.kept.encode())
+
     def _is_known(self, scope: Scope) -> bool:
         if self.token is None:
             return True
@@ -70,12 +75,12 @@ class Guard:
         except CookieError:
             kept = None
         # By MLFLOW_TRACKING_TOKEN, MLflow's clients send it so.
-        return self._is(kept.value if kept else "") or self._is(headers.get("authorization", "").removeprefix("Bearer "))
+        return self._is_kept(kept.value if kept else "") or self._is(headers.get("authorization", "").removeprefix("Bearer "))
 
     async def _admit(self, scope: Scope, query: dict[str, str], send: Send) -> None:
         """To the same page, without the token in the address, which histories and screens keep."""
         there = scope["path"] + (f"?{urlencode(query)}" if query else "")
-        cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Lax"
+        cookie = f"{self.cookie}={self.kept}; Path=/; HttpOnly; SameSite=Lax"
         await _answer(send, 303, "", (b"location", _on_this_host(there).encode()), (b"set-cookie", cookie.encode()))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NoReturn
+from urllib.parse import urlencode
 
 from folklore.harness.errors import UserError, masked, one_line
 from folklore.harness.options import Options
@@ -51,7 +52,11 @@ def serve(options: Options, host: str, port: int, auth: bool, write: bool, say: 
     variables = {**os.environ, **CLOSED, ARTIFACTS_VARIABLE: str(artifacts_folder(options)), TOKEN_VARIABLE: token}
     variables |= {AUTH_VARIABLE: "1"} if auth else {WRITE_VARIABLE: "1"} if write else {}
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
-    say(f"open {address}" if auth else f"open {address}?token={token}   (who has this address sees the runs; Ctrl-C ends it)")
+    say(
+        f"open {address}"
+        if auth
+        else f"open {address}?{urlencode({'token': token})}   (who has this address sees the runs; Ctrl-C ends it)"
+    )
     os.execve(command[0], command, variables)
 
 

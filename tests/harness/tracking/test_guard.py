@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -50,6 +51,14 @@ def test_the_printed_address_lets_a_browser_in_and_keeps_no_token() -> None:
     assert "HttpOnly" in headers["set-cookie"]
     assert "SameSite=Lax" in headers["set-cookie"]
     assert answer("/", headers={"cookie": f"other=1; {cookie()}"})[0] == 200
+
+
+@pytest.mark.parametrize("token", ["a token of one's own", "a;b=c", "ü&x=1"])
+def test_any_token_lets_a_browser_in(token: str) -> None:
+    status, headers = answer("/", query=urlencode({"token": token}), token=token)
+    assert status == 303
+    assert token not in headers["set-cookie"]
+    assert answer("/", headers={"cookie": headers["set-cookie"].partition(";")[0]}, token=token)[0] == 200
 
 
 def test_no_redirect_leads_to_another_host() -> None:

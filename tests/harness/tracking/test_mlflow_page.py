@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
@@ -35,7 +36,7 @@ from tests.harness.helpers import planned, result, rows
 
 ROOT = Path(__file__).parents[3]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-TOKEN = "a-token-of-this-test"
+TOKEN = "a token of this test"
 NAMED = "folklore.harness.tracking.app:app"
 
 
@@ -118,7 +119,7 @@ def test_an_experiment_opens_with_its_runs(server: str) -> None:
     with sync_playwright() as running:
         browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 2000, "height": 900})
-        page.goto(f"{server}/?token={TOKEN}", wait_until="domcontentloaded", timeout=120_000)
+        page.goto(f"{server}/?{urlencode({'token': TOKEN})}", wait_until="domcontentloaded", timeout=120_000)
         assert TOKEN not in page.url
         page.goto("about:blank")  # else the next address changes a part of the same page only
         page.goto(f"{server}/#/experiments", wait_until="domcontentloaded", timeout=120_000)
