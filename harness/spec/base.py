@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from folklore.harness.spec.characters import longest_text, refused_character
+from folklore.harness.spec.characters import refused
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class Spec(BaseModel):
 
     @model_validator(mode="after")
     def _texts_can_be_shown(self) -> Self:
+        most = _most(type(self))
         for name, value in self.__dict__.items():
-            if (length := longest_text(value)) > (most := _most(type(self), name)):
-                raise ValueError(f"{name} has {length} characters, more than {most}; shorten it")
-            if (character := refused_character(value)) is not None:
-                raise ValueError(f"{name} holds {character}, which cannot be shown as it is; take it out")
+            # A study has tens of thousands of values, and few of them are texts.
+            if isinstance(value, str | tuple | dict) and (why := refused(value, most.get(name, LONGEST_TEXT))) is not None:
+                raise ValueError(f"{name} {why}")
         return self
 
 
@@ -85,10 +85,10 @@ def marked(spec: type[Spec], mark: Mark) -> frozenset[str]:
 
 
 @cache
-def _most(spec: type[Spec], field: str) -> int:
-    """Characters of a field's texts."""
-    marks = spec.model_fields[field].metadata if field in spec.model_fields else ()
-    return next((mark.characters for mark in marks if isinstance(mark, Longest)), LONGEST_TEXT)
+def _most(spec: type[Spec]) -> dict[str, int]:
+    """Characters of the texts of fields that have a bound of their own."""
+    marks = ((name, mark) for name, field in spec.model_fields.items() for mark in field.metadata)
+    return {name: mark.characters for name, mark in marks if isinstance(mark, Longest)}
 
 
 def unit_of(spec: type[Spec], field: str) -> str:

@@ -8,23 +8,23 @@ from typing import Any
 REFUSED = re.compile(r"[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-def refused_character(value: Any) -> str | None:
-    """The first in a text, or in any text of a tuple or a mapping with its keys, as U+HEX; None where all may stand."""
+def refused(value: Any, most: int) -> str | None:
+    """What is wrong with a text, or with any text of a tuple or a mapping with its keys: a character that may not stand there,
+    or more than so many; None where nothing is. Asked of every value of every spec."""
     if isinstance(value, str):
-        if value.isascii() and value.isprintable():  # of nearly all, and sooner known than searched
-            return None
-        found = REFUSED.search(value)
-        return f"U+{ord(found[0]):04X}" if found else None
-    if isinstance(value, dict):
-        return refused_character((*value, *value.values()))
-    if isinstance(value, tuple):
-        return next(filter(None, map(refused_character, value)), None)
+        if len(value) > most:
+            return f"has {len(value)} characters, more than {most}; shorten it"
+        character = refused_character(value)
+        return character and f"holds {character}, which cannot be shown as it is; take it out"
+    if isinstance(value, tuple | dict) and value:
+        parts = (*value, *value.values()) if isinstance(value, dict) else value
+        return next(filter(None, (refused(each, most) for each in parts if isinstance(each, str | tuple | dict))), None)
     return None
 
 
-def longest_text(value: Any) -> int:
-    """Characters of the longest text in a value, or in a tuple or a mapping with its keys."""
-    if isinstance(value, str):
-        return len(value)
-    parts = (*value, *value.values()) if isinstance(value, dict) else value if isinstance(value, tuple) else ()
-    return max(map(longest_text, parts), default=0)
+def refused_character(text: str) -> str | None:
+    """The first, as U+HEX; None where all may stand."""
+    if text.isascii() and text.isprintable():  # of nearly all, and sooner known than searched
+        return None
+    found = REFUSED.search(text)
+    return f"U+{ord(found[0]):04X}" if found else None

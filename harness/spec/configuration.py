@@ -284,9 +284,9 @@ class Training(Spec):
     @model_validator(mode="after")
     def _lanes_can_hold_it(self) -> Self:
         """The engine holds them in FP32, where more is infinite, and less zero."""
-        for name in marked(type(self), PER_LANE):
-            value = getattr(self, name)
-            if isinstance(value, float) and value and not SMALLEST_FP32 <= abs(value) <= LARGEST_FP32:
+        per_lane = marked(type(self), PER_LANE)
+        for name, value in self.__dict__.items():
+            if isinstance(value, float) and value and name in per_lane and not SMALLEST_FP32 <= abs(value) <= LARGEST_FP32:
                 raise ValueError(
                     f"{name} = {value:g}: FP32, in which it is trained, holds {SMALLEST_FP32:.3g} to {LARGEST_FP32:.3g}, or 0"
                 )

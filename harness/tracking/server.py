@@ -9,6 +9,7 @@ import sqlite3
 import sys
 from collections.abc import Callable
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlencode
@@ -144,7 +145,9 @@ def _existing(store: Store) -> str:
 
 
 def _require_accounts() -> None:
-    """MLflow's basic-auth starts with a password that everybody knows."""
+    """MLflow's basic-auth is an extra of its own, and starts with a password that everybody knows."""
+    if find_spec("flask_wtf") is None:
+        raise UserError("--auth: what MLflow's accounts need is not installed: pip install 'mlflow[auth]'")
     path = Path(os.environ.get(ACCOUNTS, ""))
     if not path.is_file():
         raise UserError(

@@ -40,6 +40,10 @@ def test_elsewhere_accounts_are_needed(used: Options, host: str, monkeypatch: py
     with pytest.raises(UserError, match="asks nobody who they are"):
         command_of(used, host, 5000, auth=False)
     accounts = tmp_path / "basic_auth.ini"
+    monkeypatch.setattr(server, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r"pip install 'mlflow\[auth\]'"):
+        command_of(used, host, 5000, auth=True)
+    monkeypatch.setattr(server, "find_spec", lambda name: "there")
     monkeypatch.delenv(server.ACCOUNTS, raising=False)
     with pytest.raises(UserError, match="password of your own"):
         command_of(used, host, 5000, auth=True)
