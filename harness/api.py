@@ -114,6 +114,7 @@ def curves(
         # A factor of another version, whose trials lie in the same ledger, is left out.
         factors = [name for name in _factors(chosen) if name in each.trials]
         kept = each.trials[["digest", "scale", "device", "arm", *factors, "seed", steps, values]]
+        kept = kept.astype({steps: object, values: object})  # read now
         parts.append(kept.explode([steps, values], ignore_index=True).rename(columns={steps: "step", values: "value"}))
     named = ["digest", "scale", "device", "arm", "seed", "step", "value"]
     found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=named)

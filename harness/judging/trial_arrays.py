@@ -47,7 +47,7 @@ class TrialArrays:
         computations: Computations | None = None,
     ):
         """seed_numbers: those that are judged; default: all of the scale. computations: results of computed jobs."""
-        self.study, self.scale = study, scale
+        self.study, self.scale, self._trials = study, scale, trials
         self.declared_seeds = tuple(study.seed_numbers_at(scale))
         self.seed_numbers = self.declared_seeds if seed_numbers is None else tuple(seed_numbers)
         self.computations = computations or {}
@@ -57,7 +57,7 @@ class TrialArrays:
             (arm, point, seed): index
             for index, (arm, point, seed) in enumerate(zip(trials["arm"], trials["point"], trials["seed"], strict=True))
         }
-        self.columns = {name: trials[name].to_numpy() for name in trials.columns}
+        self._columns: dict[str, NDArray[Any]] = {}
         self.tunings = tunings(study, scale, trials)
         self.smoothing = SMOOTHING  # of range tests
         self.resample_count = RESAMPLES
@@ -95,7 +95,9 @@ class TrialArrays:
             raise UndecidableError(
                 "invalid", f"{missing.sum()} of {index.size} trials of {self.arm_name(arm)} are missing or crashed{why}"
             )
-        return np.asarray(self.columns[column])[index]
+        if column not in self._columns:
+            self._columns[column] = self._trials[column].to_numpy()
+        return self._columns[column][index]
 
     def losses(self, arm: str, over: str, column: str) -> Numbers:
         """A loss [G, S] in nats, as `judged_losses` counts it; so is an error, `test_error` for one, a share of examples."""

@@ -5,9 +5,11 @@ Torch is imported only if something is left to train, or is asked what training 
 
 import logging
 import math
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +25,6 @@ from folklore.harness.planning.plan import Plan, PlannedPack, Setting, make_plan
 from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Configuration, Study, Workload
 from folklore.harness.spec.computed import ComputedJob
-from folklore.harness.storing import trial_schema
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.training.number_formats import format_named
 
@@ -279,9 +280,9 @@ def _timed(
 
 def _measured(ledger: Ledger, plan: Plan) -> dict[str, float]:
     """Mean seconds a trial of each shape took on this kind of device, from the ledger."""
-    trials = ledger.trials(trial_schema.SUMMARY)
-    if trials.empty:
-        return {}
-    keys = {trial.digest: trial.configuration.pack_key for trial in plan.trials}
-    same = trials[trials["device"] == plan.device]
-    return {str(key): float(value) for key, value in same.groupby(same["digest"].map(keys))["seconds"].mean().items()}
+    keys, found = {trial.digest: trial.configuration.pack_key for trial in plan.trials}, defaultdict(list)
+    for rows in ledger.tables(["digest", "device", "seconds"]):
+        for digest, device, seconds in zip(*(rows[name].to_pylist() for name in ("digest", "device", "seconds")), strict=True):
+            if device == plan.device and digest in keys:
+                found[keys[digest]].append(seconds)
+    return {key: fmean(seconds) for key, seconds in found.items()}

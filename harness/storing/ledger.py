@@ -11,11 +11,13 @@ computed/STUDY/DIGEST.SHA256.json    the result of a computed job; failures/ and
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from folklore.harness.errors import UserError
 from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.reading import DamagedError, read_or_set_aside
@@ -23,8 +25,14 @@ from folklore.harness.storing.store import Store
 from folklore.harness.storing.summaries import FILE, Summaries
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
     from torch import Tensor
+
+
+# Names a stored result: a trial can stand in two packs when the packing changed between runs.
+KEY = ("digest", "pack")
 
 
 class Ledger:
@@ -88,14 +96,28 @@ class Ledger:
                     yield whole
 
     def trials(self, columns: Sequence[str] = trial_schema.SUMMARY) -> "pd.DataFrame":
-        """All recorded trials as a frame with a column for each factor; empty where there are none."""
-        if (found := self._table(columns)) is None:
+        """All recorded trials as a frame with a column for each factor; empty where there are none. Its columns of curves are
+        read when their values are asked for: UserError where the store has lost them by then."""
+        curves = [name for name in columns if name.startswith(trial_schema.CURVE_PREFIX)]
+        plain = [name for name in columns if name not in curves]
+        if (found := self._table([*{*plain, *(KEY if curves else ())}])) is None:
             import pandas as pd  # takes memory and time that counting does without
 
             return pd.DataFrame(columns=list(columns))
-        given = [found]
-        del found
-        return trial_rows.frame(given.pop())  # which then has the only reference
+        keys = found.select(KEY) if curves else found
+        return trial_rows.frame(found.select(plain), {name: partial(self._curve, name, keys) for name in curves})
+
+    def _curve(self, name: str, keys: pa.Table) -> "NDArray[np.object_]":
+        """A curve of each of these trials, None where it was not measured."""
+        tables = list(self.tables([*KEY, name]))
+        place = {key: row for row, key in enumerate(key for rows in tables for key in _keys(rows))}
+        try:
+            wanted = [place[key] for key in _keys(keys)]
+            return trial_rows.lists(pa.concat_tables(tables)[name])[wanted]
+        except KeyError:
+            raise UserError(
+                f"the store '{self.store.uri}' has lost trials of '{self.study}' while they were read; give the command again"
+            ) from None
 
     def _table(self, columns: Sequence[str]) -> pa.Table | None:
         """The rows of all trials, each once; None where there are none."""
@@ -105,7 +127,7 @@ class Ledger:
         found = pa.concat_tables(tables)
         if pc.count_distinct(found["digest"]).as_py() == len(found):
             return found
-        # A trial can stand in two packs when the packing changed between runs: its earliest result counts.
+        # Of a trial that stands in two packs the earliest result counts.
         place = found.select(["digest", "finished_at"]).append_column("row", pa.array(range(len(found))))
         first = place.sort_by([("finished_at", "ascending"), ("row", "ascending")]).group_by("digest", use_threads=False)
         return found.take(first.aggregate([("row", "first")])["row_first"])
@@ -181,6 +203,10 @@ class Ledger:
 
     def _checkpoint(self, pack: str) -> str:
         return f"checkpoints/{self.study}/{pack}.checkpoint"
+
+
+def _keys(found: pa.Table) -> Iterator[tuple[str, str]]:
+    return zip(*(found[name].to_pylist() for name in KEY), strict=True)
 
 
 def _witnessed(name: str, content: bytes) -> bytes:

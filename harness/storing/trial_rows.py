@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,9 @@ from folklore.harness.training.result import LaneResult
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Arrow's own allocator keeps what a large table has left: 90 MB of 50,000 trials.
+pa.set_memory_pool(pa.system_memory_pool())
 
 
 def rows(
@@ -114,9 +117,12 @@ def _require_readable(name: str, values: pa.ChunkedArray) -> None:
         raise ValueError(f"column 'outcome' holds '{min(foreign):.80}'; known: {', '.join(OUTCOMES)}")
 
 
-def frame(table: pa.Table) -> "pd.DataFrame":
-    """A pandas frame with one further column for each factor that occurs in `point`, in a fixed row order."""
+def frame(table: pa.Table, curves: Mapping[str, Callable[[], NDArray[np.object_]]] | None = None) -> "pd.DataFrame":
+    """A pandas frame with one further column for each factor that occurs in `point`, in a fixed row order. curves: column ->
+    what reads its values, in the rows of the table, once they are asked for."""
     import pandas as pd  # takes memory and time that counting does without
+
+    from folklore.harness.storing.curve_columns import CurveColumn, CurveSource
 
     found = _coded(table["point"])
     known = [json.loads(point) for point in found.dictionary.to_pylist()]
@@ -125,10 +131,9 @@ def frame(table: pa.Table) -> "pd.DataFrame":
     assert clash.empty, f"a factor has the name of a column: {list(clash)}"
     keys = points.assign(arm=table["arm"].to_pandas(), seed=table["seed"].to_pandas())
     order = keys.sort_values(["arm", *points.columns, "seed"], kind="stable").index.to_numpy()
-    columns = {}
-    for name in table.column_names:
-        columns[name] = _values(table[name], name in OBJECTS).take(order)
-        table = table.drop_columns(name)  # who hands over the only reference never holds both forms of a large table
+    columns = {name: _values(table[name], name in OBJECTS).take(order) for name in table.column_names}
+    for name, read in (curves or {}).items():
+        columns[name] = pd.Series(CurveColumn(CurveSource(read), order), index=order)
     return pd.concat([pd.DataFrame(columns, copy=False), points.take(order)], axis=1).reset_index(drop=True)
 
 
@@ -136,15 +141,20 @@ def _values(column: pa.ChunkedArray, is_shared: bool) -> "pd.Series[Any]":
     """is_shared: long texts that many trials have in common are held once, and not once a trial."""
     import pandas as pd
 
-    if pa.types.is_list(column.type):  # without a copy of what they hold, piece by piece
-        pieces = [chunk.to_numpy(zero_copy_only=False) for chunk in column.chunks]
-        return pd.Series(np.concatenate(pieces) if pieces else [], dtype=object)
+    if pa.types.is_list(column.type):
+        return pd.Series(lists(column), dtype=object)
     if not is_shared:
         found: pd.Series[Any] = column.to_pandas()
         return found
     found = _coded(column)
     texts = np.array(found.dictionary.to_pylist(), dtype=object)[found.indices.to_numpy()]
     return pd.Series(texts, dtype=object)
+
+
+def lists(column: pa.ChunkedArray) -> NDArray[np.object_]:
+    """Without a copy of what they hold, piece by piece."""
+    pieces = [chunk.to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    return np.concatenate(pieces) if pieces else np.empty(0, dtype=object)
 
 
 def _coded(column: pa.ChunkedArray) -> pa.DictionaryArray:

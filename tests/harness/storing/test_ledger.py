@@ -5,9 +5,11 @@ import pyarrow as pa
 import pytest
 import torch
 
+from folklore.harness.errors import UserError
 from folklore.harness.spec import Study
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
+from folklore.harness.storing.trial_schema import JUDGED
 from tests.harness.helpers import planned, result, rows
 
 
@@ -33,11 +35,26 @@ def test_what_is_written_is_done(ledger: Ledger, study: Study) -> None:
 def test_a_trial_in_two_packs_counts_once(ledger: Ledger, study: Study) -> None:
     trials = planned(study).trials
     later, earlier = (
-        rows(study, part, lambda _, loss=loss: result(loss)) for part, loss in ((trials[:3], 2.0), (trials[2:5], 1.0))
+        rows(study, part, lambda _, loss=loss: result(loss, step=[loss, 0.0]), pack)
+        for pack, part, loss in (("a", trials[:3], 2.0), ("b", trials[2:5], 1.0))
     )
     ledger.write("a", finished(later, "2025-02-01T00:00:00+00:00"))
     ledger.write("b", finished(earlier, "2025-01-01T00:00:00+00:00"))
     assert sorted(ledger.trials()["test_loss"]) == [1.0, 1.0, 1.0, 2.0, 2.0], "the earliest result counts"
+    found = ledger.trials(JUDGED)
+    assert [curve[0] for curve in found["curve_step"]] == found["test_loss"].tolist(), "and so does its curve"
+
+
+def test_curves_are_read_when_they_are_asked_for(ledger: Ledger, study: Study) -> None:
+    trials = planned(study).trials
+    ledger.write("a", rows(study, trials, lambda trial: result(2.0, step=[float(trial.seed)]), "a"))
+    found = ledger.trials(JUDGED).sort_values("seed", ascending=False)[["seed", "curve_step", "curve_lr"]]
+    assert [curve[0] for curve in found["curve_step"]] == found["seed"].tolist()
+    (name,) = ledger.store.names("ledger/toy", ".parquet")
+    ledger.store.remove(name)
+    assert found["curve_step"].iloc[0][0] == found["seed"].iloc[0], "what was read once is kept"
+    with pytest.raises(UserError, match=r"lost trials of 'toy' while they were read; give the command again"):
+        found["curve_lr"].to_numpy()
 
 
 def finished(rows: pa.Table, at: str) -> pa.Table:
