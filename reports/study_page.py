@@ -30,6 +30,7 @@ from folklore.harness.planning.recipe import study_recipe
 from folklore.harness.spec import Claim, Judgement, Study
 from folklore.harness.storing.declaration import changed_since
 from folklore.harness.storing.source_check import commits_of, sources_of
+from folklore.harness.storing.trial_schema import SUMMARY
 from folklore.reports import claim_figures, curves, figures, interactive, search_figures
 from folklore.reports.answers import answer
 from folklore.reports.arms_table import ArmsTable, arms_table
@@ -120,7 +121,7 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
             "hashes": records.ran_under,
             "sources": _sources(records),
             "as_is": records.source_check.as_is if records.source_check else None,
-            "trials": [_trial(row, study, factors, list(files)) for row in shown.to_dict("records")],
+            "trials": [_trial(row, study, factors, list(files)) for row in shown[list(SUMMARY)].to_dict("records")],
             "left_out": len(trials) - len(shown),
             "curve_files": list(files.values()),
             "factors": factors,

@@ -9,8 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.extensions import ExtensionArray, ExtensionDtype, register_extension_dtype
 
-Integers = NDArray[np.int64]
-
 
 @register_extension_dtype
 class CurveDtype(ExtensionDtype):
@@ -42,8 +40,8 @@ class CurveColumn(ExtensionArray):
     """Some rows of a source. Sorting and selecting trials moves the rows' numbers, never the curves: those are most of what a
     store holds, and few of them are read for any one answer."""
 
-    def __init__(self, source: CurveSource, rows: Integers):
-        self._source, self._rows = source, rows
+    def __init__(self, source: CurveSource, rows: NDArray[np.integer[Any]]):
+        self._source, self._rows = source, rows.astype(np.int32, copy=False)  # of each column, so small
 
     @classmethod
     def _from_sequence(cls, scalars: Any, *, dtype: Any = None, copy: bool = False) -> Self:
