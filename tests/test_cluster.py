@@ -1,5 +1,6 @@
 """A study on several nodes of a real Ray cluster on this machine: found, shipped to, and trained on without a change."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from folklore.harness.running.ray_connection import Connection, Resources, clust
 from folklore.harness.spec import Study, Training
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
+from tests.chaos.faults import can_mount
 from tests.chaos.servers import Nodes
 from tests.command_line import FOLKLORE, HANG_SECONDS, folklore
 
@@ -65,6 +67,28 @@ def test_a_study_runs_on_all_nodes(nodes: Nodes, study: Study, tmp_path: Path) -
     assert "this cluster has none" in refused.stderr
 
 
+@pytest.mark.skipif(not can_mount(), reason="needs root, for a temporary folder of a node's own")
+def test_machines_have_temporary_folders_of_their_own(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run keeps in its own is seen by no worker: Ray wanted checkpoints there, and no pack could end."""
+    path, temporary = tmp_path / "toy.json", tmp_path / "temporary"
+    path.write_text(study.canonical_json())
+    temporary.mkdir()
+    found = Nodes((), {})
+    ray_command = Path(sys.executable).with_name("ray")
+    start = f"mount -t tmpfs tmpfs {temporary} && exec {ray_command} start --address {found.address} --num-cpus 1 --block"
+    node = subprocess.Popen(["unshare", "-m", "sh", "-c", start], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    try:
+        while not _has_a_core(found.address):
+            assert node.poll() is None, "the node has ended"
+        folklore("run", path, "--lanes", "5", "--store", tmp_path / "store", "--address", found.address)
+    finally:
+        node.terminate()
+        node.wait()
+        found.shutdown()
+    assert len(Ledger(Store(str(tmp_path / "store")), study.name).trials()) == 50
+
+
 @pytest.mark.slow
 def test_a_head_that_is_lost_ends_the_run(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray is not ours to start again: one line, and what is finished is kept."""
@@ -84,6 +108,12 @@ def test_a_head_that_is_lost_ends_the_run(study: Study, tmp_path: Path, monkeypa
     assert process.returncode == 1, said
     assert f"error: the Ray cluster at {found.address} is lost: its head has not answered" in said
     assert "Traceback" not in said
+
+
+def _has_a_core(address: str) -> bool:
+    with contextlib.suppress(UserError):
+        return cluster_device(address).count > 0
+    return False
 
 
 def test_a_cluster_with_nothing_to_train_on() -> None:

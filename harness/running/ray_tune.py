@@ -16,7 +16,7 @@ from folklore.harness.running.ray_connection import Connection, switched  # isor
 
 import ray
 from ray import tune
-from ray.tune import Callback, FailureConfig, RunConfig, TuneConfig, Tuner
+from ray.tune import Callback, CheckpointConfig, FailureConfig, RunConfig, TuneConfig, Tuner
 from ray.tune.search import Searcher
 from ray.tune.stopper import Stopper
 
@@ -79,12 +79,6 @@ class PackTrainable(tune.Trainable):
     def cleanup(self) -> None:
         if self.work is not None:
             self.work.close()
-
-    def save_checkpoint(self, checkpoint_dir: str) -> None:
-        """Packs keep checkpoints of their own, on the store."""
-
-    def load_checkpoint(self, checkpoint: Any) -> None:
-        pass
 
 
 class PackSearcher(Searcher):
@@ -199,6 +193,8 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
                 callbacks=[Relay(queue, listener, halt)],
                 stop=halt,
                 failure_config=FailureConfig(max_failures=retries),
+                # Packs keep checkpoints of their own, on the store: Ray's would have to lie where all nodes see them.
+                checkpoint_config=CheckpointConfig(checkpoint_at_end=False),
             ),
         )
         tuner.fit()

@@ -38,8 +38,9 @@ PANELS, ARMS = 5, 10
 TRIALS, LANES, POINTS, LAYERS, PROBES = 50_000, 16, 60, 10, 40
 LRS = tuple(2.0**-exponent for exponent in range(10))
 # What is kept of a training run with its probes, without heavy curves.
-CURVES = ("step", "train_loss", "lr", "evaluation_step", "evaluation_loss")
-PROBED = ("probe_step", "probe_gradient_norm", "probe_gradient_variance", "probe_update_ratio", "probe_weight_norm")
+CURVES = ("train_loss", "lr", "evaluation_loss")
+PROBED = ("probe_gradient_norm", "probe_gradient_variance", "probe_update_ratio", "probe_weight_norm")
+STEPS = {"step": POINTS, "evaluation_step": POINTS, "probe_step": PROBES}
 COMMANDS = {
     "list": ["list"],
     "plan": ["plan", "STUDY", "--scale", "laptop"],
@@ -130,7 +131,11 @@ def _result(lr: float, draw: np.random.Generator) -> LaneResult:
         step_seconds=None,
         layers=("a",) * LAYERS,
         taps=(),
-        curves={**dict.fromkeys(CURVES, falling), **dict(zip(PROBED, probed, strict=True))},
+        curves={
+            **{name: np.arange(1, count + 1, dtype=np.float32) for name, count in STEPS.items()},
+            **dict.fromkeys(CURVES, falling),
+            **dict(zip(PROBED, probed, strict=True)),
+        },
         layer_curves=dict.fromkeys(("probe_layer_gradient_norm", "probe_layer_update_ratio"), layers.tolist()),
     )
 

@@ -11,8 +11,8 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -26,6 +26,8 @@ FINE, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 2, 130, 143
 TERMINATION_SECONDS = 10.0
 # A node of this machine that is lost is noticed within so long.
 NOTICE_SECONDS = 30.0
+# How long a part of Ray stands still.
+STOPPED_SECONDS = 90.0
 
 Fault = Callable[[Scene, Run, random.Random], str]
 
@@ -209,14 +211,35 @@ def raylet_stopped(scene: Scene, run: Run, draw: random.Random) -> str:
     before = trained(scene)
     wait_for(run, lambda: trained(scene) > before)
     found = [*parts_of_ray(run.process.pid, "raylet"), *scene.workers()]
-    for process in found:
-        process.suspend()
-    said = not found or wait_for(run, lambda: "lets them go on" in run.text, SAID_SECONDS + NOTICE_SECONDS * scene.patience)
-    for process in found:
-        process.resume()
+    with _suspended(found):
+        said = not found or wait_for(run, lambda: "lets them go on" in run.text, SAID_SECONDS + NOTICE_SECONDS * scene.patience)
     assert said or run.over, f"stopped, and nothing is said\n{run.text}"
     ends_well(run)
     return "said" if found and said else "nothing was left to train"
+
+
+def gcs_stopped(scene: Scene, run: Run, draw: random.Random) -> str:
+    """For longer than Ray waits for it: workers train on, or Ray is started again; either way the run ends."""
+    before = trained(scene)
+    wait_for(run, lambda: trained(scene) > before)
+    found = parts_of_ray(run.process.pid, "gcs_server")
+    with _suspended(found):
+        over = wait_for(run, lambda: run.over, STOPPED_SECONDS)
+    ends_well(run)
+    return "nothing was left to train" if not found else "the run ended meanwhile" if over else "let go on"
+
+
+@contextmanager
+def _suspended(processes: Sequence[psutil.Process]) -> Iterator[None]:
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.suspend()
+    try:
+        yield
+    finally:
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):  # the run has ended it meanwhile
+                process.resume()
 
 
 def memory_used_up(scene: Scene, run: Run, draw: random.Random) -> str:
@@ -341,7 +364,15 @@ def can_mount() -> bool:
 
 
 # Struck while a run goes on; it must not end by it.
-PASSING: tuple[Fault, ...] = (worker_killed, started_twice, mlflow_locked, memory_used_up, mlflow_deleted, raylet_stopped)
+PASSING: tuple[Fault, ...] = (
+    worker_killed,
+    started_twice,
+    mlflow_locked,
+    memory_used_up,
+    mlflow_deleted,
+    raylet_stopped,
+    gcs_stopped,
+)
 # What ends a run.
 ENDING: tuple[Fault, ...] = (
     driver_killed,
