@@ -14,7 +14,7 @@ arithmetic, and no document says it.
 seeds. Thresholds were fixed before the first run; a change needs a written reason and a new version of the study.
 """
 
-from folklore.harness.spec import Claim, Document, Regime, Side, Source
+from folklore.harness.spec import Claim, Document, Regime, Side
 from folklore.studies.errata import ERRATA
 
 __all__ = ["CLAIMS", "DOCUMENTS", "ERRATA"]
@@ -27,30 +27,59 @@ DOCUMENTS = (
     Document(key="SG", title="Topic 16: Training Behaviors & Single GPU Optimization", file="004_5dc92ad687519313.txt"),
 )
 
-CLAIMS = (
+
+STUDY_OF_PREFIX = {
+    "finder": "lr_finder",
+    "scaling": "batch_scaling",
+    "crit": "critical_batch",
+    "warmup": "warmup",
+    "prec": "precision",
+    "decay": "decay",
+    "mup": "mup_transfer",
+    "lr": "lr_regimes",
+    "eos": "edge_of_stability",
+    "noise": "gradient_noise",
+    "gen": "generalization",
+    "spike": "spikes",
+    "wd": "weight_decay",
+    "adam": "adam_internals",
+    "opt": "optimizers",
+    "mem": "memory",
+    "flow": "gradient_flow",
+    "fit": "overfitting",
+    "forget": "forgetting",
+    "ramp": "batch_ramp",
+    "emb": "embedding_lr",
+}
+# Of those that another study's trials judge.
+STUDY_OF_CLAIM = {
+    "adam.lr_tolerance": "lr_regimes",
+    "gen.sgd_vs_adam": "optimizer_generalization",
+    "gen.adam_transformer": "optimizer_generalization",
+    "gen.lm_large_batch": "optimizer_generalization",
+    "gen.adam_train_loss": "optimizer_generalization",
+}
+
+
+def _side(name: str, says: str, sources: str = "") -> Side:
+    return Side(name=name, says=says, sources=sources or ())
+
+
+_CLAIMS = (
     Claim(
         id="finder.margin",
         kinds=("empirical", "disagreement"),
         paraphrase="an LR about 10x below the LR at which the range test diverges is usually a usable pick to start from",
         short="An LR 10x below the range test's divergence is a usable pick",
-        sources=(
-            Source(document="TB", section="2"),
-            Source(document="GL", section="Q9"),
-            Source(document="TD", section="Learning Rate Finder"),
-            Source(document="CP", section="advanced Q3"),
-        ),
+        sources="TB 2; GL Q9; TD Learning Rate Finder; CP advanced Q3",
         quantifier="most",
         size="about 10x",
         sides=(
-            Side(
-                name="10x below",
-                says="a pick about 10x below the LR of divergence is good",
-                sources=(Source(document="TB", section="2"), Source(document="GL", section="Q9")),
-            ),
-            Side(
-                name="steepest",
-                says="the LR of steepest descent, just before divergence, is good",
-                sources=(Source(document="TD", section="Learning Rate Finder"), Source(document="CP", section="advanced Q3")),
+            _side("10x below", "a pick about 10x below the LR of divergence is good", "TB 2; GL Q9"),
+            _side(
+                "steepest",
+                "the LR of steepest descent, just before divergence, is good",
+                "TD Learning Rate Finder; CP advanced Q3",
             ),
         ),
         measure="regret at a tenth of the LR of divergence, 300-step ramp: CI ≤ 2% of the fall (our bar); refuted above",
@@ -60,28 +89,17 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="the LR at which the range test's loss falls fastest, typically just before divergence, is a good pick",
         short="The LR of steepest descent in the range test is a good pick",
-        sources=(
-            Source(document="TD", section="Learning Rate Finder"),
-            Source(document="CP", section="advanced Q3"),
-            Source(document="TB", section="2"),
-            Source(document="GL", section="Q9"),
-        ),
+        sources="TD Learning Rate Finder; CP advanced Q3; TB 2; GL Q9",
         quantifier="most",
         sides=(
-            Side(
-                name="steepest",
-                says="the LR of steepest descent, just before divergence, is good",
-                sources=(Source(document="TD", section="Learning Rate Finder"), Source(document="CP", section="advanced Q3")),
+            _side(
+                "steepest",
+                "the LR of steepest descent, just before divergence, is good",
+                "TD Learning Rate Finder; CP advanced Q3",
             ),
-            Side(
-                name="10x below",
-                says="a pick about 10x below the LR of divergence is good",
-                sources=(Source(document="TB", section="2"),),
-            ),
-            Side(
-                name="same place",
-                says="10x below divergence the loss still falls steeply, so both rules pick about the same LR",
-                sources=(Source(document="GL", section="Q9"),),
+            _side("10x below", "a pick about 10x below the LR of divergence is good", "TB 2"),
+            _side(
+                "same place", "10x below divergence the loss still falls steeply, so both rules pick about the same LR", "GL Q9"
             ),
         ),
         measure="regret at the steepest point, 300-step ramp: CI ≤ 2% of the fall (our bar); refuted above",
@@ -91,29 +109,18 @@ CLAIMS = (
         kinds=("disagreement",),
         paraphrase="the pick 10x below divergence is better than the steepest point of the same range test",
         short="The pick 10x below divergence beats the steepest point",
-        sources=(
-            Source(document="TB", section="2"),
-            Source(document="TD", section="Learning Rate Finder"),
-            Source(document="CP", section="advanced Q3"),
-            Source(document="GL", section="Q9"),
-        ),
+        sources="TB 2; TD Learning Rate Finder; CP advanced Q3; GL Q9",
         quantifier="most",
         own=True,
         sides=(
-            Side(
-                name="10x below",
-                says="a pick about 10x below the LR of divergence is good",
-                sources=(Source(document="TB", section="2"),),
+            _side("10x below", "a pick about 10x below the LR of divergence is good", "TB 2"),
+            _side(
+                "steepest",
+                "the LR of steepest descent, just before divergence, is good",
+                "TD Learning Rate Finder; CP advanced Q3",
             ),
-            Side(
-                name="steepest",
-                says="the LR of steepest descent, just before divergence, is good",
-                sources=(Source(document="TD", section="Learning Rate Finder"), Source(document="CP", section="advanced Q3")),
-            ),
-            Side(
-                name="same place",
-                says="10x below divergence the loss still falls steeply, so both rules pick about the same LR",
-                sources=(Source(document="GL", section="Q9"),),
+            _side(
+                "same place", "10x below divergence the loss still falls steeply, so both rules pick about the same LR", "GL Q9"
             ),
         ),
         measure="paired regret difference, in shares of the fall; which wins, on how many workloads",
@@ -123,44 +130,25 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="the range test's pick hardly moves if the ramp takes a few batches, a few hundred steps or a whole epoch",
         short="The range test's pick hardly depends on the length of the ramp",
-        sources=(
-            Source(document="TB", section="2"),
-            Source(document="TD", section="Learning Rate Finder"),
-            Source(document="GL", section="Q9"),
-            Source(document="CP", section="advanced Q3"),
-        ),
+        sources="TB 2; TD Learning Rate Finder; GL Q9; CP advanced Q3",
         quantifier="most",
         own=True,
         sides=(
-            Side(
-                name="hundreds",
-                says="a ramp takes a few hundred steps, growing by a tenth or so in each",
-                sources=(Source(document="TB", section="2"), Source(document="GL", section="Q9")),
-            ),
-            Side(
-                name="one epoch",
-                says="a ramp takes one epoch",
-                sources=(Source(document="TD", section="Learning Rate Finder"),),
-            ),
-            Side(
-                name="few batches",
-                says="a ramp from 1e-7 takes a few batches, so that the LR would have to grow 25–50x in each",
-                sources=(Source(document="CP", section="advanced Q3"),),
+            _side("hundreds", "a ramp takes a few hundred steps, growing by a tenth or so in each", "TB 2; GL Q9"),
+            _side("one epoch", "a ramp takes one epoch", "TD Learning Rate Finder"),
+            _side(
+                "few batches",
+                "a ramp from 1e-7 takes a few batches, so that the LR would have to grow 25–50x in each",
+                "CP advanced Q3",
             ),
         ),
         measure="pick of a 1000-step ramp over that of a 100-step one: CI within 2x, for divergence and the steepest point",
     ),
     Claim(
         id="finder.ratio",
-        kinds=("empirical",),
         paraphrase="updates are about 1e-3 of the weights in most layers over the first few thousand steps of a healthy run",
         short="Early updates are about 1e-3 of the weights in most layers",
-        sources=(
-            Source(document="GL", section="Q9"),
-            Source(document="GL", section="Q10"),
-            Source(document="GL", section="Q60"),
-            Source(document="CP", section="Q5"),
-        ),
+        sources="GL Q9; GL Q10; GL Q60; CP Q5",
         quantifier="most",
         regime=Regime(words="healthy runs, the first few thousand steps"),
         size="about 1e-3 (CP Q5)",
@@ -172,42 +160,19 @@ CLAIMS = (
         id="scaling.sgd_linear",
         kinds=("empirical", "disagreement"),
         paraphrase=(
-            "the LR of SGD with warmup has to grow in proportion to the batch size, up to a limit, so that training goes on "
-            "as before"
+            "the LR of SGD with warmup has to grow in proportion to the batch size, up to a limit, so that training goes on as "
+            "before"
         ),
         short="For SGD, the LR grows in proportion to the batch size",
-        sources=(
-            Source(document="TB", section="3"),
-            Source(document="TB", section="12"),
-            Source(document="GL", section="Q8"),
-            Source(document="GL", section="Q14"),
-            Source(document="GL", section="Q33"),
-            Source(document="GL", section="Q43"),
-        ),
-        quantifier="all",
+        sources="TB 3; TB 12; GL Q8; GL Q14; GL Q33; GL Q43",
         regime=Regime(
             words="SGD with warmup, up to the critical batch; ResNets up to batches of about 8192", optimizers=("sgd",)
         ),
         size="exponent 1",
         lost="the factors in TB 3, GL Q8 and Q14; the word linear remains",
         sides=(
-            Side(
-                name="SGD linear",
-                says="the LR of SGD grows in proportion to the batch",
-                sources=(
-                    Source(document="GL", section="Q8"),
-                    Source(document="GL", section="Q14"),
-                    Source(document="GL", section="Q33"),
-                    Source(document="GL", section="Q43"),
-                    Source(document="TB", section="3"),
-                    Source(document="TB", section="12"),
-                ),
-            ),
-            Side(
-                name="always linear",
-                says="the LR of every optimizer grows in proportion to the batch",
-                sources=(Source(document="TB", section="3"), Source(document="TB", section="12")),
-            ),
+            _side("SGD linear", "the LR of SGD grows in proportion to the batch", "GL Q8; GL Q14; GL Q33; GL Q43; TB 3; TB 12"),
+            _side("always linear", "the LR of every optimizer grows in proportion to the batch", "TB 3; TB 12"),
         ),
         measure="slope of log η* on log B, for B ≤ B_crit/4: CI in [0.75, 1.25], nearer to 1 than to the square root's 1/2",
     ),
@@ -218,33 +183,17 @@ CLAIMS = (
             "the best LR of Adam grows roughly with the square root of the batch size, closer to that than in proportion"
         ),
         short="For Adam, the best LR grows roughly with the root of the batch size",
-        sources=(
-            Source(document="GL", section="Q8"),
-            Source(document="GL", section="Q14"),
-            Source(document="GL", section="Q33"),
-            Source(document="GL", section="Q43"),
-            Source(document="TB", section="3"),
-            Source(document="TB", section="12"),
-        ),
+        sources="GL Q8; GL Q14; GL Q33; GL Q43; TB 3; TB 12",
         quantifier="most",
         regime=Regime(words="Adam; transformers are not named", optimizers=("adam", "adamw")),
         size="exponent 0.5, approximately",
         lost="the factors in GL Q8 and Q14; the words square root remain",
         sides=(
-            Side(
-                name="square root",
-                says="the LR of Adam grows with the square root of the batch",
-                sources=(
-                    Source(document="GL", section="Q8"),
-                    Source(document="GL", section="Q14"),
-                    Source(document="GL", section="Q33"),
-                    Source(document="GL", section="Q43"),
-                ),
-            ),
-            Side(
-                name="always linear",
-                says="the LR of every optimizer grows in proportion to the batch, in large language models too",
-                sources=(Source(document="TB", section="3"), Source(document="TB", section="12")),
+            _side("square root", "the LR of Adam grows with the square root of the batch", "GL Q8; GL Q14; GL Q33; GL Q43"),
+            _side(
+                "always linear",
+                "the LR of every optimizer grows in proportion to the batch, in large language models too",
+                "TB 3; TB 12",
             ),
         ),
         measure="slope CI in [0.25, 0.75], nearer to 1/2 than to 0 and 1, with fixed betas; rescaled betas reported beside",
@@ -253,32 +202,16 @@ CLAIMS = (
         id="scaling.breaks",
         kinds=("empirical", "disagreement"),
         paraphrase=(
-            "the rule that scales the LR with the batch fails past the critical batch size, from which on a larger batch "
-            "gains less than its share"
+            "the rule that scales the LR with the batch fails past the critical batch size, from which on a larger batch gains "
+            "less than its share"
         ),
         short="The LR scaling rule fails past the critical batch size",
-        sources=(
-            Source(document="TB", section="11"),
-            Source(document="TB", section="12"),
-            Source(document="GL", section="Q14"),
-            Source(document="GL", section="Q33"),
-            Source(document="GL", section="Q15"),
-            Source(document="TB", section="3"),
-        ),
-        quantifier="all",
+        sources="TB 11; TB 12; GL Q14; GL Q33; GL Q15; TB 3",
         regime=Regime(words="SGD and Adam, each with its rule"),
         size="batches of about 8192 on ResNets (GL Q14)",
         sides=(
-            Side(
-                name="less",
-                says="past the critical batch, doubling the batch gains less than 2x",
-                sources=(Source(document="TB", section="3"), Source(document="GL", section="Q15")),
-            ),
-            Side(
-                name="nothing",
-                says="past the critical batch there is no further speedup",
-                sources=(Source(document="TB", section="11"), Source(document="GL", section="Q33")),
-            ),
+            _side("less", "past the critical batch, doubling the batch gains less than 2x", "TB 3; GL Q15"),
+            _side("nothing", "past the critical batch there is no further speedup", "TB 11; GL Q33"),
         ),
         measure="loss(rule LR) − loss(tuned LR), of the fall: above 2% from 2 B_noise on, surely below up to B_noise/4",
     ),
@@ -290,61 +223,32 @@ CLAIMS = (
             "critical batch"
         ),
         short="The scaled LR leaves the loss against examples seen unchanged",
-        sources=(Source(document="GL", section="Q8"), Source(document="GL", section="Q14"), Source(document="TB", section="3")),
-        quantifier="all",
+        sources="GL Q8; GL Q14; TB 3",
         regime=Regime(words="below the critical batch, with warmup"),
         size="no change; no tolerance is given",
         sides=(
-            Side(
-                name="per example",
-                says="the rule keeps the progress per epoch and the training dynamics",
-                sources=(Source(document="GL", section="Q8"), Source(document="GL", section="Q14")),
-            ),
-            Side(
-                name="per update", says="the rule keeps the step of each update", sources=(Source(document="TB", section="3"),)
-            ),
+            _side("per example", "the rule keeps the progress per epoch and the training dynamics", "GL Q8; GL Q14"),
+            _side("per update", "the rule keeps the step of each update", "TB 3"),
         ),
         measure="mean gap of the two curves after the first 10%, of the fall, ≤ 3% below B_crit; the number is ours",
     ),
     Claim(
         id="scaling.warmup_with_batch",
-        kinds=("empirical",),
         paraphrase="a larger batch, whose LR is scaled up, needs a longer warmup",
         short="A larger batch needs a longer warmup",
-        sources=(
-            Source(document="GL", section="Q43"),
-            Source(document="TB", section="8"),
-            Source(document="TD", section="Warmup"),
-        ),
-        quantifier="all",
+        sources="GL Q43; TB 8; TD Warmup",
         regime=Regime(words="LR scaled up with the batch"),
         measure="gain by a longer warmup at the rule's LR, of the fall: larger by 1% at a large batch than at a small one",
     ),
     Claim(
         id="crit.hyperbola",
         kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "past the critical batch size a doubled batch saves less than half the steps, even if the LR is tuned again"
-        ),
+        paraphrase="past the critical batch size a doubled batch saves less than half the steps, even if the LR is tuned again",
         short="Past the critical batch, a doubled batch no longer halves the steps",
-        sources=(
-            Source(document="TB", section="3"),
-            Source(document="GL", section="Q15"),
-            Source(document="TB", section="11"),
-            Source(document="GL", section="Q33"),
-        ),
-        quantifier="all",
+        sources="TB 3; GL Q15; TB 11; GL Q33",
         sides=(
-            Side(
-                name="less",
-                says="past the critical batch each doubling still gains, by less than 2x",
-                sources=(Source(document="TB", section="3"), Source(document="GL", section="Q15")),
-            ),
-            Side(
-                name="nothing",
-                says="past the critical batch there is no further speedup",
-                sources=(Source(document="TB", section="11"), Source(document="GL", section="Q33")),
-            ),
+            _side("less", "past the critical batch each doubling still gains, by less than 2x", "TB 3; GL Q15"),
+            _side("nothing", "past the critical batch there is no further speedup", "TB 11; GL Q33"),
         ),
         measure=(
             "S(B)/S(2B), tuned LR per B, from 1 to 6 B_crit, where (S/Smin−1)(E/Emin−1)=1 fits ln S to 0.15: CI below 1.7, "
@@ -356,30 +260,14 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="the gradient noise scale is approximately the critical batch size, up to which larger batches pay",
         short="The critical batch is about the gradient noise scale",
-        sources=(
-            Source(document="GL", section="Q15"),
-            Source(document="GL", section="Q34"),
-            Source(document="GL", section="Q44"),
-        ),
+        sources="GL Q15; GL Q34; GL Q44",
         quantifier="most",
         size="about 1x",
         lost="the formula of the noise scale in GL Q34",
         ungraded=("GL",),
         sides=(
-            Side(
-                name="pays",
-                says="a larger batch pays up to the noise scale",
-                sources=(
-                    Source(document="GL", section="Q15"),
-                    Source(document="GL", section="Q44"),
-                    Source(document="GL", section="Q34"),
-                ),
-            ),
-            Side(
-                name="small batch",
-                says="a large noise scale means that a small batch is fine",
-                sources=(Source(document="GL", section="Q34"),),
-            ),
+            _side("pays", "a larger batch pays up to the noise scale", "GL Q15; GL Q44; GL Q34"),
+            _side("small batch", "a large noise scale means that a small batch is fine", "GL Q34"),
         ),
         measure=(
             "B_crit over the noise scale, both parts averaged from the first step to the target: CI in [1/3, 3], refuted "
@@ -388,11 +276,9 @@ CLAIMS = (
     ),
     Claim(
         id="crit.grows",
-        kinds=("empirical",),
         paraphrase="the gradient noise scale becomes larger in the course of training, and the best batch size with it",
         short="The gradient noise scale becomes larger in the course of training",
-        sources=(Source(document="GL", section="Q15"), Source(document="GL", section="Q34")),
-        quantifier="all",
+        sources="GL Q15; GL Q34",
         measure=(
             "noise scale past the target over that of the first 5%: CI above 1.25 on every workload, refuted below 1; report a "
             "plateau separately; the number is ours"
@@ -400,11 +286,9 @@ CLAIMS = (
     ),
     Claim(
         id="crit.range",
-        kinds=("empirical",),
         paraphrase="the critical batch size depends on the task, from about 1,000 to millions of tokens",
         short="The critical batch lies between 1,000 and millions of tokens, by task",
-        sources=(Source(document="TB", section="3"),),
-        quantifier="all",
+        sources="TB 3",
         regime=Regime(words="across tasks; the upper end needs large language models"),
         size="1,000 to over 1,000,000 tokens",
         measure=(
@@ -420,24 +304,12 @@ CLAIMS = (
             "and a larger one would help"
         ),
         short="Slow steps mean too low an LR or a batch below the noise scale",
-        sources=(
-            Source(document="GL", section="Q44"),
-            Source(document="TB", section="3"),
-            Source(document="GL", section="Q34"),
-        ),
+        sources="GL Q44; TB 3; GL Q34",
         quantifier="some",
         regime=Regime(words="runs that are stable and slow"),
         sides=(
-            Side(
-                name="larger batch",
-                says="a batch below the noise scale makes each step gain little",
-                sources=(Source(document="GL", section="Q44"), Source(document="TB", section="3")),
-            ),
-            Side(
-                name="small batch",
-                says="a large noise scale means that a small batch is fine",
-                sources=(Source(document="GL", section="Q34"),),
-            ),
+            _side("larger batch", "a batch below the noise scale makes each step gain little", "GL Q44; TB 3"),
+            _side("small batch", "a large noise scale means that a small batch is fine", "GL Q34"),
         ),
         measure="S(B)/S(2B), tuned LR per B, for B ≤ B_crit/4: CI ≥ 1.5, refuted ≤ 1.25; theory has 1.67 to 2",
     ),
@@ -446,20 +318,12 @@ CLAIMS = (
         kinds=("exact", "doubted", "disagreement"),
         paraphrase="the noise scale is the gradient's variance over its squared mean, not the mean over the variance",
         short="The noise scale is variance over squared mean, not its inverse",
-        sources=(Source(document="GL", section="Q15"), Source(document="GL", section="Q34")),
+        sources="GL Q15; GL Q34",
         quantifier="exact",
         lost="the formula in GL Q34, whose words name the covariance first",
         sides=(
-            Side(
-                name="variance above",
-                says="the noise scale is the gradient's covariance against its mean",
-                sources=(Source(document="GL", section="Q34"),),
-            ),
-            Side(
-                name="mean above",
-                says="the noise scale is the gradient's mean over the trace of its covariance",
-                sources=(Source(document="GL", section="Q15"),),
-            ),
+            _side("variance above", "the noise scale is the gradient's covariance against its mean", "GL Q34"),
+            _side("mean above", "the noise scale is the gradient's mean over the trace of its covariance", "GL Q15"),
         ),
         measure="unit check: doubling the noise must raise the scale",
     ),
@@ -468,26 +332,13 @@ CLAIMS = (
         kinds=("empirical", "disagreement", "doubted"),
         paraphrase="a small batch is fine if the noise scale is large, and a larger batch helps if it is small",
         short="A large noise scale means that a small batch is fine",
-        sources=(
-            Source(document="GL", section="Q34"),
-            Source(document="GL", section="Q44"),
-            Source(document="GL", section="Q15"),
-        ),
-        quantifier="all",
+        sources="GL Q34; GL Q44; GL Q15",
         sides=(
-            Side(
-                name="small batch",
-                says="a large noise scale means that a small batch is fine",
-                sources=(Source(document="GL", section="Q34"),),
-            ),
-            Side(
-                name="large batch",
-                says="a batch below the noise scale is too noisy, so a large noise scale asks for a large batch",
-                sources=(
-                    Source(document="GL", section="Q44"),
-                    Source(document="GL", section="Q15"),
-                    Source(document="GL", section="Q34"),
-                ),
+            _side("small batch", "a large noise scale means that a small batch is fine", "GL Q34"),
+            _side(
+                "large batch",
+                "a batch below the noise scale is too noisy, so a large noise scale asks for a large batch",
+                "GL Q44; GL Q15; GL Q34",
             ),
         ),
         measure=(
@@ -500,45 +351,21 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="a batch larger than the critical batch size brings no further speedup at all",
         short="Past the critical batch there is no further speedup at all",
-        sources=(
-            Source(document="TB", section="11"),
-            Source(document="GL", section="Q33"),
-            Source(document="TB", section="3"),
-            Source(document="GL", section="Q15"),
-        ),
-        quantifier="all",
+        sources="TB 11; GL Q33; TB 3; GL Q15",
         sides=(
-            Side(
-                name="nothing",
-                says="past the critical batch there is no further speedup",
-                sources=(Source(document="TB", section="11"), Source(document="GL", section="Q33")),
-            ),
-            Side(
-                name="less",
-                says="past the critical batch each doubling still gains, by less than 2x",
-                sources=(Source(document="TB", section="3"), Source(document="GL", section="Q15")),
-            ),
+            _side("nothing", "past the critical batch there is no further speedup", "TB 11; GL Q33"),
+            _side("less", "past the critical batch each doubling still gains, by less than 2x", "TB 3; GL Q15"),
         ),
         measure=(
-            "S(B)/S(2B), tuned LR per B, from 1 to 6 B_crit: supported if its CI lies below 1.02 on every workload, refuted "
-            "if one lies above 1.05; the numbers are ours"
+            "S(B)/S(2B), tuned LR per B, from 1 to 6 B_crit: supported if its CI lies below 1.02 on every workload, refuted if "
+            "one lies above 1.05; the numbers are ours"
         ),
     ),
     Claim(
         id="warmup.widens",
-        kinds=("empirical",),
         paraphrase="warmup stabilizes early training and prevents the divergence of runs that would diverge without it",
         short="Warmup stabilizes early training and prevents divergence",
-        sources=(
-            Source(document="TB", section="2"),
-            Source(document="TB", section="11"),
-            Source(document="TB", section="12"),
-            Source(document="TD", section="Warmup"),
-            Source(document="CP", section="Q2"),
-            Source(document="CP", section="Exercise 2"),
-            Source(document="GL", section="Q39"),
-        ),
-        quantifier="all",
+        sources="TB 2; TB 11; TB 12; TD Warmup; CP Q2; CP Exercise 2; GL Q39",
         regime=Regime(
             words="TB: transformers and large models; CP: large language models; TD: Adam, large batches and transformers"
         ),
@@ -549,10 +376,9 @@ CLAIMS = (
     ),
     Claim(
         id="warmup.improves_best",
-        kinds=("empirical",),
         paraphrase="warmup lowers the final loss even if the LR is tuned both with it and without it",
         short="Warmup lowers the final loss even if the LR is tuned in both arms",
-        sources=(Source(document="TB", section="2"), Source(document="GL", section="Q13")),
+        sources="TB 2; GL Q13",
         quantifier="most",
         own=True,
         measure=(
@@ -565,28 +391,15 @@ CLAIMS = (
         kinds=("empirical", "doubted", "disagreement"),
         paraphrase="transformers of modern scale diverge almost surely if trained without warmup",
         short="Transformers of modern scale diverge almost surely without warmup",
-        sources=(Source(document="GL", section="Q13"), Source(document="TB", section="2"), Source(document="CP", section="Q2")),
-        quantifier="all",
+        sources="GL Q13; TB 2; CP Q2",
         regime=Regime(
             words="transformers at modern scale, at their usual peak LR", models=("gpt",), least_parameters=100_000_000
         ),
         size="nearly all runs",
         sides=(
-            Side(
-                name="almost surely",
-                says="without warmup they diverge almost surely",
-                sources=(Source(document="GL", section="Q13"),),
-            ),
-            Side(
-                name="unstable",
-                says="large models become unstable if they start at the full LR",
-                sources=(Source(document="TB", section="2"),),
-            ),
-            Side(
-                name="can",
-                says="starting at a large LR can destabilize training",
-                sources=(Source(document="CP", section="Q2"),),
-            ),
+            _side("almost surely", "without warmup they diverge almost surely", "GL Q13"),
+            _side("unstable", "large models become unstable if they start at the full LR", "TB 2"),
+            _side("can", "starting at a large LR can destabilize training", "CP Q2"),
         ),
         measure="failure rate at the warmup arm's η* ≥ 0.8; the number is ours",
     ),
@@ -598,25 +411,13 @@ CLAIMS = (
             "batch and model"
         ),
         short="Warmup usually takes 0.5–5% of the steps, or 500–10,000 steps",
-        sources=(
-            Source(document="GL", section="Q13"),
-            Source(document="GL", section="Q17"),
-            Source(document="TD", section="Warmup"),
-        ),
+        sources="GL Q13; GL Q17; TD Warmup",
         quantifier="most",
         regime=Regime(words="GL: LLM pretraining; TD: by batch size and model"),
         size="0.5–5% of the steps (GL Q13), 0.5–2% (GL Q17); 2,000 steps (GL Q13), 500–10,000 steps (TD)",
         sides=(
-            Side(
-                name="share",
-                says="warmup takes a share of the steps, 0.5–5% or 0.5–2%",
-                sources=(Source(document="GL", section="Q13"), Source(document="GL", section="Q17")),
-            ),
-            Side(
-                name="absolute",
-                says="warmup takes a number of steps, 2,000 or 500–10,000",
-                sources=(Source(document="TD", section="Warmup"), Source(document="GL", section="Q13")),
-            ),
+            _side("share", "warmup takes a share of the steps, 0.5–5% or 0.5–2%", "GL Q13; GL Q17"),
+            _side("absolute", "warmup takes a number of steps, 2,000 or 500–10,000", "TD Warmup; GL Q13"),
         ),
         measure=(
             "tuned loss of 5% warmup no worse than that of 20% by 0.5% of the fall, or 1% where seeds scatter by more; that of "
@@ -631,27 +432,13 @@ CLAIMS = (
             "is needed"
         ),
         short="Adam's early second moment is one of the reasons for warmup",
-        sources=(
-            Source(document="TD", section="Warmup"),
-            Source(document="GL", section="Q13"),
-            Source(document="GL", section="Q23"),
-            Source(document="TB", section="2"),
-            Source(document="TB", section="12"),
-        ),
+        sources="TD Warmup; GL Q13; GL Q23; TB 2; TB 12",
         quantifier="some",
         regime=Regime(words="TD: Adam and its relatives; GL: Adam and transformers"),
         size="the first few hundred steps (GL Q13)",
         sides=(
-            Side(
-                name="low anyway",
-                says="the early second moment is too low even after bias correction",
-                sources=(Source(document="TD", section="Warmup"), Source(document="GL", section="Q13")),
-            ),
-            Side(
-                name="corrected",
-                says="bias correction restores the size of the early second moment",
-                sources=(Source(document="GL", section="Q23"),),
-            ),
+            _side("low anyway", "the early second moment is too low even after bias correction", "TD Warmup; GL Q13"),
+            _side("corrected", "bias correction restores the size of the early second moment", "GL Q23"),
         ),
         measure=(
             "largest trainable LR without a ramp, as a share of the octaves that 20% warmup gains: with a second moment formed "
@@ -663,29 +450,15 @@ CLAIMS = (
         kinds=("disagreement",),
         paraphrase="gradients early in training are large and noisy, not small",
         short="Early gradients are large and noisy, not small",
-        sources=(
-            Source(document="TB", section="2"),
-            Source(document="TB", section="11"),
-            Source(document="TB", section="12"),
-            Source(document="TD", section="Warmup"),
-            Source(document="GL", section="Q13"),
-            Source(document="CP", section="Q2"),
-        ),
-        quantifier="all",
+        sources="TB 2; TB 11; TB 12; TD Warmup; GL Q13; CP Q2",
         regime=Regime(words="TD and GL: transformers, near initialization"),
         sides=(
-            Side(
-                name="large, noisy",
-                says="early gradients can be large (TB 11, GL Q13), noisy or unstable (CP, TB 12) or of high variance (TD)",
-                sources=(
-                    Source(document="TB", section="11"),
-                    Source(document="TB", section="12"),
-                    Source(document="TD", section="Warmup"),
-                    Source(document="GL", section="Q13"),
-                    Source(document="CP", section="Q2"),
-                ),
+            _side(
+                "large, noisy",
+                "early gradients can be large (TB 11, GL Q13), noisy or unstable (CP, TB 12) or of high variance (TD)",
+                "TB 11; TB 12; TD Warmup; GL Q13; CP Q2",
             ),
-            Side(name="small", says="early gradients are small", sources=(Source(document="TB", section="2"),)),
+            _side("small", "early gradients are small", "TB 2"),
         ),
         measure="gradient norm and variance over the first 1% against the last 10%",
     ),
@@ -697,17 +470,13 @@ CLAIMS = (
             "bad batch or an outlier in Adam's state can be it too, and clipping cures those"
         ),
         short="NaN at steps 100–500 usually means too high a peak after warmup",
-        sources=(Source(document="GL", section="Q39"), Source(document="CP", section="Q1")),
+        sources="GL Q39; CP Q1",
         quantifier="most",
         regime=Regime(words="runs that reach NaN at steps 100–500"),
         size="steps 100–500",
         sides=(
-            Side(
-                name="warmup first",
-                says="the peak LR is too high, so warmup is added or made longer",
-                sources=(Source(document="GL", section="Q39"),),
-            ),
-            Side(name="clip first", says="the gradients explode: clip them", sources=(Source(document="CP", section="Q1"),)),
+            _side("warmup first", "the peak LR is too high, so warmup is added or made longer", "GL Q39"),
+            _side("clip first", "the gradients explode: clip them", "CP Q1"),
         ),
         measure=(
             "step of divergence against end of warmup, for a short warmup and for one three times as long; the peak at which "
@@ -723,17 +492,13 @@ CLAIMS = (
             "clipping is the cure"
         ),
         short="Clipping is the likeliest cure of NaN some hundred steps in",
-        sources=(Source(document="CP", section="Q1"), Source(document="GL", section="Q39")),
+        sources="CP Q1; GL Q39",
         quantifier="most",
         regime=Regime(words="large transformers that reach NaN some hundred steps in"),
         size="clipping at norm 1.0",
         sides=(
-            Side(name="clip first", says="the gradients explode: clip them", sources=(Source(document="CP", section="Q1"),)),
-            Side(
-                name="warmup first",
-                says="the peak LR is too high, so warmup is added or made longer",
-                sources=(Source(document="GL", section="Q39"),),
-            ),
+            _side("clip first", "the gradients explode: clip them", "CP Q1"),
+            _side("warmup first", "the peak LR is too high, so warmup is added or made longer", "GL Q39"),
         ),
         measure=(
             "of the runs that diverge some hundred steps in, the share that clipping at 1.0 cures: supported if over half, and "
@@ -742,11 +507,9 @@ CLAIMS = (
     ),
     Claim(
         id="prec.bf16_loss",
-        kinds=("empirical",),
         paraphrase="BF16 training reaches a loss similar to FP32's and needs no loss scaling",
         short="BF16 reaches FP32's loss without loss scaling",
-        sources=(Source(document="TB", section="7"), Source(document="TB", section="11"), Source(document="TB", section="12")),
-        quantifier="all",
+        sources="TB 7; TB 11; TB 12",
         measure="no worse than FP32 by 0.5% of the fall, on every workload; the number is ours",
     ),
     Claim(
@@ -754,29 +517,15 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="small gradients underflow to zero in FP16 training without loss scaling, and learning may stop",
         short="FP16 gradients underflow to zero without loss scaling",
-        sources=(
-            Source(document="TB", section="7"),
-            Source(document="TD", section="Mixed Precision Training"),
-            Source(document="CP", section="advanced Q2"),
-            Source(document="SG", section="Common Failure Modes"),
-        ),
-        quantifier="all",
+        sources="TB 7; TD Mixed Precision Training; CP advanced Q2; SG Common Failure Modes",
         regime=Regime(words="FP16 training"),
         sides=(
-            Side(
-                name="zeros",
-                says="small gradients become zero, and learning stops (CP)",
-                sources=(
-                    Source(document="TB", section="7"),
-                    Source(document="TD", section="Mixed Precision Training"),
-                    Source(document="CP", section="advanced Q2"),
-                ),
+            _side(
+                "zeros",
+                "small gradients become zero, and learning stops (CP)",
+                "TB 7; TD Mixed Precision Training; CP advanced Q2",
             ),
-            Side(
-                name="NaN",
-                says="training without gradient scaling gives NaN",
-                sources=(Source(document="SG", section="Common Failure Modes"),),
-            ),
+            _side("NaN", "training without gradient scaling gives NaN", "SG Common Failure Modes"),
         ),
         measure=(
             "at two million tokens a step: share of non-zero activation gradients that cast to 0 ≥ 1%, loss worse than FP32, "
@@ -785,39 +534,26 @@ CLAIMS = (
     ),
     Claim(
         id="prec.fp16_scaled",
-        kinds=("empirical",),
         paraphrase="FP16 training with loss scaling reaches a loss similar to FP32's",
         short="FP16 with loss scaling reaches FP32's loss",
-        sources=(Source(document="TB", section="7"),),
-        quantifier="all",
+        sources="TB 7",
         regime=Regime(words="mixed precision with FP16 passes and FP32 weights"),
         measure="no worse than FP32 by 0.5% of the fall, on every workload; the number is ours",
     ),
     Claim(
         id="prec.fp16_overflow",
-        kinds=("empirical",),
         paraphrase="runs that overflow in FP16 survive in BF16",
         short="Runs that overflow in FP16 survive in BF16",
-        sources=(
-            Source(document="TB", section="7"),
-            Source(document="TB", section="8"),
-            Source(document="TB", section="11"),
-            Source(document="TD", section="Mixed Precision Training"),
-            Source(document="GL", section="Q38"),
-            Source(document="CP", section="advanced Q2"),
-        ),
-        quantifier="all",
+        sources="TB 7; TB 8; TB 11; TD Mixed Precision Training; GL Q38; CP advanced Q2",
         regime=Regime(words="FP16 runs that overflow; GL Q38: in the forward pass of step 1"),
         size="FP16 ends at 65504 (CP)",
         measure="of runs that overflow in FP16, from large features or a high LR, whether most survive in BF16",
     ),
     Claim(
         id="prec.grad_norms",
-        kinds=("empirical",),
         paraphrase="gradient norms in mixed precision are similar to FP32's",
         short="Gradient norms in mixed precision are similar to FP32's",
-        sources=(Source(document="TB", section="7"),),
-        quantifier="all",
+        sources="TB 7",
         regime=Regime(words="mixed precision in BF16 or FP16"),
         measure="median relative difference ≤ 5%, beyond FP32's own where runs part from themselves; the number is ours",
     ),
@@ -826,21 +562,16 @@ CLAIMS = (
         kinds=("exact",),
         paraphrase="FP16 spans about 5e-8 to 65504, and BF16 has FP32's exponent range",
         short="FP16 spans 5e-8 to 65504; BF16 has FP32's exponent range",
-        sources=(
-            Source(document="CP", section="advanced Q2"),
-            Source(document="TB", section="11"),
-            Source(document="TD", section="Mixed Precision Training"),
-        ),
+        sources="CP advanced Q2; TB 11; TD Mixed Precision Training",
         quantifier="exact",
         size="5e-8 to 65504 (CP)",
         measure="torch.finfo, subnormals",
     ),
     Claim(
         id="prec.sensitive_ops",
-        kinds=("empirical",),
         paraphrase="some operations, such as layer norm, need more precision than 16 bits give",
         short="Some operations, such as layer norm, need more than 16 bits",
-        sources=(Source(document="TB", section="7"),),
+        sources="TB 7",
         quantifier="some",
         regime=Regime(words="mixed precision"),
         measure="error of layer norm in 16 bits against FP64 ≥ 8 unit roundoffs, a matrix product's below; the number is ours",
@@ -850,22 +581,13 @@ CLAIMS = (
         kinds=("speed", "disagreement"),
         paraphrase="mixed precision is 1.5–2x as fast as FP32 on Volta GPUs or newer",
         short="Mixed precision is 1.5–2x as fast as FP32 on modern GPUs",
-        sources=(
-            Source(document="TB", section="7"),
-            Source(document="TD", section="Mixed Precision Training"),
-            Source(document="SG", section="Mixed Precision"),
-        ),
-        quantifier="all",
+        sources="TB 7; TD Mixed Precision Training; SG Mixed Precision",
         regime=Regime(words="TB: Volta GPUs or newer; TD: FP16 on modern GPUs"),
         size="1.5–2x (TB), about 2x (TD)",
         sides=(
-            Side(name="1.5–2x", says="training is 1.5–2x as fast", sources=(Source(document="TB", section="7"),)),
-            Side(
-                name="about 2x",
-                says="training is about 2x as fast",
-                sources=(Source(document="TD", section="Mixed Precision Training"),),
-            ),
-            Side(name="often", says="throughput is often better", sources=(Source(document="SG", section="Mixed Precision"),)),
+            _side("1.5–2x", "training is 1.5–2x as fast", "TB 7"),
+            _side("about 2x", "training is about 2x as fast", "TD Mixed Precision Training"),
+            _side("often", "throughput is often better", "SG Mixed Precision"),
         ),
         measure="step-time ratio over model sizes, GPU only",
     ),
@@ -875,34 +597,19 @@ CLAIMS = (
         paraphrase="mixed precision takes about half of the memory",
         short="Mixed precision takes about half of the memory",
         sources=(
-            Source(document="SG", section="Mixed Precision Training"),
-            Source(document="SG", section="Memory Optimization Checklist"),
-            Source(document="SG", section="Single GPU Training Strategy"),
-            Source(document="TB", section="7"),
-            Source(document="TD", section="Mixed Precision Training"),
+            "SG Mixed Precision Training; SG Memory Optimization Checklist; SG Single GPU Training Strategy; TB 7; TD Mixed "
+            "Precision Training"
         ),
-        quantifier="all",
         regime=Regime(words="SG: autocast and a gradient scaler on FP32 weights"),
         size="about 50%",
         sides=(
-            Side(
-                name="half",
-                says="training takes about half of the memory",
-                sources=(
-                    Source(document="SG", section="Mixed Precision Training"),
-                    Source(document="SG", section="Memory Optimization Checklist"),
-                ),
+            _side(
+                "half",
+                "training takes about half of the memory",
+                "SG Mixed Precision Training; SG Memory Optimization Checklist",
             ),
-            Side(
-                name="7 GB",
-                says="training saves 7 GB of parts that sum to 31 GB",
-                sources=(Source(document="SG", section="Single GPU Training Strategy"),),
-            ),
-            Side(
-                name="weights stay",
-                says="weights and optimizer state stay in FP32",
-                sources=(Source(document="TB", section="7"), Source(document="TD", section="Mixed Precision Training")),
-            ),
+            _side("7 GB", "training saves 7 GB of parts that sum to 31 GB", "SG Single GPU Training Strategy"),
+            _side("weights stay", "weights and optimizer state stay in FP32", "TB 7; TD Mixed Precision Training"),
         ),
         measure="peak memory ratio over model sizes, GPU only",
     ),
@@ -911,8 +618,7 @@ CLAIMS = (
         kinds=("speed",),
         paraphrase="FP8 saves still more memory on Hopper and Blackwell GPUs, and its scales need care, one per tensor",
         short="FP8 saves still more memory and needs a scale per tensor",
-        sources=(Source(document="TB", section="7"),),
-        quantifier="all",
+        sources="TB 7",
         regime=Regime(words="Hopper and Blackwell GPUs"),
         measure="loss gap with/without per-tensor scaling (emulated on CPU); speed and memory on Hopper",
     ),
@@ -921,28 +627,15 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="FP16 training without gradient scaling can give NaN",
         short="FP16 without gradient scaling can give NaN",
-        sources=(
-            Source(document="SG", section="Common Failure Modes"),
-            Source(document="TB", section="7"),
-            Source(document="TD", section="Mixed Precision Training"),
-            Source(document="CP", section="advanced Q2"),
-        ),
+        sources="SG Common Failure Modes; TB 7; TD Mixed Precision Training; CP advanced Q2",
         quantifier="some",
         regime=Regime(words="FP16 training"),
         sides=(
-            Side(
-                name="NaN",
-                says="training without gradient scaling gives NaN",
-                sources=(Source(document="SG", section="Common Failure Modes"),),
-            ),
-            Side(
-                name="zeros",
-                says="small gradients become zero, and learning stops (CP)",
-                sources=(
-                    Source(document="TB", section="7"),
-                    Source(document="TD", section="Mixed Precision Training"),
-                    Source(document="CP", section="advanced Q2"),
-                ),
+            _side("NaN", "training without gradient scaling gives NaN", "SG Common Failure Modes"),
+            _side(
+                "zeros",
+                "small gradients become zero, and learning stops (CP)",
+                "TB 7; TD Mixed Precision Training; CP advanced Q2",
             ),
         ),
         measure=(
@@ -955,24 +648,12 @@ CLAIMS = (
         kinds=("exact", "disagreement"),
         paraphrase="mixed precision runs the forward pass in FP16 and the backward pass in FP32",
         short="Mixed precision runs forward in FP16 and backward in FP32",
-        sources=(
-            Source(document="SG", section="Mixed Precision Training"),
-            Source(document="TB", section="7"),
-            Source(document="TD", section="Mixed Precision Training"),
-        ),
+        sources="SG Mixed Precision Training; TB 7; TD Mixed Precision Training",
         quantifier="exact",
         regime=Regime(words="autocast with a gradient scaler"),
         sides=(
-            Side(
-                name="FP32 backward",
-                says="the backward pass runs in FP32",
-                sources=(Source(document="SG", section="Mixed Precision Training"),),
-            ),
-            Side(
-                name="16 bits",
-                says="forward and backward pass both run in 16 bits",
-                sources=(Source(document="TB", section="7"), Source(document="TD", section="Mixed Precision Training")),
-            ),
+            _side("FP32 backward", "the backward pass runs in FP32", "SG Mixed Precision Training"),
+            _side("16 bits", "forward and backward pass both run in 16 bits", "TB 7; TD Mixed Precision Training"),
         ),
         measure=(
             "number format of the backward pass's matrix products under autocast, over which the sides part: supported if all "
@@ -981,10 +662,9 @@ CLAIMS = (
     ),
     Claim(
         id="prec.lr_range",
-        kinds=("empirical",),
         paraphrase="the range of LRs at which training is stable can depend on the number format alone",
         short="The range of stable LRs can depend on the number format alone",
-        sources=(Source(document="GL", section="Q8"),),
+        sources="GL Q8",
         quantifier="some",
         measure=(
             "largest trainable LR in BF16 and in FP16 over that in FP32, all else equal: supported if a CI lies outside [0.8, "
@@ -993,35 +673,26 @@ CLAIMS = (
     ),
     Claim(
         id="decay.cosine_vs_linear",
-        kinds=("empirical",),
         paraphrase="linear decay is competitive with cosine decay",
         short="Linear decay is competitive with cosine decay",
-        sources=(Source(document="GL", section="Q18"),),
-        quantifier="all",
+        sources="GL Q18",
         regime=Regime(words="LLM pretraining"),
         measure="paired gap at each arm's best LR as a share of the fall, no worse by 0.5%, at 20 and 80 tokens per parameter",
     ),
     Claim(
         id="decay.cosine_vs_step",
-        kinds=("empirical",),
         paraphrase="cosine decay reaches a lower loss than step decay on most tasks of large scale",
         short="Cosine decay beats step decay on most tasks of large scale",
-        sources=(Source(document="GL", section="Q18"),),
+        sources="GL Q18",
         quantifier="most",
         regime=Regime(words="tasks of large scale", least_parameters=100_000_000),
         measure="two step schedules, each at its best LR: above cosine decay by 0.5% of the fall or more",
     ),
     Claim(
         id="decay.beats_constant",
-        kinds=("empirical",),
         paraphrase="an LR that decays reaches a lower loss than a constant one",
         short="A decaying LR reaches a lower loss than a constant one",
-        sources=(
-            Source(document="TB", section="2"),
-            Source(document="GL", section="Q17"),
-            Source(document="GL", section="Q18"),
-            Source(document="CP", section="Exercise 2"),
-        ),
+        sources="TB 2; GL Q17; GL Q18; CP Exercise 2",
         quantifier="most",
         regime=Regime(words="production runs, LLM pretraining"),
         own=True,
@@ -1038,37 +709,18 @@ CLAIMS = (
             "optimizer's state drift"
         ),
         short="The LR usually ends at about 10% of its peak, not at zero",
-        sources=(
-            Source(document="GL", section="Q20"),
-            Source(document="GL", section="Q17"),
-            Source(document="GL", section="Q58"),
-            Source(document="TB", section="2"),
-            Source(document="CP", section="Q4"),
-            Source(document="CP", section="Exercise 2"),
-        ),
+        sources="GL Q20; GL Q17; GL Q58; TB 2; CP Q4; CP Exercise 2",
         quantifier="most",
         regime=Regime(words="cosine decay, LLM pretraining"),
         size="10% of the peak (TB 2, GL Q17)",
         lost="the floor in GL Q20 and Q58",
         sides=(
-            Side(
-                name="10%",
-                says="the LR ends above zero, at about 10% of its peak",
-                sources=(
-                    Source(document="GL", section="Q20"),
-                    Source(document="GL", section="Q17"),
-                    Source(document="TB", section="2"),
-                ),
-            ),
-            Side(
-                name="zero",
-                says="the formula of cosine decay ends at zero",
-                sources=(Source(document="CP", section="Q4"), Source(document="CP", section="Exercise 2")),
-            ),
+            _side("10%", "the LR ends above zero, at about 10% of its peak", "GL Q20; GL Q17; TB 2"),
+            _side("zero", "the formula of cosine decay ends at zero", "CP Q4; CP Exercise 2"),
         ),
         measure=(
-            "min over η of loss(0) less that of loss(10%), against tokens per parameter (2 to 80): 0.2% of the fall or more "
-            "at most of 20, 40 and 80"
+            "min over η of loss(0) less that of loss(10%), against tokens per parameter (2 to 80): 0.2% of the fall or more at "
+            "most of 20, 40 and 80"
         ),
     ),
     Claim(
@@ -1076,7 +728,7 @@ CLAIMS = (
         kinds=("exact",),
         paraphrase="cosine decay to zero is at half of the peak LR half-way from the end of warmup",
         short="Cosine decay to zero is at half of the peak LR half-way",
-        sources=(Source(document="CP", section="Q4"),),
+        sources="CP Q4",
         quantifier="exact",
         regime=Regime(words="cosine decay to zero, counted from the end of warmup"),
         size="1/2",
@@ -1084,10 +736,9 @@ CLAIMS = (
     ),
     Claim(
         id="decay.trapezoid",
-        kinds=("empirical",),
         paraphrase="warmup, a long constant stretch and a final decay reach the loss of cosine decay",
         short="Warmup-stable-decay reaches the loss of cosine decay",
-        sources=(Source(document="GL", section="Q17"),),
+        sources="GL Q17",
         quantifier="most",
         regime=Regime(words="LLM pretraining"),
         own=True,
@@ -1101,26 +752,12 @@ CLAIMS = (
             "runs of unknown length"
         ),
         short="On a plateau, lowering the LR helps and raising it does not",
-        sources=(
-            Source(document="CP", section="Q3"),
-            Source(document="GL", section="Q19"),
-            Source(document="GL", section="Q37"),
-            Source(document="TB", section="6"),
-        ),
-        quantifier="all",
+        sources="CP Q3; GL Q19; GL Q37; TB 6",
         regime=Regime(words="CP: underfitting after epoch 50; GL: fine-tuning, transfer and runs without a fixed budget"),
         size="x0.1 (GL Q19)",
         sides=(
-            Side(
-                name="lower",
-                says="lower the LR; raising it only makes the loss oscillate",
-                sources=(Source(document="CP", section="Q3"), Source(document="GL", section="Q19")),
-            ),
-            Side(
-                name="too low",
-                says="a plateau can mean that the LR is too low",
-                sources=(Source(document="GL", section="Q37"), Source(document="TB", section="6")),
-            ),
+            _side("lower", "lower the LR; raising it only makes the loss oscillate", "CP Q3; GL Q19"),
+            _side("too low", "a plateau can mean that the LR is too low", "GL Q37; TB 6"),
         ),
         measure=(
             "loss after x10, x1 and x0.1 from plateaus of too low, right and too high an LR: x0.1 gains 0.5% of the fall or "
@@ -1132,20 +769,11 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="raising the LR on a plateau never helps, it only makes the loss oscillate",
         short="Raising the LR on a plateau never helps",
-        sources=(Source(document="CP", section="Q3"), Source(document="GL", section="Q37"), Source(document="TB", section="6")),
-        quantifier="all",
+        sources="CP Q3; GL Q37; TB 6",
         regime=Regime(words="plateaus with underfitting"),
         sides=(
-            Side(
-                name="never",
-                says="raising the LR on a plateau only makes the loss oscillate",
-                sources=(Source(document="CP", section="Q3"),),
-            ),
-            Side(
-                name="too low",
-                says="a plateau can mean that the LR is too low",
-                sources=(Source(document="GL", section="Q37"), Source(document="TB", section="6")),
-            ),
+            _side("never", "raising the LR on a plateau only makes the loss oscillate", "CP Q3"),
+            _side("too low", "a plateau can mean that the LR is too low", "GL Q37; TB 6"),
         ),
         measure=(
             "loss after x10 from a plateau of too low an LR, on which the documents disagree, other plateaus and x2 beside it: "
@@ -1154,11 +782,9 @@ CLAIMS = (
     ),
     Claim(
         id="decay.first_half",
-        kinds=("empirical",),
         paraphrase="most of the progress under cosine decay is made in the first half of the steps, at the high LR",
         short="Most progress is made in the first half of the steps, at high LR",
-        sources=(Source(document="GL", section="Q18"),),
-        quantifier="all",
+        sources="GL Q18",
         regime=Regime(words="cosine decay in LLM pretraining"),
         size="most, that is more than half",
         measure=(
@@ -1168,21 +794,18 @@ CLAIMS = (
     ),
     Claim(
         id="mup.sp_shifts",
-        kinds=("empirical",),
         paraphrase="larger models without muP often need a lower LR, by a ratio that depends on depth, width and other details",
         short="Without muP, larger models often need a lower LR",
-        sources=(Source(document="GL", section="Q16"), Source(document="GL", section="Q35")),
+        sources="GL Q16; GL Q35",
         quantifier="some",
         regime=Regime(words="models from 1B to 70B parameters"),
         measure="slope of log2 η* on log2 width, heads of one size: CI < −0.3; the number is ours",
     ),
     Claim(
         id="mup.invariant",
-        kinds=("empirical",),
         paraphrase="the best LR under muP does not change with width",
         short="Under muP the best LR does not change with width",
-        sources=(Source(document="GL", section="Q16"), Source(document="GL", section="Q35")),
-        quantifier="all",
+        sources="GL Q16; GL Q35",
         regime=Regime(words="large language models that differ in width"),
         size="no change",
         measure=(
@@ -1192,35 +815,29 @@ CLAIMS = (
     ),
     Claim(
         id="mup.regret",
-        kinds=("empirical",),
         paraphrase="hyperparameters that muP finds with a small model, the LR among them, suit the largest model too",
         short="Under muP an LR tuned on a small model suits the largest one",
-        sources=(Source(document="GL", section="Q16"), Source(document="GL", section="Q35")),
-        quantifier="all",
+        sources="GL Q16; GL Q35",
         regime=Regime(words="from small models to 70B parameters"),
         size="the same value",
         measure="regret ≤ 1% of the fall in loss under muP, larger by ≥ 1% under SP; the numbers are ours",
     ),
     Claim(
         id="mup.coord_check",
-        kinds=("empirical",),
         paraphrase="activations under muP neither grow nor vanish with width",
         short="Under muP activations neither grow nor vanish with width",
-        sources=(Source(document="GL", section="Q35"),),
-        quantifier="all",
+        sources="GL Q35",
         own=True,
         measure=(
-            "log-size against log-width slope of the last block and the logits within ±0.1, mean over steps 1–5; SP beside "
-            "it; the number is ours"
+            "log-size against log-width slope of the last block and the logits within ±0.1, mean over steps 1–5; SP beside it; "
+            "the number is ours"
         ),
     ),
     Claim(
         id="mup.depth",
-        kinds=("empirical",),
         paraphrase="the best LR without muP depends on depth and on details of the architecture too, not only on width",
         short="Without muP the best LR depends on depth too, not only on width",
-        sources=(Source(document="GL", section="Q16"),),
-        quantifier="all",
+        sources="GL Q16",
         regime=Regime(words="models from 1B to 70B parameters"),
         measure=(
             "slope of log2 η* on log2 depth, from 1 to 8 (2 to 32 on a GPU) at muP's base width, where it is the standard "
@@ -1229,29 +846,26 @@ CLAIMS = (
     ),
     Claim(
         id="lr.sharp",
-        kinds=("empirical",),
         paraphrase="a 2–3x change of the LR often decides whether a run diverges or is among the best",
         short="A 2–3x change of LR often decides whether a run diverges",
-        sources=(Source(document="TB", section="2"),),
+        sources="TB 2",
         quantifier="some",
         regime=Regime(words="a fixed architecture near the state of the art"),
         size="2–3x",
         measure=(
-            "factor from the last LR within 5% of the fall to one that loses half of it: supported if 3 or less; and loss at"
-            " 3x η*: supported if a quarter of the fall is lost, refuted if 5%; 'often' is on most workloads; the shares are"
-            " ours"
+            "factor from the last LR within 5% of the fall to one that loses half of it: supported if 3 or less; and loss at "
+            "3x η*: supported if a quarter of the fall is lost, refuted if 5%; 'often' is on most workloads; the shares are "
+            "ours"
         ),
     ),
     Claim(
         id="lr.too_low",
-        kinds=("empirical",),
         paraphrase=(
             "an LR that is too low trains very slowly, may run out of budget first, and may not leave saddles and shallow "
             "minima"
         ),
         short="Too low an LR trains very slowly and may run out of budget",
-        sources=(Source(document="TB", section="2"), Source(document="GL", section="Q5")),
-        quantifier="all",
+        sources="TB 2; GL Q5",
         lost="the lower bound of the update-to-weight ratio in GL Q5",
         ungraded=("GL",),
         measure="steps to a fixed loss at η*/10, η*/100",
@@ -1261,23 +875,19 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="an LR that is too high makes the loss bounce and the gradient norm large, and the run possibly diverges",
         short="Too high an LR makes the loss bounce, and the run possibly diverges",
-        sources=(Source(document="TB", section="2"), Source(document="TB", section="11"), Source(document="GL", section="Q4")),
+        sources="TB 2; TB 11; GL Q4",
         quantifier="some",
         regime=Regime(words="GL Q4: plain gradient descent, and Adam apart"),
         size="NaN within hundreds of steps (GL Q4)",
         lost="the lower number of steps in GL Q4",
         ungraded=("GL",),
         sides=(
-            Side(name="possibly", says="the loss bounces and possibly diverges", sources=(Source(document="TB", section="2"),)),
-            Side(
-                name="surely",
-                says="swings grow until the loss is NaN; with Adam, spikes may recover",
-                sources=(Source(document="GL", section="Q4"),),
-            ),
+            _side("possibly", "the loss bounces and possibly diverges", "TB 2"),
+            _side("surely", "swings grow until the loss is NaN; with Adam, spikes may recover", "GL Q4"),
         ),
         measure=(
-            "at the first LR that loses a tenth of the fall against η*: share of evaluations at which the loss rises by 1% of"
-            " it more by 0.1, gradient norm 2x; what diverges bounces; the numbers are ours"
+            "at the first LR that loses a tenth of the fall against η*: share of evaluations at which the loss rises by 1% of "
+            "it more by 0.1, gradient norm 2x; what diverges bounces; the numbers are ours"
         ),
     ),
     Claim(
@@ -1285,31 +895,11 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="the loss falls smoothly and the gradient norm falls with time at a good LR",
         short="At a good LR the gradient norm falls during training",
-        sources=(
-            Source(document="TB", section="2"),
-            Source(document="TB", section="4"),
-            Source(document="TB", section="1"),
-            Source(document="GL", section="Q11"),
-            Source(document="GL", section="Q12"),
-            Source(document="GL", section="Q42"),
-        ),
-        quantifier="all",
+        sources="TB 2; TB 4; TB 1; GL Q11; GL Q12; GL Q42",
         regime=Regime(words="an LR in the sweet spot"),
         sides=(
-            Side(
-                name="smooth",
-                says="the loss falls smoothly at the right LR, and swings mean too high an LR",
-                sources=(Source(document="TB", section="1"), Source(document="TB", section="2")),
-            ),
-            Side(
-                name="spikes",
-                says="the loss spikes or bounces now and then at the best LR",
-                sources=(
-                    Source(document="GL", section="Q11"),
-                    Source(document="GL", section="Q12"),
-                    Source(document="GL", section="Q42"),
-                ),
-            ),
+            _side("smooth", "the loss falls smoothly at the right LR, and swings mean too high an LR", "TB 1; TB 2"),
+            _side("spikes", "the loss spikes or bounces now and then at the best LR", "GL Q11; GL Q12; GL Q42"),
         ),
         measure="slope of log norm after warmup: CI < 0; the rate of spikes at η* decides between the sides",
     ),
@@ -1321,46 +911,28 @@ CLAIMS = (
             "weight shows layer by layer"
         ),
         short="A good loss can hide a layer that is stuck and one that explodes",
-        sources=(
-            Source(document="GL", section="Q7"),
-            Source(document="GL", section="Q10"),
-            Source(document="TB", section="4"),
-            Source(document="TD", section="Gradient Flow Diagnostics"),
-        ),
+        sources="GL Q7; GL Q10; TB 4; TD Gradient Flow Diagnostics",
         quantifier="some",
         regime=Regime(words="any network; GL Q7: embeddings and early layers against later ones"),
         lost="the ratios of the stuck and of the exploding layer in GL Q10",
         ungraded=("GL",),
         sides=(
-            Side(
-                name="differ",
-                says="layers may behave differently, although the loss looks fine",
-                sources=(
-                    Source(document="GL", section="Q7"),
-                    Source(document="GL", section="Q10"),
-                    Source(document="TB", section="4"),
-                ),
-            ),
-            Side(
-                name="similar",
-                says="gradients are of similar size in all layers of a healthy run",
-                sources=(Source(document="TD", section="Gradient Flow Diagnostics"),),
-            ),
+            _side("differ", "layers may behave differently, although the loss looks fine", "GL Q7; GL Q10; TB 4"),
+            _side("similar", "gradients are of similar size in all layers of a healthy run", "TD Gradient Flow Diagnostics"),
         ),
         measure=(
-            "one matrix at a hundredth of the LR, or at thirty times it: the loss is no worse by 5% of the fall, while the"
-            " update ratios are 10x further apart; those of a healthy run are reported; the numbers are ours"
+            "one matrix at a hundredth of the LR, or at thirty times it: the loss is no worse by 5% of the fall, while the "
+            "update ratios are 10x further apart; those of a healthy run are reported; the numbers are ours"
         ),
     ),
     Claim(
         id="lr.phases",
-        kinds=("empirical",),
         paraphrase=(
             "a healthy run's training loss typically falls fast, then steadily, then flattens, with the validation loss close "
             "by until it may rise"
         ),
         short="A healthy loss typically falls fast, then steadily, then flattens",
-        sources=(Source(document="TB", section="1"),),
+        sources="TB 1",
         quantifier="most",
         regime=Regime(words="healthy runs"),
         measure="segmented fit; share of the total drop in the first 10%; the number is ours",
@@ -1369,33 +941,19 @@ CLAIMS = (
         id="lr.grad_not_loss",
         kinds=("empirical", "disagreement"),
         paraphrase=(
-            "the gradient norm tells why a loss is flat: near zero means a critical point, healthy means too small an LR, "
-            "huge means too large"
+            "the gradient norm tells why a loss is flat: near zero means a critical point, healthy means too small an LR, huge "
+            "means too large"
         ),
         short="The gradient norm tells why a loss is flat",
-        sources=(
-            Source(document="GL", section="Q37"),
-            Source(document="TB", section="4"),
-            Source(document="TB", section="11"),
-            Source(document="TD", section="Loss Landscape and Optimization Trajectory"),
-        ),
-        quantifier="all",
+        sources="GL Q37; TB 4; TB 11; TD Loss Landscape and Optimization Trajectory",
         regime=Regime(words="flat losses"),
         sides=(
-            Side(
-                name="critical point",
-                says="a norm near zero means a critical point",
-                sources=(Source(document="GL", section="Q37"),),
-            ),
-            Side(
-                name="vanishing",
-                says="a norm near zero means vanishing gradients",
-                sources=(Source(document="TB", section="4"), Source(document="TB", section="11")),
-            ),
-            Side(
-                name="plateau",
-                says="a norm near zero means a plateau, which momentum crosses",
-                sources=(Source(document="TD", section="Loss Landscape and Optimization Trajectory"),),
+            _side("critical point", "a norm near zero means a critical point", "GL Q37"),
+            _side("vanishing", "a norm near zero means vanishing gradients", "TB 4; TB 11"),
+            _side(
+                "plateau",
+                "a norm near zero means a plateau, which momentum crosses",
+                "TD Loss Landscape and Optimization Trajectory",
             ),
         ),
         measure="classify flat runs by norm; balanced accuracy of the rule",
@@ -1405,55 +963,32 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="the best LR gives a smooth loss curve, and oscillation means that the LR is too high",
         short="The best LR gives a smooth curve; oscillation means too high an LR",
-        sources=(
-            Source(document="TB", section="1"),
-            Source(document="TB", section="2"),
-            Source(document="GL", section="Q11"),
-            Source(document="GL", section="Q12"),
-            Source(document="GL", section="Q42"),
-        ),
-        quantifier="all",
+        sources="TB 1; TB 2; GL Q11; GL Q12; GL Q42",
         sides=(
-            Side(
-                name="smooth",
-                says="the loss falls smoothly at the right LR, and swings mean too high an LR",
-                sources=(Source(document="TB", section="1"), Source(document="TB", section="2")),
-            ),
-            Side(
-                name="spikes",
-                says="the loss spikes or bounces now and then at the best LR",
-                sources=(
-                    Source(document="GL", section="Q11"),
-                    Source(document="GL", section="Q12"),
-                    Source(document="GL", section="Q42"),
-                ),
-            ),
+            _side("smooth", "the loss falls smoothly at the right LR, and swings mean too high an LR", "TB 1; TB 2"),
+            _side("spikes", "the loss spikes or bounces now and then at the best LR", "GL Q11; GL Q12; GL Q42"),
         ),
         measure=(
-            "share of evaluations at which the loss on one sample rises by 1% of the fall, at η* less that at η*/4: supported"
-            " if not more by 0.1, refuted if more; spikes of single batches are reported; the numbers are ours"
+            "share of evaluations at which the loss on one sample rises by 1% of the fall, at η* less that at η*/4: supported "
+            "if not more by 0.1, refuted if more; spikes of single batches are reported; the numbers are ours"
         ),
     ),
     Claim(
         id="lr.most_important",
-        kinds=("empirical",),
         paraphrase="the LR is the most important hyperparameter",
         short="The LR is the most important hyperparameter",
-        sources=(Source(document="TB", section="2"),),
-        quantifier="all",
+        sources="TB 2",
         measure=(
-            "mean distance of the losses at x2 and x10, up and down, from that without a change, of LR, weight decay, β2 or"
-            " momentum (at an equal LR / (1 - momentum)), batch, warmup and clipping norm: supported if the LR's is the"
-            " largest on at least 3 of 4 workloads, refuted if on at most 1"
+            "mean distance of the losses at x2 and x10, up and down, from that without a change, of LR, weight decay, β2 or "
+            "momentum (at an equal LR / (1 - momentum)), batch, warmup and clipping norm: supported if the LR's is the largest "
+            "on at least 3 of 4 workloads, refuted if on at most 1"
         ),
     ),
     Claim(
         id="adam.lr_tolerance",
-        kinds=("empirical",),
         paraphrase="Adam removes most of SGD's sensitivity to the LR",
         short="Adam removes most of SGD's sensitivity to the LR",
-        sources=(Source(document="GL", section="Q21"), Source(document="GL", section="Q45")),
-        quantifier="all",
+        sources="GL Q21; GL Q45",
         regime=Regime(words="ill-conditioned problems; transformers and embeddings"),
         size="most, that is more than half",
         measure=(
@@ -1469,7 +1004,7 @@ CLAIMS = (
             "follows the condition number"
         ),
         short="On a quadratic, gradient descent converges only below 2/λmax",
-        sources=(Source(document="GL", section="Q3"),),
+        sources="GL Q3",
         quantifier="exact",
         regime=Regime(words="quadratic losses"),
         lost="all three formulas in GL Q3",
@@ -1478,19 +1013,17 @@ CLAIMS = (
     ),
     Claim(
         id="eos.sharpness",
-        kinds=("empirical",),
         paraphrase="training drives a deep network's sharpness up to the stability limit 2/LR and holds it there",
         short="Training drives the sharpness up to 2/LR and holds it there",
-        sources=(Source(document="GL", section="Q11"),),
-        quantifier="all",
+        sources="GL Q11",
         regime=Regime(words="deep networks, any training"),
         size="the stability limit itself",
         lost="the limit in GL Q11, 2/LR",
         ungraded=("GL",),
         measure=(
-            "median LR x sharpness over the optimizer's limit, at the edge: supported within 0.9 and 1.2, refuted outside 0.7"
-            " and 1.5, for full-batch gradient descent at three LRs (limit 2); heavy-ball and Nesterov's momentum (3.8, 1.357),"
-            " Adam, preconditioned (38), and batches are reported"
+            "median LR x sharpness over the optimizer's limit, at the edge: supported within 0.9 and 1.2, refuted outside 0.7 "
+            "and 1.5, for full-batch gradient descent at three LRs (limit 2); heavy-ball and Nesterov's momentum (3.8, 1.357), "
+            "Adam, preconditioned (38), and batches are reported"
         ),
     ),
     Claim(
@@ -1501,34 +1034,15 @@ CLAIMS = (
             "healthy training"
         ),
         short="At the edge of stability the loss bounces, and falls in the long run",
-        sources=(
-            Source(document="GL", section="Q11"),
-            Source(document="GL", section="Q12"),
-            Source(document="GL", section="Q42"),
-            Source(document="TB", section="1"),
-            Source(document="TB", section="2"),
-        ),
-        quantifier="all",
+        sources="GL Q11; GL Q12; GL Q42; TB 1; TB 2",
         regime=Regime(words="deep networks at the edge of stability"),
         sides=(
-            Side(
-                name="healthy",
-                says="bouncing at the edge of stability can be part of a healthy run",
-                sources=(
-                    Source(document="GL", section="Q11"),
-                    Source(document="GL", section="Q12"),
-                    Source(document="GL", section="Q42"),
-                ),
-            ),
-            Side(
-                name="concerning",
-                says="healthy training is smooth, and oscillation there is a concern",
-                sources=(Source(document="TB", section="1"), Source(document="TB", section="2")),
-            ),
+            _side("healthy", "bouncing at the edge of stability can be part of a healthy run", "GL Q11; GL Q12; GL Q42"),
+            _side("concerning", "healthy training is smooth, and oscillation there is a concern", "TB 1; TB 2"),
         ),
         measure=(
-            "at the edge of stability the loss rises at 10% of the steps or more and falls in 80% of windows of 100 steps or"
-            " more; refuted at 2% and at half; the numbers are ours"
+            "at the edge of stability the loss rises at 10% of the steps or more and falls in 80% of windows of 100 steps or "
+            "more; refuted at 2% and at half; the numbers are ours"
         ),
     ),
     Claim(
@@ -1536,7 +1050,7 @@ CLAIMS = (
         kinds=("exact",),
         paraphrase="Newton's method near a minimum converges quadratically, and gradient descent linearly",
         short="Near a minimum Newton converges quadratically, descent linearly",
-        sources=(Source(document="GL", section="Q6"),),
+        sources="GL Q6",
         quantifier="exact",
         regime=Regime(words="near a minimum"),
         size="order 2 and order 1",
@@ -1544,17 +1058,16 @@ CLAIMS = (
     ),
     Claim(
         id="noise.variance",
-        kinds=("empirical",),
         paraphrase="the gradient's variance over mini-batches falls as one over the batch size",
         short="Gradient variance falls as one over the batch size",
-        sources=(Source(document="TB", section="3"), Source(document="GL", section="Q2")),
+        sources="TB 3; GL Q2",
         quantifier="exact",
         regime=Regime(words="independent samples"),
         lost="the formula in TB 3 and in GL Q2, one over the batch size",
         ungraded=("TB", "GL"),
         measure=(
-            "slope of log variance on log B at weights that stand still: in [−1.1, −0.9]; without replacement against "
-            "(N − B) / (N − 1), reported"
+            "slope of log variance on log B at weights that stand still: in [−1.1, −0.9]; without replacement against (N − B) "
+            "/ (N − 1), reported"
         ),
     ),
     Claim(
@@ -1562,7 +1075,7 @@ CLAIMS = (
         kinds=("exact", "speed"),
         paraphrase="the compute of a step is linear in the batch size",
         short="The compute of a step is linear in the batch size",
-        sources=(Source(document="TB", section="3"),),
+        sources="TB 3",
         quantifier="exact",
         size="linear",
         measure=(
@@ -1576,29 +1089,19 @@ CLAIMS = (
         paraphrase="training memory is linear in the batch size, 4x less for a batch of 8 than for one of 32",
         short="Training memory is linear in the batch size",
         sources=(
-            Source(document="TB", section="3"),
-            Source(document="SG", section="Memory Optimization Checklist"),
-            Source(document="SG", section="Single GPU Training Strategy"),
-            Source(document="SG", section="Edge Cases and Follow-Up Questions"),
+            "TB 3; SG Memory Optimization Checklist; SG Single GPU Training Strategy; SG Edge Cases and Follow-Up Questions"
         ),
-        quantifier="all",
         regime=Regime(words="SG: training on one GPU"),
         size="linear; 4x less for batch 32 to 8 (SG)",
         sides=(
-            Side(
-                name="linear",
-                says="memory is linear in the batch, 4x less for batch 32 to 8",
-                sources=(Source(document="TB", section="3"), Source(document="SG", section="Memory Optimization Checklist")),
+            _side(
+                "linear", "memory is linear in the batch, 4x less for batch 32 to 8", "TB 3; SG Memory Optimization Checklist"
             ),
-            Side(
-                name="6 GB",
-                says="batch 32 to 8 saves 6 GB of parts that sum to 31 GB",
-                sources=(Source(document="SG", section="Single GPU Training Strategy"),),
-            ),
-            Side(
-                name="not always",
-                says="a smaller batch does not always cure running out of memory",
-                sources=(Source(document="SG", section="Edge Cases and Follow-Up Questions"),),
+            _side("6 GB", "batch 32 to 8 saves 6 GB of parts that sum to 31 GB", "SG Single GPU Training Strategy"),
+            _side(
+                "not always",
+                "a smaller batch does not always cure running out of memory",
+                "SG Edge Cases and Follow-Up Questions",
             ),
         ),
         measure=(
@@ -1611,26 +1114,15 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="SGD's implicit regularization is set by the ratio of LR to batch size",
         short="The ratio of LR to batch size sets SGD's implicit regularization",
-        sources=(
-            Source(document="GL", section="Q32"),
-            Source(document="GL", section="Q47"),
-            Source(document="GL", section="Q14"),
-        ),
-        quantifier="all",
+        sources="GL Q32; GL Q47; GL Q14",
         regime=Regime(words="SGD", optimizers=("sgd",)),
         lost="the ratio in GL Q32 and Q47, LR over batch size",
         ungraded=("GL",),
         sides=(
-            Side(
-                name="in proportion",
-                says="the LR has to change in proportion to the batch to keep the regularization",
-                sources=(Source(document="GL", section="Q32"), Source(document="GL", section="Q47")),
+            _side(
+                "in proportion", "the LR has to change in proportion to the batch to keep the regularization", "GL Q32; GL Q47"
             ),
-            Side(
-                name="square root",
-                says="the LR of Adam changes with the square root of the batch",
-                sources=(Source(document="GL", section="Q14"),),
-            ),
+            _side("square root", "the LR of Adam changes with the square root of the batch", "GL Q14"),
         ),
         measure=(
             "share of the variance of final sharpness and of test loss that lies between lines of equal η/B, at equal η x "
@@ -1642,23 +1134,15 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="small batches generalize better than large ones in some cases",
         short="Small batches generalize better in some cases",
-        sources=(
-            Source(document="TB", section="3"),
-            Source(document="TD", section="Loss Landscape and Optimization Trajectory"),
-            Source(document="GL", section="Q33"),
-        ),
+        sources="TB 3; TD Loss Landscape and Optimization Trajectory; GL Q33",
         quantifier="some",
         regime=Regime(words="TB: SGD, and not modern language models"),
         sides=(
-            Side(
-                name="sometimes",
-                says="small batches generalize better in some cases",
-                sources=(Source(document="TB", section="3"), Source(document="GL", section="Q33")),
-            ),
-            Side(
-                name="plainly",
-                says="small batches with suitable noise find minima that generalize better",
-                sources=(Source(document="TD", section="Loss Landscape and Optimization Trajectory"),),
+            _side("sometimes", "small batches generalize better in some cases", "TB 3; GL Q33"),
+            _side(
+                "plainly",
+                "small batches with suitable noise find minima that generalize better",
+                "TD Loss Landscape and Optimization Trajectory",
             ),
         ),
         measure=(
@@ -1669,17 +1153,12 @@ CLAIMS = (
     ),
     Claim(
         id="gen.sharper",
-        kinds=("empirical",),
         paraphrase=(
             "large batches of SGD end in sharper minima than small ones with suitable noise, which one document calls a "
             "hypothesis"
         ),
         short="Large batches of SGD end in sharper minima than small ones",
-        sources=(
-            Source(document="TD", section="Loss Landscape and Optimization Trajectory"),
-            Source(document="TB", section="3"),
-        ),
-        quantifier="all",
+        sources="TD Loss Landscape and Optimization Trajectory; TB 3",
         regime=Regime(words="SGD", optimizers=("sgd",)),
         measure=(
             "λmax at equal training loss, large batch over small, at one LR and at the best LR of each: supported from 1.5x "
@@ -1688,11 +1167,9 @@ CLAIMS = (
     ),
     Claim(
         id="gen.flat_minima",
-        kinds=("empirical",),
         paraphrase="flat minima generalize better than sharp ones",
         short="Flat minima generalize better than sharp ones",
-        sources=(Source(document="TD", section="Loss Landscape and Optimization Trajectory"),),
-        quantifier="all",
+        sources="TD Loss Landscape and Optimization Trajectory",
         measure=(
             "rank correlation of λmax with validation loss over runs read at equal training loss: supported if its CI lies "
             "above 0.3, refuted if below 0.1; the numbers are ours"
@@ -1700,17 +1177,12 @@ CLAIMS = (
     ),
     Claim(
         id="gen.sgd_vs_adam",
-        kinds=("empirical",),
         paraphrase=(
             "well-tuned SGD with momentum generalizes better than Adam on many vision tasks, and AdamW is one way to narrow "
             "the gap"
         ),
         short="Well-tuned SGD generalizes better than Adam on many vision tasks",
-        sources=(
-            Source(document="GL", section="Q29"),
-            Source(document="GL", section="Q30"),
-            Source(document="GL", section="Q45"),
-        ),
+        sources="GL Q29; GL Q30; GL Q45",
         quantifier="some",
         regime=Regime(words="vision tasks, CNNs, both optimizers tuned"),
         measure=(
@@ -1720,11 +1192,9 @@ CLAIMS = (
     ),
     Claim(
         id="gen.adam_transformer",
-        kinds=("empirical",),
         paraphrase="AdamW always beats SGD on large language models",
         short="AdamW always beats SGD on large language models",
-        sources=(Source(document="GL", section="Q29"), Source(document="GL", section="Q45")),
-        quantifier="all",
+        sources="GL Q29; GL Q45",
         regime=Regime(words="large language models", models=("gpt",), least_parameters=100_000_000),
         measure="equal-budget tuned loss",
     ),
@@ -1736,29 +1206,12 @@ CLAIMS = (
             "loss of generalization"
         ),
         short="Large batches with a linear LR are fine for modern language models",
-        sources=(
-            Source(document="TB", section="3"),
-            Source(document="GL", section="Q14"),
-            Source(document="GL", section="Q33"),
-            Source(document="GL", section="Q43"),
-        ),
+        sources="TB 3; GL Q14; GL Q33; GL Q43",
         quantifier="most",
         regime=Regime(words="modern large language models on web data", models=("gpt",), least_parameters=100_000_000),
         sides=(
-            Side(
-                name="linear",
-                says="large batches work fine with a linearly scaled LR",
-                sources=(Source(document="TB", section="3"),),
-            ),
-            Side(
-                name="square root",
-                says="the LR of Adam grows with the square root of the batch",
-                sources=(
-                    Source(document="GL", section="Q14"),
-                    Source(document="GL", section="Q33"),
-                    Source(document="GL", section="Q43"),
-                ),
-            ),
+            _side("linear", "large batches work fine with a linearly scaled LR", "TB 3"),
+            _side("square root", "the LR of Adam grows with the square root of the batch", "GL Q14; GL Q33; GL Q43"),
         ),
         measure=(
             "gap of test to training loss, large batch with linear LR against small batch, no larger by 0.02 nats; and the "
@@ -1767,36 +1220,26 @@ CLAIMS = (
     ),
     Claim(
         id="gen.adam_train_loss",
-        kinds=("empirical",),
         paraphrase=(
-            "Adam's training loss is as low as SGD's or lower on the tasks on which it validates worse; a last phase with "
-            "SGD, longer training or regularization narrows the gap"
+            "Adam's training loss is as low as SGD's or lower on the tasks on which it validates worse; a last phase with SGD, "
+            "longer training or regularization narrows the gap"
         ),
         short="Adam trains as low as SGD even if it validates worse",
-        sources=(Source(document="GL", section="Q30"),),
+        sources="GL Q30",
         quantifier="some",
         regime=Regime(words="tasks on which Adam validates worse than SGD"),
         measure=(
             "tuned training and validation loss of Adam and SGD, and the gap with a last phase of SGD, longer training and "
-            "more regularization: supported if Adam's training loss is not higher (non-inferior by 0.5% of the fall) while "
-            "its validation loss is, refuted if both are higher; the share of the gap that each arm closes is reported; the "
-            "number is ours"
+            "more regularization: supported if Adam's training loss is not higher (non-inferior by 0.5% of the fall) while its "
+            "validation loss is, refuted if both are higher; the share of the gap that each arm closes is reported; the number "
+            "is ours"
         ),
     ),
     Claim(
         id="spike.clip",
-        kinds=("empirical",),
         paraphrase="clipping the gradient at norm 1.0 keeps rare bad batches from making a run explode",
         short="Clipping at norm 1.0 absorbs rare bad batches",
-        sources=(
-            Source(document="TB", section="4"),
-            Source(document="TB", section="8"),
-            Source(document="CP", section="Q1"),
-            Source(document="GL", section="Q12"),
-            Source(document="GL", section="Q31"),
-            Source(document="GL", section="Q42"),
-        ),
-        quantifier="all",
+        sources="TB 4; TB 8; CP Q1; GL Q12; GL Q31; GL Q42",
         regime=Regime(words="TB: transformers; GL: LLM pretraining and RNNs"),
         size="norm 1.0",
         lost="the norm in GL Q31; 1.0 stands in TB 4, TB 8, CP Q1 and GL Q12",
@@ -1806,42 +1249,24 @@ CLAIMS = (
         id="spike.playbook",
         kinds=("empirical", "disagreement"),
         paraphrase=(
-            "a run can recover from a spike by skipping the batch, going back to a checkpoint, a lower LR for a time, "
-            "clipping if it was off, or BF16 if it ran in FP16"
+            "a run can recover from a spike by skipping the batch, going back to a checkpoint, a lower LR for a time, clipping "
+            "if it was off, or BF16 if it ran in FP16"
         ),
         short="Skipping, rollback, a lower LR, clipping or BF16 can cure a spike",
         sources=(
-            Source(document="TB", section="8"),
-            Source(document="TB", section="11"),
-            Source(document="TB", section="12"),
-            Source(document="CP", section="Solutions & Tips"),
-            Source(document="SG", section="Common Causes"),
-            Source(document="SG", section="Detection Code"),
-            Source(document="SG", section="Why Loss Spikes Happen"),
-            Source(document="GL", section="Q12"),
-            Source(document="GL", section="Q42"),
+            "TB 8; TB 11; TB 12; CP Solutions & Tips; SG Common Causes; SG Detection Code; SG Why Loss Spikes Happen; GL Q12; "
+            "GL Q42"
         ),
         quantifier="some",
         regime=Regime(words="after a spike or a divergence"),
         size="LR x0.5 (SG)",
         sides=(
-            Side(
-                name="lower LR",
-                says="a lower LR is among the remedies",
-                sources=(
-                    Source(document="TB", section="8"),
-                    Source(document="TB", section="11"),
-                    Source(document="TB", section="12"),
-                    Source(document="CP", section="Solutions & Tips"),
-                    Source(document="SG", section="Common Causes"),
-                    Source(document="SG", section="Detection Code"),
-                ),
+            _side(
+                "lower LR",
+                "a lower LR is among the remedies",
+                "TB 8; TB 11; TB 12; CP Solutions & Tips; SG Common Causes; SG Detection Code",
             ),
-            Side(
-                name="not first",
-                says="a lower LR is not the first response",
-                sources=(Source(document="GL", section="Q12"), Source(document="GL", section="Q42")),
-            ),
+            _side("not first", "a lower LR is not the first response", "GL Q12; GL Q42"),
         ),
         measure="final-loss gap to the undisturbed run, per remedy",
     ),
@@ -1850,16 +1275,12 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="a loss above 2x the mean of the nine steps before it is a spike",
         short="A loss above 2x the mean of the nine steps before is a spike",
-        sources=(Source(document="SG", section="Detection Code"), Source(document="TB", section="8")),
+        sources="SG Detection Code; TB 8",
         quantifier="exact",
         size="2x",
         sides=(
-            Side(
-                name="2x",
-                says="a spike is a loss above 2x the recent mean",
-                sources=(Source(document="SG", section="Detection Code"),),
-            ),
-            Side(name="10x", says="a spike is a sudden jump of the loss by 10x", sources=(Source(document="TB", section="8"),)),
+            _side("2x", "a spike is a loss above 2x the recent mean", "SG Detection Code"),
+            _side("10x", "a spike is a sudden jump of the loss by 10x", "TB 8"),
         ),
         measure="precision and recall on injected and clean runs",
     ),
@@ -1871,32 +1292,16 @@ CLAIMS = (
             "come before"
         ),
         short="A spike that heals by itself is probably no reason to lower the LR",
-        sources=(
-            Source(document="GL", section="Q12"),
-            Source(document="GL", section="Q42"),
-            Source(document="SG", section="Detection Code"),
-            Source(document="TB", section="8"),
-            Source(document="TB", section="11"),
-            Source(document="CP", section="Solutions & Tips"),
-        ),
+        sources="GL Q12; GL Q42; SG Detection Code; TB 8; TB 11; CP Solutions & Tips",
         quantifier="most",
         regime=Regime(words="healthy pretraining"),
         size="LR x0.5 (SG)",
         sides=(
-            Side(
-                name="leave it",
-                says="do not lower the LR at first, unless spikes grow worse or NaN comes",
-                sources=(Source(document="GL", section="Q12"), Source(document="GL", section="Q42")),
-            ),
-            Side(
-                name="lower it",
-                says="lower the LR: halve it (SG), for a time (TB 8), after a divergence (CP)",
-                sources=(
-                    Source(document="SG", section="Detection Code"),
-                    Source(document="TB", section="8"),
-                    Source(document="TB", section="11"),
-                    Source(document="CP", section="Solutions & Tips"),
-                ),
+            _side("leave it", "do not lower the LR at first, unless spikes grow worse or NaN comes", "GL Q12; GL Q42"),
+            _side(
+                "lower it",
+                "lower the LR: halve it (SG), for a time (TB 8), after a divergence (CP)",
+                "SG Detection Code; TB 8; TB 11; CP Solutions & Tips",
             ),
         ),
         measure="lower-LR arm against unchanged arm",
@@ -1906,30 +1311,11 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="some spikes come from a bad batch, others from numerics, curvature, the LR or the optimizer's state",
         short="Some spikes come from a bad batch, others from the state",
-        sources=(
-            Source(document="TB", section="8"),
-            Source(document="SG", section="Common Causes"),
-            Source(document="SG", section="Common Failure Modes"),
-            Source(document="GL", section="Q12"),
-            Source(document="GL", section="Q42"),
-        ),
+        sources="TB 8; SG Common Causes; SG Common Failure Modes; GL Q12; GL Q42",
         quantifier="some",
         sides=(
-            Side(
-                name="several causes",
-                says="a bad batch is one of four or five causes",
-                sources=(
-                    Source(document="TB", section="8"),
-                    Source(document="SG", section="Common Causes"),
-                    Source(document="GL", section="Q12"),
-                    Source(document="GL", section="Q42"),
-                ),
-            ),
-            Side(
-                name="data",
-                says="the data is often at fault and not the optimizer",
-                sources=(Source(document="SG", section="Common Failure Modes"),),
-            ),
+            _side("several causes", "a bad batch is one of four or five causes", "TB 8; SG Common Causes; GL Q12; GL Q42"),
+            _side("data", "the data is often at fault and not the optimizer", "SG Common Failure Modes"),
         ),
         measure=(
             "batch x state injection: share of spikes that return with the same batch from another checkpoint, and share that "
@@ -1938,11 +1324,9 @@ CLAIMS = (
     ),
     Claim(
         id="spike.warning",
-        kinds=("empirical",),
         paraphrase="the gradient norm warns of trouble before the loss spikes or turns NaN",
         short="The gradient norm warns before the loss spikes or turns NaN",
-        sources=(Source(document="TB", section="4"), Source(document="CP", section="Q5")),
-        quantifier="all",
+        sources="TB 4; CP Q5",
         measure=(
             "steps from the first gradient norm above 3x its running median to the spike, precision and recall of that alarm: "
             "supported if it comes before at least half of the spikes with a precision of at least 0.5 (both CI), refuted if "
@@ -1954,29 +1338,12 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="lowering the LR after occasional spikes of a healthy run may slow it and waste compute",
         short="Lowering the LR after occasional spikes wastes compute",
-        sources=(
-            Source(document="GL", section="Q12"),
-            Source(document="TB", section="8"),
-            Source(document="CP", section="Solutions & Tips"),
-            Source(document="SG", section="Detection Code"),
-        ),
+        sources="GL Q12; TB 8; CP Solutions & Tips; SG Detection Code",
         quantifier="some",
         regime=Regime(words="healthy pretraining with occasional spikes"),
         sides=(
-            Side(
-                name="waste",
-                says="a lower LR leaves the edge of stability and may waste compute",
-                sources=(Source(document="GL", section="Q12"),),
-            ),
-            Side(
-                name="lower it",
-                says="lower the LR after a spike",
-                sources=(
-                    Source(document="TB", section="8"),
-                    Source(document="CP", section="Solutions & Tips"),
-                    Source(document="SG", section="Detection Code"),
-                ),
-            ),
+            _side("waste", "a lower LR leaves the edge of stability and may waste compute", "GL Q12"),
+            _side("lower it", "lower the LR after a spike", "TB 8; CP Solutions & Tips; SG Detection Code"),
         ),
         measure=(
             "steps to a target loss after a spike, with the LR halved over with the LR left: supported if the CI lies above "
@@ -1991,24 +1358,12 @@ CLAIMS = (
             "moment less"
         ),
         short="Decoupled decay shrinks weights evenly, L2 inside Adam does not",
-        sources=(
-            Source(document="CP", section="advanced Q4"),
-            Source(document="GL", section="Q25"),
-            Source(document="TB", section="5"),
-        ),
+        sources="CP advanced Q4; GL Q25; TB 5",
         quantifier="exact",
         regime=Regime(words="Adam against AdamW"),
         sides=(
-            Side(
-                name="second moment",
-                says="L2 is weaker for weights whose second moment is large",
-                sources=(Source(document="GL", section="Q25"),),
-            ),
-            Side(
-                name="weakened",
-                says="L2 is divided by the root of the momentum, and weaker for all weights",
-                sources=(Source(document="CP", section="advanced Q4"),),
-            ),
+            _side("second moment", "L2 is weaker for weights whose second moment is large", "GL Q25"),
+            _side("weakened", "L2 is divided by the root of the momentum, and weaker for all weights", "CP advanced Q4"),
         ),
         measure="correlation of shrinkage with second moment; LR x decay interaction (Optuna, both tuned)",
     ),
@@ -2017,7 +1372,7 @@ CLAIMS = (
         kinds=("exact",),
         paraphrase="weight decay and L2 in the loss are identical for SGD, and differ only with preconditioning",
         short="For SGD, weight decay and L2 are identical",
-        sources=(Source(document="GL", section="Q26"),),
+        sources="GL Q26",
         quantifier="exact",
         regime=Regime(words="SGD"),
         size="identity",
@@ -2028,11 +1383,9 @@ CLAIMS = (
     ),
     Claim(
         id="wd.growth",
-        kinds=("empirical",),
         paraphrase="weights end training much larger than they began, and without decay they grow without bound",
         short="Weights grow a lot in training, and without bound if not decayed",
-        sources=(Source(document="TB", section="5"),),
-        quantifier="all",
+        sources="TB 5",
         regime=Regime(words="healthy training"),
         measure="norm ratio end/start; slope late in training with/without",
     ),
@@ -2044,22 +1397,14 @@ CLAIMS = (
             "1,000 by the second"
         ),
         short="Without correction Adam's first 10 to 1,000 steps have the wrong size",
-        sources=(Source(document="GL", section="Q22"), Source(document="GL", section="Q23")),
+        sources="GL Q22; GL Q23",
         quantifier="exact",
         regime=Regime(words="Adam's default betas"),
         size="about 10 and about 1,000 steps (GL Q23); a few thousand steps (GL Q22)",
         lost="the default betas in GL Q22 and Q23",
         sides=(
-            Side(
-                name="1,000 steps",
-                says="the second moment is too low for about 1,000 steps, which makes steps too large",
-                sources=(Source(document="GL", section="Q23"),),
-            ),
-            Side(
-                name="thousands",
-                says="the correction matters for a few thousand steps, and without it steps are too small",
-                sources=(Source(document="GL", section="Q22"),),
-            ),
+            _side("1,000 steps", "the second moment is too low for about 1,000 steps, which makes steps too large", "GL Q23"),
+            _side("thousands", "the correction matters for a few thousand steps, and without it steps are too small", "GL Q22"),
         ),
         measure="effective step over time; trained loss with/without",
     ),
@@ -2071,7 +1416,7 @@ CLAIMS = (
             "below epsilon"
         ),
         short="Far below epsilon, Adam's step is LR x gradient / epsilon",
-        sources=(Source(document="GL", section="Q24"),),
+        sources="GL Q24",
         quantifier="exact",
         regime=Regime(words="Adam"),
         lost="the condition, the step and the larger epsilon in GL Q24",
@@ -2083,7 +1428,7 @@ CLAIMS = (
         kinds=("exact",),
         paraphrase="an outlier's weight in Adam's second moment halves about every 700 steps at a β2 of 0.999",
         short="At β2 = 0.999 an outlier's weight halves about every 700 steps",
-        sources=(Source(document="GL", section="Q50"),),
+        sources="GL Q50",
         quantifier="exact",
         regime=Regime(words="Adam with a β2 of 0.999"),
         size="about 700 steps",
@@ -2092,19 +1437,18 @@ CLAIMS = (
     ),
     Claim(
         id="adam.beta2_spikes",
-        kinds=("empirical",),
         paraphrase=(
             "a β2 that does not suit a long run can make it unstable late, and some recipes choose another one for sturdiness"
         ),
         short="A β2 that does not suit a long run can make it unstable",
-        sources=(Source(document="GL", section="Q50"),),
+        sources="GL Q50",
         quantifier="some",
         regime=Regime(words="long pretraining"),
         lost="both β2 in GL Q50, the sturdy one and the one for long runs",
         ungraded=("GL",),
         measure=(
-            "late loss at LRs far above the best, β2 0.999 less 0.95: that the lower β2 is the sturdier is our reading."
-            " Spikes, which were to be counted, are next to none at laptop scale; they are reported"
+            "late loss at LRs far above the best, β2 0.999 less 0.95: that the lower β2 is the sturdier is our reading. "
+            "Spikes, which were to be counted, are next to none at laptop scale; they are reported"
         ),
     ),
     Claim(
@@ -2112,7 +1456,7 @@ CLAIMS = (
         kinds=("exact",),
         paraphrase="RMSProp is Adam without momentum and without bias correction",
         short="RMSProp is Adam without momentum and bias correction",
-        sources=(Source(document="GL", section="Q27"),),
+        sources="GL Q27",
         quantifier="exact",
         size="identity",
         measure="trajectories equal to rounding",
@@ -2122,18 +1466,14 @@ CLAIMS = (
         kinds=("empirical", "exact", "doubted"),
         paraphrase="an outlier that stays in Adam's second moment can bring NaN or instability later",
         short="An outlier kept in Adam's state can bring NaN or instability later",
-        sources=(Source(document="GL", section="Q39"), Source(document="GL", section="Q50")),
+        sources="GL Q39; GL Q50",
         quantifier="some",
         regime=Regime(words="Adam, also in long pretraining"),
         sides=(
-            Side(
-                name="memory",
-                says="the outlier's memory in the second moment harms later steps",
-                sources=(Source(document="GL", section="Q39"), Source(document="GL", section="Q50")),
-            ),
-            Side(
-                name="kick",
-                says="the memory only shrinks later steps; what harms is the outlier's own step, about 32 LRs at a β2 of 0.999",
+            _side("memory", "the outlier's memory in the second moment harms later steps", "GL Q39; GL Q50"),
+            _side(
+                "kick",
+                "the memory only shrinks later steps; what harms is the outlier's own step, about 32 LRs at a β2 of 0.999",
             ),
         ),
         measure=(
@@ -2149,7 +1489,7 @@ CLAIMS = (
             "as AdamW or better"
         ),
         short="Lion keeps half of Adam's state and sometimes is as good as AdamW",
-        sources=(Source(document="GL", section="Q28"),),
+        sources="GL Q28",
         quantifier="some",
         regime=Regime(words="language modelling"),
         size="about half of Adam's memory; LR 3–10x lower",
@@ -2160,13 +1500,11 @@ CLAIMS = (
     ),
     Claim(
         id="opt.sophia",
-        kinds=("empirical",),
         paraphrase=(
             "Sophia needs fewer steps and less compute than Adam on language models, though whether it wins at scale is open"
         ),
         short="Sophia needs fewer steps and less compute than Adam",
-        sources=(Source(document="GL", section="Q46"),),
-        quantifier="all",
+        sources="GL Q46",
         regime=Regime(words="language modelling; open at scale"),
         measure=(
             "length of runs that end with AdamW's tuned loss over AdamW's, each length with a schedule and an LR of its own: "
@@ -2175,11 +1513,9 @@ CLAIMS = (
     ),
     Claim(
         id="opt.layerwise",
-        kinds=("empirical",),
         paraphrase="LARS and LAMB make training with very large batches possible",
         short="LARS and LAMB make training with very large batches possible",
-        sources=(Source(document="TD", section="Layer-wise Adaptive Rate Scaling"), Source(document="GL", section="Q36")),
-        quantifier="all",
+        sources="TD Layer-wise Adaptive Rate Scaling; GL Q36",
         regime=Regime(words="very large batches, of CNNs (LARS) and of transformers (LAMB)"),
         size="batches of 64k (BERT, TD)",
         measure=(
@@ -2192,35 +1528,26 @@ CLAIMS = (
         kinds=("exact", "disagreement"),
         paraphrase="LARS and LAMB hold the ratio of update to weight constant in each layer",
         short="LARS and LAMB hold each layer's ratio of update to weight constant",
-        sources=(Source(document="GL", section="Q36"), Source(document="TD", section="Layer-wise Adaptive Rate Scaling")),
+        sources="GL Q36; TD Layer-wise Adaptive Rate Scaling",
         quantifier="exact",
         regime=Regime(words="LARS and LAMB"),
         size="constant",
         sides=(
-            Side(
-                name="constant ratio",
-                says="each layer's update is a constant share of its weights",
-                sources=(
-                    Source(document="GL", section="Q36"),
-                    Source(document="TD", section="Layer-wise Adaptive Rate Scaling"),
-                ),
+            _side(
+                "constant ratio",
+                "each layer's update is a constant share of its weights",
+                "GL Q36; TD Layer-wise Adaptive Rate Scaling",
             ),
-            Side(
-                name="gradient norm",
-                says="both divide by the norm of the gradient",
-                sources=(Source(document="TD", section="Layer-wise Adaptive Rate Scaling"),),
-            ),
-            Side(name="update norm", says="LAMB divides by the norm of Adam's update"),
+            _side("gradient norm", "both divide by the norm of the gradient", "TD Layer-wise Adaptive Rate Scaling"),
+            _side("update norm", "LAMB divides by the norm of Adam's update"),
         ),
         measure="largest over smallest measured ratio over matrices and steps: LAMB; LARS before momentum; LARS with it",
     ),
     Claim(
         id="opt.lion_sensitive",
-        kinds=("empirical",),
         paraphrase="Lion is more sensitive than AdamW to the LR and to the weight decay that one chooses",
         short="Lion is more sensitive than AdamW to the LR and to decay",
-        sources=(Source(document="GL", section="Q28"),),
-        quantifier="all",
+        sources="GL Q28",
         regime=Regime(words="language modelling"),
         measure=(
             "widths in octaves of the basins in LR and in weight decay within 5% of best, Lion over AdamW: supported if both "
@@ -2233,17 +1560,13 @@ CLAIMS = (
         kinds=("exact",),
         paraphrase="k accumulated micro-batches give the gradient of one batch k times as large",
         short="Accumulated micro-batches give the large batch's gradient",
-        sources=(
-            Source(document="TD", section="Gradient Accumulation"),
-            Source(document="CP", section="advanced Q1"),
-            Source(document="SG", section="Gradient Accumulation"),
-        ),
+        sources="TD Gradient Accumulation; CP advanced Q1; SG Gradient Accumulation",
         quantifier="exact",
         regime=Regime(words="equal micro-batches, no batch norm"),
         size="effective batch B·k",
         measure=(
-            "gradients equal to rounding; time per update against one micro-batch (×k, as CP has it) and against the large"
-            " batch (equal compute) is reported"
+            "gradients equal to rounding; time per update against one micro-batch (×k, as CP has it) and against the large "
+            "batch (equal compute) is reported"
         ),
     ),
     Claim(
@@ -2251,8 +1574,7 @@ CLAIMS = (
         kinds=("speed",),
         paraphrase="peak activation memory follows the micro-batch and hardly changes with accumulation",
         short="Peak activation memory follows the micro-batch",
-        sources=(Source(document="SG", section="Gradient Accumulation"), Source(document="CP", section="advanced Q1")),
-        quantifier="all",
+        sources="SG Gradient Accumulation; CP advanced Q1",
         measure="peak memory against k",
     ),
     Claim(
@@ -2260,24 +1582,13 @@ CLAIMS = (
         kinds=("speed", "disagreement"),
         paraphrase="checkpoints at the best places let activation memory grow with the square root of depth and not with depth",
         short="With checkpoints, activation memory grows as the root of depth",
-        sources=(
-            Source(document="TD", section="Gradient Checkpointing"),
-            Source(document="SG", section="Single GPU Training Strategy"),
-        ),
+        sources="TD Gradient Checkpointing; SG Single GPU Training Strategy",
         quantifier="exact",
         regime=Regime(words="checkpoints placed optimally"),
         size="√L (TD)",
         sides=(
-            Side(
-                name="square root",
-                says="activation memory falls to the square root of the depth",
-                sources=(Source(document="TD", section="Gradient Checkpointing"),),
-            ),
-            Side(
-                name="all",
-                says="checkpointing saves 2 GB, all activations of the budget",
-                sources=(Source(document="SG", section="Single GPU Training Strategy"),),
-            ),
+            _side("square root", "activation memory falls to the square root of the depth", "TD Gradient Checkpointing"),
+            _side("all", "checkpointing saves 2 GB, all activations of the budget", "SG Single GPU Training Strategy"),
         ),
         measure="log-log slope on depth ≈ 0.5",
     ),
@@ -2286,7 +1597,7 @@ CLAIMS = (
         kinds=("exact", "speed"),
         paraphrase="checkpointing costs about 33% more compute",
         short="Checkpointing costs about 33% more compute",
-        sources=(Source(document="TD", section="Gradient Checkpointing"),),
+        sources="TD Gradient Checkpointing",
         quantifier="exact",
         size="+33% compute",
         measure="operations of a step with every block recomputed, over those without",
@@ -2296,7 +1607,7 @@ CLAIMS = (
         kinds=("speed",),
         paraphrase="checkpointing makes training 20–30% slower",
         short="Checkpointing makes training 20–30% slower",
-        sources=(Source(document="CP", section="advanced Q5"),),
+        sources="CP advanced Q5",
         quantifier="most",
         size="20–30% more time",
         measure="time of a step with every block recomputed over that without, trained alone: CI in [1.2, 1.3]",
@@ -2306,17 +1617,13 @@ CLAIMS = (
         kinds=("exact", "doubted"),
         paraphrase="the FP32 weights of a model of 7B parameters take 7 GB",
         short="A 7B model's FP32 weights take 7 GB",
-        sources=(Source(document="SG", section="Memory Budget Breakdown"),),
+        sources="SG Memory Budget Breakdown",
         quantifier="exact",
         regime=Regime(words="7B parameters in FP32"),
         size="7 GB",
         sides=(
-            Side(
-                name="7 GB",
-                says="the weights and the gradients take 7 GB each, Adam's state 14 GB",
-                sources=(Source(document="SG", section="Memory Budget Breakdown"),),
-            ),
-            Side(name="28 GB", says="7B parameters of 4 bytes take 28 GB, as the gradients do, and Adam's state takes 56 GB"),
+            _side("7 GB", "the weights and the gradients take 7 GB each, Adam's state 14 GB", "SG Memory Budget Breakdown"),
+            _side("28 GB", "7B parameters of 4 bytes take 28 GB, as the gradients do, and Adam's state takes 56 GB"),
         ),
         measure="arithmetic: 28 GB; show a right budget; the document's parts sum to 31 GB of a stated 24",
     ),
@@ -2325,7 +1632,7 @@ CLAIMS = (
         kinds=("exact",),
         paraphrase="Adam's state takes twice the memory of the weights",
         short="Adam's state takes twice the memory of the weights",
-        sources=(Source(document="SG", section="Memory Budget Breakdown"),),
+        sources="SG Memory Budget Breakdown",
         quantifier="exact",
         regime=Regime(words="Adam in FP32"),
         size="2x",
@@ -2335,29 +1642,21 @@ CLAIMS = (
         id="mem.levers",
         kinds=("exact", "doubted"),
         paraphrase=(
-            "batch 32 to 8 takes 4x less memory, half the sequence 2x less and FP16 2x less, on a model of 7B parameters and a"
-            " GPU of 24 GB"
+            "batch 32 to 8 takes 4x less memory, half the sequence 2x less and FP16 2x less, on a model of 7B parameters and a "
+            "GPU of 24 GB"
         ),
         short="Batch 32 to 8 takes 4x less memory, half the sequence or FP16 2x less",
-        sources=(
-            Source(document="SG", section="Single GPU Training Strategy"),
-            Source(document="SG", section="Memory Optimization Checklist"),
-            Source(document="SG", section="Memory Budget Breakdown"),
-        ),
+        sources="SG Single GPU Training Strategy; SG Memory Optimization Checklist; SG Memory Budget Breakdown",
         quantifier="exact",
         regime=Regime(words="a 7B model on one GPU of 24 GB"),
         size="4x, 2x and 2x; in GB 6, 1 and 7 of parts that sum to 31, and 2 by checkpoints",
         sides=(
-            Side(
-                name="as listed",
-                says="each lever divides the memory by what is listed",
-                sources=(
-                    Source(document="SG", section="Single GPU Training Strategy"),
-                    Source(document="SG", section="Memory Optimization Checklist"),
-                    Source(document="SG", section="Memory Budget Breakdown"),
-                ),
+            _side(
+                "as listed",
+                "each lever divides the memory by what is listed",
+                "SG Single GPU Training Strategy; SG Memory Optimization Checklist; SG Memory Budget Breakdown",
             ),
-            Side(name="only activations", says="a lever divides the activations; weights, gradients and state stay"),
+            _side("only activations", "a lever divides the activations; weights, gradients and state stay"),
         ),
         measure=(
             "counted memory by lever: supported if the factors agree within 10%, refuted if not; the number is ours. The "
@@ -2369,8 +1668,7 @@ CLAIMS = (
         kinds=("speed",),
         paraphrase="checkpointing allows models or batches 2–3x as large",
         short="Checkpointing allows models or batches 2–3x as large",
-        sources=(Source(document="CP", section="advanced Q5"),),
-        quantifier="all",
+        sources="CP advanced Q5",
         size="2–3x",
         measure=(
             "largest batch and largest model that fit with checkpointing over without, models bound by activations and by "
@@ -2382,40 +1680,25 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="gradient norms are of similar size in all layers of a healthy network",
         short="In a healthy network, gradient norms are similar in all layers",
-        sources=(
-            Source(document="TD", section="Gradient Flow Diagnostics"),
-            Source(document="TB", section="4"),
-            Source(document="GL", section="Q7"),
-        ),
-        quantifier="all",
+        sources="TD Gradient Flow Diagnostics; TB 4; GL Q7",
         regime=Regime(words="healthy training"),
         sides=(
-            Side(
-                name="similar",
-                says="gradient norms are similar in all layers",
-                sources=(Source(document="TD", section="Gradient Flow Diagnostics"),),
-            ),
-            Side(
-                name="differ",
-                says="layers may differ, embeddings and early layers above all",
-                sources=(Source(document="TB", section="4"), Source(document="GL", section="Q7")),
-            ),
+            _side("similar", "gradient norms are similar in all layers", "TD Gradient Flow Diagnostics"),
+            _side("differ", "layers may differ, embeddings and early layers above all", "TB 4; GL Q7"),
         ),
         measure=(
-            "largest over smallest gradient norm of a weight matrix, of fixed examples, at the start, after a quarter and "
-            "at the end, ≤ 10; the number is ours"
+            "largest over smallest gradient norm of a weight matrix, of fixed examples, at the start, after a quarter and at "
+            "the end, ≤ 10; the number is ours"
         ),
     ),
     Claim(
         id="flow.vanishing",
-        kinds=("empirical",),
         paraphrase=(
             "a network's gradients vanish if their norms in early layers lie orders of magnitude below those in later ones, "
             "and early layers then stop learning"
         ),
         short="Vanishing gradients: early norms orders smaller, learning stalls",
-        sources=(Source(document="TD", section="Gradient Flow Diagnostics"), Source(document="TB", section="4")),
-        quantifier="all",
+        sources="TD Gradient Flow Diagnostics; TB 4",
         regime=Regime(words="networks whose gradients vanish"),
         size="orders of magnitude",
         measure=(
@@ -2425,10 +1708,9 @@ CLAIMS = (
     ),
     Claim(
         id="flow.dead_relu",
-        kinds=("empirical",),
         paraphrase="a dead ReLU is zero on every input and has zero gradient, so the share of zeros is worth logging",
         short="A dead ReLU is always zero and has zero gradient",
-        sources=(Source(document="TD", section="Gradient Flow Diagnostics"), Source(document="TB", section="4")),
+        sources="TD Gradient Flow Diagnostics; TB 4",
         quantifier="exact",
         regime=Regime(words="ReLU networks"),
         measure=(
@@ -2441,92 +1723,69 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="a gradient norm near zero possibly means vanishing gradients and not convergence",
         short="A gradient norm near zero possibly means vanishing, not convergence",
-        sources=(Source(document="TB", section="11"), Source(document="TB", section="4"), Source(document="GL", section="Q37")),
+        sources="TB 11; TB 4; GL Q37",
         quantifier="some",
         sides=(
-            Side(
-                name="possibly",
-                says="a norm near zero possibly means vanishing gradients",
-                sources=(Source(document="TB", section="11"),),
-            ),
-            Side(
-                name="vanishing",
-                says="a norm near zero means vanishing gradients",
-                sources=(Source(document="TB", section="4"),),
-            ),
-            Side(
-                name="critical point",
-                says="a norm near zero means a critical point",
-                sources=(Source(document="GL", section="Q37"),),
-            ),
+            _side("possibly", "a norm near zero possibly means vanishing gradients", "TB 11"),
+            _side("vanishing", "a norm near zero means vanishing gradients", "TB 4"),
+            _side("critical point", "a norm near zero means a critical point", "GL Q37"),
         ),
         measure="gradient norm of the loss of all training examples near zero, at a loss that has not fallen",
     ),
     Claim(
         id="fit.small_data",
-        kinds=("empirical",),
         paraphrase="big models overfit small data fast, and may never do so on large data",
         short="Big models overfit small data fast, and large data perhaps never",
-        sources=(Source(document="TB", section="9"),),
-        quantifier="all",
+        sources="TB 9",
         regime=Regime(words="big models; TB 9: large language models too"),
         measure="step of the validation minimum against data size",
     ),
     Claim(
         id="fit.val_turns",
-        kinds=("empirical",),
         paraphrase=(
             "a validation loss that flattens and then rises while the training loss falls means overfitting, to which long "
             "runs may come"
         ),
         short="A validation loss that turns up while training falls is overfitting",
-        sources=(
-            Source(document="TB", section="6"),
-            Source(document="TD", section="Loss Curves"),
-            Source(document="TB", section="1"),
-        ),
+        sources="TB 6; TD Loss Curves; TB 1",
         quantifier="some",
         regime=Regime(words="long runs"),
         measure=(
-            "share of seeds whose validation loss turns up while the training loss falls, in runs made to overfit (small "
-            "data) and in runs that cannot (large data): supported if more than half do in the first and fewer in the second, "
+            "share of seeds whose validation loss turns up while the training loss falls, in runs made to overfit (small data) "
+            "and in runs that cannot (large data): supported if more than half do in the first and fewer in the second, "
             "refuted if the two do not differ"
         ),
     ),
     Claim(
         id="fit.train_above_val",
-        kinds=("empirical",),
         paraphrase=(
-            "the training loss can lie above the validation loss because of dropout, augmentation, batch-norm statistics or "
-            "an easier validation set"
+            "the training loss can lie above the validation loss because of dropout, augmentation, batch-norm statistics or an "
+            "easier validation set"
         ),
         short="Training loss can lie above validation, by dropout or augmentation",
-        sources=(Source(document="TB", section="6"), Source(document="TB", section="11"), Source(document="TB", section="12")),
+        sources="TB 6; TB 11; TB 12",
         quantifier="some",
         regime=Regime(words="dropout, augmentation, batch norm or an easier validation set"),
         measure="sign of the gap per arm",
     ),
     Claim(
         id="fit.early_stopping",
-        kinds=("empirical",),
         paraphrase=(
             "stopping at the lowest validation loss keeps the best model; noise sometimes makes that the wrong one, so the "
             "last one is kept too"
         ),
         short="Early stopping keeps the best model, but noise can mislead it",
-        sources=(Source(document="TB", section="6"),),
+        sources="TB 6",
         quantifier="most",
         measure="test loss at best-validation vs final",
     ),
     Claim(
         id="fit.lr_is_not_the_lever",
-        kinds=("empirical",),
         paraphrase=(
             "regularization, early stopping and augmentation work better against overfitting than a lower LR, which may help"
         ),
         short="Regularization helps more against overfitting than a lower LR",
-        sources=(Source(document="GL", section="Q40"),),
-        quantifier="all",
+        sources="GL Q40",
         regime=Regime(words="runs that overfit"),
         measure="test loss of equal-budget tuned arms",
     ),
@@ -2535,29 +1794,19 @@ CLAIMS = (
         kinds=("empirical", "disagreement"),
         paraphrase="training on a new task or on new data wipes out what a network could do before",
         short="Training on a new task wipes out what was learned before",
-        sources=(Source(document="TB", section="10"), Source(document="TD", section="Catastrophic Forgetting")),
-        quantifier="all",
+        sources="TB 10; TD Catastrophic Forgetting",
         regime=Regime(words="fine-tuning a pretrained model, narrow data, RL on tasks in sequence"),
         sides=(
-            Side(
-                name="wipes out",
-                says="training on a new task wipes out the old ability",
-                sources=(Source(document="TB", section="10"),),
-            ),
-            Side(
-                name="may degrade",
-                says="fine-tuning may degrade the old task",
-                sources=(Source(document="TD", section="Catastrophic Forgetting"),),
-            ),
+            _side("wipes out", "training on a new task wipes out the old ability", "TB 10"),
+            _side("may degrade", "fine-tuning may degrade the old task", "TD Catastrophic Forgetting"),
         ),
         measure="old-task accuracy before/after; scenario declared (task, domain, class)",
     ),
     Claim(
         id="forget.replay",
-        kinds=("empirical",),
         paraphrase="mixing about 5–15% of the original data into training reduces forgetting",
         short="Replay of about 5–15% of the original data reduces forgetting",
-        sources=(Source(document="TB", section="10"), Source(document="TB", section="12")),
+        sources="TB 10; TB 12",
         quantifier="most",
         regime=Regime(words="fine-tuning or mid-training after pretraining"),
         size="about 5–15% of the data",
@@ -2567,78 +1816,72 @@ CLAIMS = (
     ),
     Claim(
         id="forget.ewc",
-        kinds=("empirical",),
         paraphrase="EWC, a penalty on changes of important weights, reduces forgetting",
         short="EWC reduces forgetting",
-        sources=(
-            Source(document="TB", section="10"),
-            Source(document="TB", section="12"),
-            Source(document="TD", section="Catastrophic Forgetting"),
-        ),
+        sources="TB 10; TB 12; TD Catastrophic Forgetting",
         quantifier="some",
         regime=Regime(words="fine-tuning a pretrained model"),
         measure="with its strength tuned; per scenario",
     ),
     Claim(
         id="forget.small_lr",
-        kinds=("empirical",),
         paraphrase="a smaller LR in fine-tuning reduces forgetting",
         short="A smaller LR in fine-tuning reduces forgetting",
-        sources=(
-            Source(document="TB", section="10"),
-            Source(document="TB", section="12"),
-            Source(document="TD", section="Catastrophic Forgetting"),
-        ),
+        sources="TB 10; TB 12; TD Catastrophic Forgetting",
         quantifier="some",
         regime=Regime(words="fine-tuning a pretrained model"),
         measure="old against new accuracy, Pareto",
     ),
     Claim(
         id="forget.lora",
-        kinds=("empirical",),
         paraphrase="low-rank adapters preserve what the base model can do",
         short="Low-rank adapters preserve what the base model can do",
-        sources=(Source(document="TB", section="10"), Source(document="TB", section="12")),
+        sources="TB 10; TB 12",
         quantifier="some",
         regime=Regime(words="fine-tuning a pretrained model"),
         measure="old against new accuracy, Pareto; base weights bit-equal",
     ),
     Claim(
         id="forget.layerwise_lr",
-        kinds=("empirical",),
         paraphrase="a lower LR in early layers reduces forgetting",
         short="A lower LR in early layers reduces forgetting",
-        sources=(Source(document="TD", section="Catastrophic Forgetting"),),
+        sources="TD Catastrophic Forgetting",
         quantifier="some",
         regime=Regime(words="fine-tuning a pretrained model whose early layers hold general features"),
         measure="old against new accuracy, Pareto",
     ),
     Claim(
         id="ramp.equivalent",
-        kinds=("empirical",),
         paraphrase=(
             "raising the batch during training in place of lowering the LR gives equivalent dynamics and uses the hardware "
             "better"
         ),
         short="Raising the batch in place of lowering the LR is equivalent",
-        sources=(Source(document="GL", section="Q47"),),
-        quantifier="all",
+        sources="GL Q47",
         regime=Regime(words="SGD"),
         size="no change",
         measure="equivalence of the final loss at equal examples, below the noise scale, where lowering the LR matters; time",
     ),
     Claim(
         id="emb.rare_tokens",
-        kinds=("empirical",),
         paraphrase="plain Adam can update the embedding rows of rare tokens too much and those of common tokens too little",
         short="Adam can update the rows of rare tokens too much",
-        sources=(Source(document="GL", section="Q49"),),
+        sources="GL Q49",
         quantifier="some",
         regime=Regime(words="embedding tables, whose gradients are sparse"),
         measure=(
-            "slope of a row's movement per occurrence, over its norm, on token frequency (CI < -0.25; refuted > -0.05), and of"
-            " the movement itself against SGD's; loss on the rarest and commonest quarter under ε, β2 and a separate LR, each"
-            " tuned (gain ≥ 1%, our bar)"
+            "slope of a row's movement per occurrence, over its norm, on token frequency (CI < -0.25; refuted > -0.05), and of "
+            "the movement itself against SGD's; loss on the rarest and commonest quarter under ε, β2 and a separate LR, each "
+            "tuned (gain ≥ 1%, our bar)"
         ),
     ),
 )
+
+
+def _filed(claim: Claim) -> Claim:
+    """Under the study that judges it, or will."""
+    prefix = claim.id.partition(".")[0]
+    return claim.model_copy(update={"study": STUDY_OF_CLAIM.get(claim.id) or STUDY_OF_PREFIX.get(prefix, prefix)})
+
+
+CLAIMS = tuple(map(_filed, _CLAIMS))

@@ -1,8 +1,8 @@
 """Claims and the documents they stand in."""
 
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from folklore.harness.spec.base import Spec
 
@@ -27,12 +27,25 @@ class Source(Spec):
     section: str = Field(min_length=1)
 
 
+def _read(places: Any) -> Any:
+    """Text -> sources: "TB 2; GL Q9"."""
+    if not isinstance(places, str):
+        return places
+    found = [place.strip().partition(" ") for place in places.split(";")]
+    if unread := [document for document, _, section in found if not document or not section.strip()]:
+        raise ValueError(f"'{places}': '{unread[0]}' needs a document and a section, as in 'TB 2; GL Q9'")
+    return tuple({"document": document, "section": section.strip()} for document, _, section in found)
+
+
+Sources = Annotated[tuple[Source, ...], BeforeValidator(_read, json_schema_input_type=str | tuple[Source, ...])]
+
+
 class Side(Spec):
     """What some documents say where others say something else. A document is graded by its own side."""
 
     name: str = Field(min_length=1, description="a word by which judgements call it")
     says: str = Field(min_length=1)
-    sources: tuple[Source, ...] = Field(default=(), description="where it is said; none: no document says it, and it is right")
+    sources: Sources = Field(default=(), description="where it is said; none: no document says it, and it is right")
 
 
 class Regime(Spec):
@@ -49,7 +62,7 @@ class Claim(Spec):
 
     kinds: empirical (seeds and intervals), exact (an identity or constant), speed (time or memory; needs a GPU to be
     judged in full), disagreement (documents contradict each other), doubted (expected to fail as written).
-    measure: what has to be measured, and the rule fixed beforehand.
+    measure: what has to be measured, and the rule fixed beforehand. sources: documents and sections, as "TB 2; GL Q9".
     size: the number that the documents themselves give; empty: they give a direction only, so that a threshold is ours and
     a document is graded by the direction alone. lost: a number or formula that our copies of the documents have lost. ungraded:
     the documents by which a verdict is then none, since what it would grade is what we filled in.
@@ -58,10 +71,11 @@ class Claim(Spec):
 
     # Pages and links are named after it.
     id: str = Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$", max_length=80)
-    kinds: tuple[Kind, ...]
+    study: str = Field(default="", exclude=True, description="of the register's: the study that judges it, or will")
+    kinds: tuple[Kind, ...] = ("empirical",)
     paraphrase: str
     short: str = Field(default="", max_length=72, description="the claim for a dense row; none: the paraphrase")
-    sources: tuple[Source, ...] = ()
+    sources: Sources = ()
     quantifier: Quantifier = "all"
     regime: Regime | None = None
     size: str = ""
@@ -70,12 +84,6 @@ class Claim(Spec):
     own: bool = False
     sides: tuple[Side, ...] = ()
     measure: str
-
-    @property
-    def study(self) -> str:
-        """The study a claim is filed under, whether or not it is written yet."""
-        prefix = self.id.partition(".")[0]
-        return STUDY_OF_CLAIM.get(self.id) or STUDY_OF_PREFIX.get(prefix, prefix)
 
     @property
     def in_short(self) -> str:
@@ -91,36 +99,3 @@ class Claim(Spec):
         if len(set(names)) < len(names):
             raise ValueError(f"claim '{self.id}': two sides have the same name; give each its own")
         return self
-
-
-STUDY_OF_PREFIX = {
-    "finder": "lr_finder",
-    "scaling": "batch_scaling",
-    "crit": "critical_batch",
-    "warmup": "warmup",
-    "prec": "precision",
-    "decay": "decay",
-    "mup": "mup_transfer",
-    "lr": "lr_regimes",
-    "eos": "edge_of_stability",
-    "noise": "gradient_noise",
-    "gen": "generalization",
-    "spike": "spikes",
-    "wd": "weight_decay",
-    "adam": "adam_internals",
-    "opt": "optimizers",
-    "mem": "memory",
-    "flow": "gradient_flow",
-    "fit": "overfitting",
-    "forget": "forgetting",
-    "ramp": "batch_ramp",
-    "emb": "embedding_lr",
-}
-# Of those that another study's trials judge.
-STUDY_OF_CLAIM = {
-    "adam.lr_tolerance": "lr_regimes",
-    "gen.sgd_vs_adam": "optimizer_generalization",
-    "gen.adam_transformer": "optimizer_generalization",
-    "gen.lm_large_batch": "optimizer_generalization",
-    "gen.adam_train_loss": "optimizer_generalization",
-}
