@@ -17,7 +17,7 @@ from folklore.harness.spec.study_file import read_study_file
 
 STUDIES, REGISTER = "folklore.studies", "folklore.register"
 # Modules beside the studies that hold none.
-NO_STUDIES = ("register", "errata")
+NO_STUDIES = ("register", "errata", "shorthand")
 
 
 @dataclass(frozen=True)

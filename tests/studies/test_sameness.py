@@ -26,7 +26,9 @@ def _said(name: str) -> dict[str, str]:
             for part in ("documents", "claims", "errata")
         }
     study = load_study(name)
-    trials = {scale: fingerprint([each.digest for each in make_plan(study, scale, "cpu", "data").trials]) for scale in study.scales}
+    trials = {
+        scale: fingerprint([each.digest for each in make_plan(study, scale, "cpu", "data").trials]) for scale in study.scales
+    }
     return {"declaration": fingerprint(study.canonical_json()), **trials}
 
 
