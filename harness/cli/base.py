@@ -33,7 +33,7 @@ StudyName = Annotated[
     str,
     typer.Argument(
         metavar="STUDY",
-        help="a study's name (see `folklore list`) or a .json or .yaml file",
+        help="a study's name (see `folklore list`) or a .py, .yaml or .json file",
         autocompletion=completion.studies,
     ),
 ]

@@ -117,7 +117,7 @@ def plan(
 def run(
     study: Annotated[
         str | None,
-        typer.Argument(metavar="[STUDY]", help="a study's name or a .json or .yaml file", autocompletion=completion.studies),
+        typer.Argument(metavar="[STUDY]", help="a study's name or a .py, .yaml, .json file", autocompletion=completion.studies),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="all studies, most claims for the time first")] = False,
     budget: Annotated[

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import runpy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -55,13 +56,14 @@ def study_names() -> list[str]:
 
 def is_file(name: str) -> bool:
     """Whether a study's name is that of a file."""
-    return name.endswith((".json", ".yaml", ".yml"))
+    return name.endswith((".json", ".yaml", ".yml", ".py"))
 
 
 def load_study(name: str) -> Study:
-    """A study by its name (hyphens count as underscores) or from a JSON or YAML file. Raises UserError."""
+    """A study by its name (hyphens count as underscores) or from a Python, JSON or YAML file. Raises UserError."""
     if is_file(name):
-        return _study_from_file(Path(name))
+        path = Path(name)
+        return _of_its_own_name(path, _study_of_module(path) if path.suffix == ".py" else _study_of_data(path))
     wanted = name.replace("-", "_")
     for known, module in _modules():
         if known == wanted:
@@ -109,14 +111,37 @@ def _modules() -> Iterator[tuple[str, str]]:
                 yield module.name, f"{package.value}.{module.name}"
 
 
-def _study_from_file(path: Path) -> Study:
+def _study_of_data(path: Path) -> Study:
     content = read_study_file(path)
     try:
-        study = Study.model_validate(content)
+        return Study.model_validate(content)
     except ValidationError as error:
         raise invalid(f"study file {path}", error) from None
     except RecursionError:
         raise UserError(f"study file {path}: nested too deep for a study; flatten it") from None
+
+
+def _study_of_module(path: Path) -> Study:
+    """What a Python file calls STUDY. It is run: by whoever names it in a command, and never because a store does."""
+    subject = f"study file {path}"
+    if not path.is_file():
+        raise UserError(f"{subject}: there is no such file; give another file")
+    try:
+        study = runpy.run_path(str(path)).get("STUDY")
+    except ValidationError as error:
+        raise invalid(subject, error) from None
+    except UserError as error:
+        raise UserError(f"{subject}: {error}") from None
+    except Exception as error:  # whatever a user's file raises
+        from folklore.harness.own.place import with_place  # imports torch
+
+        raise UserError(f"{subject} raises {with_place(error)}: fix it") from None
+    if not isinstance(study, Study):
+        raise UserError(f"{subject}: STUDY is {'missing' if study is None else type(study).__name__}; it must be a Study")
+    return study
+
+
+def _of_its_own_name(path: Path, study: Study) -> Study:
     if study.name in study_names() or is_variation(study.name):
         raise _taken(f"study file {path}", study.name)
     return study

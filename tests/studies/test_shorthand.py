@@ -1,0 +1,115 @@
+"""Studies in a few lines of Python: what they declare, judged on planted results, and files that are no studies."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from folklore.harness.errors import UserError
+from folklore.harness.judging.trial_sets import stored_sets
+from folklore.harness.planning.catalog import load_study
+from folklore.harness.planning.plan import make_plan
+from folklore.harness.spec import Study
+from folklore.harness.spec.trial import Trial
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
+from folklore.harness.training.result import LaneResult
+from folklore.studies.shorthand import compare, lr_grid
+from tests.harness.helpers import result, rows
+
+# Losses start at 2.3 (helpers): a loss of 1.0 falls by 1.3.
+BETTER, WORSE = 1.0, 1.1
+
+
+def verdict_of(study: Study, losses: dict[str, float], tmp_path: Path) -> tuple[str, str]:
+    """Of results that are best at the middle of the grid, where each arm has its loss."""
+
+    def planted(trial: Trial) -> LaneResult:
+        lr = trial.configuration.training.peak_lr
+        return result(losses[trial.arm] + 0.05 * abs(MIDDLE - lr) / MIDDLE + 0.0001 * (trial.seed % 3))
+
+    ledger = Ledger(Store(str(tmp_path)), study.name)
+    trials = make_plan(study, "laptop", "cpu", "data").trials
+    ledger.write("pack", rows(study, trials, planted, "pack"))
+    ((verdict,),) = [each.verdicts() for each in stored_sets(study, ledger)]
+    return verdict.verdict, verdict.reading
+
+
+MIDDLE = 2.0**-7
+
+
+@pytest.mark.parametrize(
+    ("better", "losses", "expected"),
+    [
+        ("lower", {"baseline": WORSE, "candidate": BETTER}, ("supported", "")),
+        ("lower", {"baseline": BETTER, "candidate": WORSE}, ("refuted", "opposite")),
+        ("lower", {"baseline": BETTER, "candidate": BETTER}, ("refuted", "no effect")),
+        ("higher", {"baseline": BETTER, "candidate": WORSE}, ("supported", "")),
+        ("higher", {"baseline": WORSE, "candidate": BETTER}, ("refuted", "opposite")),
+    ],
+)
+def test_two_settings_are_compared_in_one_call(
+    better: Any, losses: dict[str, float], expected: tuple[str, str], tmp_path: Path
+) -> None:
+    study = compare({"momentum": 0.0}, {"momentum": 0.9}, better=better, by=0.01, training={"optimizer": "sgd"})
+    assert verdict_of(study, losses, tmp_path) == expected
+
+
+def test_nothing_is_trained_with_that_nobody_asked_for() -> None:
+    training = compare({"momentum": 0.0}, {"momentum": 0.9}, training={"optimizer": "sgd"}).training
+    assert (training.weight_decay, training.warmup_fraction, training.schedule) == (0.0, 0.0, "constant")
+
+
+def test_an_error_is_compared_in_points() -> None:
+    study = compare({"momentum": 0.0}, {"momentum": 0.9}, metric="test_error", by=0.005, training={"optimizer": "sgd"})
+    (criterion,) = study.judgements[0].criteria
+    assert (criterion.unit, criterion.margin) == ("share", 0.005)
+    assert "0.5 points" in study.question
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": "accuracy"}, "metric = 'accuracy': must be one of test_loss, test_error"),
+        ({"better": "best"}, "better = 'best': must be lower or higher"),
+        ({"by": 0.0}, "by = 0.0: must be positive"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        compare({}, {"momentum": 0.9}, **options)
+
+
+def test_a_grid_has_both_ends() -> None:
+    assert lr_grid(-3, -1, 2) == {"peak_lr": (2.0**-3, 2.0**-2.5, 2.0**-2, 2.0**-1.5, 2.0**-1)}
+
+
+GOOD = "from folklore.studies.shorthand import compare\nSTUDY = compare({}, {'beta2': 0.9}, name='a_file')\n"
+
+
+def test_a_python_file_is_a_study(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(GOOD)
+    assert load_study(str(file)).name == "a_file"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no such file; give another file"),
+        ("x = 1", "STUDY is missing; it must be a Study"),
+        ("STUDY = 3", "STUDY is int; it must be a Study"),
+        ("STUDY = 1 / 0", r"raises ZeroDivisionError \(division by zero\) in mine.py, line 1: fix it"),
+        ("STUDY = (", r"raises SyntaxError \('\(' was never closed\) in mine.py, line 1: fix it"),
+        (GOOD.replace("beta2", "bta2"), "bta2"),
+        (GOOD.replace("a_file", "warmup"), "is a built-in study's"),
+    ],
+)
+def test_a_python_file_that_is_none_is_one_line(content: str | None, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(UserError, match=message) as refused:
+        load_study(str(file))
+    assert "\n" not in str(refused.value)
+    assert str(file) in str(refused.value)
