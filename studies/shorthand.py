@@ -102,7 +102,7 @@ def compare(
     labels: tuple[str, str] = ("baseline", "candidate"),
     workload: Mapping[str, Any] = PLAIN_WORKLOAD,
     training: Mapping[str, Any] | None = None,
-    peak_lrs: Sequence[float] = log2_grid(-11, -3, 1),
+    peak_lrs: Sequence[float] = log2_grid(-11, 1, 1),
     seeds: int = 10,
 ) -> Study:
     """A study of one question: is the candidate's metric better than the baseline's by at least `by`?

@@ -10,6 +10,7 @@ from folklore.harness.data import load
 from folklore.harness.judging.regimes import in_thousands
 from folklore.harness.judging.trial_sets import published_sets
 from folklore.harness.planning import catalog
+from folklore.harness.planning.plan import make_plan
 from folklore.harness.spec import Study, Workload
 from folklore.harness.training.network import build
 from tests.benchmarks.works import WORKS
@@ -72,9 +73,16 @@ def test_it_judges_a_claim_of_its_own(study: Study) -> None:
     assert [name for name, scale in study.scales.items() if scale.judged] == ["laptop"]
 
 
-def test_it_trains_as_many_networks_as_the_text_says(study: Study) -> None:
-    from folklore.harness.planning.plan import make_plan
+def test_two_settings_are_compared_as_the_text_says(tmp_path: Path) -> None:
+    section = README.read_text().partition("## Write a study")[2].partition("\n## ")[0]
+    (code,) = re.findall(r"```python\n(# my_study.py\n.*?)```", section, flags=re.DOTALL)
+    (tmp_path / "my_study.py").write_text(code)
+    study = catalog.judgeable(catalog.load_study(str(tmp_path / "my_study.py")))
+    (networks,) = re.findall(r"folklore run my_study.py .*?(\d+) networks", section)
+    assert len(make_plan(study, "laptop", "cpu", "data").trials) == int(networks)
 
+
+def test_it_trains_as_many_networks_as_the_text_says(study: Study) -> None:
     trials = make_plan(study, "laptop", "cpu", "data").trials
     assert f"This one trains {len(trials)} networks" in " ".join(README.read_text().split())
     assert sum(each.configuration.training.steps for each in trials) < 10_000, "seconds on two cores"
