@@ -11,7 +11,7 @@ from folklore.harness.spec.computed import Grade
 NESTED = ("unit", "findings", "panels", "right", "erratum", "judged")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Finding:
     """One criterion on one table. Numbers are None where there are none.
 
@@ -56,7 +56,7 @@ class Panel:
     p_direction: float = 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """What becomes of one claim at one scale on one kind of device; the numbers are those of the deciding criterion.
 

@@ -49,8 +49,9 @@ def criterion(**fields: object) -> Criterion:
 
 def finding(verdict: str = "supported", **fields: object) -> Finding:
     missing = verdict in ("out of regime", "invalid")
-    ends = (None, None, None) if missing else (0.05, 0.04, 0.06)
-    made = Finding("a gap", "relative", verdict, *ends, 5, 0.01, 1.0, "that <is> why", says="It is 5% (4–6) lower.")
+    estimate, low, high = (None, None, None) if missing else (0.05, 0.04, 0.06)
+    made = Finding(name="a gap", unit="relative", verdict=verdict, estimate=estimate, low=low, high=high, seeds=5,
+                   p_supported=0.01, p_refuted=1.0, reason="that <is> why", says="It is 5% (4–6) lower.")  # fmt: skip
     return replace(made, **fields)  # type: ignore[arg-type]
 
 
@@ -58,9 +59,21 @@ def verdict(name: str = "supported", *findings: Finding, **fields: object) -> Ve
     found = findings or (finding(name),)
     first = found[0]
     made = Verdict(
-        "toy", "c", "laptop", "cpu", name, first.estimate, first.low, first.high, 5, 50, "why", "relative", found,
+        study="toy",
+        claim="c",
+        scale="laptop",
+        device="cpu",
+        verdict=name,
+        estimate=first.estimate,
+        low=first.low,
+        high=first.high,
+        seeds=5,
+        trials=50,
+        reason="why",
+        unit="relative",
+        findings=found,
         answer="It <is> 5.0% (4.0–6.0) lower.",
-    )  # fmt: skip
+    )
     return replace(made, **fields)  # type: ignore[arg-type]
 
 

@@ -26,7 +26,16 @@ READINGS = {"partly": "smaller", "refuted": "opposite", "open": "too noisy"}
 def finding(verdict: str, panel: str = "", precondition: bool = False) -> Finding:
     supported, refuted, direction = P[verdict]
     return Finding(
-        *("x", "", verdict, 1.0, 0.5, 1.5, 10, supported, refuted, "because"),
+        name="x",
+        unit="",
+        verdict=verdict,
+        estimate=1.0,
+        low=0.5,
+        high=1.5,
+        seeds=10,
+        p_supported=supported,
+        p_refuted=refuted,
+        reason="because",
         reading=READINGS.get(verdict, ""),
         p_direction=direction,
         panel=panel,

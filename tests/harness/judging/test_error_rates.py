@@ -12,11 +12,37 @@ from folklore.harness.judging.robustness import Alternative, Robustness
 from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.spec import Claim, Side, Source
 
-FINDING = Finding("x", "", "supported", 1.0, 0.5, 1.5, 10, 0.01, 1.0, "because")
+FINDING = Finding(
+    name="x",
+    unit="",
+    verdict="supported",
+    estimate=1.0,
+    low=0.5,
+    high=1.5,
+    seeds=10,
+    p_supported=0.01,
+    p_refuted=1.0,
+    reason="because",
+)
 
 
 def verdict(p: float, word: str = "supported", claim: str = "a.b", **fields: object) -> Verdict:
-    found = Verdict("a", claim, "laptop", "cpu", word, 1.0, 0.5, 1.5, 10, 100, "because", "", (FINDING,), p=p)
+    found = Verdict(
+        study="a",
+        claim=claim,
+        scale="laptop",
+        device="cpu",
+        verdict=word,
+        estimate=1.0,
+        low=0.5,
+        high=1.5,
+        seeds=10,
+        trials=100,
+        reason="because",
+        unit="",
+        findings=(FINDING,),
+        p=p,
+    )
     return replace(found, **fields)  # type: ignore[arg-type]
 
 

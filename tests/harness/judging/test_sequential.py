@@ -113,10 +113,35 @@ def test_a_look_counts_when_all_its_seeds_are_whole() -> None:
 
 def test_a_claim_without_a_number_for_want_of_seeds_is_open(study: Study) -> None:
     def finding(reason: str, verdict: str = OPEN) -> Finding:
-        return Finding("x", "", verdict, None, None, None, 5, 1.0, 1.0, reason)
+        return Finding(
+            name="x",
+            unit="",
+            verdict=verdict,
+            estimate=None,
+            low=None,
+            high=None,
+            seeds=5,
+            p_supported=1.0,
+            p_refuted=1.0,
+            reason=reason,
+        )
 
     def verdict(*findings: Finding) -> Verdict:
-        return Verdict("toy", "c", "laptop", "cpu", OPEN, None, None, None, 5, 50, "", "", findings)
+        return Verdict(
+            study="toy",
+            claim="c",
+            scale="laptop",
+            device="cpu",
+            verdict=OPEN,
+            estimate=None,
+            low=None,
+            high=None,
+            seeds=5,
+            trials=50,
+            reason="",
+            unit="",
+            findings=findings,
+        )
 
     assert undecided([verdict(finding("the estimate does not exist in 12% of the resamples; add seeds"))]) == ["c"]
     assert undecided([verdict(finding("the best peak LR is the lowest that was tried"))]) == []

@@ -25,7 +25,18 @@ ERRATUM = Erratum(
     claim=CLAIM, study="toy", version=1, date="2026-11-25", reason="It asks too little. It asks <it> twice.", scale="laptop",
     verdict="supported",
 )  # fmt: skip
-FINDING = Finding("x", "", "open", 1.0, 0.5, 1.5, 10, 0.01, 1.0, "because")
+FINDING = Finding(
+    name="x",
+    unit="",
+    verdict="open",
+    estimate=1.0,
+    low=0.5,
+    high=1.5,
+    seeds=10,
+    p_supported=0.01,
+    p_refuted=1.0,
+    reason="because",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +45,22 @@ def errata(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def verdict(word: str = "supported", **fields: object) -> Verdict:
-    found = Verdict("toy", CLAIM, "laptop", "cpu", word, 1.0, 0.5, 1.5, 10, 100, "because", "", (FINDING,), p=0.01)
+    found = Verdict(
+        study="toy",
+        claim=CLAIM,
+        scale="laptop",
+        device="cpu",
+        verdict=word,
+        estimate=1.0,
+        low=0.5,
+        high=1.5,
+        seeds=10,
+        trials=100,
+        reason="because",
+        unit="",
+        findings=(FINDING,),
+        p=0.01,
+    )
     return replace(found, **fields)  # type: ignore[arg-type]
 
 
