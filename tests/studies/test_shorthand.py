@@ -7,6 +7,7 @@ import pytest
 
 from folklore.harness.errors import UserError
 from folklore.harness.judging.trial_sets import stored_sets
+from folklore.harness.observables import Gap, Log2, Quotient, Scaled, TunedLoss
 from folklore.harness.planning.catalog import load_study
 from folklore.harness.planning.plan import make_plan
 from folklore.harness.spec import Study
@@ -113,3 +114,10 @@ def test_a_python_file_that_is_none_is_one_line(content: str | None, message: st
         load_study(str(file))
     assert "\n" not in str(refused.value)
     assert str(file) in str(refused.value)
+
+
+def test_metrics_are_reckoned_with_as_numbers_are() -> None:
+    a, b = TunedLoss(arm="a"), TunedLoss(arm="b")
+    assert a - b == Gap(left=a, right=b)
+    assert (a / b).log2() == Log2(of=Quotient(top=a, bottom=b))
+    assert a * 2.0 == Scaled(of=a, by=2.0)
