@@ -163,18 +163,22 @@ class Observed(Spec):
     # Studies in Python write `a - b` for a gap; its kind is known once harness/observables is imported.
     def __sub__(self, other: "Observed") -> "Observed":
         """The gap of two metrics, seeds paired."""
-        return KINDS["gap"](left=self, right=other)
+        return _made("gap", left=self, right=other)
 
     def __truediv__(self, other: "Observed") -> "Observed":
         """The ratio of two metrics, seeds paired."""
-        return KINDS["quotient"](top=self, bottom=other)
+        return _made("quotient", top=self, bottom=other)
 
     def __mul__(self, factor: float) -> "Observed":
-        return KINDS["scaled"](of=self, by=factor)
+        return _made("scaled", of=self, by=factor)
 
     def log2(self) -> "Observed":
         """A ratio in octaves."""
-        return KINDS["log2"](of=self)
+        return _made("log2", of=self)
+
+
+def _made(kind: str, **fields: Any) -> Observed:
+    return KINDS[kind](**fields)
 
 
 class ShareOfRuns(Observed):
