@@ -1,5 +1,8 @@
 """What do 16-bit and 8-bit numbers do to training, and what fixes it?"""
 
+from collections.abc import Mapping
+from typing import Any
+
 from folklore.harness.observables import (
     Computed,
     CurveDistance,
@@ -18,7 +21,6 @@ from folklore.harness.observables import (
     Unmeasured,
 )
 from folklore.harness.spec import (
-    Alternative,
     Arm,
     AtLeast,
     AtMost,
@@ -26,7 +28,6 @@ from folklore.harness.spec import (
     Expected,
     Judgement,
     Measurement,
-    OnEach,
     Outside,
     Published,
     Reported,
@@ -37,120 +38,338 @@ from folklore.harness.spec import (
     Workload,
     log2_grid,
 )
+from folklore.studies.shorthand import alternatives, exceeds, loss_gap, lr_grid, no_worse, reported
+
+ON_GPU = ("gpu", "cluster")
+NOT_ON_GPU = ("smoke", "laptop")
+
+Settings = Mapping[str, Any]
+# Of a number format: the label of its arms, and their settings.
+Format = tuple[str, Settings]
+FP16 = {"precision": "fp16"}
+# From 2^16, as in torch, the first updates of a short run overflow and are skipped.
+DYNAMIC = {**FP16, "loss_scaling": "dynamic"}
+# From within reach, 2^10 as in the document: no update is skipped. On pilot seeds the GPT of 2000 steps then ended within 0.03%
+# of the fall of FP32; from 2^16, 0.6% of it off either way, for want of its first updates.
+FROM_1024 = {**DYNAMIC, "loss_scale": 2.0**10}
+IN_FP32: Format = ("FP32", {})
+# A factor that is no power of two: the same FP32 run but for its last digits.
+IN_FP32_AGAIN: Format = ("FP32, rounded otherwise", {"loss_scaling": "static", "loss_scale": 3.0})
+IN_BF16: Format = ("BF16", {"precision": "bf16"})
+IN_FP16: Format = ("FP16, no scaling", FP16)
+IN_FP16_SCALED: Format = ("FP16, dynamic scaling", DYNAMIC)
+
+# To where FP32 itself fails, which is at 2^5. Between 2^-2 and 2^0 nothing is read.
+WIDE_LR = {"peak_lr": (*log2_grid(-8, -2, 1), *log2_grid(0, 6, 1))}
+NEAR_LR = lr_grid(-8, -4)
+GPU_WIDE_LR = {"peak_lr": (*log2_grid(-9, -5, 1), *log2_grid(0, 3, 1), 32.0)}
 
 # A pass sees few tokens; a large step sums the gradients of many passes, and its loss is a mean over all their tokens. So each
 # pass's loss is divided by their number before the backward pass, and its gradient multiplied by as much, as summing the others
 # would do. In FP32 nothing changes. At laptop scale a pass has 128 tokens: 2^14 of them are two million.
-PASSES_05M = {"loss_scaling": "static", "loss_scale": 2.0**-12}
-PASSES_2M = {"loss_scaling": "static", "loss_scale": 2.0**-14}
-PASSES_17M = {"loss_scaling": "static", "loss_scale": 2.0**-17}
-# The same two million tokens, and a loss scale of 2^16.
-PASSES_2M_SCALED = {"loss_scaling": "static", "loss_scale": 2.0**2}
-# From 2^16, as in torch, the first updates of a short run overflow and are skipped.
-DYNAMIC = {"precision": "fp16", "loss_scaling": "dynamic"}
-# From within reach, 2^10 as in the document: no update is skipped. On pilot seeds the GPT of 2000 steps then ended within 0.03%
-# of the fall of FP32; from 2^16, 0.6% of it off either way, for want of its first updates.
-FROM_1024 = {**DYNAMIC, "loss_scale": 2.0**10}
-# A factor that is no power of two: the same FP32 run but for its last digits.
-AGAIN = {"loss_scaling": "static", "loss_scale": 3.0}
+STEP_TOKENS = {"fp32_passes": 2**24, "fp16_05m": 2**19, "fp16_2m": 2**21, "fp16_2m_scaled": 2**21, "fp8_2m_unscaled": 2**21}
+
+
+def loss_scale(arm: str, pass_tokens: int) -> float:
+    """One over the passes of the arm's large step, times a loss scale of 2^16 if it has one."""
+    return pass_tokens / STEP_TOKENS[arm] * (2**16 if arm == "fp16_2m_scaled" else 1)
+
+
+def large_step(arm: str) -> dict[str, Any]:
+    """Settings by which one pass stands for the arm's large step at laptop scale."""
+    return {"loss_scaling": "static", "loss_scale": loss_scale(arm, pass_tokens=128)}
+
+
+def gpt(label: str, settings: Settings, lrs: dict[str, Any], panel: str = "GPT", **options: Any) -> Arm:
+    return Arm(label=label, panel=panel, settings=dict(settings), factors=lrs, **options)
+
+
+GPT_ARMS = {
+    "fp32": gpt("FP32", {"underflow": True}, WIDE_LR, reference=True),
+    "bf16": gpt(*IN_BF16, WIDE_LR),
+    "fp16": gpt(*IN_FP16, {"peak_lr": (*log2_grid(-8, -4, 1), *log2_grid(0, 3, 1))}),
+    "fp16_dynamic": gpt("FP16, dynamic scaling, LRs at which FP16 overflows", DYNAMIC, lr_grid(1, 3), panel="GPT, high LRs"),
+    "fp32_passes": gpt("FP32, 17M tokens a step", {**large_step("fp32_passes"), "underflow": True}, NEAR_LR),
+    "fp16_05m": gpt("FP16, no scaling, 0.5M tokens a step", {**FP16, **large_step("fp16_05m")}, lr_grid(-10, -6)),
+    "fp16_2m": gpt("FP16, no scaling, 2M tokens a step", {**FP16, **large_step("fp16_2m")}, lr_grid(-11, -5)),
+    "fp16_2m_scaled": gpt("FP16, 2M tokens a step, scaled by 2^16", {**FP16, **large_step("fp16_2m_scaled")}, NEAR_LR),
+    "fp8": gpt("FP8, scaled per tensor", {"precision": "fp8"}, NEAR_LR),
+    "fp8_unscaled": gpt("FP8, unscaled", {"precision": "fp8_unscaled"}, lr_grid(-7, -5), scales=NOT_ON_GPU),
+    "fp8_2m_unscaled": gpt(
+        "FP8, unscaled, 2M tokens a step", {"precision": "fp8_unscaled", **large_step("fp8_2m_unscaled")}, NEAR_LR
+    ),
+}
+
 # Panels that are trained at one LR, the same for all formats, tuned beforehand in FP32 on other seeds: what is switched is the
 # format and nothing else, which is the check the documents describe.
 LONG = {"steps": 2000, "probes": 20}
-LONG_LR = {"peak_lr": (2.0**-7.5,)}
-MLP = {
-    "model": "mlp",
-    "dataset": "digits",
-    "width": 64,
-    "depth": 2,
-    "optimizer": "sgd",
-    "weight_decay": 0.0,
-    "batch_size": 32,
-    "steps": 500,
-    "probes": 40,
-}
-MLP_LR = {"peak_lr": (2.0**-5.5,)}
+MLP_RUN = {"optimizer": "sgd", "weight_decay": 0.0, "batch_size": 32, "steps": 500, "probes": 40}
+MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, **MLP_RUN}
 # Half the batch and 3.4 times the LR is near the CNN's best LR, where FP32 parts from itself if only its last digits change, on
 # pilot seeds by 0.5% of the fall and 3 to 10% in gradient norm: no format can be told from another there.
 CNN = {"model": "cnn", "dataset": "digits", "width": 16, "depth": 2, "batch_size": 32, "steps": 300, "probes": 20}
-CNN_LR = {"peak_lr": (2.0**-8.25,)}
 CHAOTIC = {**CNN, "batch_size": 16}
-CHAOTIC_LR = {"peak_lr": (2.0**-6.5,)}
 # Features in units so small that their numbers are large, up to 30000: finite in FP16, but the first convolution's sums pass
 # 65504. The group norm after it undoes the scale.
 LARGE = {**CHAOTIC, "feature_scale": 2.0**14, "steps": 100, "weight_decay": 0.0, "probes": 10}
-LARGE_LR = {"peak_lr": (2.0**-2,)}
-# To where FP32 itself fails, which is at 2^5. Between 2^-2 and 2^0 nothing is read.
-WIDE_LR = {"peak_lr": (*log2_grid(-8, -2, 1), *log2_grid(0, 6, 1))}
-SMALL_SIZE = {
-    "width": 256,
-    "depth": 4,
-    "heads": 4,
-    "context": 256,
-    "batch_size": 32,
-    "steps": 16,
-    "probes": 2,
-    "evaluations": 1,
-    "final_examples": 64,
-    "solo": True,
+# Networks whose formats are compared at one LR: panel, and name in a sentence.
+PANELS = {"long": "GPT, 2000 steps", "mlp": "MLP, SGD", "cnn": "CNN", "chaotic": "CNN, high LR", "large": "CNN, large features"}
+MODELS = {"long": "GPT of 2000 steps", "mlp": "MLP with SGD", "cnn": "CNN"}
+
+
+def at_one_lr(network: str, settings: Settings, peak_lr: float, scales: Any = None, **formats: Format) -> dict[str, Arm]:
+    """A network's arms, `<network>_<format>`: of each format its label and settings."""
+    return {
+        f"{network}_{precision}": Arm(
+            label=label,
+            panel=PANELS[network],
+            settings={**settings, **changed},
+            factors={"peak_lr": (peak_lr,)},
+            scales=scales,
+            reference=precision == "fp32",
+        )
+        for precision, (label, changed) in formats.items()
+    }
+
+
+LONG_ARMS = at_one_lr("long", LONG, 2.0**-7.5, fp32=IN_FP32, bf16=IN_BF16, fp16=("FP16, dynamic scaling", FROM_1024))
+CNN_ARMS = at_one_lr("cnn", CNN, 2.0**-8.25, fp32=IN_FP32, again=IN_FP32_AGAIN, bf16=IN_BF16, fp16=IN_FP16_SCALED)
+ONE_LR_ARMS = {
+    **LONG_ARMS,
+    **at_one_lr("mlp", MLP, 2.0**-5.5, fp32=IN_FP32, bf16=IN_BF16, fp16=IN_FP16_SCALED),
+    **CNN_ARMS,
+    **at_one_lr("chaotic", CHAOTIC, 2.0**-6.5, NOT_ON_GPU, fp32=IN_FP32, again=IN_FP32_AGAIN, bf16=IN_BF16),
+    **at_one_lr("large", LARGE, 2.0**-2, fp32=IN_FP32, bf16=IN_BF16, fp16=IN_FP16, fp16_dynamic=IN_FP16_SCALED),
 }
-MIDDLE_SIZE = {**SMALL_SIZE, "width": 1024, "heads": 16}
-LARGE_SIZE = {**SMALL_SIZE, "width": 2048, "heads": 32}
-SOLO_LR = {"peak_lr": (2.0**-10,)}
-ON_GPU = ("gpu", "cluster")
-NOT_ON_GPU = ("smoke", "laptop")
-# 0.5% of the fall does not matter; being better never refutes.
-NO_WORSE = {"test": "no_worse", "null": 0.0, "margin": 0.005, "unit": "relative"}
-ROUNDING = "theory: BF16 has FP32's exponents, so that nothing underflows, and roundings average out over steps"
-MIXED = "Micikevicius et al. 2018: losses equal to FP32's with FP32 weights and a scaled loss"
-NEAR_LR = {"peak_lr": log2_grid(-8, -4, 1)}
-GPU_NEAR_LR = {"peak_lr": log2_grid(-9, -6, 1)}
-GPU_WIDE_LR = {"peak_lr": (*log2_grid(-9, -5, 1), 1.0, 2.0, 4.0, 8.0, 32.0)}
-CLUSTER_NEAR_LR = {"peak_lr": log2_grid(-11, -6, 1)}
-GPU_CNN = {"width": 64, "depth": 3, "steps": 400}
-SMOKE = {"steps": 5, "probes": 2}
-# Workloads whose formats are compared at one LR.
-WHOLE_RUNS = {
-    "GPT, 2000 steps": {"arm": "long", "model": "GPT of 2000 steps"},
-    "MLP, SGD": {"arm": "mlp", "model": "MLP with SGD"},
-    "CNN": {"arm": "cnn", "model": "CNN"},
+
+TIMED_RUN = {"context": 256, "batch_size": 32, "steps": 16, "probes": 2, "evaluations": 1, "final_examples": 64, "solo": True}
+TIMED_FORMATS = {"fp32": {}, "tf32": {"precision": "tf32"}, "bf16": {"precision": "bf16"}, "fp16": DYNAMIC}
+
+
+def timed(precision: str, width: int) -> str:
+    return f"solo_{precision}_{width}"
+
+
+def over(precision: str, reference: str, width: int) -> dict[str, str]:
+    return {"arm": timed(precision, width), "reference": timed(reference, width)}
+
+
+TIMED_ARMS = {
+    timed(precision, width): Arm(
+        label=f"{precision.upper()}, width {width}",
+        panel="speed",
+        settings={"width": width, "depth": 4, "heads": width // 64, **TIMED_RUN, **TIMED_FORMATS[precision]},
+        factors={"peak_lr": (2.0**-10,)},
+        scales=ON_GPU,
+    )
+    for width, formats in {256: ("fp32", "bf16"), 1024: ("fp32", "bf16"), 2048: ("fp32", "tf32", "bf16", "fp16")}.items()
+    for precision in formats
 }
+
+
+def gpu_factors(near: int, fp16_05m: int, fp16_2m: int, long: int) -> dict[str, dict[str, Any]]:
+    """LRs of the larger GPTs' arms, from the lowest exponents of 2 of those that differ between scales."""
+    return {
+        **dict.fromkeys(("fp32", "bf16", "fp16"), GPU_WIDE_LR),
+        "fp16_dynamic": lr_grid(0, 3),
+        "fp16_05m": lr_grid(fp16_05m, -7),
+        "fp16_2m": lr_grid(fp16_2m, -7),
+        **dict.fromkeys(("fp32_passes", "fp16_2m_scaled", "fp8", "fp8_2m_unscaled"), lr_grid(near, -6)),
+        **dict.fromkeys(LONG_ARMS, lr_grid(long, long)),
+    }
+
+
+def gpu_settings(pass_tokens: int, long_steps: int) -> dict[str, dict[str, Any]]:
+    """What the arms have otherwise where a pass of the larger GPT has so many tokens."""
+    return {
+        **{arm: {"loss_scale": loss_scale(arm, pass_tokens)} for arm in STEP_TOKENS},
+        **{arm: {"steps": long_steps} for arm in LONG_ARMS},
+        **{arm: {"width": 64, "depth": 3, "steps": 400} for arm in CNN_ARMS},
+    }
+
+
+def at_least(name: str, observe: Any, says: str, threshold: float = 0.5, **options: Any) -> Criterion:
+    """A share or other number claimed to reach a threshold, half if not given; refuted below it."""
+    regions = {"claimed": AtLeast(value=threshold), "refuted": AtMost(value=threshold)}
+    return Criterion(name=name, observe=observe, says=says, **{"unit": "share", **regions, **options})
+
+
+def at_most(name: str, observe: Any, says: str, threshold: float = 0.5, **options: Any) -> Criterion:
+    """Likewise to stay within it; refuted above it."""
+    regions = {"claimed": AtMost(value=threshold), "refuted": AtLeast(value=threshold)}
+    return Criterion(name=name, observe=observe, says=says, **{"unit": "share", **regions, **options})
+
+
+def shown(**metrics: Mapping[str, Any]) -> tuple[Reported, ...]:
+    """What is reported, by unit and then by name."""
+    return tuple(number for unit, named in metrics.items() for number in reported(named, unit))
+
+
+def final_gap(network: str, precision: str) -> FallShare:
+    return loss_gap(f"{network}_{precision}", f"{network}_fp32", FinalLoss)
+
+
+def gap_at_its_lr(arm: str, reference: str, times: float = 1.0, **options: Any) -> FallShare:
+    """How much higher the arm ends than the reference if both have the LR tuned for the reference, the arm so many times."""
+    return FallShare(left=LossAt(arm=arm, tuned_for=reference, times=times), right=TunedLoss(arm=reference), **options)
+
+
+WHY_EQUAL = {
+    "bf16": "theory: BF16 has FP32's exponents, so that nothing underflows, and roundings average out over steps",
+    "fp16": "Micikevicius et al. 2018: losses equal to FP32's with FP32 weights and a scaled loss",
+}
+TRAINED_IN = {"bf16": "BF16", "fp16": "FP16 with dynamic scaling"}
+
+
+def as_good_as_fp32(precision: str, name: str, observe: FallShare, says: str, panel: str, spread: float = 0.003) -> Criterion:
+    """0.5% of the fall does not matter; being better never refutes."""
+    expected = Expected(value=0.0, source=WHY_EQUAL[precision], spread=spread, scales=("laptop",))
+    return no_worse(name, observe, f"{says} ends {{higher}} in loss than FP32, of the fall", panel=panel, expected=expected)
+
+
+def final_losses_as_good(precision: str, **spreads: float) -> tuple[Criterion, ...]:
+    """Runs at one LR, by network, with the spread between its pilot's seeds."""
+    runs = TRAINED_IN[precision]
+    return tuple(
+        as_good_as_fp32(
+            precision,
+            f"loss of long runs, {runs} against FP32" if network == "long" else f"loss, {runs} against FP32, {MODELS[network]}",
+            final_gap(network, precision),
+            f"{MODELS[network]}: {runs}",
+            PANELS[network],
+            spread,
+        )
+        for network, spread in spreads.items()
+    )
+
+
+def flushed(arm: str, of: str, scale_exponent: int = 0) -> UnderflowShare:
+    """Gradients that become zero in FP16, with the loss scaled by a power of 2."""
+    return UnderflowShare(arm=arm, of=of, scale_exponent=scale_exponent)
+
+
+# 17M tokens a step and a loss scale of 2^3 flush what 2M tokens do.
+IN_2M = 3
+
+
+def norm_distance(network: str, precision: str) -> CurveDistance:
+    return CurveDistance(arm=f"{network}_{precision}", reference=f"{network}_fp32")
+
+
+SAME_NORMS = 0.05
+FROM_ITSELF = norm_distance("cnn", "again")
+
+
+def norms_agree(network: str, model: str) -> tuple[Criterion, ...]:
+    says = {
+        "bf16": "gradient norms in BF16 lie {estimate} off those in FP32 at the median step",
+        "fp16": "those in FP16 with dynamic scaling lie {estimate} off",
+    }
+    return tuple(
+        at_most(
+            f"median distance of gradient norms, {TRAINED_IN[precision]} from FP32, {model}",
+            norm_distance(network, precision),
+            f"{model}: {sentence}",
+            SAME_NORMS,
+            panel=PANELS[network],
+        )
+        for precision, sentence in says.items()
+    )
+
+
 # Inputs far from zero for their spread: what layer norm takes off first is a hundred times what it keeps, and is rounded.
 # Means of 512 inputs lie 512^-1/2 from 100. BF16, whose numbers lie 0.5 apart there, rounds them to 100: 11 unit roundoffs of
 # a spread of one. FP16, 2^-4 apart, rounds them by up to 2^-5, about uniformly: 37. Of a spread of 0.1 BF16 would keep hardly
 # an input.
-BF16_FAR = Expected(value=11.3, source="theory: means that lie 512^-1/2 from 100 are rounded to 100", spread=0.1)
-FP16_FAR = Expected(value=36.95, source="theory: the mean's rounding, uniform over 2^-4", spread=0.1)
 FAR = {"offset": 100.0, "spread": 1.0}
-FROM_ITSELF = CurveDistance(arm="cnn_again", reference="cnn_fp32")
-# Half of FP32's fall, for every format.
-BAR = {"within": 0.5, "of": "fall", "best_of": ("fp32",)}
-LOW_BAR = {**BAR, "within": 0.4}
-HIGH_BAR = {**BAR, "within": 0.6}
-# As near to the best as an LR must be to learn more than how frequent each character is.
-NEAR_BAR = {**BAR, "within": 0.15}
-BARS_BF16_NEAR = Alternative(
-    name="15% of the fall",
-    observe=Quotient(top=MaxTrainable(arm="bf16", **NEAR_BAR), bottom=MaxTrainable(arm="fp32", **NEAR_BAR)),
-)
-OTHER_BARS = (
-    Alternative(
-        name="40% of the fall",
-        observe=Quotient(top=MaxTrainable(arm="<arm>", **LOW_BAR), bottom=MaxTrainable(arm="fp32", **LOW_BAR)),
-    ),
-    Alternative(
-        name="60% of the fall",
-        observe=Quotient(top=MaxTrainable(arm="<arm>", **HIGH_BAR), bottom=MaxTrainable(arm="fp32", **HIGH_BAR)),
-    ),
-)
-LR_RANGE = {
-    "null": 1.0,
-    "claimed": Outside(low=0.8, high=1.25),
-    "refuted": Within(low=0.8, high=1.25),
-    "unit": "x",
+INPUTS: dict[str, tuple[str, Settings]] = {
+    "far from zero": ("inputs of mean 100 and spread 1", FAR),
+    "around zero": ("inputs of mean 2 and spread 4", {}),
 }
+FAR_EXPECTED = {
+    "bf16": Expected(value=11.3, source="theory: means that lie 512^-1/2 from 100 are rounded to 100", spread=0.1),
+    "fp16": Expected(value=36.95, source="theory: the mean's rounding, uniform over 2^-4", spread=0.1),
+}
+# More than six rounded steps explain: three bits are lost.
+CANCELLATION = 8.0
 
-# What trains without scales has no best LR: the fall is that of the runs with them.
-FP8 = ("fp8",)
+
+def error_of(operation: str, precision: str, **arguments: Any) -> Computed:
+    """In unit roundoffs; on inputs of mean 2 and spread 4 if no others are given."""
+    return Computed(
+        function="operations.error",
+        arguments={"operation": operation, "format": precision, **arguments},
+        number="over_unit_roundoff",
+    )
+
+
+def layer_norm_cancels(precision: str, where: str, **options: Any) -> Criterion:
+    label, (inputs, arguments) = precision.upper(), INPUTS[where]
+    # FP16 follows BF16 on the page.
+    on = inputs if precision == "bf16" else "those"
+    return at_least(
+        f"layer norm in {label}, error in unit roundoffs, {inputs}",
+        error_of("layer_norm", precision, **arguments),
+        f"On {on}, layer norm in {label} errs by {{estimate}} unit roundoffs",
+        CANCELLATION,
+        panel=f"{label}, inputs {where}",
+        unit="",
+        **options,
+    )
+
+
+def errors_far_from_zero(precision: str) -> tuple[Criterion, Criterion]:
+    narrow = {"spread 0.1": error_of("layer_norm", precision, offset=100.0, spread=0.1)}
+    return (
+        layer_norm_cancels(precision, "far from zero", expected=FAR_EXPECTED[precision], alternatives=alternatives(narrow)),
+        at_most(
+            f"matrix product in {precision.upper()}, the same inputs",
+            error_of("matmul", precision, **FAR),
+            "A matrix product errs by {estimate} there",
+            CANCELLATION,
+            panel=f"{precision.upper()}, inputs far from zero",
+            unit="",
+        ),
+    )
+
+
+def unscaled_fp8(times: float = 1.0, arm: str = "fp8_2m_unscaled") -> FallShare:
+    # What trains without scales has no best LR: the fall is that of the runs with them.
+    return gap_at_its_lr(arm, "fp8", times, best_of=("fp8",))
+
+
+HIGH_LR: dict[str, Any] = {"tuned_for": "fp32", "times": 512.0}
+
+
+def nan_rate(arm: str, tuned_for: str = "fp32", times: float | None = None) -> FailureRate:
+    return FailureRate(arm=arm, tuned_for=tuned_for, times=times, of="not_finite")
+
+
+# Half of FP32's fall, for every format.
+HALF_WAY = 0.5
+# As near to the best as an LR must be to learn more than how frequent each character is.
+NEAR = 0.15
+
+
+def largest_lr(arm: str, within: float) -> Quotient:
+    """The largest LR at which the arm ends within this share of FP32's fall, over FP32's."""
+    bar = {"within": within, "of": "fall", "best_of": ("fp32",)}
+    return Quotient(top=MaxTrainable(arm=arm, **bar), bottom=MaxTrainable(arm="fp32", **bar))
+
+
+def largest_lr_differs(arm: str, panel: str, which: str, says: str, other_bars: tuple[float, ...] = (0.4, 0.6)) -> Criterion:
+    return Criterion(
+        name=f"largest trainable LR, {which} over FP32",
+        panel=panel,
+        observe=largest_lr(arm, HALF_WAY),
+        null=1.0,
+        claimed=Outside(low=0.8, high=1.25),
+        refuted=Within(low=0.8, high=1.25),
+        says=f"{says} trains up to {{estimate}} FP32's largest LR",
+        unit="x",
+        alternatives=alternatives({f"{bar:.0%} of the fall": largest_lr(arm, bar) for bar in other_bars}),
+    )
+
 
 STUDY = Study(
     name="precision",
@@ -167,128 +386,7 @@ STUDY = Study(
         optimizer="adamw", schedule="cosine", warmup_fraction=0.05, final_fraction=0.0, batch_size=8, steps=400, beta2=0.95
     ),
     measurement=Measurement(probes=10, evaluations=2, evaluation_examples=64, final_examples=512),
-    arms={
-        "fp32": Arm(label="FP32", panel="GPT", settings={"underflow": True}, factors=WIDE_LR, reference=True),
-        "bf16": Arm(label="BF16", panel="GPT", settings={"precision": "bf16"}, factors=WIDE_LR),
-        "fp16": Arm(
-            label="FP16, no scaling",
-            panel="GPT",
-            settings={"precision": "fp16"},
-            factors={"peak_lr": (*log2_grid(-8, -4, 1), *log2_grid(0, 3, 1))},
-        ),
-        "fp16_dynamic": Arm(
-            label="FP16, dynamic scaling, LRs at which FP16 overflows",
-            panel="GPT, high LRs",
-            settings=DYNAMIC,
-            factors={"peak_lr": (2.0, 4.0, 8.0)},
-        ),
-        "fp32_passes": Arm(
-            label="FP32, 17M tokens a step", panel="GPT", settings={**PASSES_17M, "underflow": True}, factors=NEAR_LR
-        ),
-        "fp16_05m": Arm(
-            label="FP16, no scaling, 0.5M tokens a step",
-            panel="GPT",
-            settings={"precision": "fp16", **PASSES_05M},
-            factors={"peak_lr": log2_grid(-10, -6, 1)},
-        ),
-        "fp16_2m": Arm(
-            label="FP16, no scaling, 2M tokens a step",
-            panel="GPT",
-            settings={"precision": "fp16", **PASSES_2M},
-            factors={"peak_lr": log2_grid(-11, -5, 1)},
-        ),
-        "fp16_2m_scaled": Arm(
-            label="FP16, 2M tokens a step, scaled by 2^16",
-            panel="GPT",
-            settings={"precision": "fp16", **PASSES_2M_SCALED},
-            factors=NEAR_LR,
-        ),
-        "fp8": Arm(label="FP8, scaled per tensor", panel="GPT", settings={"precision": "fp8"}, factors=NEAR_LR),
-        "fp8_unscaled": Arm(
-            label="FP8, unscaled",
-            panel="GPT",
-            settings={"precision": "fp8_unscaled"},
-            factors={"peak_lr": log2_grid(-7, -5, 1)},
-            scales=NOT_ON_GPU,
-        ),
-        "fp8_2m_unscaled": Arm(
-            label="FP8, unscaled, 2M tokens a step",
-            panel="GPT",
-            settings={"precision": "fp8_unscaled", **PASSES_2M},
-            factors=NEAR_LR,
-        ),
-        "long_fp32": Arm(label="FP32", panel="GPT, 2000 steps", settings=LONG, factors=LONG_LR, reference=True),
-        "long_bf16": Arm(label="BF16", panel="GPT, 2000 steps", settings={**LONG, "precision": "bf16"}, factors=LONG_LR),
-        "long_fp16": Arm(
-            label="FP16, dynamic scaling", panel="GPT, 2000 steps", settings={**LONG, **FROM_1024}, factors=LONG_LR
-        ),
-        "mlp_fp32": Arm(label="FP32", panel="MLP, SGD", settings=MLP, factors=MLP_LR, reference=True),
-        "mlp_bf16": Arm(label="BF16", panel="MLP, SGD", settings={**MLP, "precision": "bf16"}, factors=MLP_LR),
-        "mlp_fp16": Arm(label="FP16, dynamic scaling", panel="MLP, SGD", settings={**MLP, **DYNAMIC}, factors=MLP_LR),
-        "cnn_fp32": Arm(label="FP32", panel="CNN", settings=CNN, factors=CNN_LR, reference=True),
-        "cnn_again": Arm(label="FP32, rounded otherwise", panel="CNN", settings={**CNN, **AGAIN}, factors=CNN_LR),
-        "cnn_bf16": Arm(label="BF16", panel="CNN", settings={**CNN, "precision": "bf16"}, factors=CNN_LR),
-        "cnn_fp16": Arm(label="FP16, dynamic scaling", panel="CNN", settings={**CNN, **DYNAMIC}, factors=CNN_LR),
-        "chaotic_fp32": Arm(
-            label="FP32", panel="CNN, high LR", settings=CHAOTIC, factors=CHAOTIC_LR, scales=NOT_ON_GPU, reference=True
-        ),
-        "chaotic_again": Arm(
-            label="FP32, rounded otherwise",
-            panel="CNN, high LR",
-            settings={**CHAOTIC, **AGAIN},
-            factors=CHAOTIC_LR,
-            scales=NOT_ON_GPU,
-        ),
-        "chaotic_bf16": Arm(
-            label="BF16",
-            panel="CNN, high LR",
-            settings={**CHAOTIC, "precision": "bf16"},
-            factors=CHAOTIC_LR,
-            scales=NOT_ON_GPU,
-        ),
-        "large_fp32": Arm(label="FP32", panel="CNN, large features", settings=LARGE, factors=LARGE_LR, reference=True),
-        "large_bf16": Arm(label="BF16", panel="CNN, large features", settings={**LARGE, "precision": "bf16"}, factors=LARGE_LR),
-        "large_fp16": Arm(
-            label="FP16, no scaling", panel="CNN, large features", settings={**LARGE, "precision": "fp16"}, factors=LARGE_LR
-        ),
-        "large_fp16_dynamic": Arm(
-            label="FP16, dynamic scaling", panel="CNN, large features", settings={**LARGE, **DYNAMIC}, factors=LARGE_LR
-        ),
-        "solo_fp32_256": Arm(label="FP32, width 256", panel="speed", settings=SMALL_SIZE, factors=SOLO_LR, scales=ON_GPU),
-        "solo_bf16_256": Arm(
-            label="BF16, width 256", panel="speed", settings={**SMALL_SIZE, "precision": "bf16"}, factors=SOLO_LR, scales=ON_GPU
-        ),
-        "solo_fp32_1024": Arm(label="FP32, width 1024", panel="speed", settings=MIDDLE_SIZE, factors=SOLO_LR, scales=ON_GPU),
-        "solo_bf16_1024": Arm(
-            label="BF16, width 1024",
-            panel="speed",
-            settings={**MIDDLE_SIZE, "precision": "bf16"},
-            factors=SOLO_LR,
-            scales=ON_GPU,
-        ),
-        "solo_fp32_2048": Arm(label="FP32, width 2048", panel="speed", settings=LARGE_SIZE, factors=SOLO_LR, scales=ON_GPU),
-        "solo_tf32_2048": Arm(
-            label="TF32, width 2048",
-            panel="speed",
-            settings={**LARGE_SIZE, "precision": "tf32"},
-            factors=SOLO_LR,
-            scales=ON_GPU,
-        ),
-        "solo_bf16_2048": Arm(
-            label="BF16, width 2048",
-            panel="speed",
-            settings={**LARGE_SIZE, "precision": "bf16"},
-            factors=SOLO_LR,
-            scales=ON_GPU,
-        ),
-        "solo_fp16_2048": Arm(
-            label="FP16, width 2048",
-            panel="speed",
-            settings={**LARGE_SIZE, "precision": "fp16", "loss_scaling": "dynamic"},
-            factors=SOLO_LR,
-            scales=ON_GPU,
-        ),
-    },
+    arms={**GPT_ARMS, **ONE_LR_ARMS, **TIMED_ARMS},
     factors=NEAR_LR,
     seeds=12,
     first_seed=2100,
@@ -297,39 +395,13 @@ STUDY = Study(
             description="plumbing in seconds, never judged",
             training={"steps": 10},
             measurement={"probes": 2, "evaluations": 1, "evaluation_examples": 8, "final_examples": 16},
-            factors={"peak_lr": (2.0**-6,)},
+            factors=lr_grid(-6, -6),
             arm_factors={
-                "fp32": {"peak_lr": (2.0**-6,)},
-                "bf16": {"peak_lr": (2.0**-6,)},
-                "fp16": {"peak_lr": (2.0**-6,)},
-                "fp16_dynamic": {"peak_lr": (2.0**1,)},
-                "fp32_passes": {"peak_lr": (2.0**-6,)},
-                "fp16_05m": {"peak_lr": (2.0**-8,)},
-                "fp16_2m": {"peak_lr": (2.0**-8,)},
-                "fp16_2m_scaled": {"peak_lr": (2.0**-6,)},
-                "fp8": {"peak_lr": (2.0**-6,)},
-                "fp8_unscaled": {"peak_lr": (2.0**-6,)},
-                "fp8_2m_unscaled": {"peak_lr": (2.0**-6,)},
+                **dict.fromkeys(GPT_ARMS, lr_grid(-6, -6)),
+                "fp16_dynamic": lr_grid(1, 1),
+                **dict.fromkeys(("fp16_05m", "fp16_2m"), lr_grid(-8, -8)),
             },
-            arm_settings={
-                "long_fp32": SMOKE,
-                "long_bf16": SMOKE,
-                "long_fp16": SMOKE,
-                "mlp_fp32": SMOKE,
-                "mlp_bf16": SMOKE,
-                "mlp_fp16": SMOKE,
-                "cnn_fp32": SMOKE,
-                "cnn_again": SMOKE,
-                "cnn_bf16": SMOKE,
-                "cnn_fp16": SMOKE,
-                "chaotic_fp32": SMOKE,
-                "chaotic_again": SMOKE,
-                "chaotic_bf16": SMOKE,
-                "large_fp32": SMOKE,
-                "large_bf16": SMOKE,
-                "large_fp16": SMOKE,
-                "large_fp16_dynamic": SMOKE,
-            },
+            arm_settings={arm: {"steps": 5, "probes": 2} for arm in ONE_LR_ARMS},
             seeds=1,
             judged=False,
         ),
@@ -342,36 +414,9 @@ STUDY = Study(
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
             training={"batch_size": 64, "steps": 500},
             seeds=6,
-            arm_factors={
-                "fp32": GPU_WIDE_LR,
-                "bf16": GPU_WIDE_LR,
-                "fp16": GPU_WIDE_LR,
-                "fp16_dynamic": {"peak_lr": (1.0, 2.0, 4.0, 8.0)},
-                "fp16_05m": {"peak_lr": log2_grid(-10, -7, 1)},
-                "fp16_2m": {"peak_lr": log2_grid(-12, -7, 1)},
-                "fp32_passes": GPU_NEAR_LR,
-                "fp16_2m_scaled": GPU_NEAR_LR,
-                "fp8": GPU_NEAR_LR,
-                "fp8_2m_unscaled": GPU_NEAR_LR,
-                "long_fp32": {"peak_lr": (2.0**-8,)},
-                "long_bf16": {"peak_lr": (2.0**-8,)},
-                "long_fp16": {"peak_lr": (2.0**-8,)},
-            },
-            # A pass has 4096 tokens: two million are 2^9 of them.
-            arm_settings={
-                "fp32_passes": {"loss_scale": 2.0**-12},
-                "fp16_05m": {"loss_scale": 2.0**-7},
-                "fp16_2m": {"loss_scale": 2.0**-9},
-                "fp16_2m_scaled": {"loss_scale": 2.0**7},
-                "fp8_2m_unscaled": {"loss_scale": 2.0**-9},
-                "long_fp32": {"steps": 700},
-                "long_bf16": {"steps": 700},
-                "long_fp16": {"steps": 700},
-                "cnn_fp32": GPU_CNN,
-                "cnn_again": GPU_CNN,
-                "cnn_bf16": GPU_CNN,
-                "cnn_fp16": GPU_CNN,
-            },
+            arm_factors=gpu_factors(near=-9, fp16_05m=-10, fp16_2m=-12, long=-8),
+            # Two million tokens are 2^9 passes.
+            arm_settings=gpu_settings(pass_tokens=4096, long_steps=700),
             departures=(
                 "GPTs of 0.5M parameters on the source text of Python's standard library: 500 steps of 4096 tokens, 4 tokens a"
                 " parameter; the long runs 6. CNNs of 64 channels. Six seeds.",
@@ -383,36 +428,9 @@ STUDY = Study(
             workload={"dataset": "web-text", "width": 256, "depth": 6, "heads": 8, "context": 256},
             training={"batch_size": 64, "steps": 2000},
             seeds=6,
-            arm_factors={
-                "fp32": GPU_WIDE_LR,
-                "bf16": GPU_WIDE_LR,
-                "fp16": GPU_WIDE_LR,
-                "fp16_dynamic": {"peak_lr": (1.0, 2.0, 4.0, 8.0)},
-                "fp16_05m": {"peak_lr": log2_grid(-11, -7, 1)},
-                "fp16_2m": {"peak_lr": log2_grid(-13, -7, 1)},
-                "fp32_passes": CLUSTER_NEAR_LR,
-                "fp16_2m_scaled": CLUSTER_NEAR_LR,
-                "fp8": CLUSTER_NEAR_LR,
-                "fp8_2m_unscaled": CLUSTER_NEAR_LR,
-                "long_fp32": {"peak_lr": (2.0**-9,)},
-                "long_bf16": {"peak_lr": (2.0**-9,)},
-                "long_fp16": {"peak_lr": (2.0**-9,)},
-            },
-            # A pass has 16384 tokens: two million are 2^7 of them.
-            arm_settings={
-                "fp32_passes": {"loss_scale": 2.0**-10},
-                "fp16_05m": {"loss_scale": 2.0**-5},
-                "fp16_2m": {"loss_scale": 2.0**-7},
-                "fp16_2m_scaled": {"loss_scale": 2.0**9},
-                "fp8_2m_unscaled": {"loss_scale": 2.0**-7},
-                "long_fp32": {"steps": 6000},
-                "long_bf16": {"steps": 6000},
-                "long_fp16": {"steps": 6000},
-                "cnn_fp32": GPU_CNN,
-                "cnn_again": GPU_CNN,
-                "cnn_bf16": GPU_CNN,
-                "cnn_fp16": GPU_CNN,
-            },
+            arm_factors=gpu_factors(near=-11, fp16_05m=-11, fp16_2m=-13, long=-9),
+            # Two million tokens are 2^7 passes.
+            arm_settings=gpu_settings(pass_tokens=16384, long_steps=6000),
             departures=(
                 "A GPT of 5M parameters on web text: 2000 steps of 16384 tokens, 7 tokens a parameter; the long runs 20.",
             ),
@@ -438,46 +456,21 @@ STUDY = Study(
         Judgement(
             claim="prec.bf16_loss",
             criteria=(
-                Criterion(
-                    name="tuned loss, BF16 against FP32",
-                    panel="GPT, 400 steps",
-                    observe=FallShare(left=TunedLoss(arm="bf16"), right=TunedLoss(arm="fp32")),
-                    expected=Expected(value=0.0, source=ROUNDING, spread=0.003, scales=("laptop",)),
-                    says="GPT of 400 steps: BF16 ends {higher} in loss than FP32, of the fall",
-                    **NO_WORSE,
+                as_good_as_fp32(
+                    "bf16",
+                    "tuned loss, BF16 against FP32",
+                    loss_gap("bf16", "fp32"),
+                    "GPT of 400 steps: BF16",
+                    "GPT, 400 steps",
                 ),
-                *OnEach(
-                    panels=WHOLE_RUNS,
-                    of=Criterion(
-                        name="loss, BF16 against FP32, <model>",
-                        panel="<panel>",
-                        observe=FallShare(left=FinalLoss(arm="<arm>_bf16"), right=FinalLoss(arm="<arm>_fp32")),
-                        expected=Expected(value=0.0, source=ROUNDING, spread=0.003, scales=("laptop",)),
-                        says="<model>: BF16 ends {higher} in loss than FP32, of the fall",
-                        **NO_WORSE,
-                    ),
-                    fields={
-                        "GPT, 2000 steps": {"name": "loss of long runs, BF16 against FP32", "spread": 0.0016},
-                        "MLP, SGD": {"spread": 0.0006},
-                    },
-                ).specs,
+                *final_losses_as_good("bf16", long=0.0016, mlp=0.0006, cnn=0.003),
             ),
-            reported=(
-                Reported(
-                    name="CNN: FP32 whose last digits differ, against FP32",
-                    observe=FallShare(left=FinalLoss(arm="cnn_again"), right=FinalLoss(arm="cnn_fp32")),
-                    unit="relative",
-                ),
-                Reported(
-                    name="CNN near its best LR: BF16 against FP32",
-                    observe=FallShare(left=FinalLoss(arm="chaotic_bf16"), right=FinalLoss(arm="chaotic_fp32")),
-                    unit="relative",
-                ),
-                Reported(
-                    name="CNN near its best LR: FP32 whose last digits differ, against FP32",
-                    observe=FallShare(left=FinalLoss(arm="chaotic_again"), right=FinalLoss(arm="chaotic_fp32")),
-                    unit="relative",
-                ),
+            reported=shown(
+                relative={
+                    "CNN: FP32 whose last digits differ, against FP32": final_gap("cnn", "again"),
+                    "CNN near its best LR: BF16 against FP32": final_gap("chaotic", "bf16"),
+                    "CNN near its best LR: FP32 whose last digits differ, against FP32": final_gap("chaotic", "again"),
+                }
             ),
             note=(
                 "No loss is scaled. Non-inferiority: BF16 that is better does not speak against it. The CNN is judged at an LR"
@@ -494,92 +487,41 @@ STUDY = Study(
             claim="prec.fp16_underflow",
             right={"supported": "zeros"},
             criteria=(
-                Criterion(
-                    name="share of hidden activations' non-zero gradients that FP16 flushes, 2M tokens a step",
-                    observe=UnderflowShare(arm="fp32_passes", of="activation", scale_exponent=3),
-                    claimed=AtLeast(value=0.01),
-                    refuted=AtMost(value=0.01),
-                    says="With two million tokens a step, unscaled FP16 flushes {estimate} of gradients to zero",
-                    unit="share",
+                at_least(
+                    "share of hidden activations' non-zero gradients that FP16 flushes, 2M tokens a step",
+                    flushed("fp32_passes", "activation", IN_2M),
+                    "With two million tokens a step, unscaled FP16 flushes {estimate} of gradients to zero",
+                    0.01,
                 ),
-                Criterion(
-                    name="tuned loss, unscaled FP16 of 2M tokens a step against FP32",
-                    observe=FallShare(left=TunedLoss(arm="fp16_2m"), right=TunedLoss(arm="fp32")),
-                    null=0.0,
-                    claimed=AtLeast(value=0.005),
+                exceeds(
+                    "tuned loss, unscaled FP16 of 2M tokens a step against FP32",
+                    loss_gap("fp16_2m", "fp32"),
+                    "Even at its own best LR that ends {higher} in loss than FP32, of the fall",
                     refuted=AtMost(value=-0.005),
-                    margin=0.005,
-                    says="Even at its own best LR that ends {higher} in loss than FP32, of the fall",
-                    unit="relative",
                 ),
-                Criterion(
-                    name="learning stops: what unscaled FP16 of 2M tokens a step loses of the fall at FP32's LR",
-                    observe=FallShare(left=LossAt(arm="fp16_2m", tuned_for="fp32"), right=TunedLoss(arm="fp32")),
-                    claimed=AtLeast(value=0.9),
-                    refuted=AtMost(value=0.9),
-                    says="At the LR that is best in FP32 it loses {estimate} of the fall",
-                    unit="share",
-                    alternatives=(
-                        Alternative(
-                            name="at half FP32's LR",
-                            observe=FallShare(
-                                left=LossAt(arm="fp16_2m", tuned_for="fp32", times=0.5), right=TunedLoss(arm="fp32")
-                            ),
-                        ),
-                    ),
+                at_least(
+                    "learning stops: what unscaled FP16 of 2M tokens a step loses of the fall at FP32's LR",
+                    gap_at_its_lr("fp16_2m", "fp32"),
+                    "At the LR that is best in FP32 it loses {estimate} of the fall",
+                    0.9,
+                    alternatives=alternatives({"at half FP32's LR": gap_at_its_lr("fp16_2m", "fp32", 0.5)}),
                 ),
             ),
-            reported=(
-                Reported(
-                    name="tuned loss, unscaled FP16 of one pass a step against FP32",
-                    observe=FallShare(left=TunedLoss(arm="fp16"), right=TunedLoss(arm="fp32")),
-                    unit="relative",
-                ),
-                Reported(
-                    name="tuned loss, unscaled FP16 of 0.5M tokens a step against FP32",
-                    observe=FallShare(left=TunedLoss(arm="fp16_05m"), right=TunedLoss(arm="fp32")),
-                    unit="relative",
-                ),
-                Reported(
-                    name="at FP32's LR, the same",
-                    observe=FallShare(left=LossAt(arm="fp16_05m", tuned_for="fp32"), right=TunedLoss(arm="fp32")),
-                    unit="relative",
-                ),
-                Reported(
-                    name="gradients flushed: hidden activations, 17M tokens a step",
-                    observe=UnderflowShare(arm="fp32_passes", of="activation"),
-                    unit="share",
-                ),
-                Reported(
-                    name="gradients flushed: hidden activations, loss scaled by 2^8 more",
-                    observe=UnderflowShare(arm="fp32_passes", of="activation", scale_exponent=8),
-                    unit="share",
-                ),
-                Reported(
-                    name="gradients flushed: hidden activations, loss scaled by 2^16 more",
-                    observe=UnderflowShare(arm="fp32_passes", of="activation", scale_exponent=16),
-                    unit="share",
-                ),
-                Reported(
-                    name="gradients flushed: hidden activations, one pass a step",
-                    observe=UnderflowShare(arm="fp32", of="activation"),
-                    unit="share",
-                ),
-                Reported(
-                    name="gradients flushed: logits, one pass a step",
-                    observe=UnderflowShare(arm="fp32", of="logits"),
-                    unit="share",
-                ),
-                Reported(
-                    name="gradients flushed: logits, 2M tokens a step",
-                    observe=UnderflowShare(arm="fp32_passes", of="logits", scale_exponent=3),
-                    unit="share",
-                ),
-                Reported(
-                    name="gradients flushed: weights, 2M tokens a step",
-                    observe=UnderflowShare(arm="fp32_passes", of="weight", scale_exponent=3),
-                    unit="share",
-                ),
+            reported=shown(
+                relative={
+                    "tuned loss, unscaled FP16 of one pass a step against FP32": loss_gap("fp16", "fp32"),
+                    "tuned loss, unscaled FP16 of 0.5M tokens a step against FP32": loss_gap("fp16_05m", "fp32"),
+                    "at FP32's LR, the same": gap_at_its_lr("fp16_05m", "fp32"),
+                },
+                share={
+                    "gradients flushed: hidden activations, 17M tokens a step": flushed("fp32_passes", "activation"),
+                    "gradients flushed: hidden activations, loss scaled by 2^8 more": flushed("fp32_passes", "activation", 8),
+                    "gradients flushed: hidden activations, loss scaled by 2^16 more": flushed("fp32_passes", "activation", 16),
+                    "gradients flushed: hidden activations, one pass a step": flushed("fp32", "activation"),
+                    "gradients flushed: logits, one pass a step": flushed("fp32", "logits"),
+                    "gradients flushed: logits, 2M tokens a step": flushed("fp32_passes", "logits", IN_2M),
+                    "gradients flushed: weights, 2M tokens a step": flushed("fp32_passes", "weight", IN_2M),
+                },
             ),
             note=(
                 "Two things are claimed, that gradients underflow and that learning suffers, and they are judged apart. How"
@@ -594,32 +536,14 @@ STUDY = Study(
         Judgement(
             claim="prec.fp16_scaled",
             criteria=(
-                Criterion(
-                    name="tuned loss, FP16 of 2M tokens a step scaled by 2^16 against FP32",
-                    panel="GPT, 2M tokens a step",
-                    observe=FallShare(left=TunedLoss(arm="fp16_2m_scaled"), right=TunedLoss(arm="fp32")),
-                    expected=Expected(value=0.0, source=MIXED, spread=0.003, scales=("laptop",)),
-                    says="GPT with two million tokens a step: FP16 scaled by 2^16 ends {higher} in loss than FP32, of the fall",
-                    **NO_WORSE,
+                as_good_as_fp32(
+                    "fp16",
+                    "tuned loss, FP16 of 2M tokens a step scaled by 2^16 against FP32",
+                    loss_gap("fp16_2m_scaled", "fp32"),
+                    "GPT with two million tokens a step: FP16 scaled by 2^16",
+                    "GPT, 2M tokens a step",
                 ),
-                *OnEach(
-                    panels=WHOLE_RUNS,
-                    of=Criterion(
-                        name="loss, FP16 with dynamic scaling against FP32, <model>",
-                        panel="<panel>",
-                        observe=FallShare(left=FinalLoss(arm="<arm>_fp16"), right=FinalLoss(arm="<arm>_fp32")),
-                        expected=Expected(value=0.0, source=MIXED, spread=0.003, scales=("laptop",)),
-                        says="<model>: FP16 with dynamic scaling ends {higher} in loss than FP32, of the fall",
-                        **NO_WORSE,
-                    ),
-                    fields={
-                        "GPT, 2000 steps": {
-                            "name": "loss of long runs, FP16 with dynamic scaling against FP32",
-                            "spread": 0.002,
-                        },
-                        "MLP, SGD": {"spread": 0.0006},
-                    },
-                ).specs,
+                *final_losses_as_good("fp16", long=0.002, mlp=0.0006, cnn=0.003),
             ),
             note=(
                 "Non-inferiority: FP16 that is better does not speak against it. On MLP and CNN dynamic scaling starts at 2^16"
@@ -635,56 +559,36 @@ STUDY = Study(
         Judgement(
             claim="prec.fp16_overflow",
             criteria=(
-                Criterion(
-                    name="runs that fail in FP16, activations past 65504 in the first forward pass",
-                    panel="CNN, large features",
+                at_least(
+                    "runs that fail in FP16, activations past 65504 in the first forward pass",
+                    FailureRate(arm="large_fp16_dynamic", tuned_for="large_bf16"),
+                    "If activations pass 65504, {estimate} of the FP16 runs fail",
+                    panel=PANELS["large"],
                     precondition=True,
-                    observe=FailureRate(arm="large_fp16_dynamic", tuned_for="large_bf16"),
-                    claimed=AtLeast(value=0.5),
-                    refuted=AtMost(value=0.5),
-                    says="If activations pass 65504, {estimate} of the FP16 runs fail",
-                    unit="share",
                 ),
-                Criterion(
-                    name="runs that fail in BF16, the same",
-                    panel="CNN, large features",
-                    observe=FailureRate(arm="large_bf16", tuned_for="large_bf16"),
-                    claimed=AtMost(value=0.5),
-                    refuted=AtLeast(value=0.5),
-                    says="Of the runs that FP16 loses so, {estimate} fail in BF16",
-                    unit="share",
+                at_most(
+                    "runs that fail in BF16, the same",
+                    FailureRate(arm="large_bf16", tuned_for="large_bf16"),
+                    "Of the runs that FP16 loses so, {estimate} fail in BF16",
+                    panel=PANELS["large"],
                 ),
-                Criterion(
-                    name="runs that fail in FP16 at 512 times the best LR",
+                at_least(
+                    "runs that fail in FP16 at 512 times the best LR",
+                    FailureRate(arm="fp16_dynamic", **HIGH_LR),
+                    "At 512 times the best LR, {estimate} of the FP16 runs fail",
                     panel="GPT, high LR",
                     precondition=True,
-                    observe=FailureRate(arm="fp16_dynamic", tuned_for="fp32", times=512.0),
-                    claimed=AtLeast(value=0.5),
-                    refuted=AtMost(value=0.5),
-                    says="At 512 times the best LR, {estimate} of the FP16 runs fail",
-                    unit="share",
                 ),
-                Criterion(
-                    name="runs that fail in BF16 at 512 times the best LR",
+                at_most(
+                    "runs that fail in BF16 at 512 times the best LR",
+                    FailureRate(arm="bf16", **HIGH_LR),
+                    "Of the runs that FP16 loses so, {estimate} fail in BF16",
                     panel="GPT, high LR",
-                    observe=FailureRate(arm="bf16", tuned_for="fp32", times=512.0),
-                    claimed=AtMost(value=0.5),
-                    refuted=AtLeast(value=0.5),
-                    says="Of the runs that FP16 loses so, {estimate} fail in BF16",
-                    unit="share",
                 ),
             ),
-            reported=(
-                Reported(
-                    name="loss of the CNN with large features, BF16 against FP32",
-                    observe=FallShare(left=FinalLoss(arm="large_bf16"), right=FinalLoss(arm="large_fp32")),
-                    unit="relative",
-                ),
-                Reported(
-                    name="runs that fail in FP32 at 512 times the best LR",
-                    observe=FailureRate(arm="fp32", tuned_for="fp32", times=512.0),
-                    unit="share",
-                ),
+            reported=shown(
+                relative={"loss of the CNN with large features, BF16 against FP32": final_gap("large", "bf16")},
+                share={"runs that fail in FP32 at 512 times the best LR": FailureRate(arm="fp32", **HIGH_LR)},
             ),
             note=(
                 "That FP16 fails is no part of the claim: it speaks of runs that overflow. Large features overflow in the first"
@@ -699,98 +603,39 @@ STUDY = Study(
         Judgement(
             claim="prec.grad_norms",
             criteria=(
-                *OnEach(
-                    panels={
-                        "GPT, 2000 steps": {"arm": "long", "model": "GPT"},
-                        "MLP, SGD": {"arm": "mlp", "model": "MLP with SGD"},
-                    },
-                    of=(
-                        Criterion(
-                            name="median distance of gradient norms, BF16 from FP32, <model>",
-                            panel="<panel>",
-                            observe=CurveDistance(arm="<arm>_bf16", reference="<arm>_fp32"),
-                            claimed=AtMost(value=0.05),
-                            refuted=AtLeast(value=0.05),
-                            says="<model>: gradient norms in BF16 lie {estimate} off those in FP32 at the median step",
-                            unit="share",
-                        ),
-                        Criterion(
-                            name="median distance of gradient norms, FP16 with dynamic scaling from FP32, <model>",
-                            panel="<panel>",
-                            observe=CurveDistance(arm="<arm>_fp16", reference="<arm>_fp32"),
-                            claimed=AtMost(value=0.05),
-                            refuted=AtLeast(value=0.05),
-                            says="<model>: those in FP16 with dynamic scaling lie {estimate} off",
-                            unit="share",
-                        ),
-                    ),
-                ).specs,
-                Criterion(
-                    name="median distance of gradient norms, BF16 from FP32, beyond FP32's from itself, CNN",
-                    panel="CNN",
-                    observe=Gap(left=CurveDistance(arm="cnn_bf16", reference="cnn_fp32"), right=FROM_ITSELF),
-                    claimed=AtMost(value=0.05),
-                    refuted=AtLeast(value=0.05),
-                    says="CNN: gradient norms in BF16 lie {estimate} further off FP32's than a second FP32 run's",
-                    unit="share",
-                    alternatives=(
-                        Alternative(
-                            name="distance from FP32 alone", observe=CurveDistance(arm="cnn_bf16", reference="cnn_fp32")
-                        ),
-                    ),
+                *norms_agree("long", "GPT"),
+                *norms_agree("mlp", "MLP with SGD"),
+                at_most(
+                    "median distance of gradient norms, BF16 from FP32, beyond FP32's from itself, CNN",
+                    Gap(left=norm_distance("cnn", "bf16"), right=FROM_ITSELF),
+                    "CNN: gradient norms in BF16 lie {estimate} further off FP32's than a second FP32 run's",
+                    SAME_NORMS,
+                    panel=PANELS["cnn"],
+                    alternatives=alternatives({"distance from FP32 alone": norm_distance("cnn", "bf16")}),
                 ),
-                Criterion(
-                    name="the same, FP16 with dynamic scaling, CNN",
-                    panel="CNN",
-                    observe=Gap(left=CurveDistance(arm="cnn_fp16", reference="cnn_fp32"), right=FROM_ITSELF),
-                    claimed=AtMost(value=0.05),
-                    refuted=AtLeast(value=0.05),
-                    says="CNN: those in FP16 with dynamic scaling lie {estimate} further off",
-                    unit="share",
-                    alternatives=(
-                        Alternative(
-                            name="distance from FP32 alone", observe=CurveDistance(arm="cnn_fp16", reference="cnn_fp32")
-                        ),
-                    ),
+                at_most(
+                    "the same, FP16 with dynamic scaling, CNN",
+                    Gap(left=norm_distance("cnn", "fp16"), right=FROM_ITSELF),
+                    "CNN: those in FP16 with dynamic scaling lie {estimate} further off",
+                    SAME_NORMS,
+                    panel=PANELS["cnn"],
+                    alternatives=alternatives({"distance from FP32 alone": norm_distance("cnn", "fp16")}),
                 ),
             ),
-            reported=(
-                Reported(
-                    name="median distance on the CNN of FP32 from itself with other last digits",
-                    observe=FROM_ITSELF,
-                    unit="share",
-                ),
-                Reported(
-                    name="median distance on the CNN near its best LR, BF16 from FP32",
-                    observe=CurveDistance(arm="chaotic_bf16", reference="chaotic_fp32"),
-                    unit="share",
-                ),
-                Reported(
-                    name="median distance on the CNN near its best LR, FP32 from itself",
-                    observe=CurveDistance(arm="chaotic_again", reference="chaotic_fp32"),
-                    unit="share",
-                ),
-                Reported(
-                    name="median distance in BF16 of the GPT of 400 steps",
-                    observe=CurveDistance(arm="bf16", reference="fp32"),
-                    unit="share",
-                ),
-                Reported(
-                    name="level on the CNN: median norm in BF16 over that in FP32",
-                    observe=Quotient(
-                        top=CurveMedian(arm="cnn_bf16", curve="gradient_norm"),
+            reported=shown(
+                share={
+                    "median distance on the CNN of FP32 from itself with other last digits": FROM_ITSELF,
+                    "median distance on the CNN near its best LR, BF16 from FP32": norm_distance("chaotic", "bf16"),
+                    "median distance on the CNN near its best LR, FP32 from itself": norm_distance("chaotic", "again"),
+                    "median distance in BF16 of the GPT of 400 steps": CurveDistance(arm="bf16", reference="fp32"),
+                },
+                x={
+                    f"level on the CNN: median norm in {precision.upper()} over that in FP32": Quotient(
+                        top=CurveMedian(arm=f"cnn_{precision}", curve="gradient_norm"),
                         bottom=CurveMedian(arm="cnn_fp32", curve="gradient_norm"),
-                    ),
-                    unit="x",
-                ),
-                Reported(
-                    name="level on the CNN: median norm in FP16 over that in FP32",
-                    observe=Quotient(
-                        top=CurveMedian(arm="cnn_fp16", curve="gradient_norm"),
-                        bottom=CurveMedian(arm="cnn_fp32", curve="gradient_norm"),
-                    ),
-                    unit="x",
-                ),
+                    )
+                    for precision in ("bf16", "fp16")
+                },
             ),
             note=(
                 "Step by step, on the same batches. A run that magnifies small differences parts from itself, too: the CNN's"
@@ -841,158 +686,21 @@ STUDY = Study(
         Judgement(
             claim="prec.sensitive_ops",
             criteria=(
-                Criterion(
-                    name="layer norm in BF16, error in unit roundoffs, inputs of mean 100 and spread 1",
-                    panel="BF16, inputs far from zero",
-                    observe=Computed(
-                        function="operations.error",
-                        arguments={"operation": "layer_norm", "format": "bf16", **FAR},
-                        number="over_unit_roundoff",
-                    ),
-                    claimed=AtLeast(value=8.0),
-                    refuted=AtMost(value=8.0),
-                    expected=BF16_FAR,
-                    says="On inputs of mean 100 and spread 1, layer norm in BF16 errs by {estimate} unit roundoffs",
-                    alternatives=(
-                        Alternative(
-                            name="spread 0.1",
-                            observe=Computed(
-                                function="operations.error",
-                                arguments={"operation": "layer_norm", "format": "bf16", "offset": 100.0, "spread": 0.1},
-                                number="over_unit_roundoff",
-                            ),
-                        ),
-                    ),
-                ),
-                Criterion(
-                    name="matrix product in BF16, the same inputs",
-                    panel="BF16, inputs far from zero",
-                    observe=Computed(
-                        function="operations.error",
-                        arguments={"operation": "matmul", "format": "bf16", **FAR},
-                        number="over_unit_roundoff",
-                    ),
-                    claimed=AtMost(value=8.0),
-                    refuted=AtLeast(value=8.0),
-                    says="A matrix product errs by {estimate} there",
-                ),
-                Criterion(
-                    name="layer norm in FP16, error in unit roundoffs, inputs of mean 100 and spread 1",
-                    panel="FP16, inputs far from zero",
-                    observe=Computed(
-                        function="operations.error",
-                        arguments={"operation": "layer_norm", "format": "fp16", **FAR},
-                        number="over_unit_roundoff",
-                    ),
-                    claimed=AtLeast(value=8.0),
-                    refuted=AtMost(value=8.0),
-                    expected=FP16_FAR,
-                    says="On those, layer norm in FP16 errs by {estimate} unit roundoffs",
-                    alternatives=(
-                        Alternative(
-                            name="spread 0.1",
-                            observe=Computed(
-                                function="operations.error",
-                                arguments={"operation": "layer_norm", "format": "fp16", "offset": 100.0, "spread": 0.1},
-                                number="over_unit_roundoff",
-                            ),
-                        ),
-                    ),
-                ),
-                Criterion(
-                    name="matrix product in FP16, the same inputs",
-                    panel="FP16, inputs far from zero",
-                    observe=Computed(
-                        function="operations.error",
-                        arguments={"operation": "matmul", "format": "fp16", **FAR},
-                        number="over_unit_roundoff",
-                    ),
-                    claimed=AtMost(value=8.0),
-                    refuted=AtLeast(value=8.0),
-                    says="A matrix product errs by {estimate} there",
-                ),
-                Criterion(
-                    name="layer norm in BF16, error in unit roundoffs, inputs of mean 2 and spread 4",
-                    panel="BF16, inputs around zero",
-                    observe=Computed(
-                        function="operations.error",
-                        arguments={"operation": "layer_norm", "format": "bf16"},
-                        number="over_unit_roundoff",
-                    ),
-                    claimed=AtLeast(value=8.0),
-                    refuted=AtMost(value=8.0),
-                    says="On inputs of mean 2 and spread 4, layer norm in BF16 errs by {estimate} unit roundoffs",
-                ),
-                Criterion(
-                    name="layer norm in FP16, error in unit roundoffs, inputs of mean 2 and spread 4",
-                    panel="FP16, inputs around zero",
-                    observe=Computed(
-                        function="operations.error",
-                        arguments={"operation": "layer_norm", "format": "fp16"},
-                        number="over_unit_roundoff",
-                    ),
-                    claimed=AtLeast(value=8.0),
-                    refuted=AtMost(value=8.0),
-                    says="On those, layer norm in FP16 errs by {estimate} unit roundoffs",
-                ),
+                *errors_far_from_zero("bf16"),
+                *errors_far_from_zero("fp16"),
+                layer_norm_cancels("bf16", "around zero"),
+                layer_norm_cancels("fp16", "around zero"),
             ),
-            reported=(
-                Reported(
-                    name="softmax in BF16, mean 2 and spread 4",
-                    observe=Computed(
-                        function="operations.error",
-                        arguments={"operation": "softmax", "format": "bf16"},
-                        number="over_unit_roundoff",
-                    ),
-                ),
-                Reported(
-                    name="softmax in BF16, mean 100 and spread 1",
-                    observe=Computed(
-                        function="operations.error",
-                        arguments={"operation": "softmax", "format": "bf16", **FAR},
-                        number="over_unit_roundoff",
-                    ),
-                ),
-                Reported(
-                    name="log-sum-exp in BF16, mean 100 and spread 1",
-                    observe=Computed(
-                        function="operations.error",
-                        arguments={"operation": "log_sum_exp", "format": "bf16", **FAR},
-                        number="over_unit_roundoff",
-                    ),
-                ),
-                Reported(
-                    name="variance in BF16, mean 100 and spread 1",
-                    observe=Computed(
-                        function="operations.error",
-                        arguments={"operation": "variance", "format": "bf16", **FAR},
-                        number="over_unit_roundoff",
-                    ),
-                ),
-                Reported(
-                    name="variance in FP16, mean 100 and spread 1",
-                    observe=Computed(
-                        function="operations.error",
-                        arguments={"operation": "variance", "format": "fp16", **FAR},
-                        number="over_unit_roundoff",
-                    ),
-                ),
-                Reported(
-                    name="layer norm in BF16, mean 2 and spread 4, sums in BF16 too",
-                    observe=Computed(
-                        function="operations.error",
-                        arguments={"operation": "layer_norm", "format": "bf16", "sums": "same"},
-                        number="over_unit_roundoff",
-                    ),
-                ),
-                Reported(
-                    name="matrix product in BF16, mean 2 and spread 4, sums in BF16 too",
-                    observe=Computed(
-                        function="operations.error",
-                        arguments={"operation": "matmul", "format": "bf16", "sums": "same"},
-                        number="over_unit_roundoff",
-                    ),
-                ),
+            reported=reported(
+                {
+                    "softmax in BF16, mean 2 and spread 4": error_of("softmax", "bf16"),
+                    "softmax in BF16, mean 100 and spread 1": error_of("softmax", "bf16", **FAR),
+                    "log-sum-exp in BF16, mean 100 and spread 1": error_of("log_sum_exp", "bf16", **FAR),
+                    "variance in BF16, mean 100 and spread 1": error_of("variance", "bf16", **FAR),
+                    "variance in FP16, mean 100 and spread 1": error_of("variance", "fp16", **FAR),
+                    "layer norm in BF16, mean 2 and spread 4, sums in BF16 too": error_of("layer_norm", "bf16", sums="same"),
+                    "matrix product in BF16, mean 2 and spread 4, sums in BF16 too": error_of("matmul", "bf16", sums="same"),
+                }
             ),
             note=(
                 "Some operations and not others: the matrix product stands for the others. Every intermediate result has 16"
@@ -1009,42 +717,23 @@ STUDY = Study(
         Judgement(
             claim="prec.speed",
             criteria=(
-                Criterion(
-                    name="steps a second, BF16 over FP32, width 2048",
-                    observe=SpeedUp(arm="solo_bf16_2048", reference="solo_fp32_2048"),
-                    null=1.0,
-                    claimed=AtLeast(value=1.5),
-                    refuted=AtMost(value=1.5),
-                    says="At width 2048, BF16 trains {estimate} as fast as FP32",
+                at_least(
+                    "steps a second, BF16 over FP32, width 2048",
+                    SpeedUp(**over("bf16", "fp32", 2048)),
+                    "At width 2048, BF16 trains {estimate} as fast as FP32",
+                    1.5,
                     unit="x",
+                    null=1.0,
                 ),
             ),
-            reported=(
-                Reported(
-                    name="BF16 over FP32, width 256",
-                    observe=SpeedUp(arm="solo_bf16_256", reference="solo_fp32_256"),
-                    unit="x",
-                ),
-                Reported(
-                    name="BF16 over FP32, width 1024",
-                    observe=SpeedUp(arm="solo_bf16_1024", reference="solo_fp32_1024"),
-                    unit="x",
-                ),
-                Reported(
-                    name="FP16 over FP32, width 2048",
-                    observe=SpeedUp(arm="solo_fp16_2048", reference="solo_fp32_2048"),
-                    unit="x",
-                ),
-                Reported(
-                    name="TF32 over FP32, width 2048",
-                    observe=SpeedUp(arm="solo_tf32_2048", reference="solo_fp32_2048"),
-                    unit="x",
-                ),
-                Reported(
-                    name="BF16 over TF32, width 2048",
-                    observe=SpeedUp(arm="solo_bf16_2048", reference="solo_tf32_2048"),
-                    unit="x",
-                ),
+            reported=shown(
+                x={
+                    "BF16 over FP32, width 256": SpeedUp(**over("bf16", "fp32", 256)),
+                    "BF16 over FP32, width 1024": SpeedUp(**over("bf16", "fp32", 1024)),
+                    "FP16 over FP32, width 2048": SpeedUp(**over("fp16", "fp32", 2048)),
+                    "TF32 over FP32, width 2048": SpeedUp(**over("tf32", "fp32", 2048)),
+                    "BF16 over TF32, width 2048": SpeedUp(**over("bf16", "tf32", 2048)),
+                }
             ),
             advice={
                 "supported": "Train in BF16 to save time on a model of this width.",
@@ -1055,20 +744,17 @@ STUDY = Study(
         Judgement(
             claim="prec.memory",
             criteria=(
-                Criterion(
-                    name="peak memory, BF16 over FP32, width 2048",
-                    observe=MemoryRatio(arm="solo_bf16_2048", reference="solo_fp32_2048"),
-                    null=1.0,
-                    claimed=AtMost(value=0.6),
+                at_most(
+                    "peak memory, BF16 over FP32, width 2048",
+                    MemoryRatio(**over("bf16", "fp32", 2048)),
+                    "At width 2048, BF16 takes {estimate} the peak memory of FP32",
+                    0.6,
                     refuted=AtLeast(value=0.75),
-                    says="At width 2048, BF16 takes {estimate} the peak memory of FP32",
                     unit="x",
+                    null=1.0,
                 ),
             ),
-            reported=(
-                Reported(name="width 256", observe=MemoryRatio(arm="solo_bf16_256", reference="solo_fp32_256"), unit="x"),
-                Reported(name="width 1024", observe=MemoryRatio(arm="solo_bf16_1024", reference="solo_fp32_1024"), unit="x"),
-            ),
+            reported=shown(x={f"width {width}": MemoryRatio(**over("bf16", "fp32", width)) for width in (256, 1024)}),
             advice={
                 "supported": "Count on 60% of FP32's memory or less if you train in BF16.",
                 "partly": "Measure the peak before you count on half the memory: FP32 weights and optimizer states stay.",
@@ -1078,66 +764,33 @@ STUDY = Study(
         Judgement(
             claim="prec.fp8",
             criteria=(
-                Criterion(
-                    name="tuned loss, FP8 scaled per tensor against FP32",
-                    observe=FallShare(left=TunedLoss(arm="fp8"), right=TunedLoss(arm="fp32")),
-                    test="no_worse",
-                    null=0.0,
+                no_worse(
+                    "tuned loss, FP8 scaled per tensor against FP32",
+                    loss_gap("fp8", "fp32"),
+                    "Emulated FP8 with a scale for each tensor ends {higher} in loss than FP32, of the fall",
                     margin=0.01,
-                    says="Emulated FP8 with a scale for each tensor ends {higher} in loss than FP32, of the fall",
-                    unit="relative",
                 ),
-                Criterion(
-                    name="loss, FP8 unscaled of 2M tokens a step against scaled",
-                    observe=FallShare(
-                        left=LossAt(arm="fp8_2m_unscaled", tuned_for="fp8"), right=TunedLoss(arm="fp8"), best_of=FP8
-                    ),
-                    null=0.0,
-                    claimed=AtLeast(value=0.005),
+                exceeds(
+                    "loss, FP8 unscaled of 2M tokens a step against scaled",
+                    unscaled_fp8(),
+                    "With two million tokens a step and no scales it ends {higher} in loss than with them, of the fall",
                     refuted=AtMost(value=-0.005),
-                    margin=0.005,
-                    says="With two million tokens a step and no scales it ends {higher} in loss than with them, of the fall",
-                    unit="relative",
-                    alternatives=(
-                        Alternative(
-                            name="at half that LR",
-                            observe=FallShare(
-                                left=LossAt(arm="fp8_2m_unscaled", tuned_for="fp8", times=0.5),
-                                right=TunedLoss(arm="fp8"),
-                                best_of=FP8,
-                            ),
-                        ),
-                        Alternative(
-                            name="at four times that LR",
-                            observe=FallShare(
-                                left=LossAt(arm="fp8_2m_unscaled", tuned_for="fp8", times=4.0),
-                                right=TunedLoss(arm="fp8"),
-                                best_of=FP8,
-                            ),
-                        ),
+                    alternatives=alternatives(
+                        {"at half that LR": unscaled_fp8(0.5), "at four times that LR": unscaled_fp8(4.0)}
                     ),
                 ),
-                Criterion(
-                    name="what FP8 saves",
-                    observe=Unmeasured(
+                at_least(
+                    "what FP8 saves",
+                    Unmeasured(
                         reason="FP8 is emulated here and its numbers lie in FP32: what it saves shows on a Hopper or Blackwell"
                         " GPU that computes in it"
                     ),
-                    claimed=AtLeast(value=1.0),
-                    refuted=AtMost(value=1.0),
-                    says="FP8 saves {estimate}",
+                    "FP8 saves {estimate}",
+                    1.0,
                     unit="x",
                 ),
             ),
-            reported=(
-                Reported(
-                    name="loss, FP8 unscaled of one pass a step against scaled",
-                    observe=FallShare(
-                        left=LossAt(arm="fp8_unscaled", tuned_for="fp8"), right=TunedLoss(arm="fp8"), best_of=FP8
-                    ),
-                    unit="relative",
-                ),
-            ),
+            reported=shown(relative={"loss, FP8 unscaled of one pass a step against scaled": unscaled_fp8(arm="fp8_unscaled")}),
             note="A scale for each tensor undoes the division by tokens, so scaled FP8 is the same at any number of them.",
             advice={
                 "supported": "Train in FP8 with a scale for each tensor to save memory.",
@@ -1149,78 +802,49 @@ STUDY = Study(
             claim="prec.fp16_nan",
             right={"supported": "NaN", "refuted": "zeros"},
             criteria=(
-                Criterion(
-                    name="unscaled FP16 runs of 2M tokens a step that reach NaN",
+                at_least(
+                    "unscaled FP16 runs of 2M tokens a step that reach NaN",
+                    nan_rate("fp16_2m"),
+                    "Where gradients underflow, {estimate} of the unscaled FP16 runs reach NaN",
                     panel="gradients underflow",
-                    observe=FailureRate(arm="fp16_2m", tuned_for="fp32", of="not_finite"),
-                    claimed=AtLeast(value=0.5),
-                    refuted=AtMost(value=0.5),
-                    says="Where gradients underflow, {estimate} of the unscaled FP16 runs reach NaN",
-                    unit="share",
-                    alternatives=(
-                        Alternative(
-                            name="at a quarter of that LR",
-                            observe=FailureRate(arm="fp16_2m", tuned_for="fp32", times=0.25, of="not_finite"),
-                        ),
-                    ),
+                    alternatives=alternatives({"at a quarter of that LR": nan_rate("fp16_2m", times=0.25)}),
                 ),
-                Criterion(
-                    name="the same runs scaled by 2^16 that reach NaN",
+                at_most(
+                    "the same runs scaled by 2^16 that reach NaN",
+                    nan_rate("fp16_2m_scaled"),
+                    "Of the same runs scaled, {estimate} do",
                     panel="gradients underflow",
-                    observe=FailureRate(arm="fp16_2m_scaled", tuned_for="fp32", of="not_finite"),
-                    claimed=AtMost(value=0.5),
-                    refuted=AtLeast(value=0.5),
-                    says="Of the same runs scaled, {estimate} do",
-                    unit="share",
                 ),
-                Criterion(
-                    name="unscaled FP16 runs at 512 times the best LR that reach NaN",
+                at_least(
+                    "unscaled FP16 runs at 512 times the best LR that reach NaN",
+                    nan_rate("fp16", **HIGH_LR),
+                    "At 512 times the best LR, {estimate} of the unscaled FP16 runs reach NaN",
                     panel="high LR",
-                    observe=FailureRate(arm="fp16", tuned_for="fp32", times=512.0, of="not_finite"),
-                    claimed=AtLeast(value=0.5),
-                    refuted=AtMost(value=0.5),
-                    says="At 512 times the best LR, {estimate} of the unscaled FP16 runs reach NaN",
-                    unit="share",
                 ),
-                Criterion(
-                    name="the same runs with dynamic scaling that reach NaN",
+                at_most(
+                    "the same runs with dynamic scaling that reach NaN",
+                    nan_rate("fp16_dynamic", **HIGH_LR),
+                    "Of the same runs with dynamic scaling, {estimate} do",
                     panel="high LR",
-                    observe=FailureRate(arm="fp16_dynamic", tuned_for="fp32", times=512.0, of="not_finite"),
-                    claimed=AtMost(value=0.5),
-                    refuted=AtLeast(value=0.5),
-                    says="Of the same runs with dynamic scaling, {estimate} do",
-                    unit="share",
                 ),
-                Criterion(
-                    name="unscaled FP16 runs with activations past 65504 that reach NaN",
+                at_least(
+                    "unscaled FP16 runs with activations past 65504 that reach NaN",
+                    nan_rate("large_fp16", tuned_for="large_fp32"),
+                    "If activations pass 65504, {estimate} of the unscaled FP16 runs reach NaN",
                     panel="large features",
-                    observe=FailureRate(arm="large_fp16", tuned_for="large_fp32", of="not_finite"),
-                    claimed=AtLeast(value=0.5),
-                    refuted=AtMost(value=0.5),
-                    says="If activations pass 65504, {estimate} of the unscaled FP16 runs reach NaN",
-                    unit="share",
                 ),
-                Criterion(
-                    name="the same runs with dynamic scaling, activations past 65504",
+                at_most(
+                    "the same runs with dynamic scaling, activations past 65504",
+                    nan_rate("large_fp16_dynamic", tuned_for="large_fp32"),
+                    "Of the same runs with dynamic scaling, {estimate} do",
                     panel="large features",
-                    observe=FailureRate(arm="large_fp16_dynamic", tuned_for="large_fp32", of="not_finite"),
-                    claimed=AtMost(value=0.5),
-                    refuted=AtLeast(value=0.5),
-                    says="Of the same runs with dynamic scaling, {estimate} do",
-                    unit="share",
                 ),
             ),
-            reported=(
-                Reported(
-                    name="unscaled FP16 runs at FP32's best LR, one pass a step, that reach NaN",
-                    observe=FailureRate(arm="fp16", tuned_for="fp32", of="not_finite"),
-                    unit="share",
-                ),
-                Reported(
-                    name="FP32 runs at 512 times the best LR that reach NaN",
-                    observe=FailureRate(arm="fp32", tuned_for="fp32", times=512.0, of="not_finite"),
-                    unit="share",
-                ),
+            reported=shown(
+                share={
+                    "unscaled FP16 runs at FP32's best LR, one pass a step, that reach NaN": nan_rate("fp16"),
+                    "FP32 runs at 512 times the best LR that reach NaN": nan_rate("fp32", **HIGH_LR),
+                }
             ),
             note=(
                 "NaN that scaling does not cure is not for want of scaling: on some workload unscaled runs must reach NaN and"
@@ -1239,21 +863,20 @@ STUDY = Study(
             claim="prec.mixed_formats",
             right={"supported": "FP32 backward", "refuted": "16 bits"},
             criteria=(
-                Criterion(
-                    name="share of the backward pass's matrix products that FP16 autocast computes in 16 bits",
-                    observe=Computed(function="constants.autocast", number="backward"),
-                    claimed=AtMost(value=0.01),
+                at_most(
+                    "share of the backward pass's matrix products that FP16 autocast computes in 16 bits",
+                    Computed(function="constants.autocast", number="backward"),
+                    "Under FP16 autocast, {estimate} of the backward pass's matrix products are in 16 bits",
+                    0.01,
                     refuted=AtLeast(value=0.5),
-                    says="Under FP16 autocast, {estimate} of the backward pass's matrix products are in 16 bits",
-                    unit="share",
                 ),
             ),
-            reported=(
-                Reported(
-                    name="share of the forward pass's matrix products that FP16 autocast computes in 16 bits",
-                    observe=Computed(function="constants.autocast", number="forward"),
-                    unit="share",
-                ),
+            reported=shown(
+                share={
+                    "share of the forward pass's matrix products that FP16 autocast computes in 16 bits": Computed(
+                        function="constants.autocast", number="forward"
+                    )
+                }
             ),
             note=(
                 "Watched in torch itself, on the CPU and on a GPU if there is one: a transformer block's training step. The"
@@ -1267,36 +890,22 @@ STUDY = Study(
         ),
         Judgement(
             claim="prec.lr_range",
-            criteria=OnEach(
-                panels={
-                    "FP16, 2M tokens a step": {
-                        "arm": "fp16_2m",
-                        "which": "unscaled FP16 of 2M tokens a step",
-                        "sentence": "With two million tokens a step, unscaled FP16",
-                    },
-                    "FP16, one pass a step": {
-                        "arm": "fp16",
-                        "which": "FP16 of one pass",
-                        "sentence": "With one small pass a step, FP16",
-                    },
-                    "BF16": {"arm": "bf16", "which": "BF16", "sentence": "BF16"},
-                },
-                of=Criterion(
-                    name="largest trainable LR, <which> over FP32",
-                    panel="<panel>",
-                    observe=Quotient(top=MaxTrainable(arm="<arm>", **BAR), bottom=MaxTrainable(arm="fp32", **BAR)),
-                    says="<sentence> trains up to {estimate} FP32's largest LR",
-                    alternatives=OTHER_BARS,
-                    **LR_RANGE,
+            criteria=(
+                largest_lr_differs(
+                    "fp16_2m",
+                    "FP16, 2M tokens a step",
+                    "unscaled FP16 of 2M tokens a step",
+                    "With two million tokens a step, unscaled FP16",
                 ),
-                fields={"BF16": {"alternatives": (BARS_BF16_NEAR,)}},
-            ).specs,
-            reported=(
-                Reported(
-                    name="largest LR within 15% of the fall, unscaled FP16 of 0.5M tokens a step over FP32",
-                    observe=Quotient(top=MaxTrainable(arm="fp16_05m", **NEAR_BAR), bottom=MaxTrainable(arm="fp32", **NEAR_BAR)),
-                    unit="x",
-                ),
+                largest_lr_differs("fp16", "FP16, one pass a step", "FP16 of one pass", "With one small pass a step, FP16"),
+                largest_lr_differs("bf16", "BF16", "BF16", "BF16", other_bars=(NEAR,)),
+            ),
+            reported=shown(
+                x={
+                    "largest LR within 15% of the fall, unscaled FP16 of 0.5M tokens a step over FP32": largest_lr(
+                        "fp16_05m", NEAR
+                    )
+                }
             ),
             note=(
                 "Trainable: the run ends half-way down FP32's fall or lower, one bar for all formats. The bar asks whether"
