@@ -29,7 +29,7 @@ from folklore.harness.spec import (
     Workload,
     log2_grid,
 )
-from folklore.studies.shorthand import alternatives
+from folklore.studies.shorthand import alternatives, below
 
 Settings = dict[str, Any]
 
@@ -150,11 +150,6 @@ TIMES = {"at the start": START, "after a quarter of the run": QUARTER, "at the e
 NORMS = {"top": "probe_flow_most", "bottom": "probe_flow_least"}
 HIDDEN = {"top": "probe_flow_hidden_most", "bottom": "probe_flow_hidden_least"}
 ENTRIES = {"top": "probe_flow_rms_most", "bottom": "probe_flow_rms_least"}
-
-
-def below(claimed: float, refuted: float, **options: Any) -> dict[str, Any]:
-    """The regions of a criterion: claimed from a value down, refuted from another up."""
-    return {"claimed": AtMost(value=claimed), "refuted": AtLeast(value=refuted), **options}
 
 
 def criterion(panel: str, name: str, observe: Any, says: str, **options: Any) -> Criterion:

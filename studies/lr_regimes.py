@@ -25,8 +25,6 @@ from folklore.harness.observables import (
 )
 from folklore.harness.spec import (
     Arm,
-    AtLeast,
-    AtMost,
     Criterion,
     Judgement,
     Measurement,
@@ -38,7 +36,7 @@ from folklore.harness.spec import (
     Workload,
     log2_grid,
 )
-from folklore.studies.shorthand import alternatives, exceeds, no_worse
+from folklore.studies.shorthand import above, alternatives, below, exceeds, no_worse
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32, "steps": 256}
 GPT = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "batch_size": 16, "steps": 400}
@@ -174,15 +172,6 @@ ARMS = {
     **{setup.arm(f"momentum_{value:g}"): with_momentum(setup, value) for setup in SGDS for value in MOMENTA},
 }
 GPT_ARMS = [name for name, arm in ARMS.items() if arm.settings["model"] == "gpt"]
-
-
-def above(claimed: float, refuted: float, **options: Any) -> dict[str, Any]:
-    """The regions of a criterion: claimed from a value up, refuted from another down."""
-    return {"claimed": AtLeast(value=claimed), "refuted": AtMost(value=refuted), **options}
-
-
-def below(claimed: float, refuted: float, **options: Any) -> dict[str, Any]:
-    return {"claimed": AtMost(value=claimed), "refuted": AtLeast(value=refuted), **options}
 
 
 def numbers(setups: Iterable[Setup], name: str, metric: Any, *arguments: Any, unit: str = "share") -> tuple[Reported, ...]:

@@ -41,6 +41,16 @@ def relative_loss_gap(arm: str, reference: str, metric: Any = TunedLoss, **optio
     return RelativeGap(left=metric(arm=arm, **options), right=metric(arm=reference, **options))
 
 
+def above(claimed: float, refuted: float | None = None, **options: Any) -> dict[str, Any]:
+    """The regions of a criterion: claimed from a value up, refuted from there down, or from another."""
+    return {"claimed": AtLeast(value=claimed), "refuted": AtMost(value=claimed if refuted is None else refuted), **options}
+
+
+def below(claimed: float, refuted: float | None = None, **options: Any) -> dict[str, Any]:
+    """The regions of a criterion: claimed from a value down, refuted from there up, or from another."""
+    return {"claimed": AtMost(value=claimed), "refuted": AtLeast(value=claimed if refuted is None else refuted), **options}
+
+
 def no_worse(name: str, observe: Any, says: str, margin: float = 0.005, **options: Any) -> Criterion:
     """Non-inferiority: at most `margin` higher than the reference; being better never refutes."""
     return Criterion(
@@ -57,9 +67,7 @@ def exceeds(name: str, observe: Any, says: str, by: float = 0.005, **options: An
         **{
             "null": 0.0,
             "margin": by,
-            "claimed": AtLeast(value=by),
-            "refuted": AtMost(value=0.0),
-            "unit": "relative",
+            **above(by, 0.0, unit="relative"),
             **options,
         },
         name=name,

@@ -20,8 +20,6 @@ from folklore.harness.observables import (
 )
 from folklore.harness.spec import (
     Arm,
-    AtLeast,
-    AtMost,
     Criterion,
     Expected,
     Judgement,
@@ -34,7 +32,7 @@ from folklore.harness.spec import (
     Within,
     Workload,
 )
-from folklore.studies.shorthand import alternatives, exceeds, lr_grid, no_worse, reported
+from folklore.studies.shorthand import above, alternatives, exceeds, lr_grid, no_worse, reported
 
 LAPTOP = ("smoke", "laptop")
 LARGER = ("gpu", "cluster")
@@ -112,11 +110,6 @@ def long_gap(length: str, over: str) -> FallShare:
     """How much higher long runs end with one length of warmup than with another, as a share of the fall."""
     left, right = TunedLoss(arm=f"long_{length}"), TunedLoss(arm=f"long_{over}")
     return FallShare(left=left, right=right, best_of=("long_none", "long_5%", "long_20%"))
-
-
-def above(claimed: float, refuted: float | None = None, **options: Any) -> dict[str, Any]:
-    """What a criterion claims and what refutes it: from a value on, and up to the same or to another."""
-    return {"claimed": AtLeast(value=claimed), "refuted": AtMost(value=claimed if refuted is None else refuted), **options}
 
 
 def improves(length: str, introduction: str = "", **options: Any) -> Criterion:
