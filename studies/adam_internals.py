@@ -1,11 +1,10 @@
 """What do the parts of Adam do: bias correction, epsilon, the second moment and what it remembers?"""
 
-from folklore.harness.observables import Computed, CurveMean, FallShare, Scaled, TunedLoss
+from typing import Any
+
+from folklore.harness.observables import Computed, CurveMean, FallShare, TunedLoss
 from folklore.harness.spec import (
-    Alternative,
     Arm,
-    AtLeast,
-    AtMost,
     Criterion,
     Judgement,
     Measurement,
@@ -17,51 +16,81 @@ from folklore.harness.spec import (
     Training,
     Within,
     Workload,
-    log2_grid,
 )
+from folklore.studies.shorthand import above, alternatives, below, exceeds, loss_gap, lr_grid, reported
 
 # Constant, so that what a run recovers from is not what its schedule does; no decay, which would move weights on its own.
 CONSTANT = {"schedule": "constant", "warmup_fraction": 0.05, "steps": 800}
 # Half-way, at the best LR or an octave beside it, wherever that turns out to be.
-NEAR_LR, STEADY_LR = {"peak_lr": log2_grid(-8, -6, per_octave=1)}, {"peak_lr": log2_grid(-9, -5, per_octave=1)}
-LONG = {**CONSTANT, "steps": 1500}
-LONG_LR = {"peak_lr": log2_grid(-9, -3, per_octave=1)}
-SHORT = {"steps": 400, "schedule": "cosine"}
-SHORT_LR = {"peak_lr": log2_grid(-11, -5, per_octave=1)}
-# Training loss of the same batches, from the outlier on and in tenths of the run.
-AT_STEADY = {"curve": "train_loss", "tuned_for": "steady"}
-HALF, NEXT, LAST = {**AT_STEADY, "first": 0.5}, {**AT_STEADY, "first": 0.5, "last": 0.6}, {**AT_STEADY, "first": 0.9}
-FALL = {"best_of": ("steady",)}
-ADDED = {
-    arm: FallShare(left=CurveMean(arm=arm, **HALF), right=CurveMean(arm="steady", **HALF), **FALL)
-    for arm in ("whole", "memory", "kick")
+NEAR_LR, STEADY_LR = lr_grid(-8, -6), lr_grid(-9, -5)
+LONG, LONG_LR = {**CONSTANT, "steps": 1500}, lr_grid(-9, -3)
+SHORT, SHORT_LR = {"steps": 400, "schedule": "cosine"}, lr_grid(-11, -5)
+# Declared LRs, with either β2 about 8 and 16 times the best one of a pilot, and how sentences spell them. (At multiples of each
+# arm's own best LR the interval was that of choosing between neighbours of an octave.)
+HIGH = {"2^-4": (2.0**-4, "1/16"), "2^-3": (2.0**-3, "1/8")}
+
+
+def outlier_arm(label: str, outlier: str) -> Arm:
+    return Arm(panel="Outlier", label=label, settings={**CONSTANT, "outlier": outlier}, factors=NEAR_LR)
+
+
+def correction_arm(label: str, reference: bool = False, **settings: Any) -> Arm:
+    return Arm(panel="Correction", label=label, settings={**SHORT, **settings}, factors=SHORT_LR, reference=reference)
+
+
+ARMS = {
+    "steady": Arm(panel="Outlier", label="no outlier", settings=CONSTANT, factors=STEADY_LR, reference=True),
+    "whole": outlier_arm("outlier", "whole"),
+    "memory": outlier_arm("its memory alone", "memory"),
+    "kick": outlier_arm("its own step alone", "kick"),
+    "beta2_0.95": Arm(panel="β2", label="β2 0.95", settings={**LONG, "beta2": 0.95}, factors=LONG_LR, reference=True),
+    "beta2_0.999": Arm(panel="β2", label="β2 0.999", settings={**LONG, "beta2": 0.999}, factors=LONG_LR),
+    "corrected": correction_arm("corrected", reference=True),
+    "uncorrected": correction_arm("not corrected", bias_correction=False),
+    "corrected_warmup": correction_arm("corrected, 20% warmup", warmup_fraction=0.2),
+    "uncorrected_warmup": correction_arm("not corrected, 20% warmup", warmup_fraction=0.2, bias_correction=False),
 }
-ADDED_NEXT = FallShare(left=CurveMean(arm="memory", **NEXT), right=CurveMean(arm="steady", **NEXT), **FALL)
-ADDED_LAST = FallShare(left=CurveMean(arm="memory", **LAST), right=CurveMean(arm="steady", **LAST), **FALL)
-MEMORY_AFTER_KICK = FallShare(left=CurveMean(arm="whole", **LAST), right=CurveMean(arm="kick", **LAST), **FALL)
-# The second half of a run, and its second tenth, at declared LRs: with either β2 about 8 and 16 times the best one of a pilot.
-# (At multiples of each arm's own best LR the interval was that of choosing between neighbours of an octave.)
-LATE, EARLY = {"curve": "train_loss", "first": 0.5}, {"curve": "train_loss", "first": 0.1, "last": 0.2}
-HIGH = {"2^-4": 2.0**-4, "2^-3": 2.0**-3}
-WRITTEN = {"2^-4": "1/16", "2^-3": "1/8"}
-OF_LONG = {"best_of": ("beta2_0.95",)}
-BETA2_ADDED = {
-    lr: FallShare(
-        left=CurveMean(arm="beta2_0.999", value=value, **LATE),
-        right=CurveMean(arm="beta2_0.95", value=value, **LATE),
-        **OF_LONG,
+
+
+def by_panel(outlier: Any, beta2: Any, correction: Any) -> dict[str, Any]:
+    """Overrides of all arms at a scale."""
+    overrides = {"Outlier": outlier, "β2": beta2, "Correction": correction}
+    return {name: overrides[arm.panel] for name, arm in ARMS.items()}
+
+
+def outlier_adds(arm: str, reference: str = "steady", first: float = 0.5, last: float = 1.0) -> FallShare:
+    """How much higher the training loss of the same batches is in a part of the run: from the outlier on, if not told."""
+    window: dict[str, Any] = {"curve": "train_loss", "tuned_for": "steady", "first": first, "last": last}
+    left, right = CurveMean(arm=arm, **window), CurveMean(arm=reference, **window)
+    return FallShare(left=left, right=right, best_of=("steady",))
+
+
+def beta2_adds(lr: float, first: float = 0.5, last: float = 1.0) -> FallShare:
+    """How much higher the training loss at an LR is with a β2 of 0.999 than with 0.95: in the second half, if not told."""
+    window: dict[str, Any] = {"curve": "train_loss", "value": lr, "first": first, "last": last}
+    left, right = CurveMean(arm="beta2_0.999", **window), CurveMean(arm="beta2_0.95", **window)
+    return FallShare(left=left, right=right, best_of=("beta2_0.95",))
+
+
+def uncorrected(number: str) -> Computed:
+    return Computed(function="adam.uncorrected", number=number)
+
+
+def time_constant(moment: str, steps: float, says: str) -> Criterion:
+    """So many steps, to a factor of two; what is beyond a factor of four refutes."""
+    return Criterion(
+        name=f"time constant of the uncorrected {moment} moment, steps",
+        observe=uncorrected(f"{moment}_moment_steps"),
+        claimed=Within(low=steps / 2, high=2 * steps),
+        refuted=Outside(low=steps / 4, high=4 * steps),
+        says=says,
+        unit="steps",
     )
-    for lr, value in HIGH.items()
-}
-BETA2_ADDED_EARLY = {
-    lr: FallShare(
-        left=CurveMean(arm="beta2_0.999", value=value, **EARLY),
-        right=CurveMean(arm="beta2_0.95", value=value, **EARLY),
-        **OF_LONG,
-    )
-    for lr, value in HIGH.items()
-}
-BETA2_AT_BEST = FallShare(left=TunedLoss(arm="beta2_0.999"), right=TunedLoss(arm="beta2_0.95"), **OF_LONG)
+
+
+def outlier(number: str) -> Computed:
+    return Computed(function="adam.outlier", number=number)
+
 
 STUDY = Study(
     name="adam_internals",
@@ -71,38 +100,14 @@ STUDY = Study(
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     training=Training(optimizer="adamw", batch_size=16, weight_decay=0.0, warmup_fraction=0.0, beta2=0.999),
     measurement=Measurement(probes=4, evaluations=4, evaluation_examples=64, final_examples=256),
-    arms={
-        "steady": Arm(panel="Outlier", label="no outlier", settings=CONSTANT, factors=STEADY_LR, reference=True),
-        "whole": Arm(panel="Outlier", label="outlier", settings={**CONSTANT, "outlier": "whole"}, factors=NEAR_LR),
-        "memory": Arm(panel="Outlier", label="its memory alone", settings={**CONSTANT, "outlier": "memory"}, factors=NEAR_LR),
-        "kick": Arm(panel="Outlier", label="its own step alone", settings={**CONSTANT, "outlier": "kick"}, factors=NEAR_LR),
-        "beta2_0.95": Arm(panel="β2", label="β2 0.95", settings={**LONG, "beta2": 0.95}, factors=LONG_LR, reference=True),
-        "beta2_0.999": Arm(panel="β2", label="β2 0.999", settings={**LONG, "beta2": 0.999}, factors=LONG_LR),
-        "corrected": Arm(panel="Correction", label="corrected", settings=SHORT, factors=SHORT_LR, reference=True),
-        "uncorrected": Arm(
-            panel="Correction", label="not corrected", settings={**SHORT, "bias_correction": False}, factors=SHORT_LR
-        ),
-        "corrected_warmup": Arm(
-            panel="Correction", label="corrected, 20% warmup", settings={**SHORT, "warmup_fraction": 0.2}, factors=SHORT_LR
-        ),
-        "uncorrected_warmup": Arm(
-            panel="Correction",
-            label="not corrected, 20% warmup",
-            settings={**SHORT, "warmup_fraction": 0.2, "bias_correction": False},
-            factors=SHORT_LR,
-        ),
-    },
+    arms=ARMS,
     factors=SHORT_LR,
     seeds=16,
     first_seed=22_000,
     scales={
         "smoke": Scale(
             description="plumbing in seconds, never judged",
-            arm_settings={
-                name: {"steps": 60}
-                for name in ("steady", "whole", "memory", "kick", "beta2_0.95", "beta2_0.999", "corrected", "uncorrected")
-            }
-            | {name: {"steps": 60} for name in ("corrected_warmup", "uncorrected_warmup")},
+            arm_settings={arm: {"steps": 60} for arm in ARMS},
             measurement={"evaluation_examples": 8, "final_examples": 16},
             seeds=2,
             judged=False,
@@ -120,15 +125,8 @@ STUDY = Study(
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
             training={"batch_size": 32, "precision": "tf32"},
             measurement={"evaluation_examples": 128, "final_examples": 512},
-            factors={"peak_lr": log2_grid(-12, -7, per_octave=1)},
-            arm_factors={
-                **{name: {"peak_lr": log2_grid(-11, -8, per_octave=1)} for name in ("steady", "whole", "memory", "kick")},
-                **{name: {"peak_lr": log2_grid(-11, -3, per_octave=1)} for name in ("beta2_0.95", "beta2_0.999")},
-                **{
-                    name: {"peak_lr": log2_grid(-13, -7, per_octave=1)}
-                    for name in ("corrected", "uncorrected", "corrected_warmup", "uncorrected_warmup")
-                },
-            },
+            factors=lr_grid(-12, -7),
+            arm_factors=by_panel(outlier=lr_grid(-11, -8), beta2=lr_grid(-11, -3), correction=lr_grid(-13, -7)),
             seeds=8,
         ),
         "cluster": Scale(
@@ -137,18 +135,8 @@ STUDY = Study(
             workload={"dataset": "web-text", "width": 768, "depth": 16, "heads": 12, "context": 1024},
             training={"batch_size": 64, "precision": "bf16"},
             measurement={"evaluation_examples": 512, "final_examples": 2048},
-            arm_settings={
-                **{name: {"steps": 10_000} for name in ("steady", "whole", "memory", "kick", "beta2_0.95", "beta2_0.999")},
-                **{name: {"steps": 2000} for name in ("corrected", "uncorrected", "corrected_warmup", "uncorrected_warmup")},
-            },
-            arm_factors={
-                **{name: {"peak_lr": log2_grid(-12, -9, per_octave=1)} for name in ("steady", "whole", "memory", "kick")},
-                **{name: {"peak_lr": log2_grid(-12, -3, per_octave=1)} for name in ("beta2_0.95", "beta2_0.999")},
-                **{
-                    name: {"peak_lr": log2_grid(-14, -8, per_octave=1)}
-                    for name in ("corrected", "uncorrected", "corrected_warmup", "uncorrected_warmup")
-                },
-            },
+            arm_settings=by_panel(outlier={"steps": 10_000}, beta2={"steps": 10_000}, correction={"steps": 2000}),
+            arm_factors=by_panel(outlier=lr_grid(-12, -9), beta2=lr_grid(-12, -3), correction=lr_grid(-14, -8)),
             seeds=6,
         ),
     },
@@ -164,51 +152,30 @@ STUDY = Study(
             claim="adam.bias",
             right={"supported": "1,000 steps", "refuted": "thousands"},
             criteria=(
-                Criterion(
-                    name="time constant of the uncorrected first moment, steps",
-                    observe=Computed(function="adam.uncorrected", number="first_moment_steps"),
-                    claimed=Within(low=5.0, high=20.0),
-                    refuted=Outside(low=2.5, high=40.0),
-                    says="Without correction the first moment is too small for {estimate}",
-                    unit="steps",
-                ),
-                Criterion(
-                    name="time constant of the uncorrected second moment, steps",
-                    observe=Computed(function="adam.uncorrected", number="second_moment_steps"),
-                    claimed=Within(low=500.0, high=2000.0),
-                    refuted=Outside(low=250.0, high=4000.0),
-                    says="The second moment is too small for {estimate}",
-                    unit="steps",
-                ),
+                time_constant("first", 10, "Without correction the first moment is too small for {estimate}"),
+                time_constant("second", 1000, "The second moment is too small for {estimate}"),
                 Criterion(
                     name="first step without correction over the first with it",
-                    observe=Computed(function="adam.uncorrected", number="first_step"),
-                    null=1.0,
-                    claimed=AtLeast(value=1.1),
-                    refuted=AtMost(value=0.9),
+                    observe=uncorrected("first_step"),
+                    **above(1.1, refuted=0.9, null=1.0, unit="x"),
                     says="The first step is {larger} without correction",
-                    unit="x",
                 ),
             ),
             reported=(
-                Reported(
-                    name="largest step over the one with correction",
-                    observe=Computed(function="adam.uncorrected", number="largest_step"),
-                    unit="x",
+                Reported(name="largest step over the one with correction", observe=uncorrected("largest_step"), unit="x"),
+                *reported(
+                    {
+                        "the step at which that is": uncorrected("largest_at"),
+                        "last step that is wrong by more than 10%": uncorrected("wrong_until"),
+                    }
                 ),
-                Reported(name="the step at which that is", observe=Computed(function="adam.uncorrected", number="largest_at")),
-                Reported(
-                    name="last step that is wrong by more than 10%",
-                    observe=Computed(function="adam.uncorrected", number="wrong_until"),
-                ),
-                Reported(
-                    name="tuned loss without correction, less that with it, no warmup, of the fall",
-                    observe=FallShare(left=TunedLoss(arm="uncorrected"), right=TunedLoss(arm="corrected")),
-                    unit="relative",
-                ),
-                Reported(
-                    name="the same with 20% warmup",
-                    observe=FallShare(left=TunedLoss(arm="uncorrected_warmup"), right=TunedLoss(arm="corrected_warmup")),
+                *reported(
+                    {
+                        "tuned loss without correction, less that with it, no warmup, of the fall": loss_gap(
+                            "uncorrected", "corrected"
+                        ),
+                        "the same with 20% warmup": loss_gap("uncorrected_warmup", "corrected_warmup"),
+                    },
                     unit="relative",
                 ),
             ),
@@ -230,18 +197,14 @@ STUDY = Study(
                 Criterion(
                     name="largest error of LR x gradient / epsilon as the step, far below epsilon",
                     observe=Computed(function="adam.small_gradients", number="error"),
-                    claimed=AtMost(value=0.02),
-                    refuted=AtLeast(value=0.1),
+                    **below(0.02, refuted=0.1, unit="share"),
                     says="A hundred times below epsilon and further, LR x gradient / epsilon is Adam's step to {estimate}",
-                    unit="share",
                 ),
                 Criterion(
                     name="largest step over gradient, over LR / epsilon",
                     observe=Computed(function="adam.small_gradients", number="cap"),
-                    claimed=AtMost(value=1.001),
-                    refuted=AtLeast(value=1.1),
+                    **below(1.001, refuted=1.1, unit="x"),
                     says="At constant gradients the step is nowhere more than {estimate} LR x gradient / epsilon",
-                    unit="x",
                 ),
             ),
             reported=(
@@ -264,7 +227,7 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="half-life of an outlier in the second moment at β2 0.999, steps",
-                    observe=Computed(function="adam.outlier", number="half_life"),
+                    observe=outlier("half_life"),
                     claimed=Within(low=630.0, high=770.0),
                     refuted=Outside(low=350.0, high=1400.0),
                     says="At a β2 of 0.999 an outlier's weight in the second moment halves every {estimate}",
@@ -274,7 +237,7 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="steps until Adam's step is within 10% again, after a gradient 1000 times too large",
-                    observe=Computed(function="adam.outlier", number="recovery"),
+                    observe=outlier("recovery"),
                     unit="steps",
                 ),
             ),
@@ -291,39 +254,37 @@ STUDY = Study(
         ),
         Judgement(
             claim="adam.beta2_spikes",
-            criteria=(
-                *(
-                    Criterion(
-                        name=f"late training loss at an LR of {lr}, β2 0.999 less 0.95, of the fall",
-                        panel=f"LR {lr}",
-                        observe=BETA2_ADDED[lr],
-                        null=0.0,
-                        margin=0.02,
-                        claimed=AtLeast(value=0.02),
-                        refuted=AtMost(value=0.0),
-                        says=f"At an LR of {WRITTEN[lr]} a β2 of 0.999 leaves the late loss {{higher}} than 0.95, of the fall",
-                        unit="relative",
-                    )
-                    for lr in HIGH
-                ),
+            criteria=tuple(
+                exceeds(
+                    f"late training loss at an LR of {lr}, β2 0.999 less 0.95, of the fall",
+                    beta2_adds(value),
+                    f"At an LR of {spelled} a β2 of 0.999 leaves the late loss {{higher}} than 0.95, of the fall",
+                    by=0.02,
+                    panel=f"LR {lr}",
+                )
+                for lr, (value, spelled) in HIGH.items()
             ),
             reported=(
-                Reported(name="tuned loss, β2 0.999 less 0.95, of the fall", observe=BETA2_AT_BEST, unit="relative"),
-                *(
-                    Reported(
-                        name=f"at an LR of {lr}, in the second tenth of the run", observe=BETA2_ADDED_EARLY[lr], unit="relative"
-                    )
-                    for lr in HIGH
-                ),
-                *(
-                    Reported(
-                        name=f"spikes in 1,000 late steps at an LR of {lr}, β2 {beta2}",
-                        observe=Scaled(
-                            of=CurveMean(arm=f"beta2_{beta2}", curve="train_loss_spikes", value=value, first=0.5), by=1000.0
+                *reported(
+                    {
+                        "tuned loss, β2 0.999 less 0.95, of the fall": FallShare(
+                            left=TunedLoss(arm="beta2_0.999"), right=TunedLoss(arm="beta2_0.95"), best_of=("beta2_0.95",)
                         ),
-                    )
-                    for lr, value in HIGH.items()
-                    for beta2 in ("0.95", "0.999")
+                        **{
+                            f"at an LR of {lr}, in the second tenth of the run": beta2_adds(value, first=0.1, last=0.2)
+                            for lr, (value, _) in HIGH.items()
+                        },
+                    },
+                    unit="relative",
+                ),
+                *reported(
+                    {
+                        f"spikes in 1,000 late steps at an LR of {lr}, β2 {beta2}": (
+                            CurveMean(arm=f"beta2_{beta2}", curve="train_loss_spikes", value=value, first=0.5) * 1000
+                        )
+                        for lr, (value, _) in HIGH.items()
+                        for beta2 in ("0.95", "0.999")
+                    }
                 ),
             ),
             note=(
@@ -343,8 +304,7 @@ STUDY = Study(
                 Criterion(
                     name="distance after 200 steps, of the way",
                     observe=Computed(function="adam.beside_rmsprop", number="distance"),
-                    claimed=AtMost(value=1e-6),
-                    refuted=AtLeast(value=1e-3),
+                    **below(1e-6, refuted=1e-3),
                     says="Adam without momentum and correction ends {estimate} of the way from RMSProp after 200 steps",
                 ),
             ),
@@ -358,42 +318,38 @@ STUDY = Study(
             claim="adam.outlier",
             right={"supported": "memory", "refuted": "kick"},
             criteria=(
-                Criterion(
-                    name="training loss that an outlier's memory adds in the tenth of the run after it, of the fall",
-                    observe=ADDED_NEXT,
-                    null=0.0,
-                    margin=0.01,
-                    claimed=AtLeast(value=0.01),
-                    refuted=AtMost(value=0.0),
-                    says="An outlier's memory alone leaves the loss after it {higher}, of the fall",
-                    unit="relative",
-                    alternatives=(
-                        Alternative(name="in the whole half after it", observe=ADDED["memory"]),
-                        Alternative(name="in the last tenth", observe=ADDED_LAST),
+                exceeds(
+                    "training loss that an outlier's memory adds in the tenth of the run after it, of the fall",
+                    outlier_adds("memory", last=0.6),
+                    "An outlier's memory alone leaves the loss after it {higher}, of the fall",
+                    by=0.01,
+                    alternatives=alternatives(
+                        {
+                            "in the whole half after it": outlier_adds("memory"),
+                            "in the last tenth": outlier_adds("memory", first=0.9),
+                        }
                     ),
                 ),
-                Criterion(
-                    name="what its memory adds in the last tenth if its own step has thrown the weights off, of the fall",
-                    observe=MEMORY_AFTER_KICK,
-                    null=0.0,
-                    margin=0.01,
-                    claimed=AtLeast(value=0.01),
-                    refuted=AtMost(value=0.0),
-                    says="After the outlier's own step its memory leaves the loss {higher}, of the fall",
-                    unit="relative",
+                exceeds(
+                    "what its memory adds in the last tenth if its own step has thrown the weights off, of the fall",
+                    outlier_adds("whole", "kick", first=0.9),
+                    "After the outlier's own step its memory leaves the loss {higher}, of the fall",
+                    by=0.01,
                 ),
             ),
             reported=(
-                Reported(name="training loss that its own step adds, of the fall", observe=ADDED["kick"], unit="relative"),
-                Reported(name="training loss that all of it adds, of the fall", observe=ADDED["whole"], unit="relative"),
-                Reported(
-                    name="how far an outlier moves its weight at β2 0.999, once v has settled",
-                    observe=Computed(function="adam.outlier", number="kick"),
-                    unit="LRs",
+                *reported(
+                    {
+                        "training loss that its own step adds, of the fall": outlier_adds("kick"),
+                        "training loss that all of it adds, of the fall": outlier_adds("whole"),
+                    },
+                    unit="relative",
                 ),
-                Reported(
-                    name="how far an outlier moves its weight at β2 0.95, once v has settled",
-                    observe=Computed(function="adam.outlier", number="kick_095"),
+                *reported(
+                    {
+                        "how far an outlier moves its weight at β2 0.999, once v has settled": outlier("kick"),
+                        "how far an outlier moves its weight at β2 0.95, once v has settled": outlier("kick_095"),
+                    },
                     unit="LRs",
                 ),
             ),

@@ -1,22 +1,10 @@
 """Does raising the batch during training do what lowering the LR does, in fewer updates?"""
 
-from folklore.harness.observables import (
-    Computed,
-    FallShare,
-    Gap,
-    LossAt,
-    Mean,
-    MeanGap,
-    NoiseScale,
-    Scaled,
-    SpeedUp,
-    TunedLoss,
-)
+from typing import Any
+
+from folklore.harness.observables import Computed, FallShare, LossAt, Mean, MeanGap, NoiseScale, SpeedUp, TunedLoss
 from folklore.harness.spec import (
-    Alternative,
     Arm,
-    AtLeast,
-    AtMost,
     Criterion,
     Expected,
     Judgement,
@@ -29,35 +17,63 @@ from folklore.harness.spec import (
     Training,
     Within,
     Workload,
-    log2_grid,
 )
+from folklore.studies.shorthand import alternatives, below, exceeds, lr_grid, reported
 
 # When the LR is lowered or the batch raised, as shares of the run's examples.
 CHANGES = (0.5, 0.75)
-# A run without a ramp; with one it has the same examples in 0.5 + 0.25/f + 0.25/f^2 of the steps.
-STEPS = 4096
-STEPS_BY_FACTOR = {4: 2368, 2: 2816}
-LARGE_STEPS = {1: 512, 4: 296}
+STEPS, LARGE_STEPS, SMOKE_STEPS = 4096, 512, 64
 CONSTANT = {"schedule": "constant"}
 LOWERED = {"schedule": "step", "step_drops": CHANGES}
+HALVED = {**LOWERED, "step_factor": 0.5}
 ADAMW = {"optimizer": "adamw"}
-SGD_LRS, LARGE_LRS, ADAMW_LRS = log2_grid(-10, -6, 1), log2_grid(-7, -3, 1), log2_grid(-12, -8, 1)
-SMITH = "Smith et al. 2018, section 5.1: learning curves agree"
+LARGE_BATCH = {"batch_size": 32, "steps": LARGE_STEPS}
+SGD_LRS, LARGE_LRS, ADAMW_LRS = lr_grid(-10, -6), lr_grid(-7, -3), lr_grid(-12, -8)
 # Trained alone for their step time.
 SOLO = {"steps": 48, "probes": 2, "evaluations": 1, "evaluation_examples": 8, "final_examples": 8, "solo": True, **CONSTANT}
+# Arm -> by what its batch is raised, twice.
+RAISED = {"ramp": 4.0, "adamw_ramp": 4.0, "large_ramp": 4.0, "both": 2.0, "half_ramp": 2.0}
+
+
+def ramped_steps(arm: str, steps: int) -> int:
+    """In how many steps an arm whose batch is raised sees the same examples as others do in `steps`."""
+    factor = RAISED[arm]
+    return round(steps * (0.5 + 0.25 / factor + 0.25 / factor**2))
+
+
+def ramp(arm: str, steps: int = STEPS) -> dict[str, Any]:
+    return {"batch_ramp": CHANGES, "batch_ramp_factor": RAISED[arm], "steps": ramped_steps(arm, steps)}
+
+
+def over_lowered(arm: str, lowered: str = "decay", times: float = 1.0, **of: Any) -> FallShare:
+    """How much higher an arm ends than the one whose LR is lowered, both at the LR tuned for that, or at a multiple of it."""
+    right = TunedLoss(arm=lowered, **of) if times == 1.0 else LossAt(arm=lowered, tuned_for=lowered, times=times, **of)
+    return FallShare(left=LossAt(arm=arm, tuned_for=lowered, times=times, **of), right=right, best_of=(lowered,))
+
+
+def same_loss(name: str, says: str, times: float, spread: float, **options: Any) -> Criterion:
+    """The raised batch ends where the lowered LR does, at a multiple of the LR."""
+    return Criterion(
+        name=name,
+        observe=over_lowered("ramp", times=times),
+        claimed=Within(low=-0.01, high=0.01),
+        refuted=Outside(low=-0.03, high=0.03),
+        expected=Expected(value=0.0, source="Smith et al. 2018, section 5.1: learning curves agree", spread=spread),
+        says=says,
+        unit="relative",
+        **options,
+    )
+
+
+def trajectory_gap(arm: str) -> MeanGap:
+    return MeanGap(arm=arm, tuned_for="decay", after=0.5, absolute=True)
+
+
 # Seconds of a run whose batch is ramped up over those of one whose batch stays, from the step times of its three batch sizes:
 # half of the steps at 1 time, a sixteenth at the time of four times the batch, a 64th at that of sixteen times.
-TIME = Scaled(
-    of=Mean(
-        parts=(
-            Scaled(of=SpeedUp(arm="solo_1", reference="solo_1"), by=1 / 2),
-            Scaled(of=SpeedUp(arm="solo_1", reference="solo_4"), by=1 / 16),
-            Scaled(of=SpeedUp(arm="solo_1", reference="solo_16"), by=1 / 64),
-        )
-    ),
-    by=3.0,
-)
-
+SHARES = {1: 1 / 2, 4: 1 / 16, 16: 1 / 64}
+TIMES = tuple(SpeedUp(arm="solo_1", reference=f"solo_{times}") * share for times, share in SHARES.items())
+TIME = Mean(parts=TIMES) * len(TIMES)
 
 # Arms are compared at the LR that is tuned for the run whose LR is lowered, `decay`.
 STUDY = Study(
@@ -73,69 +89,38 @@ STUDY = Study(
         probes=10, evaluations=16, evaluation_examples=359, final_examples=359, curve_points=20, training_examples=359
     ),
     arms={
-        "decay": Arm(panel="SGD", label="LR / 4 twice", settings=LOWERED, factors={"peak_lr": SGD_LRS}, reference=True),
-        "ramp": Arm(
-            panel="SGD",
-            label="batch x 4 twice",
-            settings={**CONSTANT, "batch_ramp": CHANGES, "batch_ramp_factor": 4.0, "steps": STEPS_BY_FACTOR[4]},
-            factors={"peak_lr": SGD_LRS},
-        ),
-        "both": Arm(
-            panel="SGD",
-            label="LR / 2 and batch x 2, twice",
-            settings={
-                **LOWERED,
-                "step_factor": 0.5,
-                "batch_ramp": CHANGES,
-                "batch_ramp_factor": 2.0,
-                "steps": STEPS_BY_FACTOR[2],
-            },
-            factors={"peak_lr": SGD_LRS},
-        ),
-        "constant": Arm(panel="SGD", label="neither", settings=CONSTANT, factors={"peak_lr": SGD_LRS}),
+        "decay": Arm(panel="SGD", label="LR / 4 twice", settings=LOWERED, factors=SGD_LRS, reference=True),
+        "ramp": Arm(panel="SGD", label="batch x 4 twice", settings={**CONSTANT, **ramp("ramp")}, factors=SGD_LRS),
+        "both": Arm(panel="SGD", label="LR / 2 and batch x 2, twice", settings={**HALVED, **ramp("both")}, factors=SGD_LRS),
+        "constant": Arm(panel="SGD", label="neither", settings=CONSTANT, factors=SGD_LRS),
         "half_ramp": Arm(
-            panel="SGD",
-            label="batch x 2 twice: too little",
-            settings={**CONSTANT, "batch_ramp": CHANGES, "batch_ramp_factor": 2.0, "steps": STEPS_BY_FACTOR[2]},
-            factors={"peak_lr": SGD_LRS},
+            panel="SGD", label="batch x 2 twice: too little", settings={**CONSTANT, **ramp("half_ramp")}, factors=SGD_LRS
         ),
         "large_decay": Arm(
             panel="SGD, eight times the batch",
             label="LR / 4 twice, from batch 32",
-            settings={**LOWERED, "batch_size": 32, "steps": LARGE_STEPS[1]},
-            factors={"peak_lr": LARGE_LRS},
+            settings={**LOWERED, **LARGE_BATCH},
+            factors=LARGE_LRS,
             reference=True,
             scales=("smoke", "laptop"),
         ),
         "large_ramp": Arm(
             panel="SGD, eight times the batch",
             label="batch x 4 twice, from batch 32",
-            settings={
-                **CONSTANT,
-                "batch_size": 32,
-                "batch_ramp": CHANGES,
-                "batch_ramp_factor": 4.0,
-                "steps": LARGE_STEPS[4],
-            },
-            factors={"peak_lr": LARGE_LRS},
+            settings={**CONSTANT, **LARGE_BATCH, **ramp("large_ramp", LARGE_STEPS)},
+            factors=LARGE_LRS,
             scales=("smoke", "laptop"),
         ),
         "adamw_decay": Arm(
-            panel="AdamW",
-            label="AdamW, LR / 2 twice",
-            settings={**ADAMW, **LOWERED, "step_factor": 0.5},
-            factors={"peak_lr": ADAMW_LRS},
-            reference=True,
+            panel="AdamW", label="AdamW, LR / 2 twice", settings={**ADAMW, **HALVED}, factors=ADAMW_LRS, reference=True
         ),
         "adamw_ramp": Arm(
             panel="AdamW",
             label="AdamW, batch x 4 twice",
-            settings={**ADAMW, **CONSTANT, "batch_ramp": CHANGES, "batch_ramp_factor": 4.0, "steps": STEPS_BY_FACTOR[4]},
-            factors={"peak_lr": ADAMW_LRS},
+            settings={**ADAMW, **CONSTANT, **ramp("adamw_ramp")},
+            factors=ADAMW_LRS,
         ),
-        "adamw_constant": Arm(
-            panel="AdamW", label="AdamW, neither", settings={**ADAMW, **CONSTANT}, factors={"peak_lr": ADAMW_LRS}
-        ),
+        "adamw_constant": Arm(panel="AdamW", label="AdamW, neither", settings={**ADAMW, **CONSTANT}, factors=ADAMW_LRS),
         **{
             f"solo_{times}": Arm(
                 panel="step time",
@@ -143,20 +128,19 @@ STUDY = Study(
                 settings={**SOLO, "batch_size": 4 * times},
                 factors={"peak_lr": (2.0**-8,)},
             )
-            for times in (1, 4, 16)
+            for times in SHARES
         },
     },
-    factors={"peak_lr": SGD_LRS},
+    factors=SGD_LRS,
     seeds=20,
     first_seed=29_000,
     scales={
         "smoke": Scale(
             description="plumbing in seconds, never judged",
-            training={"steps": 64},
+            training={"steps": SMOKE_STEPS},
             arm_settings={
-                **{arm: {"steps": 37} for arm in ("ramp", "adamw_ramp", "large_ramp")},
-                **{arm: {"steps": 44} for arm in ("both", "half_ramp")},
-                "large_decay": {"steps": 64},
+                **{arm: {"steps": ramped_steps(arm, SMOKE_STEPS)} for arm in RAISED},
+                "large_decay": {"steps": SMOKE_STEPS},
             },
             seeds=2,
             judged=False,
@@ -187,60 +171,33 @@ STUDY = Study(
         Judgement(
             claim="ramp.equivalent",
             criteria=(
-                Criterion(
-                    name="test loss with neither, over that of the lowered LR",
-                    observe=FallShare(
-                        left=LossAt(arm="constant", tuned_for="decay"), right=TunedLoss(arm="decay"), best_of=("decay",)
-                    ),
-                    null=0.0,
-                    claimed=AtLeast(value=0.02),
-                    refuted=AtMost(value=0.0),
+                exceeds(
+                    "test loss with neither, over that of the lowered LR",
+                    over_lowered("constant"),
+                    "Lowering the LR matters here: without it {estimate} of the fall are lost",
+                    by=0.02,
+                    margin=None,
                     precondition=True,
-                    says="Lowering the LR matters here: without it {estimate} of the fall are lost",
                     unit="share",
                 ),
-                Criterion(
-                    name="test loss with the raised batch, over that of the lowered LR",
-                    observe=FallShare(
-                        left=LossAt(arm="ramp", tuned_for="decay"), right=TunedLoss(arm="decay"), best_of=("decay",)
-                    ),
-                    claimed=Within(low=-0.01, high=0.01),
-                    refuted=Outside(low=-0.03, high=0.03),
-                    expected=Expected(value=0.0, source=SMITH, spread=0.0105),
-                    alternatives=(
-                        Alternative(
-                            name="at half the LR",
-                            observe=FallShare(
-                                left=LossAt(arm="ramp", tuned_for="decay", times=0.5),
-                                right=LossAt(arm="decay", tuned_for="decay", times=0.5),
-                                best_of=("decay",),
-                            ),
-                        ),
-                    ),
-                    says="Raising the batch instead of lowering the LR changes the test loss by {estimate} of the fall",
-                    unit="relative",
+                same_loss(
+                    "test loss with the raised batch, over that of the lowered LR",
+                    "Raising the batch instead of lowering the LR changes the test loss by {estimate} of the fall",
+                    times=1.0,
+                    spread=0.0105,
+                    alternatives=alternatives({"at half the LR": over_lowered("ramp", times=0.5)}),
                 ),
-                Criterion(
-                    name="the same at twice the LR, where noise does more",
-                    observe=FallShare(
-                        left=LossAt(arm="ramp", tuned_for="decay", times=2.0),
-                        right=LossAt(arm="decay", tuned_for="decay", times=2.0),
-                        best_of=("decay",),
-                    ),
-                    claimed=Within(low=-0.01, high=0.01),
-                    refuted=Outside(low=-0.03, high=0.03),
-                    expected=Expected(value=0.0, source=SMITH, spread=0.009),
-                    says="At twice the LR it changes it by {estimate}",
-                    unit="relative",
+                same_loss(
+                    "the same at twice the LR, where noise does more",
+                    "At twice the LR it changes it by {estimate}",
+                    times=2.0,
+                    spread=0.009,
                 ),
                 Criterion(
                     name="time of the run whose batch is raised, over that of the other",
                     observe=TIME,
-                    null=1.0,
-                    claimed=AtMost(value=0.9),
-                    refuted=AtLeast(value=1.0),
+                    **below(0.9, refuted=1.0, null=1.0, unit="x"),
                     says="It takes {estimate} the time",
-                    unit="x",
                 ),
             ),
             reported=(
@@ -248,82 +205,44 @@ STUDY = Study(
                     name="updates with the raised batch over those without",
                     observe=Computed(function="ramp.updates", number="ratio"),
                 ),
-                Reported(
-                    name="test loss of half the LR and twice the batch, twice, over that of the lowered LR",
-                    observe=FallShare(
-                        left=LossAt(arm="both", tuned_for="decay"), right=TunedLoss(arm="decay"), best_of=("decay",)
-                    ),
-                    unit="relative",
-                ),
-                Reported(
-                    name="the same of a batch that is raised too little, x 2 twice",
-                    observe=FallShare(
-                        left=LossAt(arm="half_ramp", tuned_for="decay"), right=TunedLoss(arm="decay"), best_of=("decay",)
-                    ),
-                    unit="relative",
-                ),
-                Reported(
-                    name="the same of a batch that is raised too little, at twice the LR",
-                    observe=FallShare(
-                        left=LossAt(arm="half_ramp", tuned_for="decay", times=2.0),
-                        right=LossAt(arm="decay", tuned_for="decay", times=2.0),
-                        best_of=("decay",),
-                    ),
-                    unit="relative",
-                ),
-                Reported(
-                    name="mean gap of the two trajectories over examples, after the first change",
-                    observe=MeanGap(arm="ramp", tuned_for="decay", after=0.5, absolute=True),
-                    unit="relative",
-                ),
-                Reported(
-                    name="mean gap of the trajectories with neither and with the lowered LR, after the first change",
-                    observe=MeanGap(arm="constant", tuned_for="decay", after=0.5, absolute=True),
+                *reported(
+                    {
+                        "test loss of half the LR and twice the batch, twice, over that of the lowered LR": over_lowered(
+                            "both"
+                        ),
+                        "the same of a batch that is raised too little, x 2 twice": over_lowered("half_ramp"),
+                        "the same of a batch that is raised too little, at twice the LR": over_lowered("half_ramp", times=2.0),
+                        "mean gap of the two trajectories over examples, after the first change": trajectory_gap("ramp"),
+                        "mean gap of the trajectories with neither and with the lowered LR, after the first change": (
+                            trajectory_gap("constant")
+                        ),
+                    },
                     unit="relative",
                 ),
                 Reported(
                     name="test error of the raised batch less that of the lowered LR",
-                    observe=Gap(
-                        left=LossAt(arm="ramp", tuned_for="decay", of="test_error"),
-                        right=TunedLoss(arm="decay", of="test_error"),
-                    ),
+                    observe=LossAt(arm="ramp", tuned_for="decay", of="test_error") - TunedLoss(arm="decay", of="test_error"),
                     unit="share",
                 ),
-                Reported(
-                    name="loss on training examples of the raised batch less that of the lowered LR",
-                    observe=FallShare(
-                        left=LossAt(arm="ramp", tuned_for="decay", of="final_training_loss"),
-                        right=TunedLoss(arm="decay", of="final_training_loss"),
-                        best_of=("decay",),
-                    ),
-                    unit="relative",
-                ),
-                Reported(
-                    name="the same criterion from a batch of 32, which ends at 512, beyond the noise scale",
-                    observe=FallShare(
-                        left=LossAt(arm="large_ramp", tuned_for="large_decay"),
-                        right=TunedLoss(arm="large_decay"),
-                        best_of=("large_decay",),
-                    ),
+                *reported(
+                    {
+                        "loss on training examples of the raised batch less that of the lowered LR": over_lowered(
+                            "ramp", of="final_training_loss"
+                        ),
+                        "the same criterion from a batch of 32, which ends at 512, beyond the noise scale": over_lowered(
+                            "large_ramp", "large_decay"
+                        ),
+                    },
                     unit="relative",
                 ),
                 Reported(name="noise scale in examples, at batch 4", observe=NoiseScale(arm="decay", first=0.25)),
-                Reported(
-                    name="AdamW: batch x 4 in place of LR / 2, the rule of the root, of the fall",
-                    observe=FallShare(
-                        left=LossAt(arm="adamw_ramp", tuned_for="adamw_decay"),
-                        right=TunedLoss(arm="adamw_decay"),
-                        best_of=("adamw_decay",),
-                    ),
-                    unit="relative",
-                ),
-                Reported(
-                    name="AdamW: neither, of the fall",
-                    observe=FallShare(
-                        left=LossAt(arm="adamw_constant", tuned_for="adamw_decay"),
-                        right=TunedLoss(arm="adamw_decay"),
-                        best_of=("adamw_decay",),
-                    ),
+                *reported(
+                    {
+                        "AdamW: batch x 4 in place of LR / 2, the rule of the root, of the fall": over_lowered(
+                            "adamw_ramp", "adamw_decay"
+                        ),
+                        "AdamW: neither, of the fall": over_lowered("adamw_constant", "adamw_decay"),
+                    },
                     unit="relative",
                 ),
             ),

@@ -1,6 +1,8 @@
 """What does the curvature of a loss say about the learning rate, and the learning rate about the curvature?"""
 
-from folklore.harness.observables import Computed, EdgeLoss, EdgeSharpness, FailureRate, Gap, TunedLoss
+from typing import Any, NamedTuple
+
+from folklore.harness.observables import Computed, EdgeLoss, EdgeSharpness, FailureRate, TunedLoss
 from folklore.harness.spec import (
     Arm,
     AtLeast,
@@ -18,102 +20,141 @@ from folklore.harness.spec import (
     Within,
     Workload,
 )
+from folklore.studies.shorthand import above, below, reported
 
 # The largest curvature of the bowl is 1, so that these are LRs times it.
 BELOW, ABOVE = 1.99, 2.01
 # At which a share of seeds can be told from a half.
 ENOUGH_SEEDS = ("laptop", "cluster")
-ONCE = {"refuted": AtMost(value=0.5), "claimed": AtLeast(value=0.5), "unit": "share"}
-
-# LR x sharpness above which an optimizer is unstable on a quadratic.
-DESCENT, HEAVY_BALL, NESTEROV, ADAM = 2.0, 2 * (1 + 0.9), 2 * (1 + 0.9) / (1 + 2 * 0.9), 2 * (1 + 0.9) / (1 - 0.9)
+AS_DERIVED: dict[str, Any] = {"claimed": Within(low=0.999, high=1.001), "refuted": Outside(low=0.95, high=1.05), "unit": "x"}
 # A tanh network without norms on all of a few digits at once, half the squared error: Cohen et al. 2021 in small. Digits are so
 # easy that their loss is gone before sharpness is high; with some labels drawn at random they are as hard as CIFAR-10.
-EXAMPLES = 250
-DEEP = {
-    "model": "mlp",
-    "dataset": "digits",
-    "width": 32,
-    "depth": 3,
-    "activation": "tanh",
-    "init_gain": 0.5,
-    "loss": "squared_error",
-    "training_set_size": EXAMPLES,
-    "feature_scale": 0.375,
-    "label_noise": 0.2,
-    "sampling": "full",
-    "batch_size": EXAMPLES,
-    "sharpness": "probes",
-    "sharpness_examples": EXAMPLES,
-    "probes": 80,
-    "evaluations": 1,
-    "evaluation_examples": 359,
-    "final_examples": 359,
-}
+TANH_MLP = {"model": "mlp", "width": 32, "depth": 3, "activation": "tanh", "init_gain": 0.5, "loss": "squared_error"}
+DIGITS = {"dataset": "digits", "feature_scale": 0.375, "label_noise": 0.2, "evaluation_examples": 359, "final_examples": 359}
+ALL_DIGITS = dict.fromkeys(("training_set_size", "batch_size", "sharpness_examples"), 250)
+PROBED = {"sampling": "full", "sharpness": "probes", "probes": 80, "evaluations": 1}
+DEEP = {**TANH_MLP, **DIGITS, **ALL_DIGITS, **PROBED}
 # A point of the training curve is the mean of so many steps, five of them a window.
 POINT = 20
-# Name -> panel, label, optimizer's settings, limit, steps, LR. All LRs start far below their edge (LOG.md).
-GD = {"optimizer": "sgd", "momentum": 0.0}
-DESCENTS = {"gd_low": ("low LR", 0.05, 8000), "gd_middle": ("middle LR", 0.09, 5000), "gd_high": ("high LR", 0.15, 4000)}
-OTHERS = {
-    "heavy_ball": ("Heavy ball", {"optimizer": "sgd", "momentum": 0.9}, HEAVY_BALL, 0.1, 3000),
-    "nesterov": ("Nesterov", {"optimizer": "sgd", "momentum": 0.9, "nesterov": True}, NESTEROV, 0.08, 3000),
-    "adam": ("Adam", {"optimizer": "adam", "preconditioned_sharpness": True}, ADAM, 0.0005, 3000),
-}
-FLOW_LR, FLOW_STEPS = 0.02, 18_000
-# Arm -> what its sharpness is held against.
-LIMITS = {
-    **{arm: {"arm": arm, "limit": DESCENT} for arm in DESCENTS},
-    **{arm: {"arm": arm, "limit": limit, "preconditioned": arm == "adam"} for arm, (_, _, limit, _, _) in OTHERS.items()},
-}
-NAMES = {**{arm: label for arm, (label, *_) in DESCENTS.items()}, **{arm: panel for arm, (panel, *_) in OTHERS.items()}}
 # Batches of 25 examples, as most training has them.
 BATCHES = {"sampling": "replacement", "batch_size": 25}
+GD = {"optimizer": "sgd", "momentum": 0.0}
+MOMENTUM = {"optimizer": "sgd", "momentum": 0.9}
+PRECONDITIONED = {"optimizer": "adam", "preconditioned_sharpness": True}
+
+
+class Run(NamedTuple):
+    """A run with all examples at every step, at an LR that starts far below its edge (LOG.md).
+
+    limit: LR x sharpness above which its optimizer is unstable on a quadratic.
+    """
+
+    arm: str
+    name: str
+    settings: dict[str, Any]
+    lr: float
+    steps: int
+    limit: float
+    cifar_lr: float
+
+    def edge(self, kind: Any, **options: Any) -> Any:
+        """kind: EdgeSharpness or EdgeLoss, held against the run's limit."""
+        return kind(arm=self.arm, limit=self.limit, preconditioned="preconditioned_sharpness" in self.settings, **options)
+
+
+GD_LIMIT = 2.0
+GD_LOW = Run("gd_low", "low LR", GD, 0.05, 8000, limit=GD_LIMIT, cifar_lr=0.01)
+GD_MIDDLE = Run("gd_middle", "middle LR", GD, 0.09, 5000, limit=GD_LIMIT, cifar_lr=0.02)
+GD_HIGH = Run("gd_high", "high LR", GD, 0.15, 4000, limit=GD_LIMIT, cifar_lr=0.05)
+HEAVY_BALL = Run("heavy_ball", "Heavy ball", MOMENTUM, 0.1, 3000, limit=2 * (1 + 0.9), cifar_lr=0.02)
+NESTEROV = Run(
+    "nesterov", "Nesterov", {**MOMENTUM, "nesterov": True}, 0.08, 3000, limit=2 * (1 + 0.9) / (1 + 2 * 0.9), cifar_lr=0.02
+)
+ADAM = Run("adam", "Adam", PRECONDITIONED, 0.0005, 3000, limit=2 * (1 + 0.9) / (1 - 0.9), cifar_lr=1e-4)
+DESCENTS, OTHERS = (GD_LOW, GD_MIDDLE, GD_HIGH), (HEAVY_BALL, NESTEROV, ADAM)
+RUNS = (*DESCENTS, *OTHERS)
 # Cohen et al. 2021's own: the first 5,000 images of CIFAR-10, width 200, and its LRs; torch's own start of hidden weights.
-CIFAR = {
-    "dataset": "cifar-10",
-    "width": 200,
-    "depth": 2,
-    "init_gain": 0.577,
-    "training_set_size": 5000,
-    "feature_scale": 1.0,
-    "label_noise": 0.0,
-    "probes": 50,
-    "batch_size": 5000,
-    "sharpness_examples": 5000,
-    "precision": "tf32",
-    "steps": 4000,
-    "curve_points": 200,
-    "evaluation_examples": 5000,
-    "final_examples": 5000,
-}
-LONG_CIFAR = {**CIFAR, "steps": 8000, "curve_points": 400}
-CIFAR_LRS = {"gd_low": 0.01, "gd_middle": 0.02, "gd_high": 0.05, "heavy_ball": 0.02, "nesterov": 0.02, "adam": 1e-4}
+CIFAR_MLP = {"width": 200, "depth": 2, "init_gain": 0.577, "probes": 50, "precision": "tf32"}
+ALL_IMAGES = dict.fromkeys((*ALL_DIGITS, "evaluation_examples", "final_examples"), 5000)
+CIFAR = {**CIFAR_MLP, **ALL_IMAGES, "dataset": "cifar-10", "feature_scale": 1.0, "label_noise": 0.0}
+
+
+def lasting(steps: int) -> dict[str, int]:
+    return {"steps": steps, "curve_points": steps // POINT}
+
+
+def deep_arm(panel: str, label: str, settings: dict[str, Any], lr: float, steps: int) -> Arm:
+    return Arm(panel=panel, label=label, settings={**DEEP, **lasting(steps), **settings}, factors={"peak_lr": (lr,)})
+
+
 CIFAR_ARMS = {
-    **dict.fromkeys(LIMITS, CIFAR),
-    "gd_low": LONG_CIFAR,
-    "flow": LONG_CIFAR,
-    "sgd_batches": {**CIFAR, "batch_size": 100, "steps": 2000, "curve_points": 100},
-    "adam_batches": {**CIFAR, "batch_size": 100, "steps": 2000, "curve_points": 100},
+    **{run.arm: {**CIFAR, **lasting(4000)} for run in RUNS},
+    **{arm: {**CIFAR, **lasting(8000)} for arm in ("gd_low", "flow")},
+    **{arm: {**CIFAR, **lasting(2000), "batch_size": 100} for arm in ("sgd_batches", "adam_batches")},
 }
-CIFAR_FACTORS = {
-    **{arm: {"peak_lr": (lr,)} for arm, lr in CIFAR_LRS.items()},
-    "flow": {"peak_lr": (0.005,)},
-    "sgd_batches": {"peak_lr": (0.05,)},
-    "adam_batches": {"peak_lr": (1e-4,)},
+CIFAR_LRS = {
+    **{run.arm: run.cifar_lr for run in RUNS},
+    "flow": 0.005,
+    "sgd_batches": GD_HIGH.cifar_lr,
+    "adam_batches": ADAM.cifar_lr,
 }
+CIFAR_FACTORS = {arm: {"peak_lr": (lr,)} for arm, lr in CIFAR_LRS.items()}
 # Of descent's rising steps.
 PERIOD_TWO = Expected(
     value=0.5,
     source="Cohen et al. 2021, section 3: along the sharpest direction iterates jump from side to side, every other step up",
     spread=0.1,
 )
-SOURCES = {
-    "gd": "Cohen et al. 2021, section 3: at 2/LR or just above",
-    "heavy_ball": "Cohen et al. 2021, appendix B: (2 + 2 beta)/LR",
-    "nesterov": "Cohen et al. 2021, appendix B: (2 + 2 beta)/(1 + 2 beta)/LR",
-    "adam": "Cohen et al. 2022, section 3: 38/LR",
-}
+
+
+def diverging(arm: str) -> FailureRate:
+    return FailureRate(arm=arm, tuned_for=arm)
+
+
+def starts_below(run: Run) -> Criterion:
+    return Criterion(
+        name=f"sharpness at the start over the limit, {run.name}",
+        observe=run.edge(EdgeSharpness, of="start"),
+        **below(0.7, refuted=0.9, unit="x"),
+        precondition=True,
+        says=f"At the {run.name} it starts at {{estimate}} the limit",
+    )
+
+
+def stands_at_limit(run: Run) -> Criterion:
+    return Criterion(
+        name=f"LR x sharpness at the edge over 2, {run.name}",
+        observe=run.edge(EdgeSharpness),
+        claimed=Within(low=0.9, high=1.2),
+        refuted=Outside(low=0.7, high=1.5),
+        expected=Expected(value=1.02, source="Cohen et al. 2021, section 3: at 2/LR or just above", spread=0.03),
+        says=f"At the {run.name}, LR x sharpness stands at {{estimate}} the limit of 2",
+        unit="x",
+    )
+
+
+def rises_at_steps(run: Run) -> Criterion:
+    return Criterion(
+        name=f"share of steps at the edge whose loss rises, {run.name}",
+        observe=run.edge(EdgeLoss, of="rising_steps"),
+        **above(0.1, refuted=0.02, unit="share"),
+        expected=PERIOD_TWO,
+        says=f"At the {run.name} the loss rises at {{estimate}} of the steps",
+    )
+
+
+def falls_over_windows(run: Run) -> Criterion:
+    return Criterion(
+        name=f"share of windows of 100 steps at the edge whose loss falls, {run.name}",
+        observe=run.edge(EdgeLoss, of="falling_windows"),
+        **above(0.8, refuted=0.5, unit="share"),
+        says=f"At the {run.name} it falls from one window of 100 steps to the next in {{estimate}} of them",
+    )
+
+
+def highest(arm: str, limit: float, **options: Any) -> EdgeSharpness:
+    return EdgeSharpness(arm=arm, limit=limit, of="highest", **options)
+
 
 STUDY = Study(
     name="edge_of_stability",
@@ -129,42 +170,11 @@ STUDY = Study(
     arms={
         "below": Arm(panel="Bowl", label="LR x λmax 1.99", factors={"peak_lr": (BELOW,)}),
         "above": Arm(panel="Bowl", label="LR x λmax 2.01", factors={"peak_lr": (ABOVE,)}),
-        **{
-            arm: Arm(
-                panel="Gradient descent",
-                label=label,
-                settings={**DEEP, **GD, "steps": steps, "curve_points": steps // POINT},
-                factors={"peak_lr": (lr,)},
-            )
-            for arm, (label, lr, steps) in DESCENTS.items()
-        },
-        **{
-            arm: Arm(
-                panel=panel,
-                label=panel,
-                settings={**DEEP, **optimizer, "steps": steps, "curve_points": steps // POINT},
-                factors={"peak_lr": (lr,)},
-            )
-            for arm, (panel, optimizer, _, lr, steps) in OTHERS.items()
-        },
-        "flow": Arm(
-            panel="Gradient descent",
-            label="next to gradient flow",
-            settings={**DEEP, **GD, "steps": FLOW_STEPS, "curve_points": FLOW_STEPS // POINT, "probes": 50},
-            factors={"peak_lr": (FLOW_LR,)},
-        ),
-        "sgd_batches": Arm(
-            panel="Batches",
-            label="SGD, batches",
-            settings={**DEEP, **GD, **BATCHES, "steps": 3000, "curve_points": 150},
-            factors={"peak_lr": (DESCENTS["gd_high"][1],)},
-        ),
-        "adam_batches": Arm(
-            panel="Batches",
-            label="Adam, batches",
-            settings={**DEEP, **OTHERS["adam"][1], **BATCHES, "steps": 3000, "curve_points": 150},
-            factors={"peak_lr": (0.0005,)},
-        ),
+        **{run.arm: deep_arm("Gradient descent", run.name, run.settings, run.lr, run.steps) for run in DESCENTS},
+        **{run.arm: deep_arm(run.name, run.name, run.settings, run.lr, run.steps) for run in OTHERS},
+        "flow": deep_arm("Gradient descent", "next to gradient flow", {**GD, "probes": 50}, 0.02, 18_000),
+        "sgd_batches": deep_arm("Batches", "SGD, batches", {**GD, **BATCHES}, GD_HIGH.lr, 3000),
+        "adam_batches": deep_arm("Batches", "Adam, batches", {**PRECONDITIONED, **BATCHES}, ADAM.lr, 3000),
     },
     factors={"peak_lr": (BELOW,)},
     seeds=8,
@@ -224,42 +234,34 @@ STUDY = Study(
                 Criterion(
                     name="share of LRs around 2/λmax at which descent converges if and only if it is below",
                     observe=Computed(function="descent.quadratic", number="threshold"),
-                    claimed=AtLeast(value=0.999),
-                    refuted=AtMost(value=0.9),
+                    **above(0.999, refuted=0.9, unit="share"),
                     says="Of six learning rates around 2/λmax, {estimate} converge if below it and do not if above",
-                    unit="share",
                 ),
                 Criterion(
                     name="the fastest LR over 2 / (λmax + λmin)",
                     observe=Computed(function="descent.quadratic", number="best_lr"),
-                    claimed=Within(low=0.999, high=1.001),
-                    refuted=Outside(low=0.95, high=1.05),
                     says="The fastest is {estimate} 2/(λmax + λmin)",
-                    unit="x",
+                    **AS_DERIVED,
                 ),
                 Criterion(
                     name="error left a step at the fastest LR, over (κ - 1) / (κ + 1)",
                     observe=Computed(function="descent.quadratic", number="best_rate"),
-                    claimed=Within(low=0.999, high=1.001),
-                    refuted=Outside(low=0.95, high=1.05),
                     says="It leaves {estimate} (κ - 1)/(κ + 1) of the error a step",
-                    unit="x",
+                    **AS_DERIVED,
                 ),
                 Criterion(
                     name="share of runs that diverge at 2.01/λmax",
-                    observe=FailureRate(arm="above", tuned_for="above"),
+                    observe=diverging("above"),
+                    **above(0.5, unit="share"),
                     says="Trained with noisy batches, {estimate} of the runs at 2.01/λmax diverge",
                     scales=ENOUGH_SEEDS,
-                    **ONCE,
                 ),
                 Criterion(
                     name="share of runs that diverge at 1.99/λmax",
-                    observe=FailureRate(arm="below", tuned_for="below"),
-                    claimed=AtMost(value=0.5),
-                    refuted=AtLeast(value=0.5),
+                    observe=diverging("below"),
+                    **below(0.5, unit="share"),
                     says="At 1.99/λmax {estimate} do",
                     scales=ENOUGH_SEEDS,
-                    unit="share",
                 ),
             ),
             note="The engine's own SGD on 16 curvatures from λmax/κ to λmax, at condition numbers κ of 2, 10 and 100.",
@@ -305,70 +307,33 @@ STUDY = Study(
                 Criterion(
                     name="sharpness without a limit, over the limit of the lowest LR",
                     # Beyond what counts as standing at the limit: it would have gone on.
-                    observe=EdgeSharpness(arm="flow", limit=DESCENT, of="highest", lr_of="gd_low"),
-                    claimed=AtLeast(value=1.3),
-                    refuted=AtMost(value=1.2),
+                    observe=highest("flow", GD_LIMIT, lr_of="gd_low"),
+                    **above(1.3, refuted=1.2, unit="x"),
                     precondition=True,
                     says="Next to gradient flow sharpness comes to {estimate} the limit of the lowest LR",
-                    unit="x",
                 ),
-                *(
-                    Criterion(
-                        name=f"sharpness at the start over the limit, {NAMES[arm]}",
-                        observe=EdgeSharpness(**LIMITS[arm], of="start"),
-                        claimed=AtMost(value=0.7),
-                        refuted=AtLeast(value=0.9),
-                        precondition=True,
-                        says=f"At the {NAMES[arm]} it starts at {{estimate}} the limit",
-                        unit="x",
-                    )
-                    for arm in DESCENTS
-                ),
-                *(
-                    Criterion(
-                        name=f"LR x sharpness at the edge over 2, {NAMES[arm]}",
-                        observe=EdgeSharpness(**LIMITS[arm]),
-                        claimed=Within(low=0.9, high=1.2),
-                        refuted=Outside(low=0.7, high=1.5),
-                        expected=Expected(value=1.02, source=SOURCES["gd"], spread=0.03),
-                        says=f"At the {NAMES[arm]}, LR x sharpness stands at {{estimate}} the limit of 2",
-                        unit="x",
-                    )
-                    for arm in DESCENTS
-                ),
+                *(starts_below(run) for run in DESCENTS),
+                *(stands_at_limit(run) for run in DESCENTS),
             ),
-            reported=(
-                *(
-                    Reported(
-                        name=f"LR x sharpness{' preconditioned' * (arm == 'adam')} at the edge over {limit:.4g}, {panel}",
-                        observe=EdgeSharpness(**LIMITS[arm]),
-                        unit="x",
-                    )
-                    for arm, (panel, _, limit, *_) in OTHERS.items()
-                ),
-                *(
-                    Reported(
-                        name=f"sharpness at the start over the limit, {NAMES[arm]}",
-                        observe=EdgeSharpness(**LIMITS[arm], of="start"),
-                        unit="x",
-                    )
-                    for arm in OTHERS
-                ),
-                Reported(
-                    name="LR x sharpness over 2, SGD with batches, the highest",
-                    observe=EdgeSharpness(arm="sgd_batches", limit=DESCENT, of="highest", until=0.0),
-                    unit="x",
-                ),
-                Reported(
-                    name="LR x sharpness over 2, Adam, the highest",
-                    observe=EdgeSharpness(arm="adam", limit=DESCENT, of="highest"),
-                    unit="x",
-                ),
-                Reported(
-                    name="LR x preconditioned sharpness over 38, Adam with batches, the highest",
-                    observe=EdgeSharpness(arm="adam_batches", limit=ADAM, preconditioned=True, of="highest", until=0.0),
-                    unit="x",
-                ),
+            reported=reported(
+                {
+                    **{
+                        f"LR x sharpness{' preconditioned' * (run is ADAM)} at the edge over {run.limit:.4g}, {run.name}": (
+                            run.edge(EdgeSharpness)
+                        )
+                        for run in OTHERS
+                    },
+                    **{
+                        f"sharpness at the start over the limit, {run.name}": run.edge(EdgeSharpness, of="start")
+                        for run in OTHERS
+                    },
+                    "LR x sharpness over 2, SGD with batches, the highest": highest("sgd_batches", GD_LIMIT, until=0.0),
+                    "LR x sharpness over 2, Adam, the highest": highest("adam", GD_LIMIT),
+                    "LR x preconditioned sharpness over 38, Adam with batches, the highest": highest(
+                        "adam_batches", ADAM.limit, preconditioned=True, until=0.0
+                    ),
+                },
+                unit="x",
             ),
             note=(
                 "Sharpness is the largest eigenvalue of the Hessian of the whole training loss. A limit is the LR x sharpness"
@@ -389,51 +354,23 @@ STUDY = Study(
         ),
         Judgement(
             claim="eos.nonmonotone",
-            criteria=(
-                *(
-                    Criterion(
-                        name=f"share of steps at the edge whose loss rises, {NAMES[arm]}",
-                        observe=EdgeLoss(**LIMITS[arm], of="rising_steps"),
-                        claimed=AtLeast(value=0.1),
-                        refuted=AtMost(value=0.02),
-                        expected=PERIOD_TWO,
-                        says=f"At the {NAMES[arm]} the loss rises at {{estimate}} of the steps",
-                        unit="share",
-                    )
-                    for arm in DESCENTS
-                ),
-                *(
-                    Criterion(
-                        name=f"share of windows of 100 steps at the edge whose loss falls, {NAMES[arm]}",
-                        observe=EdgeLoss(**LIMITS[arm], of="falling_windows"),
-                        claimed=AtLeast(value=0.8),
-                        refuted=AtMost(value=0.5),
-                        says=f"At the {NAMES[arm]} it falls from one window of 100 steps to the next in {{estimate}} of them",
-                        unit="share",
-                    )
-                    for arm in DESCENTS
-                ),
-            ),
+            criteria=(*(rises_at_steps(run) for run in DESCENTS), *(falls_over_windows(run) for run in DESCENTS)),
             reported=(
-                *(
-                    Reported(name=f"{words}, {NAMES[arm]}", observe=EdgeLoss(**LIMITS[arm], of=of), unit="share")
-                    for arm in OTHERS
-                    for words, of in (
-                        ("share of steps at the edge whose loss rises", "rising_steps"),
-                        ("share of windows of 100 steps at the edge whose loss falls", "falling_windows"),
-                    )
+                *reported(
+                    {
+                        f"{words}, {run.name}": run.edge(EdgeLoss, of=of)
+                        for run in OTHERS
+                        for words, of in (
+                            ("share of steps at the edge whose loss rises", "rising_steps"),
+                            ("share of windows of 100 steps at the edge whose loss falls", "falling_windows"),
+                        )
+                    },
+                    unit="share",
                 ),
-                *(
-                    Reported(
-                        name=f"share of runs that diverge, {NAMES[arm]}",
-                        observe=FailureRate(arm=arm, tuned_for=arm),
-                        unit="share",
-                    )
-                    for arm in LIMITS
-                ),
+                *reported({f"share of runs that diverge, {run.name}": diverging(run.arm) for run in RUNS}, unit="share"),
                 Reported(
                     name="test loss at the end, high LR minus next to gradient flow",
-                    observe=Gap(left=TunedLoss(arm="gd_high"), right=TunedLoss(arm="flow")),
+                    observe=TunedLoss(arm="gd_high") - TunedLoss(arm="flow"),
                 ),
             ),
             note=(

@@ -1,11 +1,10 @@
 """Does Adam move the embedding rows of rare tokens too much, and those of common tokens too little?"""
 
-from folklore.harness.observables import Computed, CurveMean, Gap, Quotient, RelativeGap, TunedLoss
+from typing import Any
+
+from folklore.harness.observables import Computed, CurveMean, RelativeGap
 from folklore.harness.spec import (
-    Alternative,
     Arm,
-    AtLeast,
-    AtMost,
     Criterion,
     Expected,
     Judgement,
@@ -18,40 +17,107 @@ from folklore.harness.spec import (
     Training,
     Within,
     Workload,
-    log2_grid,
 )
+from folklore.studies.shorthand import alternatives, below, lr_grid, relative_loss_gap, reported
 
 EMBEDDING = "embedding.token.weight"
 # What is said to help where rare rows move too much, each alone.
-REMEDIES = {
+REMEDIES: dict[str, tuple[str, dict[str, Any]]] = {
     "epsilon": ("epsilon 1e-4", {"epsilon": 1e-4}),
     "slow": ("embedding LR x0.3", {"scaled_parameter": EMBEDDING, "scaled_lr": 0.3}),
     "beta2": ("β2 0.95", {"beta2": 0.95}),
 }
-SGD_LR = {"peak_lr": log2_grid(-4, -1, per_octave=1)}
-# The last probe, which looks back over the last four fifths of the run, and the last evaluation.
-LAST, END = {"first": 0.96}, {"first": 0.9}
-SLOPE = {"curve": "probe_token_slope", **LAST}
-LENGTH_SLOPE = {"curve": "probe_token_length_slope", **LAST}
-# Of the movement itself, which no norm divides: what Adam's own division adds to it.
-CONTRAST = Gap(left=CurveMean(arm="plain", **LENGTH_SLOPE), right=CurveMean(arm="sgd", **LENGTH_SLOPE))
-GAIN = {
-    (arm, curve): RelativeGap(
-        left=CurveMean(arm=arm, curve=f"token_loss_{curve}", **END),
-        right=CurveMean(arm="plain", curve=f"token_loss_{curve}", **END),
+LABELS = {arm: label for arm, (label, _) in REMEDIES.items()}
+FAST = "embedding LR x3"
+# What is asked of slopes.
+FALLING = below(-0.25, refuted=-0.05, null=0.0, margin=0.05)
+EXPECTED_SLOPE = Expected(
+    value=-0.7, source="arithmetic: -0.5 for tokens of some batches, -1 for those of every batch", spread=0.02
+)
+
+
+def probed(arm: str, curve: Any, **options: Any) -> CurveMean:
+    """The last probe, which looks back over the last four fifths of the run."""
+    return CurveMean(arm=arm, curve=f"probe_token_{curve}", first=0.96, **options)
+
+
+def slope(arm: str, **options: Any) -> CurveMean:
+    """The exponent of a row's movement per occurrence, over the row's norm, on its token's frequency."""
+    return probed(arm, "slope", **options)
+
+
+def length_slope(arm: str) -> CurveMean:
+    """The same of the movement itself, which no norm divides: what Adam's own division adds to it."""
+    return probed(arm, "length_slope")
+
+
+def token_loss_gap(arm: str, tokens: str, **options: Any) -> RelativeGap:
+    """How much higher the loss on some tokens ends than plain Adam's, by the last evaluation."""
+    loss: dict[str, Any] = {"curve": f"token_loss_{tokens}", "first": 0.9}
+    return RelativeGap(left=CurveMean(arm=arm, **loss, **options), right=CurveMean(arm="plain", **loss))
+
+
+def lone_gradients(number: str) -> Computed:
+    return Computed(function="sparse.lone_gradients", number=number)
+
+
+def lowers_loss(arm: str, tokens: str, name: str, remedy: str, says: str) -> Criterion:
+    """An arm, tuned anew, ends lower on some tokens than plain Adam."""
+    return Criterion(
+        name=name,
+        panel=remedy,
+        observe=token_loss_gap(arm, tokens),
+        **below(-0.01, refuted=0.0, null=0.0, margin=0.005, unit="relative"),
+        says=says,
+        alternatives=alternatives(
+            {
+                "at plain Adam's LR": token_loss_gap(arm, tokens, tuned_for="plain"),
+                f"of what comes after {tokens} tokens": token_loss_gap(arm, f"after_{tokens}"),
+            }
+        ),
     )
-    for arm in (*REMEDIES, "fast")
-    for curve in ("rare", "common", "after_rare", "after_common")
-}
-# Both at the LR that is best for plain Adam.
-GAIN_AT_ITS_LR = {
-    (arm, curve): RelativeGap(
-        left=CurveMean(arm=arm, tuned_for="plain", curve=f"token_loss_{curve}", **END),
-        right=CurveMean(arm="plain", curve=f"token_loss_{curve}", **END),
+
+
+def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
+    """Adam moves rare rows too much, and this remedy helps."""
+    other_lrs = {
+        f"at {times} the LR": slope("plain", tuned_for="plain", times=factor)
+        for times, factor in (("half", 0.5), ("twice", 2.0))
+    }
+    return (
+        Criterion(
+            name=f"slope of a row's movement per occurrence on its token's frequency ({remedy})",
+            panel=remedy,
+            observe=slope("plain"),
+            expected=EXPECTED_SLOPE,
+            says="Over its norm a row moves per occurrence as the power {estimate} of its token's frequency",
+            alternatives=alternatives(other_lrs),
+            **FALLING,
+        ),
+        Criterion(
+            name=f"slope of a row's movement per occurrence, Adam's less SGD's ({remedy})",
+            panel=remedy,
+            observe=length_slope("plain") - length_slope("sgd"),
+            says="Adam's slope of the movement itself is {lower} than SGD's",
+            alternatives=alternatives({"over the row's norm": slope("plain") - slope("sgd")}),
+            **FALLING,
+        ),
+        lowers_loss(
+            arm,
+            "rare",
+            f"loss on rare tokens, {remedy}, over plain Adam's",
+            remedy,
+            f"With {remedy}, tuned anew, the loss on rare tokens is {{lower}}",
+        ),
+        lowers_loss(
+            "fast",
+            "common",
+            f"loss on common tokens, {FAST}, over plain Adam's ({remedy})",
+            remedy,
+            "With three times the LR for the embedding, tuned anew, the loss on common tokens is {lower}",
+        ),
     )
-    for arm in (*REMEDIES, "fast")
-    for curve in ("rare", "common")
-}
+
 
 STUDY = Study(
     name="embedding_lr",
@@ -67,10 +133,10 @@ STUDY = Study(
     arms={
         "plain": Arm(label="plain Adam"),
         **{arm: Arm(label=label, settings=settings) for arm, (label, settings) in REMEDIES.items()},
-        "fast": Arm(label="embedding LR x3", settings={"scaled_parameter": EMBEDDING, "scaled_lr": 3.0}),
-        "sgd": Arm(label="SGD", settings={"optimizer": "sgd"}, factors=SGD_LR),
+        "fast": Arm(label=FAST, settings={"scaled_parameter": EMBEDDING, "scaled_lr": 3.0}),
+        "sgd": Arm(label="SGD", settings={"optimizer": "sgd"}, factors=lr_grid(-4, -1)),
     },
-    factors={"peak_lr": log2_grid(-8, -5, per_octave=1)},
+    factors=lr_grid(-8, -5),
     seeds=32,
     first_seed=26_000,
     scales={
@@ -91,8 +157,8 @@ STUDY = Study(
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
             training={"batch_size": 32, "precision": "tf32", "steps": 2000},
             measurement={"evaluation_examples": 128, "final_examples": 1024},
-            factors={"peak_lr": log2_grid(-11, -6, per_octave=1)},
-            arm_factors={"sgd": {"peak_lr": log2_grid(-5, 0, per_octave=1)}},
+            factors=lr_grid(-11, -6),
+            arm_factors={"sgd": lr_grid(-5, 0)},
             seeds=8,
         ),
         "cluster": Scale(
@@ -101,8 +167,8 @@ STUDY = Study(
             workload={"dataset": "web-text", "width": 768, "depth": 16, "heads": 12, "context": 1024},
             training={"batch_size": 64, "precision": "bf16", "steps": 10_000},
             measurement={"evaluation_examples": 512, "final_examples": 2048},
-            factors={"peak_lr": log2_grid(-13, -8, per_octave=1)},
-            arm_factors={"sgd": {"peak_lr": log2_grid(-5, 0, per_octave=1)}},
+            factors=lr_grid(-13, -8),
+            arm_factors={"sgd": lr_grid(-5, 0)},
             seeds=5,
         ),
     },
@@ -123,141 +189,51 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="how far a lone gradient moves its row in all, LRs, at a β2 of 0.999",
-                    observe=Computed(function="sparse.lone_gradients", number="at_0999"),
+                    observe=lone_gradients("at_0999"),
                     precondition=True,
                     claimed=Within(low=25.4, high=38.1),
                     refuted=Outside(low=15.9, high=63.5),
                     says="One gradient that comes alone moves its row by {estimate} in all, whatever its size",
                     unit="LRs",
                 ),
-                *(
-                    criterion
-                    for arm, (label, _) in REMEDIES.items()
-                    for criterion in (
-                        Criterion(
-                            name=f"slope of a row's movement per occurrence on its token's frequency ({label})",
-                            panel=label,
-                            observe=CurveMean(arm="plain", **SLOPE),
-                            null=0.0,
-                            margin=0.05,
-                            claimed=AtMost(value=-0.25),
-                            refuted=AtLeast(value=-0.05),
-                            expected=Expected(
-                                value=-0.7,
-                                source="arithmetic: -0.5 for tokens of some batches, -1 for those of every batch",
-                                spread=0.02,
-                            ),
-                            says="Over its norm a row moves per occurrence as the power {estimate} of its token's frequency",
-                            alternatives=(
-                                Alternative(
-                                    name="at half the LR", observe=CurveMean(arm="plain", tuned_for="plain", times=0.5, **SLOPE)
-                                ),
-                                Alternative(
-                                    name="at twice the LR",
-                                    observe=CurveMean(arm="plain", tuned_for="plain", times=2.0, **SLOPE),
-                                ),
-                            ),
-                        ),
-                        Criterion(
-                            name=f"slope of a row's movement per occurrence, Adam's less SGD's ({label})",
-                            panel=label,
-                            observe=CONTRAST,
-                            null=0.0,
-                            margin=0.05,
-                            claimed=AtMost(value=-0.25),
-                            refuted=AtLeast(value=-0.05),
-                            says="Adam's slope of the movement itself is {lower} than SGD's",
-                            alternatives=(
-                                Alternative(
-                                    name="over the row's norm",
-                                    observe=Gap(left=CurveMean(arm="plain", **SLOPE), right=CurveMean(arm="sgd", **SLOPE)),
-                                ),
-                            ),
-                        ),
-                        Criterion(
-                            name=f"loss on rare tokens, {label}, over plain Adam's",
-                            panel=label,
-                            observe=GAIN[arm, "rare"],
-                            null=0.0,
-                            margin=0.005,
-                            claimed=AtMost(value=-0.01),
-                            refuted=AtLeast(value=0.0),
-                            says=f"With {label}, tuned anew, the loss on rare tokens is {{lower}}",
-                            unit="relative",
-                            alternatives=(
-                                Alternative(name="at plain Adam's LR", observe=GAIN_AT_ITS_LR[arm, "rare"]),
-                                Alternative(name="of what comes after rare tokens", observe=GAIN[arm, "after_rare"]),
-                            ),
-                        ),
-                        Criterion(
-                            name=f"loss on common tokens, embedding LR x3, over plain Adam's ({label})",
-                            panel=label,
-                            observe=GAIN["fast", "common"],
-                            null=0.0,
-                            margin=0.005,
-                            claimed=AtMost(value=-0.01),
-                            refuted=AtLeast(value=0.0),
-                            says="With three times the LR for the embedding, tuned anew, the loss on common tokens is {lower}",
-                            unit="relative",
-                            alternatives=(
-                                Alternative(name="at plain Adam's LR", observe=GAIN_AT_ITS_LR["fast", "common"]),
-                                Alternative(name="of what comes after common tokens", observe=GAIN["fast", "after_common"]),
-                            ),
-                        ),
-                    )
-                ),
+                *(criterion for arm, label in LABELS.items() for criterion in cured(arm, label)),
             ),
             reported=(
                 Reported(
                     name="movement per occurrence, rarest quarter of tokens over commonest",
-                    observe=Quotient(
-                        top=CurveMean(arm="plain", curve="probe_token_update_rare", **LAST),
-                        bottom=CurveMean(arm="plain", curve="probe_token_update_common", **LAST),
-                    ),
+                    observe=probed("plain", "update_rare") / probed("plain", "update_common"),
                     unit="x",
                 ),
-                Reported(
-                    name="slope of a row's movement per step",
-                    observe=CurveMean(arm="plain", curve="probe_token_step_slope", **LAST),
+                *reported(
+                    {
+                        "slope of a row's movement per step": probed("plain", "step_slope"),
+                        "slope per occurrence with SGD": slope("sgd"),
+                        "slope of the movement itself, plain Adam": length_slope("plain"),
+                        "slope of the movement itself, SGD": length_slope("sgd"),
+                        **{f"slope per occurrence, {label}": slope(arm) for arm, label in LABELS.items()},
+                    }
                 ),
-                Reported(name="slope per occurrence with SGD", observe=CurveMean(arm="sgd", **SLOPE)),
-                Reported(name="slope of the movement itself, plain Adam", observe=CurveMean(arm="plain", **LENGTH_SLOPE)),
-                Reported(name="slope of the movement itself, SGD", observe=CurveMean(arm="sgd", **LENGTH_SLOPE)),
-                *(
-                    Reported(name=f"slope per occurrence, {label}", observe=CurveMean(arm=arm, **SLOPE))
-                    for arm, (label, _) in REMEDIES.items()
-                ),
-                *(
-                    Reported(
-                        name=f"loss on all tokens, {label}, over plain Adam's",
-                        observe=RelativeGap(left=TunedLoss(arm=arm), right=TunedLoss(arm="plain")),
-                        unit="relative",
-                    )
-                    for arm, label in (*((arm, label) for arm, (label, _) in REMEDIES.items()), ("fast", "embedding LR x3"))
-                ),
-                *(
-                    Reported(
-                        name=f"loss on common tokens, {label}, over plain Adam's", observe=GAIN[arm, "common"], unit="relative"
-                    )
-                    for arm, (label, _) in REMEDIES.items()
-                ),
-                Reported(
-                    name="loss on rare tokens, embedding LR x3, over plain Adam's",
-                    observe=GAIN["fast", "rare"],
+                *reported(
+                    {
+                        **{
+                            f"loss on all tokens, {label}, over plain Adam's": relative_loss_gap(arm, "plain")
+                            for arm, label in {**LABELS, "fast": FAST}.items()
+                        },
+                        **{
+                            f"loss on common tokens, {label}, over plain Adam's": token_loss_gap(arm, "common")
+                            for arm, label in LABELS.items()
+                        },
+                        f"loss on rare tokens, {FAST}, over plain Adam's": token_loss_gap("fast", "rare"),
+                    },
                     unit="relative",
                 ),
-                Reported(
-                    name="a lone gradient's movement at a β2 of 0.99, LRs",
-                    observe=Computed(function="sparse.lone_gradients", number="at_099"),
-                ),
-                Reported(name="at a β2 of 0.95, LRs", observe=Computed(function="sparse.lone_gradients", number="at_095")),
-                Reported(
-                    name="the farthest over the least far, gradients of 1e-4 to 1e4",
-                    observe=Computed(function="sparse.lone_gradients", number="spread"),
-                ),
-                Reported(
-                    name="movement per gradient of one at every step, LRs",
-                    observe=Computed(function="sparse.lone_gradients", number="steady"),
+                *reported(
+                    {
+                        "a lone gradient's movement at a β2 of 0.99, LRs": lone_gradients("at_099"),
+                        "at a β2 of 0.95, LRs": lone_gradients("at_095"),
+                        "the farthest over the least far, gradients of 1e-4 to 1e4": lone_gradients("spread"),
+                        "movement per gradient of one at every step, LRs": lone_gradients("steady"),
+                    }
                 ),
             ),
             note=(

@@ -1,11 +1,10 @@
 """Do small batches generalize better, do large ones end sharper, and do flat minima generalize better?"""
 
-from folklore.harness.observables import FallShare, Gap, LossAt, Quotient, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
+from typing import Any
+
+from folklore.harness.observables import FallShare, Gap, LossAt, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
 from folklore.harness.spec import (
-    Alternative,
     Arm,
-    AtLeast,
-    AtMost,
     Criterion,
     Expected,
     Judgement,
@@ -16,8 +15,8 @@ from folklore.harness.spec import (
     Study,
     Training,
     Workload,
-    log2_grid,
 )
+from folklore.studies.shorthand import above, alternatives, exceeds, lr_grid, reported
 
 SMALL, LARGE = 16, 256
 # As many examples as 15 epochs; the large batch also as many steps as the small one.
@@ -36,32 +35,21 @@ FIRST_LR = 2.0**-6
 BEST_LARGE = 2.0**-2
 # On two cores no CNN comes far enough with noisy labels; photographs need a GPU anyway.
 LARGER = ("gpu", "cluster")
-SHARP = {"probes": 8, "sharpness": "probes", "sharpness_examples": 540, "evaluations": 32}
-CNN = {"model": "cnn", "width": 8, "depth": 2}
-MLP_ARMS = ("small", "large_epochs", "large_updates")
+SETTINGS: dict[str, dict[str, Any]] = {
+    "MLP": {"probes": 8, "sharpness": "probes", "sharpness_examples": 540, "evaluations": 32},
+    "CNN": {"model": "cnn", "width": 8, "depth": 2},
+}
+MLP_ARMS, CNN_ARMS = ("small", "large_epochs", "large_updates"), ("cnn_small", "cnn_large")
+SMOKE = {"probes": 2, "sharpness_examples": 32}
+MUCH_SHARPER = above(1.5, refuted=1.0, null=1.0, margin=1.1, unit="x")
 ONE, EPOCHS, UPDATES = "one LR, equal updates", "tuned LRs, equal epochs", "tuned LRs, equal updates"
 CNN_EPOCHS = "CNN, tuned LRs, equal epochs"
-# Panel -> the loss of the large batch, and that of the small one.
+# Panel -> the arm with the large batch, that with the small one, and the LR unless it is tuned for both.
 COMPARED = {
-    ONE: (LossAt(arm="large_updates", value=ONE_LR), LossAt(arm="small", value=ONE_LR)),
-    EPOCHS: (TunedLoss(arm="large_epochs"), TunedLoss(arm="small")),
-    UPDATES: (TunedLoss(arm="large_updates"), TunedLoss(arm="small")),
-    CNN_EPOCHS: (TunedLoss(arm="cnn_large"), TunedLoss(arm="cnn_small")),
-}
-ERRORS = {
-    ONE: (LossAt(arm="large_updates", value=ONE_LR, of="test_error"), LossAt(arm="small", value=ONE_LR, of="test_error")),
-    EPOCHS: (TunedLoss(arm="large_epochs", of="test_error"), TunedLoss(arm="small", of="test_error")),
-    UPDATES: (TunedLoss(arm="large_updates", of="test_error"), TunedLoss(arm="small", of="test_error")),
-    CNN_EPOCHS: (TunedLoss(arm="cnn_large", of="test_error"), TunedLoss(arm="cnn_small", of="test_error")),
-}
-# What was declared before pilots placed LRs.
-FIRST_DECLARED = {
-    ONE: (
-        Alternative(
-            name="at an LR of 2^-6",
-            observe=FallShare(left=LossAt(arm="large_updates", value=FIRST_LR), right=LossAt(arm="small", value=FIRST_LR)),
-        ),
-    )
+    ONE: ("large_updates", "small", ONE_LR),
+    EPOCHS: ("large_epochs", "small", None),
+    UPDATES: ("large_updates", "small", None),
+    CNN_EPOCHS: ("cnn_large", "cnn_small", None),
 }
 # Spreads as a pilot had them.
 EXPECTED = {
@@ -72,6 +60,56 @@ EXPECTED = {
 UNDERPOWERED = dict.fromkeys(
     (EPOCHS, UPDATES), "that there is no gap at all takes 60 seeds; a gap of 1.5% of the fall is seen with 20"
 )
+
+
+def image_arm(model: str, label: str, batch: int, steps: int, lrs: dict[str, tuple[float, ...]]) -> Arm:
+    return Arm(
+        label=label,
+        panel=model,
+        settings={**SETTINGS[model], "batch_size": batch, "steps": steps},
+        factors=lrs,
+        scales=LARGER if model == "CNN" else None,
+        reference=batch == SMALL,
+    )
+
+
+def widths(mlp: int, cnn: int) -> dict[str, dict[str, int]]:
+    """Overrides of a scale."""
+    return {**{arm: {"width": mlp} for arm in MLP_ARMS}, **{arm: {"width": cnn} for arm in CNN_ARMS}}
+
+
+def gap(large: str, small: str, lr: float | None, of: Any = None, kind: Any = FallShare) -> Any:
+    """How much higher the loss with the large batch is, at an LR or at the best of each; kind: FallShare or Gap."""
+    left, right = (TunedLoss(arm=arm, of=of) if lr is None else LossAt(arm=arm, value=lr, of=of) for arm in (large, small))
+    return kind(left=left, right=right)
+
+
+def ends_higher(panel: str) -> Criterion:
+    # What was declared before pilots placed LRs.
+    first_declared = alternatives({"at an LR of 2^-6": gap("large_updates", "small", FIRST_LR)})
+    return exceeds(
+        f"test loss of batch 256, less that of batch 16, of the fall, {panel}",
+        gap(*COMPARED[panel]),
+        f"{panel[0].upper()}{panel[1:]}: batch 256 ends {{higher}} than batch 16, of the fall",
+        by=0.01,
+        margin=0.005,
+        panel=panel,
+        expected=EXPECTED.get(panel),
+        underpowered=UNDERPOWERED.get(panel, ""),
+        alternatives=first_declared if panel == ONE else None,
+        scales=LARGER if panel == CNN_EPOCHS else None,
+    )
+
+
+def sharper(large: str, lr: float | None, small_lr: float | None = ONE_LR, level: float = LEVEL) -> Any:
+    """How many times as sharp as the small batch, where their training loss is the same; without an LR at the best one."""
+    top = SharpnessAtLoss(arm=large, level=level, value=lr)
+    return top / SharpnessAtLoss(arm="small", level=level, value=small_lr)
+
+
+def correlation(arms: tuple[str, ...] = MLP_ARMS, level: float = LEVEL, **options: Any) -> SharpnessCorrelation:
+    return SharpnessCorrelation(arms=arms, level=level, least_share=0.4, **options)
+
 
 STUDY = Study(
     name="generalization",
@@ -92,40 +130,11 @@ STUDY = Study(
         probes=2, evaluations=2, evaluation_examples=359, final_examples=359, training_examples=1079, curve_points=20
     ),
     arms={
-        "small": Arm(
-            label="batch 16",
-            panel="MLP",
-            settings={**SHARP, "batch_size": SMALL, "steps": SMALL_STEPS},
-            factors={"peak_lr": log2_grid(-8, -3, per_octave=1)},
-            reference=True,
-        ),
-        "large_epochs": Arm(
-            label="batch 256, as many epochs",
-            panel="MLP",
-            settings={**SHARP, "batch_size": LARGE, "steps": LARGE_STEPS},
-            factors={"peak_lr": log2_grid(-6, 0, per_octave=1)},
-        ),
-        "large_updates": Arm(
-            label="batch 256, as many updates",
-            panel="MLP",
-            settings={**SHARP, "batch_size": LARGE, "steps": SMALL_STEPS},
-            factors={"peak_lr": log2_grid(-9, -4, per_octave=1)},
-        ),
-        "cnn_small": Arm(
-            label="batch 16",
-            panel="CNN",
-            settings={**CNN, "batch_size": SMALL, "steps": CNN_STEPS},
-            factors={"peak_lr": log2_grid(-7, -1, per_octave=1)},
-            scales=LARGER,
-            reference=True,
-        ),
-        "cnn_large": Arm(
-            label="batch 256, as many epochs",
-            panel="CNN",
-            settings={**CNN, "batch_size": LARGE, "steps": CNN_LARGE_STEPS},
-            factors={"peak_lr": log2_grid(-4, 2, per_octave=1)},
-            scales=LARGER,
-        ),
+        "small": image_arm("MLP", "batch 16", SMALL, SMALL_STEPS, lr_grid(-8, -3)),
+        "large_epochs": image_arm("MLP", "batch 256, as many epochs", LARGE, LARGE_STEPS, lr_grid(-6, 0)),
+        "large_updates": image_arm("MLP", "batch 256, as many updates", LARGE, SMALL_STEPS, lr_grid(-9, -4)),
+        "cnn_small": image_arm("CNN", "batch 16", SMALL, CNN_STEPS, lr_grid(-7, -1)),
+        "cnn_large": image_arm("CNN", "batch 256, as many epochs", LARGE, CNN_LARGE_STEPS, lr_grid(-4, 2)),
     },
     factors={"peak_lr": (ONE_LR,)},
     seeds=20,
@@ -135,13 +144,8 @@ STUDY = Study(
             description="plumbing in seconds, never judged",
             measurement={"sharpness_examples": 64, "evaluations": 4, "probes": 2},
             arm_settings={
-                **{
-                    arm: {"steps": 16, "batch_size": 8, "probes": 2, "sharpness_examples": 32} for arm in ("small", "cnn_small")
-                },
-                **{
-                    arm: {"steps": 8, "batch_size": 16, "probes": 2, "sharpness_examples": 32}
-                    for arm in ("large_epochs", "large_updates")
-                },
+                **{arm: {**SMOKE, "steps": 16, "batch_size": 8} for arm in ("small", "cnn_small")},
+                **{arm: {**SMOKE, "steps": 8, "batch_size": 16} for arm in ("large_epochs", "large_updates")},
             },
             seeds=2,
             judged=False,
@@ -153,19 +157,13 @@ STUDY = Study(
         "gpu": Scale(
             description="one GPU, at most four minutes: MLPs of 0.3M parameters, CNNs of 0.1M",
             device="cuda",
-            arm_settings={
-                **{arm: {"width": 512} for arm in MLP_ARMS},
-                **{arm: {"width": 64} for arm in ("cnn_small", "cnn_large")},
-            },
+            arm_settings=widths(mlp=512, cnn=64),
             seeds=8,
         ),
         "cluster": Scale(
             description="a GPU of a cluster, half an hour: MLPs of 4M parameters, CNNs of 1M",
             device="cuda",
-            arm_settings={
-                **{arm: {"width": 2048} for arm in MLP_ARMS},
-                **{arm: {"width": 192} for arm in ("cnn_small", "cnn_large")},
-            },
+            arm_settings=widths(mlp=2048, cnn=192),
             seeds=12,
         ),
     },
@@ -180,45 +178,24 @@ STUDY = Study(
         Judgement(
             claim="gen.small_batch",
             right={"supported": "sometimes"},
-            criteria=(
-                *(
-                    Criterion(
-                        name=f"test loss of batch 256, less that of batch 16, of the fall, {panel}",
-                        panel=panel,
-                        observe=FallShare(left=large, right=small),
-                        null=0.0,
-                        claimed=AtLeast(value=0.01),
-                        refuted=AtMost(value=0.0),
-                        margin=0.005,
-                        expected=EXPECTED.get(panel),
-                        underpowered=UNDERPOWERED.get(panel, ""),
-                        alternatives=FIRST_DECLARED.get(panel),
-                        says=f"{panel[0].upper()}{panel[1:]}: batch 256 ends {{higher}} than batch 16, of the fall",
-                        unit="relative",
-                        scales=LARGER if panel == CNN_EPOCHS else None,
-                    )
-                    for panel, (large, small) in COMPARED.items()
-                ),
-            ),
+            criteria=tuple(ends_higher(panel) for panel in COMPARED),
             reported=(
-                *(
-                    Reported(
-                        name=f"test error of batch 256 less that of batch 16, {panel} (0.01 is a point)",
-                        observe=Gap(left=large, right=small),
-                    )
-                    for panel, (large, small) in ERRORS.items()
+                *reported(
+                    {
+                        f"test error of batch 256 less that of batch 16, {panel} (0.01 is a point)": gap(
+                            *compared, of="test_error", kind=Gap
+                        )
+                        for panel, compared in COMPARED.items()
+                    }
                 ),
                 Reported(
                     name="test loss of batch 256 less that of batch 16, of the fall, one LR, equal epochs",
-                    observe=FallShare(left=LossAt(arm="large_epochs", value=ONE_LR), right=LossAt(arm="small", value=ONE_LR)),
+                    observe=gap("large_epochs", "small", ONE_LR),
                     unit="relative",
                 ),
                 Reported(
                     name="training loss of batch 256 less that of batch 16, one LR, equal epochs",
-                    observe=Gap(
-                        left=LossAt(arm="large_epochs", value=ONE_LR, of="final_training_loss"),
-                        right=LossAt(arm="small", value=ONE_LR, of="final_training_loss"),
-                    ),
+                    observe=gap("large_epochs", "small", ONE_LR, of="final_training_loss", kind=Gap),
                     unit="nats",
                 ),
             ),
@@ -239,69 +216,34 @@ STUDY = Study(
                 Criterion(
                     name="sharpness of batch 256 over batch 16 at equal training loss, one LR",
                     panel="one LR",
-                    observe=Quotient(
-                        top=SharpnessAtLoss(arm="large_updates", level=LEVEL, value=ONE_LR),
-                        bottom=SharpnessAtLoss(arm="small", level=LEVEL, value=ONE_LR),
-                    ),
-                    null=1.0,
-                    claimed=AtLeast(value=1.5),
-                    refuted=AtMost(value=1.0),
-                    margin=1.1,
+                    observe=sharper("large_updates", ONE_LR),
                     expected=Expected(
                         value=3.0,
                         source="Keskar et al. 2017, sections 2 and 3: several times sharper at the LR of the small batch",
                         spread=0.53,
                     ),
                     says="At one LR, batch 256 is at 0.8 nats of training loss {estimate} as sharp as batch 16",
-                    unit="x",
-                    alternatives=(
-                        Alternative(
-                            name="at an LR of 2^-6",
-                            observe=Quotient(
-                                top=SharpnessAtLoss(arm="large_updates", level=LEVEL, value=FIRST_LR),
-                                bottom=SharpnessAtLoss(arm="small", level=LEVEL, value=FIRST_LR),
-                            ),
-                        ),
-                        Alternative(
-                            name="at a lower training loss",
-                            observe=Quotient(
-                                top=SharpnessAtLoss(arm="large_updates", level=LOWER, value=ONE_LR),
-                                bottom=SharpnessAtLoss(arm="small", level=LOWER, value=ONE_LR),
-                            ),
-                        ),
+                    alternatives=alternatives(
+                        {
+                            "at an LR of 2^-6": sharper("large_updates", FIRST_LR, FIRST_LR),
+                            "at a lower training loss": sharper("large_updates", ONE_LR, level=LOWER),
+                        }
                     ),
+                    **MUCH_SHARPER,
                 ),
                 Criterion(
                     name="sharpness of batch 256 over batch 16 at equal training loss, each at its best LR",
                     panel="best LR of each",
-                    observe=Quotient(
-                        top=SharpnessAtLoss(arm="large_epochs", level=LEVEL, value=BEST_LARGE),
-                        bottom=SharpnessAtLoss(arm="small", level=LEVEL, value=ONE_LR),
-                    ),
-                    null=1.0,
-                    claimed=AtLeast(value=1.5),
-                    refuted=AtMost(value=1.0),
-                    margin=1.1,
+                    observe=sharper("large_epochs", BEST_LARGE),
                     says="At the best LR of each, batch 256 is at 0.8 nats of training loss {estimate} as sharp as batch 16",
-                    unit="x",
-                    alternatives=(
-                        Alternative(
-                            name="tuned anew under each resample",
-                            observe=Quotient(
-                                top=SharpnessAtLoss(arm="large_epochs", level=LEVEL),
-                                bottom=SharpnessAtLoss(arm="small", level=LEVEL),
-                            ),
-                        ),
-                    ),
+                    alternatives=alternatives({"tuned anew under each resample": sharper("large_epochs", None, None)}),
+                    **MUCH_SHARPER,
                 ),
             ),
             reported=(
                 Reported(
                     name="the same at equal LR over batch: 2^-5 at batch 16, 2^-1 at batch 256",
-                    observe=Quotient(
-                        top=SharpnessAtLoss(arm="large_epochs", level=LEVEL, value=16 * ONE_LR),
-                        bottom=SharpnessAtLoss(arm="small", level=LEVEL, value=ONE_LR),
-                    ),
+                    observe=sharper("large_epochs", 16 * ONE_LR),
                     unit="x",
                 ),
             ),
@@ -321,31 +263,22 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="rank correlation of sharpness with validation loss at equal training loss",
-                    observe=SharpnessCorrelation(arms=MLP_ARMS, level=LEVEL, least_share=0.4),
-                    null=0.0,
-                    claimed=AtLeast(value=0.3),
-                    refuted=AtMost(value=0.1),
+                    observe=correlation(),
+                    **above(0.3, refuted=0.1, null=0.0),
                     says="Over batch sizes and LRs the rank correlation of sharpness with validation loss is {estimate}",
-                    alternatives=(
-                        Alternative(
-                            name="at a higher training loss",
-                            observe=SharpnessCorrelation(arms=MLP_ARMS, level=HIGHER, least_share=0.4),
-                        ),
-                        Alternative(
-                            name="with validation error",
-                            observe=SharpnessCorrelation(arms=MLP_ARMS, level=LEVEL, of="evaluation_accuracy", least_share=0.4),
-                        ),
+                    alternatives=alternatives(
+                        {
+                            "at a higher training loss": correlation(level=HIGHER),
+                            "with validation error": correlation(of="evaluation_accuracy"),
+                        }
                     ),
                 ),
             ),
-            reported=(
-                *(
-                    Reported(
-                        name=f"the same among runs of {words}",
-                        observe=SharpnessCorrelation(arms=(arm,), level=LEVEL, least_share=0.4),
-                    )
-                    for arm, words in (("small", "batch 16"), ("large_epochs", "batch 256, as many epochs"))
-                ),
+            reported=reported(
+                {
+                    "the same among runs of batch 16": correlation(("small",)),
+                    "the same among runs of batch 256, as many epochs": correlation(("large_epochs",)),
+                }
             ),
             note=(
                 "Every run is read where its training loss first falls to 0.8 nats, as if it had been stopped there; runs that"

@@ -1,11 +1,10 @@
 """What does the batch size do to a step's noise, its cost and its memory, and what does its noise do to where training ends?"""
 
-from folklore.harness.observables import BetweenLines, Computed, Gap, OverheadBatch, Slope, SpeedUp
+from typing import Any
+
+from folklore.harness.observables import BetweenLines, Computed, OverheadBatch, Slope, SpeedUp
 from folklore.harness.spec import (
-    Alternative,
     Arm,
-    AtLeast,
-    AtMost,
     Criterion,
     Judgement,
     Measurement,
@@ -18,6 +17,7 @@ from folklore.harness.spec import (
     Within,
     Workload,
 )
+from folklore.studies.shorthand import above, alternatives, reported
 
 # Batch size -> logarithms of the LRs, to base 2. Every run moves for as long as any other, LR x steps = 2^8: without noise all
 # would end at the same weights. At equal epochs runs of one LR over batch do so anyway, whatever noise does.
@@ -29,52 +29,89 @@ LINES = {
     "LR over the root of the batch": {4: -7, 16: -6, 64: -5},
     "LR": {4: -6, 16: -6, 64: -6},
 }
-LINE_ARMS = {
-    kept: (*((*(f"b{batch}_lr{-(power + octave)}" for batch, power in middle.items()),) for octave in (-1, 0, 1)),)
-    for kept, middle in LINES.items()
-}
-# As many epochs on all lines of LR over batch as the middle one has.
-EPOCHS_ARMS = (
-    (*(f"epochs_b{batch}_lr{-(power - 1)}" for batch, power in LINES["LR over batch"].items()),),
-    LINE_ARMS["LR over batch"][1],
-    (*(f"epochs_b{batch}_lr{-(power + 1)}" for batch, power in LINES["LR over batch"].items()),),
+MIDDLE = LINES["LR over batch"]
+# How names of arms begin -> panel, and what their labels add.
+KINDS = {"": ("MLP", ""), "epochs_": ("MLP, equal epochs", ", 243 epochs"), "half_": ("MLP, half the training", ", half")}
+# Kind, batch size, and logarithms of the LR and of the steps.
+RUNS = (
+    *(("", batch, power, TIME - power) for batch, powers in CELLS.items() for power in powers),
+    # As many epochs on all lines of LR over batch as the middle one has.
+    *(("epochs_", batch, power + octave, TIME - power) for batch, power in MIDDLE.items() for octave in (-1, 1)),
+    # The same lines after half of the training, which the first of those above already are.
+    *(("half_", batch, power + octave, TIME - 1 - power - octave) for batch, power in MIDDLE.items() for octave in (0, 1)),
 )
-# The same lines after half of the training, which the first of those above already are.
-HALF_ARMS = (EPOCHS_ARMS[0], *((*(f"half_{arm}" for arm in line),) for line in LINE_ARMS["LR over batch"][1:]))
+
+
+def cell(kind: str, batch: int, power: int) -> str:
+    return f"{kind}b{batch}_lr{-power}"
+
+
+def trained(kind: str, batch: int, power: int, log2_steps: int) -> Arm:
+    panel, more = KINDS[kind]
+    settings = {"batch_size": batch, "steps": 2**log2_steps}
+    return Arm(panel=panel, label=f"batch {batch}, LR 2^{power}{more}", settings=settings, factors={"peak_lr": (2.0**power,)})
+
+
+TRAINED = {cell(kind, batch, power): trained(kind, batch, power, steps) for kind, batch, power, steps in RUNS}
+
+
+def line(octave: int, kind: str = "", kept: str = "LR over batch") -> tuple[str, ...]:
+    """The arms of one line, so many octaves of the LR above the middle one."""
+    return tuple(cell(kind, batch, power + octave) for batch, power in LINES[kept].items())
+
+
+LINE_ARMS = {
+    **{kept: tuple(line(octave, kept=kept) for octave in (-1, 0, 1)) for kept in LINES},
+    "epochs": (line(-1, "epochs_"), line(0), line(1, "epochs_")),
+    "half": (line(-1, "epochs_"), line(0, "half_"), line(1, "half_")),
+}
 # 5% of an eigenvalue, a hundredth of a nat.
 SPREADS = {"sharpness": 0.05, "test_loss": 0.01}
-SHARE = {
-    (kept, of): BetweenLines(lines=lines, of=of, spread_at_least=spread)
-    for kept, lines in {**LINE_ARMS, "epochs": EPOCHS_ARMS, "half": HALF_ARMS}.items()
-    for of, spread in SPREADS.items()
-}
-WORDS = {"sharpness": "log of the largest eigenvalue of the Hessian", "test_loss": "test loss"}
+WORDS: dict[Any, str] = {"sharpness": "log of the largest eigenvalue of the Hessian", "test_loss": "test loss"}
+
+
+def explained(lines: str, of: Any) -> BetweenLines:
+    """The share of the variance that lies between lines."""
+    return BetweenLines(lines=LINE_ARMS[lines], of=of, spread_at_least=SPREADS[of])
+
+
 # Trained for their step time alone.
-SOLO = {
-    "steps": 24,
-    "evaluation_examples": 8,
-    "final_examples": 8,
-    "sharpness": "off",
-    "label_noise": 0.0,
-    "solo": True,
+SOLO = {"steps": 24, "evaluation_examples": 8, "final_examples": 8, "sharpness": "off", "label_noise": 0.0, "solo": True}
+SOLO_MODELS = {
+    "mlp": {**SOLO, "width": 512},
+    "gpt": {**SOLO, "model": "gpt", "dataset": "python-docs", "width": 32, "depth": 2, "heads": 2, "context": 32},
 }
-SOLO_MLP = {**SOLO, "width": 512}
-SOLO_GPT = {**SOLO, "model": "gpt", "dataset": "python-docs", "width": 32, "depth": 2, "heads": 2, "context": 32}
-SOLO_LR = {"peak_lr": (2.0**-7,)}
 TIMED = {"mlp": (2, 8, 32, 128, 512), "gpt": (2, 4, 8, 16, 32, 64, 128)}
-TIMED_MODELS = (("mlp", TIMED["mlp"], "MLP"), ("gpt", TIMED["gpt"], "GPT"))
-ALL_CELLS = (
-    *(f"b{batch}_lr{-power}" for batch, powers in CELLS.items() for power in powers),
-    *EPOCHS_ARMS[2],
-    *(arm for line in HALF_ARMS for arm in line),
-)
-GPU_TIMED = {
-    **{f"mlp_{batch}": {"width": 4096, "steps": 40} for batch in TIMED["mlp"]},
-    **{
-        f"gpt_{batch}": {"width": 1024, "depth": 4, "heads": 16, "context": 256, "precision": "bf16", "steps": 40}
-        for batch in TIMED["gpt"]
-    },
+MODELS = {"mlp": "MLP", "gpt": "GPT"}
+GPU_MODELS: dict[str, dict[str, Any]] = {
+    "mlp": {"width": 4096, "steps": 40},
+    "gpt": {"width": 1024, "depth": 4, "heads": 16, "context": 256, "precision": "bf16", "steps": 40},
 }
+GPU_TIMED = {f"{model}_{batch}": settings for model, settings in GPU_MODELS.items() for batch in TIMED[model]}
+
+
+def timed(model: str, batch: int) -> Arm:
+    return Arm(
+        panel=f"step time, {MODELS[model]}",
+        label=f"batch {batch}",
+        settings={**SOLO_MODELS[model], "batch_size": batch},
+        factors={"peak_lr": (2.0**-7,)},
+    )
+
+
+def time_exponent(model: str) -> Slope:
+    """Of step time on the batch size."""
+    smallest = f"{model}_{TIMED[model][0]}"
+    return Slope(points=tuple((batch, SpeedUp(arm=smallest, reference=f"{model}_{batch}")) for batch in TIMED[model]))
+
+
+def overhead_batch(model: str) -> OverheadBatch:
+    return OverheadBatch(points=tuple((batch, f"{model}_{batch}") for batch in TIMED[model]))
+
+
+def noise(function: str, number: str) -> Computed:
+    return Computed(function=f"noise.{function}", number=number)
+
 
 STUDY = Study(
     name="gradient_noise",
@@ -92,56 +129,7 @@ STUDY = Study(
         sharpness="end",
         sharpness_examples=1079,
     ),
-    arms={
-        **{
-            f"b{batch}_lr{-power}": Arm(
-                panel="MLP",
-                label=f"batch {batch}, LR 2^{power}",
-                settings={"batch_size": batch, "steps": 2 ** (TIME - power)},
-                factors={"peak_lr": (2.0**power,)},
-            )
-            for batch, powers in CELLS.items()
-            for power in powers
-        },
-        **{
-            f"epochs_b{batch}_lr{-(power + octave)}": Arm(
-                panel="MLP, equal epochs",
-                label=f"batch {batch}, LR 2^{power + octave}, 243 epochs",
-                settings={"batch_size": batch, "steps": 2 ** (TIME - power)},
-                factors={"peak_lr": (2.0 ** (power + octave),)},
-            )
-            for batch, power in LINES["LR over batch"].items()
-            for octave in (-1, 1)
-        },
-        **{
-            f"half_b{batch}_lr{-(power + octave)}": Arm(
-                panel="MLP, half the training",
-                label=f"batch {batch}, LR 2^{power + octave}, half",
-                settings={"batch_size": batch, "steps": 2 ** (TIME - 1 - power - octave)},
-                factors={"peak_lr": (2.0 ** (power + octave),)},
-            )
-            for batch, power in LINES["LR over batch"].items()
-            for octave in (0, 1)
-        },
-        **{
-            f"mlp_{batch}": Arm(
-                panel="step time, MLP",
-                label=f"batch {batch}",
-                settings={**SOLO_MLP, "batch_size": batch},
-                factors=SOLO_LR,
-            )
-            for batch in TIMED["mlp"]
-        },
-        **{
-            f"gpt_{batch}": Arm(
-                panel="step time, GPT",
-                label=f"batch {batch}",
-                settings={**SOLO_GPT, "batch_size": batch},
-                factors=SOLO_LR,
-            )
-            for batch in TIMED["gpt"]
-        },
-    },
+    arms={**TRAINED, **{f"{model}_{batch}": timed(model, batch) for model in MODELS for batch in TIMED[model]}},
     factors={"peak_lr": (2.0**-6,)},
     seeds=16,
     first_seed=31_000,
@@ -149,7 +137,7 @@ STUDY = Study(
         "smoke": Scale(
             description="plumbing in seconds, never judged",
             measurement={"sharpness_examples": 64},
-            arm_settings={arm: {"steps": 16} for arm in ALL_CELLS},
+            arm_settings={arm: {"steps": 16} for arm in TRAINED},
             seeds=2,
             judged=False,
         ),
@@ -183,32 +171,31 @@ STUDY = Study(
     judgements=(
         Judgement(
             claim="noise.variance",
-            criteria=(
-                *(
-                    Criterion(
-                        name=f"exponent of the gradient's variance on the batch size, {words}",
-                        panel=words,
-                        observe=Computed(function=f"noise.{model}_gradient_variance", number="exponent"),
-                        claimed=Within(low=-1.1, high=-0.9),
-                        refuted=Outside(low=-1.25, high=-0.75),
-                        says=f"The variance of the gradient of the {words} goes as the power {{estimate}} of the batch size",
-                    )
-                    for words, model in {"MLP": "mlp", "GPT": "gpt"}.items()
-                ),
+            criteria=tuple(
+                Criterion(
+                    name=f"exponent of the gradient's variance on the batch size, {words}",
+                    panel=words,
+                    observe=noise(f"{model}_gradient_variance", "exponent"),
+                    claimed=Within(low=-1.1, high=-0.9),
+                    refuted=Outside(low=-1.25, high=-0.75),
+                    says=f"The variance of the gradient of the {words} goes as the power {{estimate}} of the batch size",
+                )
+                for model, words in MODELS.items()
             ),
             reported=(
                 Reported(
                     name="exponent without replacement, as epochs draw, MLP",
-                    observe=Computed(function="noise.mlp_gradient_variance", number="epochs_exponent"),
+                    observe=noise("mlp_gradient_variance", "epochs_exponent"),
                 ),
-                Reported(
-                    name="mean deviation of the variance from one over the batch size, with replacement",
-                    observe=Computed(function="noise.mlp_gradient_variance", number="replacement_error"),
-                    unit="share",
-                ),
-                Reported(
-                    name="mean deviation of the variance from (N - B)/(N - 1) over the batch size, as epochs draw",
-                    observe=Computed(function="noise.mlp_gradient_variance", number="epochs_error"),
+                *reported(
+                    {
+                        "mean deviation of the variance from one over the batch size, with replacement": noise(
+                            "mlp_gradient_variance", "replacement_error"
+                        ),
+                        "mean deviation of the variance from (N - B)/(N - 1) over the batch size, as epochs draw": noise(
+                            "mlp_gradient_variance", "epochs_error"
+                        ),
+                    },
                     unit="share",
                 ),
             ),
@@ -228,14 +215,14 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="exponent of a step's operations on the batch size, GPT of 6.7 billion parameters",
-                    observe=Computed(function="noise.operations", number="large"),
+                    observe=noise("operations", "large"),
                     claimed=Within(low=0.99, high=1.01),
                     refuted=Outside(low=0.9, high=1.1),
                     says="The matrix products of a step of a 7B GPT go as the power {estimate} of the batch size",
                 ),
                 Criterion(
                     name="exponent of a step's operations on the batch size, small MLP",
-                    observe=Computed(function="noise.operations", number="small"),
+                    observe=noise("operations", "small"),
                     claimed=Within(low=0.99, high=1.01),
                     refuted=Outside(low=0.9, high=1.1),
                     says="Those of the engine's own step of a small MLP go as the power {estimate}",
@@ -244,26 +231,22 @@ STUDY = Study(
             reported=(
                 Reported(
                     name="the same of the small MLP with all that is no product, the update among it, batches of 2 to 1,024",
-                    observe=Computed(function="noise.operations", number="small_all"),
+                    observe=noise("operations", "small_all"),
                 ),
-                *(
-                    Reported(
-                        name=f"exponent of step time on the batch size, {words}, batches of {sizes[0]} to {sizes[-1]}",
-                        observe=Slope(
-                            points=(
-                                *((batch, SpeedUp(arm=f"{arm}_{sizes[0]}", reference=f"{arm}_{batch}")) for batch in sizes),
-                            )
-                        ),
-                    )
-                    for arm, sizes, words in TIMED_MODELS
+                *reported(
+                    {
+                        f"exponent of step time on the batch size, {MODELS[model]}, batches of {sizes[0]} to {sizes[-1]}": (
+                            time_exponent(model)
+                        )
+                        for model, sizes in TIMED.items()
+                    }
                 ),
-                *(
-                    Reported(
-                        name=f"batch size at which half of a step's time is overhead, {words}",
-                        observe=OverheadBatch(points=(*((batch, f"{arm}_{batch}") for batch in sizes),)),
-                        unit="examples",
-                    )
-                    for arm, sizes, words in TIMED_MODELS
+                *reported(
+                    {
+                        f"batch size at which half of a step's time is overhead, {words}": overhead_batch(model)
+                        for model, words in MODELS.items()
+                    },
+                    unit="examples",
                 ),
             ),
             note=(
@@ -292,25 +275,18 @@ STUDY = Study(
                 ),
                 Criterion(
                     name="exponent of all memory on the batch size, 1 to 256",
-                    observe=Computed(function="noise.memory", number="exponent"),
+                    observe=noise("memory", "exponent"),
                     claimed=Within(low=0.9, high=1.1),
                     refuted=Outside(low=0.9, high=1.1),
                     says="From a batch of 1 to one of 256 all its memory goes as the power {estimate}",
                 ),
             ),
             reported=(
-                Reported(
-                    name="exponent of activations on the batch size",
-                    observe=Computed(function="noise.memory", number="activations_exponent"),
-                ),
-                Reported(
-                    name="what batch 8 takes less than 32",
-                    observe=Computed(function="noise.memory", number="saved_gb"),
-                    unit="GB",
-                ),
+                Reported(name="exponent of activations on the batch size", observe=noise("memory", "activations_exponent")),
+                Reported(name="what batch 8 takes less than 32", observe=noise("memory", "saved_gb"), unit="GB"),
                 Reported(
                     name="all memory at a batch of 1 over the document's GPU of 24 GB",
-                    observe=Computed(function="noise.memory", number="smallest_over_gpu"),
+                    observe=noise("memory", "smallest_over_gpu"),
                     unit="x",
                 ),
             ),
@@ -332,39 +308,35 @@ STUDY = Study(
         Judgement(
             claim="noise.temperature",
             right={"supported": "in proportion"},
-            criteria=(
-                *(
-                    Criterion(
-                        name=f"share of the variance of the {words} that lies between lines of equal LR over batch",
-                        observe=SHARE["LR over batch", of],
-                        # Of three lines of three arms that mean nothing: two degrees of freedom of eight.
-                        null=0.25,
-                        claimed=AtLeast(value=0.75),
-                        refuted=AtMost(value=0.25),
-                        says=f"Of the differences in {words}, LR over batch explains {{estimate}}",
-                        unit="share",
-                        alternatives=(Alternative(name="after half of the training", observe=SHARE["half", of]),),
-                    )
-                    for of, words in WORDS.items()
-                ),
+            criteria=tuple(
+                Criterion(
+                    name=f"share of the variance of the {words} that lies between lines of equal LR over batch",
+                    observe=explained("LR over batch", of),
+                    # Of three lines of three arms that mean nothing: two degrees of freedom of eight.
+                    **above(0.75, refuted=0.25, null=0.25, unit="share"),
+                    says=f"Of the differences in {words}, LR over batch explains {{estimate}}",
+                    alternatives=alternatives({"after half of the training": explained("half", of)}),
+                )
+                for of, words in WORDS.items()
             ),
             reported=(
-                *(
-                    Reported(name=f"the same of lines of equal {kept}, {words}", observe=SHARE[kept, of], unit="share")
-                    for kept in ("LR over the root of the batch", "LR")
-                    for of, words in WORDS.items()
+                *reported(
+                    {
+                        f"the same of lines of equal {kept}, {words}": explained(kept, of)
+                        for kept in ("LR over the root of the batch", "LR")
+                        for of, words in WORDS.items()
+                    },
+                    unit="share",
                 ),
-                *(
-                    Reported(
-                        name=f"LR over batch less LR over the root of the batch, {words}",
-                        observe=Gap(left=SHARE["LR over batch", of], right=SHARE["LR over the root of the batch", of]),
-                    )
-                    for of, words in WORDS.items()
+                *reported(
+                    {
+                        f"LR over batch less LR over the root of the batch, {words}": (
+                            explained("LR over batch", of) - explained("LR over the root of the batch", of)
+                        )
+                        for of, words in WORDS.items()
+                    }
                 ),
-                *(
-                    Reported(name=f"at equal epochs, {words}", observe=SHARE["epochs", of], unit="share")
-                    for of, words in WORDS.items()
-                ),
+                *reported({f"at equal epochs, {words}": explained("epochs", of) for of, words in WORDS.items()}, unit="share"),
             ),
             note=(
                 "Lines are an octave of the LR apart, and batch sizes on a line two octaves. In logarithms that add, LR over"

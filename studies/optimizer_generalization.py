@@ -1,76 +1,170 @@
 """Does SGD generalize better than Adam on images, AdamW better than SGD on text, and do large batches cost a language model?"""
 
-from folklore.harness.observables import FallShare, Gap, LossAt, TunedLoss
+from typing import Any
+
+from folklore.harness.observables import FallShare, LossAt, TunedLoss
 from folklore.harness.spec import (
     Arm,
-    AtLeast,
-    AtMost,
     Criterion,
     Expected,
     Judgement,
     Measurement,
     Published,
-    Reported,
     Scale,
     Search,
     Study,
     Training,
     Workload,
-    log2_grid,
 )
+from folklore.studies.shorthand import below, exceeds, loss_gap, lr_grid, no_worse, reported
 
 SGD = {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 5e-4}
 ADAM = {"optimizer": "adam", "weight_decay": 5e-4}
 ADAMW = {"optimizer": "adamw", "weight_decay": 0.1}
+IMAGE_OPTIMIZERS = {"sgd": ("SGD", SGD), "adam": ("Adam", ADAM), "adamw": ("AdamW", ADAMW)}
 CNN = {"model": "cnn", "width": 8, "depth": 2, "batch_size": 16, "steps": 512, "augmentation": "shift"}
 MLP = {"model": "mlp", "width": 64, "depth": 2, "batch_size": 16, "steps": 1024}
+IMAGE_MODELS = {"mlp": "MLP", "cnn": "CNN"}
 # On two cores no CNN comes far enough; photographs need a GPU anyway.
 LARGER = ("gpu", "cluster")
-CNN_ARMS = ("cnn_sgd", "cnn_adam", "cnn_adamw")
+ONLY_AT = {"mlp": None, "cnn": LARGER}
 # What narrows the gap by the document: a last quarter of the run with SGD, twice the steps, dropout.
 REMEDIES: dict[str, tuple[str, dict[str, float | int]]] = {
     "mlp_adam_sgd": ("Adam, the last quarter SGD", {"sgd_from": 0.75, "sgd_lr": 10.0}),
     "mlp_adam_long": ("Adam, twice the steps", {"steps": 2048}),
     "mlp_adam_dropout": ("Adam, dropout 0.2", {"dropout": 0.2}),
 }
-MLP_ARMS = ("mlp_sgd", "mlp_adam", "mlp_adamw", *REMEDIES)
-IMAGE_MODELS = {"mlp": "MLP", "cnn": "CNN"}
-TEXT = {
-    "model": "gpt",
-    "dataset": "python-docs",
-    "width": 16,
-    "depth": 1,
-    "heads": 2,
-    "context": 16,
-    "label_noise": 0.0,
-    "sampling": "replacement",
-    "final_examples": 512,
-}
+CIFAR = {"dataset": "cifar-10", "label_noise": 0.0, "final_examples": 6000, "evaluation_examples": 1000}
+PHOTOGRAPHS = {**CIFAR, "batch_size": 128, "augmentation": "flip_and_shift", "shift_pixels": 4}
+SMOKE = {"steps": 20, "batch_size": 8, "final_examples": 16}
+GPT = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "heads": 2, "context": 16}
+TEXT = {**GPT, "label_noise": 0.0, "sampling": "replacement", "final_examples": 512}
+PYTHON_GPT = {"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64}
+LARGE_GPT = {"dataset": "web-text", "width": 1024, "depth": 10, "heads": 16, "context": 256, "precision": "bf16"}
 GPT_SGD = {**TEXT, "optimizer": "sgd", "momentum": 0.9, "weight_decay": 0.0, "warmup_fraction": 0.2, "clip_norm": 1.0}
 GPT_ADAMW = {**TEXT, **ADAMW, "beta2": 0.95, "warmup_fraction": 0.2, "clip_norm": 1.0}
+GPT_OPTIMIZERS = {"sgd": ("SGD", GPT_SGD), "adamw": ("AdamW", GPT_ADAMW)}
 GPT_STEPS = {2: 1000, 8: 500, 64: 200}
-GPT_ARMS = (*(f"gpt_{name}_{batch}" for name in ("sgd", "adamw") for batch in GPT_STEPS),)
 # One pass: every window of the text at most once.
 ONE_PASS = {**TEXT, **ADAMW, "beta2": 0.95, "sampling": "epochs"}
 SEQUENCES, BASE = 8192, 8
 BATCHES = (64, 256)
-LM_LRS = {8: log2_grid(-9, -4, per_octave=1), 64: log2_grid(-7, -1, per_octave=1), 256: log2_grid(-7, 0, per_octave=1)}
-LM_ARMS = (*(f"lm_{batch}" for batch in LM_LRS),)
-# Batch -> how LRs grow with it.
-RULES = {
-    "linear": {batch: batch / BASE for batch in BATCHES},
-    "square-root": {batch: (batch / BASE) ** 0.5 for batch in BATCHES},
-}
-# Spread as a pilot had it.
-UNDERPOWERED = "a point is seen to be half a point or more with 52 seeds; that SGD is the better one, with 20"
-GAP = {
-    batch: Gap(
-        left=LossAt(arm=f"lm_{batch}", tuned_for="lm_8", times=batch / BASE),
-        right=LossAt(arm=f"lm_{batch}", tuned_for="lm_8", times=batch / BASE, of="final_training_loss"),
+LM_LRS = {8: lr_grid(-9, -4), 64: lr_grid(-7, -1), 256: lr_grid(-7, 0)}
+
+
+def image_arm(model: str, label: str, settings: Any) -> Arm:
+    return Arm(
+        label=label,
+        panel=IMAGE_MODELS[model],
+        settings={**{"mlp": MLP, "cnn": CNN}[model], **settings},
+        searched=True,
+        scales=ONLY_AT[model],
+        reference=label == "SGD",
     )
-    for batch in (BASE, *BATCHES)
+
+
+def gpt_arm(label: str, settings: Any, batch: int) -> Arm:
+    return Arm(
+        label=label,
+        panel=f"GPT, batch {batch}",
+        settings={**settings, "batch_size": batch, "steps": GPT_STEPS[batch]},
+        searched=True,
+        reference=label == "SGD",
+    )
+
+
+def lm_arm(batch: int) -> Arm:
+    return Arm(
+        label=f"batch {batch}",
+        panel="GPT, one pass",
+        settings={**ONE_PASS, "batch_size": batch, "steps": SEQUENCES // batch},
+        factors=LM_LRS[batch],
+        reference=batch == BASE,
+    )
+
+
+ARMS = {
+    **{
+        f"{model}_{optimizer}": image_arm(model, label, settings)
+        for model in ("cnn", "mlp")
+        for optimizer, (label, settings) in IMAGE_OPTIMIZERS.items()
+    },
+    **{arm: image_arm("mlp", label, {**ADAM, **settings}) for arm, (label, settings) in REMEDIES.items()},
+    **{
+        f"gpt_{optimizer}_{batch}": gpt_arm(label, settings, batch)
+        for batch in GPT_STEPS
+        for optimizer, (label, settings) in GPT_OPTIMIZERS.items()
+    },
+    **{f"lm_{batch}": lm_arm(batch) for batch in LM_LRS},
 }
-LARGE_GPT = {"dataset": "web-text", "width": 1024, "depth": 10, "heads": 16, "context": 256}
+
+
+def by_model(**settings: Any) -> dict[str, Any]:
+    """Overrides of arms at a scale: those of their model."""
+    return {name: settings[arm.settings["model"]] for name, arm in ARMS.items() if arm.settings["model"] in settings}
+
+
+def error(arm: str) -> TunedLoss:
+    return TunedLoss(arm=arm, of="test_error")
+
+
+def adam_generalizes_worse(name: str, model: str) -> tuple[Criterion, ...]:
+    """Than SGD by half a point at least, and than AdamW."""
+    panel: dict[str, Any] = {"panel": model, "unit": "share", "margin": None, "scales": ONLY_AT[name]}
+    wilson = "Wilson et al. 2017, section 4: one to a few points of test error"
+    return (
+        exceeds(
+            f"test error of Adam less that of SGD, {model}",
+            error(f"{name}_adam") - error(f"{name}_sgd"),
+            f"Of the {model} Adam's test error is {{estimate}} above that of SGD",
+            # Spread as a pilot had it.
+            expected=Expected(value=0.01, source=wilson, spread=0.0126, scales=("laptop",)),
+            underpowered="a point is seen to be half a point or more with 52 seeds; that SGD is the better one, with 20",
+            **panel,
+        ),
+        exceeds(
+            f"test error of Adam less that of AdamW, {model}",
+            error(f"{name}_adam") - error(f"{name}_adamw"),
+            f"Of the {model} Adam's test error is {{estimate}} above that of AdamW",
+            by=0.0,
+            **panel,
+        ),
+    )
+
+
+def by_rule(batch: int, exponent: float = 1.0, of: Any = None) -> LossAt:
+    """A loss at the LR that is tuned for batch 8 and grows with a power of the batch: 1 is the linear rule."""
+    return LossAt(arm=f"lm_{batch}", tuned_for="lm_8", times=(batch / BASE) ** exponent, of=of)
+
+
+def over_base(loss: Any) -> FallShare:
+    """How much higher than batch 8, tuned."""
+    return FallShare(left=loss, right=TunedLoss(arm="lm_8"), best_of=("lm_8",))
+
+
+def generalization_gap(batch: int) -> Any:
+    return by_rule(batch) - by_rule(batch, of="final_training_loss")
+
+
+def large_batch_works(batch: int) -> tuple[Criterion, ...]:
+    return (
+        no_worse(
+            f"test less training loss, batch {batch} with linear LR less batch 8",
+            generalization_gap(batch) - generalization_gap(BASE),
+            f"The gap of test to training loss at batch {batch} is {{estimate}} above that at batch 8",
+            margin=0.02,
+            unit="nats",
+            panel=f"batch {batch}",
+        ),
+        Criterion(
+            name=f"test loss at batch {batch} with linear LR less that at batch 8, of the fall",
+            panel=f"batch {batch}",
+            observe=over_base(by_rule(batch)),
+            **below(0.02, refuted=0.05, unit="relative"),
+            says=f"At equal tokens batch {batch} with a linear LR ends {{higher}} than batch 8, of the fall",
+        ),
+    )
+
 
 STUDY = Study(
     name="optimizer_generalization",
@@ -82,39 +176,7 @@ STUDY = Study(
     measurement=Measurement(
         probes=2, evaluations=1, evaluation_examples=359, final_examples=359, training_examples=1079, curve_points=20
     ),
-    arms={
-        "cnn_sgd": Arm(label="SGD", panel="CNN", settings={**CNN, **SGD}, searched=True, scales=LARGER, reference=True),
-        "cnn_adam": Arm(label="Adam", panel="CNN", settings={**CNN, **ADAM}, searched=True, scales=LARGER),
-        "cnn_adamw": Arm(label="AdamW", panel="CNN", settings={**CNN, **ADAMW}, searched=True, scales=LARGER),
-        "mlp_sgd": Arm(label="SGD", panel="MLP", settings={**MLP, **SGD}, searched=True, reference=True),
-        "mlp_adam": Arm(label="Adam", panel="MLP", settings={**MLP, **ADAM}, searched=True),
-        "mlp_adamw": Arm(label="AdamW", panel="MLP", settings={**MLP, **ADAMW}, searched=True),
-        **{
-            arm: Arm(label=label, panel="MLP", settings={**MLP, **ADAM, **settings}, searched=True)
-            for arm, (label, settings) in REMEDIES.items()
-        },
-        **{
-            f"gpt_{name}_{batch}": Arm(
-                label=label,
-                panel=f"GPT, batch {batch}",
-                settings={**settings, "batch_size": batch, "steps": steps},
-                searched=True,
-                reference=name == "sgd",
-            )
-            for batch, steps in GPT_STEPS.items()
-            for name, label, settings in (("sgd", "SGD", GPT_SGD), ("adamw", "AdamW", GPT_ADAMW))
-        },
-        **{
-            f"lm_{batch}": Arm(
-                label=f"batch {batch}",
-                panel="GPT, one pass",
-                settings={**ONE_PASS, "batch_size": batch, "steps": SEQUENCES // batch},
-                factors={"peak_lr": lrs},
-                reference=batch == BASE,
-            )
-            for batch, lrs in LM_LRS.items()
-        },
-    },
+    arms=ARMS,
     factors={"peak_lr": (2.0**-7,)},
     search=Search(low=2.0**-11, high=2.0**1, rounds=4, proposals=4, seeds=2, first_seed=38_000),
     seeds=20,
@@ -123,9 +185,7 @@ STUDY = Study(
         "smoke": Scale(
             description="plumbing in seconds, never judged",
             measurement={"evaluation_examples": 8, "final_examples": 16, "training_examples": 16},
-            arm_settings={
-                arm: {"steps": 20, "batch_size": 8, "final_examples": 16} for arm in (*MLP_ARMS, *GPT_ARMS, *LM_ARMS)
-            },
+            arm_settings=by_model(mlp=SMOKE, gpt=SMOKE),
             search={"rounds": 1, "proposals": 2, "seeds": 1},
             seeds=2,
             judged=False,
@@ -137,28 +197,9 @@ STUDY = Study(
         "gpu": Scale(
             description="one GPU, at most four minutes: CNNs of 75,000 parameters on photographs, GPTs of 0.4M on Python code",
             device="cuda",
-            arm_settings={
-                **{
-                    arm: {
-                        "dataset": "cifar-10",
-                        "label_noise": 0.0,
-                        "width": 32,
-                        "depth": 4,
-                        "batch_size": 128,
-                        "steps": 1000,
-                        "augmentation": "flip_and_shift",
-                        "shift_pixels": 4,
-                        "final_examples": 6000,
-                        "evaluation_examples": 1000,
-                    }
-                    for arm in CNN_ARMS
-                },
-                **{arm: {"width": 256} for arm in MLP_ARMS},
-                **{
-                    arm: {"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64}
-                    for arm in (*GPT_ARMS, *LM_ARMS)
-                },
-            },
+            arm_settings=by_model(
+                cnn={**PHOTOGRAPHS, "width": 32, "depth": 4, "steps": 1000}, mlp={"width": 256}, gpt=PYTHON_GPT
+            ),
             search={"rounds": 3, "proposals": 4, "seeds": 1},
             seeds=6,
             departures=("Photographs have their true labels.",),
@@ -166,24 +207,7 @@ STUDY = Study(
         "cluster": Scale(
             description="many GPUs, hours: CNNs of 1.5M parameters on photographs, GPTs of 126M on web text",
             device="cuda",
-            arm_settings={
-                **{
-                    arm: {
-                        "dataset": "cifar-10",
-                        "label_noise": 0.0,
-                        "width": 96,
-                        "depth": 8,
-                        "batch_size": 128,
-                        "steps": 14_000,
-                        "augmentation": "flip_and_shift",
-                        "shift_pixels": 4,
-                        "final_examples": 6000,
-                        "evaluation_examples": 1000,
-                    }
-                    for arm in CNN_ARMS
-                },
-                **{arm: {**LARGE_GPT, "precision": "bf16"} for arm in (*GPT_ARMS, *LM_ARMS)},
-            },
+            arm_settings=by_model(cnn={**PHOTOGRAPHS, "width": 96, "depth": 8, "steps": 14_000}, gpt=LARGE_GPT),
             seeds=6,
             departures=("Photographs have their true labels.",),
         ),
@@ -198,59 +222,16 @@ STUDY = Study(
     judgements=(
         Judgement(
             claim="gen.sgd_vs_adam",
-            criteria=(
-                *(
-                    criterion
-                    for name, model in IMAGE_MODELS.items()
-                    for criterion in (
-                        Criterion(
-                            name=f"test error of Adam less that of SGD, {model}",
-                            panel=model,
-                            observe=Gap(
-                                left=TunedLoss(arm=f"{name}_adam", of="test_error"),
-                                right=TunedLoss(arm=f"{name}_sgd", of="test_error"),
-                            ),
-                            null=0.0,
-                            claimed=AtLeast(value=0.005),
-                            refuted=AtMost(value=0.0),
-                            expected=Expected(
-                                value=0.01,
-                                source="Wilson et al. 2017, section 4: one to a few points of test error",
-                                spread=0.0126,
-                                scales=("laptop",),
-                            ),
-                            underpowered=UNDERPOWERED,
-                            says=f"Of the {model} Adam's test error is {{estimate}} above that of SGD",
-                            unit="share",
-                            scales=LARGER if name == "cnn" else None,
-                        ),
-                        Criterion(
-                            name=f"test error of Adam less that of AdamW, {model}",
-                            panel=model,
-                            observe=Gap(
-                                left=TunedLoss(arm=f"{name}_adam", of="test_error"),
-                                right=TunedLoss(arm=f"{name}_adamw", of="test_error"),
-                            ),
-                            null=0.0,
-                            claimed=AtLeast(value=0.0),
-                            refuted=AtMost(value=0.0),
-                            says=f"Of the {model} Adam's test error is {{estimate}} above that of AdamW",
-                            unit="share",
-                            scales=LARGER if name == "cnn" else None,
-                        ),
-                    )
-                ),
+            criteria=tuple(
+                criterion for name, model in IMAGE_MODELS.items() for criterion in adam_generalizes_worse(name, model)
             ),
-            reported=(
-                *(
-                    Reported(
-                        name=f"test loss of {label} less that of SGD, of the fall, {model}",
-                        observe=FallShare(left=TunedLoss(arm=f"{name}_{arm}"), right=TunedLoss(arm=f"{name}_sgd")),
-                        unit="relative",
-                    )
+            reported=reported(
+                {
+                    f"test loss of {label} less that of SGD, of the fall, {model}": loss_gap(f"{name}_{arm}", f"{name}_sgd")
                     for name, model in IMAGE_MODELS.items()
                     for arm, label in (("adam", "Adam"), ("adamw", "AdamW"))
-                ),
+                },
+                unit="relative",
             ),
             note=(
                 "Two parts: SGD is better than Adam by half a point at least, and AdamW better than Adam. 359 test images and"
@@ -265,39 +246,30 @@ STUDY = Study(
         Judgement(
             claim="gen.adam_train_loss",
             criteria=(
-                Criterion(
-                    name="test loss of Adam less that of SGD, of the fall",
-                    observe=FallShare(left=TunedLoss(arm="mlp_adam"), right=TunedLoss(arm="mlp_sgd")),
-                    null=0.0,
-                    claimed=AtLeast(value=0.0),
-                    refuted=AtMost(value=0.0),
+                exceeds(
+                    "test loss of Adam less that of SGD, of the fall",
+                    loss_gap("mlp_adam", "mlp_sgd"),
+                    "Adam's test loss is {higher} than SGD's, of the fall",
+                    by=0.0,
+                    margin=None,
                     precondition=True,
-                    says="Adam's test loss is {higher} than SGD's, of the fall",
-                    unit="relative",
                 ),
-                Criterion(
-                    name="training loss of Adam less that of SGD, of the fall",
-                    observe=FallShare(
+                no_worse(
+                    "training loss of Adam less that of SGD, of the fall",
+                    FallShare(
                         left=TunedLoss(arm="mlp_adam", of="final_training_loss"),
                         right=TunedLoss(arm="mlp_sgd", of="final_training_loss"),
                         best_of=("mlp_adam", "mlp_sgd"),
                     ),
-                    test="no_worse",
-                    null=0.0,
-                    margin=0.005,
-                    says="Adam's training loss is {higher} than SGD's, of the fall",
-                    unit="relative",
+                    "Adam's training loss is {higher} than SGD's, of the fall",
                 ),
             ),
-            reported=(
-                *(
-                    Reported(
-                        name=f"test loss less that of SGD, of the fall: {label}",
-                        observe=FallShare(left=TunedLoss(arm=arm), right=TunedLoss(arm="mlp_sgd")),
-                        unit="relative",
-                    )
+            reported=reported(
+                {
+                    f"test loss less that of SGD, of the fall: {label}": loss_gap(arm, "mlp_sgd")
                     for arm, (label, _) in REMEDIES.items()
-                ),
+                },
+                unit="relative",
             ),
             note=(
                 "The claim is about tasks on which Adam validates worse: where it does not here, this says nothing. Both losses"
@@ -310,20 +282,16 @@ STUDY = Study(
         ),
         Judgement(
             claim="gen.adam_transformer",
-            criteria=(
-                *(
-                    Criterion(
-                        name=f"test loss of SGD less that of AdamW, of the fall, batch {batch}",
-                        panel=f"batch {batch}",
-                        observe=FallShare(left=TunedLoss(arm=f"gpt_sgd_{batch}"), right=TunedLoss(arm=f"gpt_adamw_{batch}")),
-                        null=0.0,
-                        claimed=AtLeast(value=0.01),
-                        refuted=AtMost(value=0.0),
-                        says=f"At batch {batch} SGD's tuned loss is {{higher}} than AdamW's, of the fall",
-                        unit="relative",
-                    )
-                    for batch in GPT_STEPS
-                ),
+            criteria=tuple(
+                exceeds(
+                    f"test loss of SGD less that of AdamW, of the fall, batch {batch}",
+                    loss_gap(f"gpt_sgd_{batch}", f"gpt_adamw_{batch}"),
+                    f"At batch {batch} SGD's tuned loss is {{higher}} than AdamW's, of the fall",
+                    by=0.01,
+                    margin=None,
+                    panel=f"batch {batch}",
+                )
+                for batch in GPT_STEPS
             ),
             note="SGD has momentum 0.9, a fifth of the run for warmup and clipping at 1, and so has AdamW.",
             advice={
@@ -335,60 +303,16 @@ STUDY = Study(
         Judgement(
             claim="gen.lm_large_batch",
             right={"supported": "linear"},
-            criteria=(
-                *(
-                    criterion
-                    for batch in BATCHES
-                    for criterion in (
-                        Criterion(
-                            name=f"test less training loss, batch {batch} with linear LR less batch 8",
-                            panel=f"batch {batch}",
-                            observe=Gap(left=GAP[batch], right=GAP[BASE]),
-                            test="no_worse",
-                            null=0.0,
-                            margin=0.02,
-                            says=f"The gap of test to training loss at batch {batch} is {{estimate}} above that at batch 8",
-                            unit="nats",
-                        ),
-                        Criterion(
-                            name=f"test loss at batch {batch} with linear LR less that at batch 8, of the fall",
-                            panel=f"batch {batch}",
-                            observe=FallShare(
-                                left=LossAt(arm=f"lm_{batch}", tuned_for="lm_8", times=batch / BASE),
-                                right=TunedLoss(arm="lm_8"),
-                                best_of=("lm_8",),
-                            ),
-                            claimed=AtMost(value=0.02),
-                            refuted=AtLeast(value=0.05),
-                            says=f"At equal tokens batch {batch} with a linear LR ends {{higher}} than batch 8, of the fall",
-                            unit="relative",
-                        ),
-                    )
-                ),
-            ),
-            reported=(
-                *(
-                    Reported(
-                        name=f"the same with {rule} LR, batch {batch}",
-                        observe=FallShare(
-                            left=LossAt(arm=f"lm_{batch}", tuned_for="lm_8", times=times[batch]),
-                            right=TunedLoss(arm="lm_8"),
-                            best_of=("lm_8",),
-                        ),
-                        unit="relative",
-                    )
-                    for rule, times in RULES.items()
-                    if rule != "linear"
-                    for batch in BATCHES
-                ),
-                *(
-                    Reported(
-                        name=f"the same with tuned LR, batch {batch}",
-                        observe=FallShare(left=TunedLoss(arm=f"lm_{batch}"), right=TunedLoss(arm="lm_8"), best_of=("lm_8",)),
-                        unit="relative",
-                    )
-                    for batch in BATCHES
-                ),
+            criteria=tuple(criterion for batch in BATCHES for criterion in large_batch_works(batch)),
+            reported=reported(
+                {
+                    **{
+                        f"the same with square-root LR, batch {batch}": over_base(by_rule(batch, exponent=0.5))
+                        for batch in BATCHES
+                    },
+                    **{f"the same with tuned LR, batch {batch}": over_base(TunedLoss(arm=f"lm_{batch}")) for batch in BATCHES},
+                },
+                unit="relative",
             ),
             note=(
                 "The document speaks of generalization: that is the gap of test to training loss. 'Work fine' is read as a loss"

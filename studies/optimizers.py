@@ -1,21 +1,10 @@
 """What do Lion, Sophia, LARS and LAMB buy over AdamW and SGD?"""
 
-from folklore.harness.observables import (
-    BasinWidth,
-    Computed,
-    FallShare,
-    LengthRatio,
-    LossAt,
-    Optimum,
-    Quotient,
-    Scaled,
-    TunedLoss,
-)
+from typing import Any
+
+from folklore.harness.observables import BasinWidth, Computed, FallShare, LengthRatio, LossAt, Optimum, TunedLoss
 from folklore.harness.spec import (
-    Alternative,
     Arm,
-    AtLeast,
-    AtMost,
     Criterion,
     Judgement,
     Measurement,
@@ -27,30 +16,33 @@ from folklore.harness.spec import (
     Training,
     Within,
     Workload,
-    log2_grid,
 )
+from folklore.studies.shorthand import alternatives, below, exceeds, loss_gap, lr_grid, no_worse, reported
 
-# Batch sizes, with as many steps as a laptop has time for.
-STEPS = {8: 1000, 64: 300}
 BATCHES = (8, 64)
-ADAMW, LION = {"optimizer": "adamw", "beta2": 0.99}, {"optimizer": "lion", "beta2": 0.99}
-SOPHIA = {"optimizer": "sophia", "beta1": 0.965, "beta2": 0.99, "epsilon": 1e-12}
-# Each about the best one of a pilot: Lion's and Sophia's papers have more decay for them than for AdamW, too.
+# As many as a laptop has time for.
+STEPS = {8: 1000, 64: 300}
+CLUSTER_STEPS, SMOKE_STEPS = 3000, 20
+NAMES = {"adamw": "AdamW", "lion": "Lion"}
+ADAMW = {"optimizer": "adamw", "beta2": 0.99}
+OPTIMIZERS = {
+    "adamw": ADAMW,
+    "lion": {"optimizer": "lion", "beta2": 0.99},
+    "sophia": {"optimizer": "sophia", "beta1": 0.965, "beta2": 0.99, "epsilon": 1e-12},
+}
+# About the best of a pilot for each optimizer: Lion's and Sophia's papers have more decay for them than for AdamW, too.
 DECAY = {"adamw": {8: 0.125, 64: 0.5}, "lion": {8: 4.0, 64: 4.0}, "sophia": {8: 0.2, 64: 4.0}}
+LRS = {"adamw": lr_grid(-11, -2), "lion": lr_grid(-12, -3)}
+SOPHIA_LRS = {8: lr_grid(-12, -7), 64: lr_grid(-9, -4)}
+# Lengths of Sophia's runs over AdamW's, where a pilot had their losses meet, and what names call them.
+LENGTHS = {0.7: "_short", 1.2: "", 2.0: "_long"}
 EXTRA_GRADIENTS = 1 + 1 / 10
-ADAMW_LRS, LION_LRS = {"peak_lr": log2_grid(-11, -2, per_octave=1)}, {"peak_lr": log2_grid(-12, -3, per_octave=1)}
-SOPHIA_LRS = {8: {"peak_lr": log2_grid(-12, -7, per_octave=1)}, 64: {"peak_lr": log2_grid(-9, -4, per_octave=1)}}
-# Lengths of Sophia's runs over AdamW's, where a pilot had their losses meet, and their steps.
-LENGTHS = {0.7: "sophia_{}_short", 1.2: "sophia_{}", 2.0: "sophia_{}_long"}
-SOPHIA_STEPS = {8: {0.7: 700, 1.2: 1200, 2.0: 2000}, 64: {0.7: 210, 1.2: 360, 2.0: 600}}
-CLUSTER_STEPS, CLUSTER_SOPHIA_STEPS = 3000, {0.7: 2100, 1.2: 3600, 2.0: 6000}
 # Decay is varied at about the best LR of each, by a pilot, over equal ranges of LR x decay.
 DECAY_LRS = {"adamw": {8: 2.0**-7, 64: 2.0**-5}, "lion": {8: 2.0**-8, 64: 2.0**-7}}
-LR_TIMES_DECAY = log2_grid(-12, -3, per_octave=1)
-# As many examples as the small batch sees.
-SMALL, LARGE = 16, 256
-LARGE_STEPS = 80
-SMALL_STEPS = 1280
+LR_TIMES_DECAY = lr_grid(-12, -3)["peak_lr"]
+# As many examples with either batch.
+SMALL, LARGE = {"batch_size": 16, "steps": 1280}, {"batch_size": 256, "steps": 80}
+GROWTH = LARGE["batch_size"] / SMALL["batch_size"]
 LAYERWISE = {"weight_decay": 5e-4, "warmup_fraction": 0.1}
 CNN = {"model": "cnn", "dataset": "digits", "width": 8, "depth": 2, **LAYERWISE}
 NESTEROV = {**CNN, "optimizer": "sgd", "nesterov": True}
@@ -58,8 +50,157 @@ LARS = {**CNN, "optimizer": "lars"}
 ADAMW_LARGE = {**ADAMW, "weight_decay": 0.1, "warmup_fraction": 0.1}
 LAMB = {**ADAMW_LARGE, "optimizer": "lamb"}
 # The small batch's best LR, times the batch's growth for SGD, and times its root for Adam.
-RULES = {"nesterov": LARGE / SMALL, "adamw": (LARGE / SMALL) ** 0.5}
+RULES = {"nesterov": GROWTH, "adamw": GROWTH**0.5}
 PAIRS = {"CNN, LARS against Nesterov SGD": ("nesterov", "lars"), "GPT, LAMB against AdamW": ("adamw", "lamb")}
+LARGE_BATCH_ARMS = {
+    "nesterov_small": Arm(
+        label="Nesterov SGD, small batch", panel="CNN", settings={**NESTEROV, **SMALL}, factors=lr_grid(-6, 1)
+    ),
+    "nesterov_large": Arm(
+        label="Nesterov SGD", panel="CNN", settings={**NESTEROV, **LARGE}, factors=lr_grid(-4, 5), reference=True
+    ),
+    "lars_large": Arm(label="LARS", panel="CNN", settings={**LARS, **LARGE}, factors=lr_grid(0, 6)),
+    "adamw_small": Arm(label="AdamW, small batch", panel="GPT", settings={**ADAMW_LARGE, **SMALL}, factors=lr_grid(-8, -4)),
+    "adamw_large": Arm(label="AdamW", panel="GPT", settings={**ADAMW_LARGE, **LARGE}, factors=lr_grid(-7, -2), reference=True),
+    "lamb_large": Arm(label="LAMB", panel="GPT", settings={**LAMB, **LARGE}, factors=lr_grid(-7, -2)),
+}
+
+
+def sophia(batch: int, length: float = 1.2) -> str:
+    return f"sophia_{batch}{LENGTHS[length]}"
+
+
+def gpt_arm(optimizer: str, batch: int, label: str, factors: dict[str, tuple[float, ...]], length: float = 1.0) -> Arm:
+    """An arm at the decay of its optimizer. length: of its runs over AdamW's."""
+    run = {"batch_size": batch, "steps": round(length * STEPS[batch]), "weight_decay": DECAY[optimizer][batch]}
+    settings = {**OPTIMIZERS[optimizer], **run}
+    return Arm(label=label, panel=f"batch {batch}", settings=settings, factors=factors, reference=optimizer == "adamw")
+
+
+def decay_arm(optimizer: str, batch: int) -> Arm:
+    lr = DECAY_LRS[optimizer][batch]
+    return Arm(
+        label=f"{NAMES[optimizer]}, decay varied",
+        panel=f"decay at batch {batch}",
+        settings={**OPTIMIZERS[optimizer], "batch_size": batch, "steps": STEPS[batch]},
+        factors={"peak_lr": (lr,), "weight_decay": tuple(product / lr for product in LR_TIMES_DECAY)},
+        reference=optimizer == "adamw",
+    )
+
+
+def gpt_steps(steps: int) -> dict[str, dict[str, int]]:
+    """Overrides of a scale: AdamW's and Lion's runs take so many steps, Sophia's a multiple of them."""
+    return {
+        **{sophia(batch, length): {"steps": round(length * steps)} for batch in BATCHES for length in LENGTHS},
+        **{f"{name}_{batch}{what}": {"steps": steps} for name in NAMES for batch in BATCHES for what in ("", "_decay")},
+    }
+
+
+def best_lr(arm: str) -> Optimum:
+    return Optimum(arm=arm, window_octaves=2.0)
+
+
+def lr_basin(optimizer: str, batch: int) -> BasinWidth:
+    return BasinWidth(arm=f"{optimizer}_{batch}", of="fall")
+
+
+def decay_basin(optimizer: str, batch: int) -> BasinWidth:
+    return BasinWidth(arm=f"{optimizer}_{batch}_decay", over="weight_decay", of="fall", open_below=True)
+
+
+def lion_replaces_adamw(batch: int) -> tuple[Criterion, ...]:
+    adamw, lion, panel = f"adamw_{batch}", f"lion_{batch}", f"batch {batch}"
+    return (
+        Criterion(
+            name=f"Lion's state over AdamW's, batch {batch}",
+            panel=panel,
+            observe=Computed(function="optimizers.state", number="lion_over_adam"),
+            null=1.0,
+            claimed=Within(low=0.49, high=0.51),
+            refuted=Outside(low=0.4, high=0.6),
+            says="Lion keeps {estimate} of AdamW's state",
+            unit="share",
+        ),
+        Criterion(
+            name=f"AdamW's best LR over Lion's, batch {batch}",
+            panel=panel,
+            observe=best_lr(adamw) / best_lr(lion),
+            null=1.0,
+            claimed=Within(low=3.0, high=10.0),
+            refuted=Outside(low=1.5, high=20.0),
+            says=f"At batch {batch} AdamW's best LR is {{larger}} than Lion's",
+            unit="x",
+            alternatives=alternatives({"by a parabola through three points": Optimum(arm=adamw) / Optimum(arm=lion)}),
+        ),
+        no_worse(
+            f"tuned loss of Lion, less AdamW's, of the fall, batch {batch}",
+            loss_gap(lion, adamw),
+            f"At batch {batch} Lion's tuned loss is {{higher}} than AdamW's, of the fall",
+            panel=panel,
+        ),
+    )
+
+
+BASINS = {"LR": lr_basin, "decay": decay_basin}
+
+
+def narrower(batch: int, what: str, basin: Any) -> Criterion:
+    """Lion's basin is narrower than AdamW's, of LRs or of decays."""
+    return Criterion(
+        name=f"octaves of {what} within 5% of the fall, Lion over AdamW, batch {batch}",
+        panel=f"batch {batch}",
+        observe=basin("lion", batch) / basin("adamw", batch),
+        **below(1.0, null=1.0, unit="x"),
+        says=f"At batch {batch} Lion's basin of {what}s, in octaves, is {{larger}} than AdamW's",
+    )
+
+
+def widths(what: str, basin: Any) -> tuple[Reported, ...]:
+    return reported(
+        {
+            f"octaves of {what} within 5% of the fall, {name}, batch {batch}": basin(optimizer, batch)
+            for batch in BATCHES
+            for optimizer, name in NAMES.items()
+        }
+    )
+
+
+def sophia_steps(batch: int) -> LengthRatio:
+    return LengthRatio(anchor=f"adamw_{batch}", points=tuple((length, sophia(batch, length)) for length in LENGTHS))
+
+
+def sophia_saves(batch: int, what: str, observe: Any, at_most: float) -> Criterion:
+    """Sophia comes to AdamW's loss with less: steps or gradients."""
+    return Criterion(
+        name=f"{what} of Sophia over AdamW's for the same tuned loss, batch {batch}",
+        panel=f"batch {batch}",
+        observe=observe,
+        **below(at_most, refuted=1.0, null=1.0, unit="x"),
+        says=f"At batch {batch} Sophia takes {{estimate}} AdamW's {what} to the same loss",
+    )
+
+
+def rule_loses(panel: str, base: str, layerwise: str) -> Criterion:
+    """At the LR that the rule carries over from the small batch, the baseline ends above the layer-wise optimizer."""
+    large, tuned = f"{base}_large", f"{layerwise}_large"
+    by_rule = LossAt(arm=large, tuned_for=f"{base}_small", times=RULES[base], window_octaves=2.0)
+    return exceeds(
+        f"loss of the rule's LR, less that of the layer-wise optimizer, of the fall, {panel}",
+        FallShare(left=by_rule, right=TunedLoss(arm=tuned), best_of=(large, tuned)),
+        f"{panel}: at the LR of the rule the baseline ends {{higher}}, of the fall",
+        by=0.02,
+        panel=panel,
+    )
+
+
+def share_spread(number: str) -> Computed:
+    return Computed(function="optimizers.layerwise", number=number)
+
+
+def same_share(name: str, number: str, says: str) -> Criterion:
+    """The update-to-weight ratio is the same for all matrices at all steps."""
+    return Criterion(name=name, observe=share_spread(number), says=says, **below(1.00001, refuted=1.5, unit="x"))
+
 
 STUDY = Study(
     name="optimizers",
@@ -70,92 +211,15 @@ STUDY = Study(
     training=Training(schedule="cosine", warmup_fraction=0.05),
     measurement=Measurement(probes=2, evaluations=2, evaluation_examples=64, final_examples=512, curve_points=20),
     arms={
+        **{f"adamw_{batch}": gpt_arm("adamw", batch, "AdamW", LRS["adamw"]) for batch in BATCHES},
+        **{f"lion_{batch}": gpt_arm("lion", batch, "Lion", LRS["lion"]) for batch in BATCHES},
         **{
-            f"adamw_{batch}": Arm(
-                label="AdamW",
-                panel=f"batch {batch}",
-                settings={**ADAMW, "batch_size": batch, "steps": STEPS[batch], "weight_decay": DECAY["adamw"][batch]},
-                factors=ADAMW_LRS,
-                reference=True,
-            )
+            sophia(batch, length): gpt_arm("sophia", batch, f"Sophia, {length:g} of the steps", SOPHIA_LRS[batch], length)
             for batch in BATCHES
+            for length in LENGTHS
         },
-        **{
-            f"lion_{batch}": Arm(
-                label="Lion",
-                panel=f"batch {batch}",
-                settings={**LION, "batch_size": batch, "steps": STEPS[batch], "weight_decay": DECAY["lion"][batch]},
-                factors=LION_LRS,
-            )
-            for batch in BATCHES
-        },
-        **{
-            name.format(batch): Arm(
-                label=f"Sophia, {length:g} of the steps",
-                panel=f"batch {batch}",
-                settings={
-                    **SOPHIA,
-                    "batch_size": batch,
-                    "steps": SOPHIA_STEPS[batch][length],
-                    "weight_decay": DECAY["sophia"][batch],
-                },
-                factors=SOPHIA_LRS[batch],
-            )
-            for batch in BATCHES
-            for length, name in LENGTHS.items()
-        },
-        **{
-            f"{name}_{batch}_decay": Arm(
-                label=f"{label}, decay varied",
-                panel=f"decay at batch {batch}",
-                settings={**settings, "batch_size": batch, "steps": STEPS[batch]},
-                factors={
-                    "peak_lr": (DECAY_LRS[name][batch],),
-                    "weight_decay": (*(each / DECAY_LRS[name][batch] for each in LR_TIMES_DECAY),),
-                },
-                reference=name == "adamw",
-            )
-            for batch in BATCHES
-            for name, label, settings in (("adamw", "AdamW", ADAMW), ("lion", "Lion", LION))
-        },
-        "nesterov_small": Arm(
-            label="Nesterov SGD, small batch",
-            panel="CNN",
-            settings={**NESTEROV, "batch_size": SMALL, "steps": SMALL_STEPS},
-            factors={"peak_lr": log2_grid(-6, 1, per_octave=1)},
-        ),
-        "nesterov_large": Arm(
-            label="Nesterov SGD",
-            panel="CNN",
-            settings={**NESTEROV, "batch_size": LARGE, "steps": LARGE_STEPS},
-            factors={"peak_lr": log2_grid(-4, 5, per_octave=1)},
-            reference=True,
-        ),
-        "lars_large": Arm(
-            label="LARS",
-            panel="CNN",
-            settings={**LARS, "batch_size": LARGE, "steps": LARGE_STEPS},
-            factors={"peak_lr": log2_grid(0, 6, per_octave=1)},
-        ),
-        "adamw_small": Arm(
-            label="AdamW, small batch",
-            panel="GPT",
-            settings={**ADAMW_LARGE, "batch_size": SMALL, "steps": SMALL_STEPS},
-            factors={"peak_lr": log2_grid(-8, -4, per_octave=1)},
-        ),
-        "adamw_large": Arm(
-            label="AdamW",
-            panel="GPT",
-            settings={**ADAMW_LARGE, "batch_size": LARGE, "steps": LARGE_STEPS},
-            factors={"peak_lr": log2_grid(-7, -2, per_octave=1)},
-            reference=True,
-        ),
-        "lamb_large": Arm(
-            label="LAMB",
-            panel="GPT",
-            settings={**LAMB, "batch_size": LARGE, "steps": LARGE_STEPS},
-            factors={"peak_lr": log2_grid(-7, -2, per_octave=1)},
-        ),
+        **{f"{optimizer}_{batch}_decay": decay_arm(optimizer, batch) for batch in BATCHES for optimizer in NAMES},
+        **LARGE_BATCH_ARMS,
     },
     factors={"peak_lr": (2.0**-7,)},
     seeds=8,
@@ -164,25 +228,7 @@ STUDY = Study(
         "smoke": Scale(
             description="plumbing in seconds, never judged",
             training={"steps": 12},
-            arm_settings={
-                **{
-                    name.format(batch): {"steps": SOPHIA_STEPS[64][length] // 15}
-                    for batch in BATCHES
-                    for length, name in LENGTHS.items()
-                },
-                **{
-                    f"{name}_{batch}{varied}": {"steps": 20}
-                    for name in ("adamw", "lion")
-                    for batch in BATCHES
-                    for varied in ("", "_decay")
-                },
-                **{
-                    f"{name}_{size}": {"steps": 12, "batch_size": 8}
-                    for name in ("nesterov", "adamw")
-                    for size in ("small", "large")
-                },
-                **{f"{name}_large": {"steps": 12, "batch_size": 8} for name in ("lars", "lamb")},
-            },
+            arm_settings={**gpt_steps(SMOKE_STEPS), **{arm: {"steps": 12, "batch_size": 8} for arm in LARGE_BATCH_ARMS}},
             measurement={"evaluation_examples": 8, "final_examples": 16},
             seeds=2,
             judged=False,
@@ -208,19 +254,7 @@ STUDY = Study(
             workload={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 256},
             training={"precision": "bf16"},
             measurement={"evaluation_examples": 256, "final_examples": 1024},
-            arm_settings={
-                **{
-                    name.format(batch): {"steps": CLUSTER_SOPHIA_STEPS[length]}
-                    for batch in BATCHES
-                    for length, name in LENGTHS.items()
-                },
-                **{
-                    f"{name}_{batch}{varied}": {"steps": CLUSTER_STEPS}
-                    for name in ("adamw", "lion")
-                    for batch in BATCHES
-                    for varied in ("", "_decay")
-                },
-            },
+            arm_settings=gpt_steps(CLUSTER_STEPS),
             seeds=5,
         ),
     },
@@ -235,53 +269,7 @@ STUDY = Study(
     judgements=(
         Judgement(
             claim="opt.lion",
-            criteria=(
-                *(
-                    criterion
-                    for batch in BATCHES
-                    for criterion in (
-                        Criterion(
-                            name=f"Lion's state over AdamW's, batch {batch}",
-                            panel=f"batch {batch}",
-                            observe=Computed(function="optimizers.state", number="lion_over_adam"),
-                            null=1.0,
-                            claimed=Within(low=0.49, high=0.51),
-                            refuted=Outside(low=0.4, high=0.6),
-                            says="Lion keeps {estimate} of AdamW's state",
-                            unit="share",
-                        ),
-                        Criterion(
-                            name=f"AdamW's best LR over Lion's, batch {batch}",
-                            panel=f"batch {batch}",
-                            observe=Quotient(
-                                top=Optimum(arm=f"adamw_{batch}", window_octaves=2.0),
-                                bottom=Optimum(arm=f"lion_{batch}", window_octaves=2.0),
-                            ),
-                            null=1.0,
-                            claimed=Within(low=3.0, high=10.0),
-                            refuted=Outside(low=1.5, high=20.0),
-                            says=f"At batch {batch} AdamW's best LR is {{larger}} than Lion's",
-                            unit="x",
-                            alternatives=(
-                                Alternative(
-                                    name="by a parabola through three points",
-                                    observe=Quotient(top=Optimum(arm=f"adamw_{batch}"), bottom=Optimum(arm=f"lion_{batch}")),
-                                ),
-                            ),
-                        ),
-                        Criterion(
-                            name=f"tuned loss of Lion, less AdamW's, of the fall, batch {batch}",
-                            panel=f"batch {batch}",
-                            observe=FallShare(left=TunedLoss(arm=f"lion_{batch}"), right=TunedLoss(arm=f"adamw_{batch}")),
-                            test="no_worse",
-                            null=0.0,
-                            margin=0.005,
-                            says=f"At batch {batch} Lion's tuned loss is {{higher}} than AdamW's, of the fall",
-                            unit="relative",
-                        ),
-                    )
-                ),
-            ),
+            criteria=tuple(criterion for batch in BATCHES for criterion in lion_replaces_adamw(batch)),
             note="It holds if it does at one of the two batch sizes, in all three parts: the document says 'sometimes'.",
             advice={
                 "supported": "Try Lion where the optimizer's state is what does not fit; begin at a fifth of AdamW's LR.",
@@ -291,58 +279,8 @@ STUDY = Study(
         ),
         Judgement(
             claim="opt.lion_sensitive",
-            criteria=(
-                *(
-                    criterion
-                    for batch in BATCHES
-                    for criterion in (
-                        Criterion(
-                            name=f"octaves of LR within 5% of the fall, Lion over AdamW, batch {batch}",
-                            panel=f"batch {batch}",
-                            observe=Quotient(
-                                top=BasinWidth(arm=f"lion_{batch}", of="fall"),
-                                bottom=BasinWidth(arm=f"adamw_{batch}", of="fall"),
-                            ),
-                            null=1.0,
-                            claimed=AtMost(value=1.0),
-                            refuted=AtLeast(value=1.0),
-                            says=f"At batch {batch} Lion's basin of LRs, in octaves, is {{larger}} than AdamW's",
-                            unit="x",
-                        ),
-                        Criterion(
-                            name=f"octaves of decay within 5% of the fall, Lion over AdamW, batch {batch}",
-                            panel=f"batch {batch}",
-                            observe=Quotient(
-                                top=BasinWidth(arm=f"lion_{batch}_decay", over="weight_decay", of="fall", open_below=True),
-                                bottom=BasinWidth(arm=f"adamw_{batch}_decay", over="weight_decay", of="fall", open_below=True),
-                            ),
-                            null=1.0,
-                            claimed=AtMost(value=1.0),
-                            refuted=AtLeast(value=1.0),
-                            says=f"At batch {batch} Lion's basin of decays, in octaves, is {{larger}} than AdamW's",
-                            unit="x",
-                        ),
-                    )
-                ),
-            ),
-            reported=(
-                *(
-                    Reported(
-                        name=f"octaves of LR within 5% of the fall, {label}, batch {batch}",
-                        observe=BasinWidth(arm=f"{name}_{batch}", of="fall"),
-                    )
-                    for batch in BATCHES
-                    for name, label in (("adamw", "AdamW"), ("lion", "Lion"))
-                ),
-                *(
-                    Reported(
-                        name=f"octaves of LR x decay from 2^-12 within 5% of the fall, {label}, batch {batch}",
-                        observe=BasinWidth(arm=f"{name}_{batch}_decay", over="weight_decay", of="fall", open_below=True),
-                    )
-                    for batch in BATCHES
-                    for name, label in (("adamw", "AdamW"), ("lion", "Lion"))
-                ),
-            ),
+            criteria=tuple(narrower(batch, what, basin) for batch in BATCHES for what, basin in BASINS.items()),
+            reported=(*widths("LR", lr_basin), *widths("LR x decay from 2^-12", decay_basin)),
             note=(
                 "If next to no decay is as good as the best, a basin counts from the low end of its grid, which is at the same"
                 " LR x decay for both. If one basin is open there and the other is not, how much wider it is depends on that"
@@ -356,52 +294,22 @@ STUDY = Study(
         ),
         Judgement(
             claim="opt.sophia",
-            criteria=(
-                *(
-                    criterion
-                    for batch in BATCHES
-                    for criterion in (
-                        Criterion(
-                            name=f"steps of Sophia over AdamW's for the same tuned loss, batch {batch}",
-                            panel=f"batch {batch}",
-                            observe=LengthRatio(
-                                anchor=f"adamw_{batch}",
-                                points=(*((length, name.format(batch)) for length, name in LENGTHS.items()),),
-                            ),
-                            null=1.0,
-                            claimed=AtMost(value=0.8),
-                            refuted=AtLeast(value=1.0),
-                            says=f"At batch {batch} Sophia takes {{estimate}} AdamW's steps to the same loss",
-                            unit="x",
-                        ),
-                        Criterion(
-                            name=f"gradients of Sophia over AdamW's for the same tuned loss, batch {batch}",
-                            panel=f"batch {batch}",
-                            observe=Scaled(
-                                of=LengthRatio(
-                                    anchor=f"adamw_{batch}",
-                                    points=(*((length, name.format(batch)) for length, name in LENGTHS.items()),),
-                                ),
-                                by=EXTRA_GRADIENTS,
-                            ),
-                            null=1.0,
-                            claimed=AtMost(value=0.9),
-                            refuted=AtLeast(value=1.0),
-                            says=f"At batch {batch} Sophia takes {{estimate}} AdamW's gradients to the same loss",
-                            unit="x",
-                        ),
-                    )
-                ),
+            criteria=tuple(
+                criterion
+                for batch in BATCHES
+                for criterion in (
+                    sophia_saves(batch, "steps", sophia_steps(batch), at_most=0.8),
+                    sophia_saves(batch, "gradients", sophia_steps(batch) * EXTRA_GRADIENTS, at_most=0.9),
+                )
             ),
-            reported=(
-                *(
-                    Reported(
-                        name=f"tuned loss of Sophia in 1.2 times the steps, less AdamW's, of the fall, batch {batch}",
-                        observe=FallShare(left=TunedLoss(arm=f"sophia_{batch}"), right=TunedLoss(arm=f"adamw_{batch}")),
-                        unit="relative",
+            reported=reported(
+                {
+                    f"tuned loss of Sophia in 1.2 times the steps, less AdamW's, of the fall, batch {batch}": loss_gap(
+                        sophia(batch), f"adamw_{batch}"
                     )
                     for batch in BATCHES
-                ),
+                },
+                unit="relative",
             ),
             note=(
                 "Sophia's runs of 0.7, 1.2 and 2 times as many steps have schedules and LRs of their own, as its paper compares"
@@ -416,45 +324,25 @@ STUDY = Study(
         ),
         Judgement(
             claim="opt.layerwise",
-            criteria=(
-                *(
-                    Criterion(
-                        name=f"loss of the rule's LR, less that of the layer-wise optimizer, of the fall, {panel}",
-                        panel=panel,
-                        observe=FallShare(
-                            left=LossAt(arm=f"{base}_large", tuned_for=f"{base}_small", times=RULES[base], window_octaves=2.0),
-                            right=TunedLoss(arm=f"{layerwise}_large"),
-                            best_of=(f"{base}_large", f"{layerwise}_large"),
-                        ),
-                        null=0.0,
-                        margin=0.02,
-                        claimed=AtLeast(value=0.02),
-                        refuted=AtMost(value=0.0),
-                        says=f"{panel}: at the LR of the rule the baseline ends {{higher}}, of the fall",
-                        unit="relative",
-                    )
-                    for panel, (base, layerwise) in PAIRS.items()
-                ),
-            ),
+            criteria=tuple(rule_loses(panel, *pair) for panel, pair in PAIRS.items()),
             reported=(
-                *(
-                    Reported(
-                        name=f"tuned loss of the baseline, less that of the layer-wise optimizer, of the fall, {panel}",
-                        observe=FallShare(left=TunedLoss(arm=f"{base}_large"), right=TunedLoss(arm=f"{layerwise}_large")),
-                        unit="relative",
-                    )
-                    for panel, (base, layerwise) in PAIRS.items()
+                *reported(
+                    {
+                        f"tuned loss of the baseline, less that of the layer-wise optimizer, of the fall, {panel}": loss_gap(
+                            f"{base}_large", f"{layerwise}_large"
+                        )
+                        for panel, (base, layerwise) in PAIRS.items()
+                    },
+                    unit="relative",
                 ),
-                *(
-                    Reported(
-                        name=f"the baseline's best LR at the large batch over that at the small one, {panel}",
-                        observe=Quotient(
-                            top=Optimum(arm=f"{base}_large", window_octaves=2.0),
-                            bottom=Optimum(arm=f"{base}_small", window_octaves=2.0),
-                        ),
-                        unit="x",
-                    )
-                    for panel, (base, _) in PAIRS.items()
+                *reported(
+                    {
+                        f"the baseline's best LR at the large batch over that at the small one, {panel}": (
+                            best_lr(f"{base}_large") / best_lr(f"{base}_small")
+                        )
+                        for panel, (base, _) in PAIRS.items()
+                    },
+                    unit="x",
                 ),
             ),
             note=(
@@ -471,44 +359,31 @@ STUDY = Study(
         Judgement(
             claim="opt.layerwise_ratio",
             criteria=(
-                Criterion(
-                    name="largest over smallest update-to-weight ratio over matrices and steps, LAMB with decay",
-                    observe=Computed(function="optimizers.layerwise", number="lamb"),
-                    claimed=AtMost(value=1.00001),
-                    refuted=AtLeast(value=1.5),
-                    says="LAMB's largest share of a matrix is {estimate} its smallest, over 60 steps",
-                    unit="x",
+                same_share(
+                    "largest over smallest update-to-weight ratio over matrices and steps, LAMB with decay",
+                    "lamb",
+                    "LAMB's largest share of a matrix is {estimate} its smallest, over 60 steps",
                 ),
-                Criterion(
-                    name="the same of LARS without momentum and decay",
-                    observe=Computed(function="optimizers.layerwise", number="lars"),
-                    claimed=AtMost(value=1.00001),
-                    refuted=AtLeast(value=1.5),
-                    says="LARS's is {estimate} without momentum and decay",
-                    unit="x",
+                same_share(
+                    "the same of LARS without momentum and decay", "lars", "LARS's is {estimate} without momentum and decay"
                 ),
-                Criterion(
-                    name="the same of LARS with momentum 0.9 and decay 0.0005, as published",
-                    observe=Computed(function="optimizers.layerwise", number="lars_with_momentum"),
-                    claimed=AtMost(value=1.00001),
-                    refuted=AtLeast(value=1.5),
-                    says="With a momentum of 0.9 LARS's largest share is {estimate} its smallest",
-                    unit="x",
+                same_share(
+                    "the same of LARS with momentum 0.9 and decay 0.0005, as published",
+                    "lars_with_momentum",
+                    "With a momentum of 0.9 LARS's largest share is {estimate} its smallest",
                 ),
             ),
             reported=(
                 Reported(
-                    name="the same of LARS without momentum, decay 0.1",
-                    observe=Computed(function="optimizers.layerwise", number="lars_with_decay"),
-                    unit="x",
+                    name="the same of LARS without momentum, decay 0.1", observe=share_spread("lars_with_decay"), unit="x"
                 ),
                 Reported(
                     name="distance of LAMB's steps from LR |w| u / |u|, u being Adam's update with decay",
-                    observe=Computed(function="optimizers.layerwise", number="lamb_distance"),
+                    observe=share_spread("lamb_distance"),
                 ),
                 Reported(
                     name="largest over smallest share if LAMB divided by the gradient's norm",
-                    observe=Computed(function="optimizers.layerwise", number="lamb_by_gradient"),
+                    observe=share_spread("lamb_by_gradient"),
                     unit="x",
                 ),
                 Reported(

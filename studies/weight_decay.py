@@ -1,11 +1,12 @@
 """What does weight decay do to the weights, and how does it differ from L2 in the loss?"""
 
-from folklore.harness.observables import Computed, CurveMean, CurveSlope, Quotient
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from folklore.harness.observables import Computed, CurveMean, CurveSlope
 from folklore.harness.spec import (
     Alternative,
     Arm,
-    AtLeast,
-    AtMost,
     Criterion,
     Judgement,
     Measurement,
@@ -16,42 +17,80 @@ from folklore.harness.spec import (
     Training,
     Workload,
 )
+from folklore.studies.shorthand import above, alternatives, below, exceeds, reported
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32}
 GPT = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "batch_size": 16}
-SGD, ADAM = {"optimizer": "sgd"}, {"optimizer": "adamw"}
-SETTINGS = {
-    "mlp_sgd": {**MLP, **SGD},
-    "mlp_adam": {**MLP, **ADAM},
-    "gpt_sgd": {**GPT, **SGD},
-    "gpt_adam": {**GPT, **ADAM},
-}
-# About the best LR of runs whose LR does not decay, by a pilot; both arms are read at it, so that decay is all that differs.
-LRS = {"mlp_sgd": 2.0**-5, "mlp_adam": 2.0**-8, "gpt_sgd": 2.0**-3, "gpt_adam": 2.0**-7}
-GRIDS = {arm: {"peak_lr": (lr / 2, lr, 2 * lr)} for arm, lr in LRS.items()}
-# As common as each is: decoupled decay is multiplied by the LR, L2 by SGD's much larger one.
-DECAYS = {"mlp_sgd": 5e-4, "mlp_adam": 0.1, "gpt_sgd": 5e-4, "gpt_adam": 0.1}
-NAMES = {"mlp_sgd": "MLP with SGD", "mlp_adam": "MLP with AdamW", "gpt_sgd": "GPT with SGD", "gpt_adam": "GPT with AdamW"}
-# The first probes and the last: where the weights began, and where they are.
-START, END, LATE = {"first": 0.0, "last": 0.005}, {"first": 0.95}, {"first": 0.5}
-NORM = {"curve": "probe_weight_norm"}
-GROWTH = {
-    (arm, times): Quotient(
-        top=CurveMean(arm=arm, value=times * LRS[arm.removesuffix("_free")], **NORM, **END),
-        bottom=CurveMean(arm=arm, value=times * LRS[arm.removesuffix("_free")], **NORM, **START),
-    )
-    for base in SETTINGS
-    for arm in (base, f"{base}_free")
-    for times in (0.5, 1.0, 2.0)
-}
-SLOPE = {
-    (arm, times): CurveSlope(arm=arm, value=times * LRS[arm.removesuffix("_free")], **NORM, **LATE)
-    for base in SETTINGS
-    for arm in (base, f"{base}_free")
-    for times in (0.5, 1.0, 2.0)
-}
 GPU_GPT = {"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64}
 CLUSTER_GPT = {"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 256, "batch_size": 64}
+SGD, ADAM = {"optimizer": "sgd"}, {"optimizer": "adamw"}
+
+
+class Setup(NamedTuple):
+    """A model with an optimizer, trained with decay and without: the panel of its two arms.
+
+    lr: about the best of runs whose LR does not decay, by a pilot. Both arms are read at it, so that decay is all that differs.
+    decay: as common as it is with each optimizer: decoupled it is multiplied by the LR, L2 by SGD's much larger one.
+    """
+
+    decayed: str
+    panel: str
+    settings: dict[str, Any]
+    lr: float
+    decay: float
+
+    @property
+    def free(self) -> str:
+        return f"{self.decayed}_free"
+
+    def arm(self, label: str, decay: float) -> Arm:
+        grid = (self.lr / 2, self.lr, 2 * self.lr)
+        return Arm(label=label, panel=self.panel, settings={**self.settings, "weight_decay": decay}, factors={"peak_lr": grid})
+
+    def growth(self, arm: str, times: float = 1.0) -> Any:
+        """The norm of the weights at the last probes over that at the first, at a multiple of the LR."""
+        norm: dict[str, Any] = {"arm": arm, "value": times * self.lr, "curve": "probe_weight_norm"}
+        return CurveMean(**norm, first=0.95) / CurveMean(**norm, first=0.0, last=0.005)
+
+    def late_slope(self, arm: str, times: float = 1.0) -> CurveSlope:
+        """The exponent of that norm on the step in the second half of a run."""
+        return CurveSlope(arm=arm, value=times * self.lr, curve="probe_weight_norm", first=0.5)
+
+
+SETUPS = (
+    Setup("mlp_sgd", "MLP with SGD", {**MLP, **SGD}, lr=2.0**-5, decay=5e-4),
+    Setup("mlp_adam", "MLP with AdamW", {**MLP, **ADAM}, lr=2.0**-8, decay=0.1),
+    Setup("gpt_sgd", "GPT with SGD", {**GPT, **SGD}, lr=2.0**-3, decay=5e-4),
+    Setup("gpt_adam", "GPT with AdamW", {**GPT, **ADAM}, lr=2.0**-7, decay=0.1),
+)
+GPT_ARMS = tuple(arm for setup in SETUPS if setup.settings["model"] == "gpt" for arm in (setup.decayed, setup.free))
+
+
+def at_other_lrs(read: Callable[..., Any], arm: str) -> tuple[Alternative, ...]:
+    return alternatives({"at half the LR": read(arm, 0.5), "at twice the LR": read(arm, 2.0)})
+
+
+def grows(setup: Setup) -> tuple[Criterion, ...]:
+    return (
+        Criterion(
+            name=f"norm of the weights, end over start, {setup.panel}",
+            panel=setup.panel,
+            observe=setup.growth(setup.decayed),
+            **above(2.0, refuted=1.0, null=1.0, margin=1.05, unit="x"),
+            says=f"The decayed weights of the {setup.panel} end {{larger}} than they began",
+            alternatives=at_other_lrs(setup.growth, setup.decayed),
+        ),
+        exceeds(
+            f"late exponent of the norm on the step, no decay, {setup.panel}",
+            setup.late_slope(setup.free),
+            "Without decay they still grow late as the power {estimate} of the step",
+            by=0.02,
+            unit="",
+            panel=setup.panel,
+            alternatives=at_other_lrs(setup.late_slope, setup.free),
+        ),
+    )
+
 
 STUDY = Study(
     name="weight_decay",
@@ -64,18 +103,8 @@ STUDY = Study(
     training=Training(schedule="constant", warmup_fraction=0.05, steps=2000),
     measurement=Measurement(probes=40, evaluations=4, evaluation_examples=64, final_examples=256, curve_points=20),
     arms={
-        **{
-            arm: Arm(
-                label="decayed", panel=NAMES[arm], settings={**SETTINGS[arm], "weight_decay": DECAYS[arm]}, factors=GRIDS[arm]
-            )
-            for arm in SETTINGS
-        },
-        **{
-            f"{arm}_free": Arm(
-                label="no decay", panel=NAMES[arm], settings={**SETTINGS[arm], "weight_decay": 0.0}, factors=GRIDS[arm]
-            )
-            for arm in SETTINGS
-        },
+        **{setup.decayed: setup.arm("decayed", setup.decay) for setup in SETUPS},
+        **{setup.free: setup.arm("no decay", 0.0) for setup in SETUPS},
     },
     factors={"peak_lr": (2.0**-7,)},
     seeds=10,
@@ -96,14 +125,14 @@ STUDY = Study(
             description="one GPU, at most four minutes: GPTs of 0.4M parameters on Python's standard library",
             device="cuda",
             training={"precision": "tf32"},
-            arm_settings=dict.fromkeys(("gpt_sgd", "gpt_adam", "gpt_sgd_free", "gpt_adam_free"), GPU_GPT),
+            arm_settings=dict.fromkeys(GPT_ARMS, GPU_GPT),
             seeds=5,
         ),
         "cluster": Scale(
             description="many GPUs, an hour: GPTs of 25M parameters on web text",
             device="cuda",
             training={"precision": "tf32", "steps": 5000},
-            arm_settings=dict.fromkeys(("gpt_sgd", "gpt_adam", "gpt_sgd_free", "gpt_adam_free"), CLUSTER_GPT),
+            arm_settings=dict.fromkeys(GPT_ARMS, CLUSTER_GPT),
             seeds=5,
         ),
     },
@@ -122,15 +151,13 @@ STUDY = Study(
                 Criterion(
                     name="spread of the shares that decoupled decay takes off, over their mean",
                     observe=Computed(function="decay.shrinkage", number="spread"),
-                    claimed=AtMost(value=1e-3),
-                    refuted=AtLeast(value=0.1),
+                    **below(1e-3, refuted=0.1),
                     says="Decoupled decay takes the same share off all weights, to within {estimate} of it",
                 ),
                 Criterion(
                     name="rank correlation of what L2 inside Adam takes off with the root of the second moment",
                     observe=Computed(function="decay.shrinkage", number="rank_correlation"),
-                    claimed=AtMost(value=-0.5),
-                    refuted=AtLeast(value=0.0),
+                    **below(-0.5, refuted=0.0),
                     says=(
                         "What L2 inside Adam takes off has a rank correlation of {estimate} with the root of the second moment"
                     ),
@@ -164,15 +191,13 @@ STUDY = Study(
                 Criterion(
                     name="distance of L2 from decoupled decay, SGD without momentum, of the way",
                     observe=Computed(function="decay.sgd", number="distance"),
-                    claimed=AtMost(value=1e-6),
-                    refuted=AtLeast(value=1e-3),
+                    **below(1e-6, refuted=1e-3),
                     says="For SGD without momentum L2 and decoupled decay end {estimate} of the way apart after 200 steps",
                 ),
                 Criterion(
                     name="distance of L2 from decoupled decay, momentum 0.9, of the way",
                     observe=Computed(function="decay.sgd", number="momentum_distance"),
-                    claimed=AtMost(value=1e-6),
-                    refuted=AtLeast(value=1e-3),
+                    **below(1e-6, refuted=1e-3),
                     says="With a momentum of 0.9 they end {estimate} of the way apart, though nothing is preconditioned",
                 ),
             ),
@@ -187,48 +212,11 @@ STUDY = Study(
         ),
         Judgement(
             claim="wd.growth",
-            criteria=(
-                *(
-                    criterion
-                    for arm in SETTINGS
-                    for criterion in (
-                        Criterion(
-                            name=f"norm of the weights, end over start, {NAMES[arm]}",
-                            panel=NAMES[arm],
-                            observe=GROWTH[arm, 1.0],
-                            null=1.0,
-                            margin=1.05,
-                            claimed=AtLeast(value=2.0),
-                            refuted=AtMost(value=1.0),
-                            says=f"The decayed weights of the {NAMES[arm]} end {{larger}} than they began",
-                            unit="x",
-                            alternatives=(
-                                Alternative(name="at half the LR", observe=GROWTH[arm, 0.5]),
-                                Alternative(name="at twice the LR", observe=GROWTH[arm, 2.0]),
-                            ),
-                        ),
-                        Criterion(
-                            name=f"late exponent of the norm on the step, no decay, {NAMES[arm]}",
-                            panel=NAMES[arm],
-                            observe=SLOPE[f"{arm}_free", 1.0],
-                            null=0.0,
-                            margin=0.02,
-                            claimed=AtLeast(value=0.02),
-                            refuted=AtMost(value=0.0),
-                            says="Without decay they still grow late as the power {estimate} of the step",
-                            alternatives=(
-                                Alternative(name="at half the LR", observe=SLOPE[f"{arm}_free", 0.5]),
-                                Alternative(name="at twice the LR", observe=SLOPE[f"{arm}_free", 2.0]),
-                            ),
-                        ),
-                    )
-                ),
-            ),
+            criteria=tuple(criterion for setup in SETUPS for criterion in grows(setup)),
             reported=(
-                *(Reported(name=f"late exponent with decay, {NAMES[arm]}", observe=SLOPE[arm, 1.0]) for arm in SETTINGS),
-                *(
-                    Reported(name=f"end over start without decay, {NAMES[arm]}", observe=GROWTH[f"{arm}_free", 1.0], unit="x")
-                    for arm in SETTINGS
+                *reported({f"late exponent with decay, {setup.panel}": setup.late_slope(setup.decayed) for setup in SETUPS}),
+                *reported(
+                    {f"end over start without decay, {setup.panel}": setup.growth(setup.free) for setup in SETUPS}, unit="x"
                 ),
             ),
             note="'Much larger' is twice, which is ours: the document gives no number. Both arms are read at one LR.",
