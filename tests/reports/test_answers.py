@@ -1,44 +1,17 @@
 """The rule by which a study's page gets its first sentences."""
 
-from dataclasses import replace
-
 import pytest
 
-from folklore.harness.judging.verdicts import Finding, Panel, Verdict
+from folklore.harness.judging.verdicts import Panel, Verdict
 from folklore.reports.answers import answer, sentences, shortened, with_bold_numbers
+from tests.verdicts import a_finding, a_verdict
 
 
 def verdict(claim: str, name: str = "supported", text: str = "", **fields: object) -> Verdict:
-    found = Finding(
-        name="one",
-        unit="x",
-        verdict=name,
-        estimate=1.8,
-        low=1.6,
-        high=2.0,
-        seeds=5,
-        p_supported=0.01,
-        p_refuted=1.0,
-        reason="why",
-    )
+    numbers = {"estimate": 1.8, "low": 1.6, "high": 2.0, "seeds": 5, "unit": "x"}
     told = text or f"Of {claim} it is 1.8x (1.6–2.0) larger."
-    made = Verdict(
-        study="s",
-        claim=claim,
-        scale="laptop",
-        device="cpu",
-        verdict=name,
-        estimate=1.8,
-        low=1.6,
-        high=2.0,
-        seeds=5,
-        trials=10,
-        reason="why",
-        unit="x",
-        findings=(found,),
-        answer=told,
-    )
-    return replace(made, **fields)  # type: ignore[arg-type]
+    found = a_finding(name, **numbers)
+    return a_verdict(name, **{"claim": claim, "findings": (found,), "answer": told, **fields})
 
 
 def firm(_: Verdict) -> str:
@@ -117,18 +90,6 @@ def test_what_was_measured_is_bold(text: str, bold: list[str]) -> None:
 
 
 def test_exact_numbers_are_bold_and_everything_is_escaped() -> None:
-    exact = Finding(
-        name="one",
-        unit="x",
-        verdict="supported",
-        estimate=4.0,
-        low=4.0,
-        high=4.0,
-        seeds=5,
-        p_supported=0.0,
-        p_refuted=1.0,
-        reason="why",
-        grade="exact",
-    )
+    exact = a_finding(unit="x", estimate=4.0, low=4.0, high=4.0, grade="exact")
     told = with_bold_numbers(verdict("a", text="<i>It</i> is 4x, not 0.4x or 4x4.", findings=(exact,)))
     assert told == "&lt;i&gt;It&lt;/i&gt; is <b>4x</b>, not 0.4x or 4x4."

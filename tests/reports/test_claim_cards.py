@@ -29,6 +29,7 @@ from folklore.harness.spec import (
 from folklore.reports import site
 from folklore.reports.claim_cards import Card, calibration_in_words, card, power_in_words
 from tests.reports.test_site import REGISTER, of, records
+from tests.verdicts import a_finding, a_verdict
 
 GAP = RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half"))
 DOCUMENTS = {"TB": Document(key="TB", title="A <title>", file="a.txt")}
@@ -50,31 +51,14 @@ def criterion(**fields: object) -> Criterion:
 def finding(verdict: str = "supported", **fields: object) -> Finding:
     missing = verdict in ("out of regime", "invalid")
     estimate, low, high = (None, None, None) if missing else (0.05, 0.04, 0.06)
-    made = Finding(name="a gap", unit="relative", verdict=verdict, estimate=estimate, low=low, high=high, seeds=5,
-                   p_supported=0.01, p_refuted=1.0, reason="that <is> why", says="It is 5% (4–6) lower.")  # fmt: skip
-    return replace(made, **fields)  # type: ignore[arg-type]
+    numbers = {"unit": "relative", "estimate": estimate, "low": low, "high": high, "seeds": 5}
+    told = {"name": "a gap", "reason": "that <is> why", "says": "It is 5% (4–6) lower."}
+    return a_finding(verdict, **{**numbers, **told, **fields})
 
 
 def verdict(name: str = "supported", *findings: Finding, **fields: object) -> Verdict:
-    found = findings or (finding(name),)
-    first = found[0]
-    made = Verdict(
-        study="toy",
-        claim="c",
-        scale="laptop",
-        device="cpu",
-        verdict=name,
-        estimate=first.estimate,
-        low=first.low,
-        high=first.high,
-        seeds=5,
-        trials=50,
-        reason="why",
-        unit="relative",
-        findings=found,
-        answer="It <is> 5.0% (4.0–6.0) lower.",
-    )
-    return replace(made, **fields)  # type: ignore[arg-type]
+    told = {"trials": 50, "reason": "why", "answer": "It <is> 5.0% (4.0–6.0) lower."}
+    return a_verdict(name, **{"findings": findings or (finding(name),), **told, **fields})
 
 
 def made(found: Verdict, judgement: Judgement | None = None, of_claim: Claim | None = None, **fields: object) -> Card:

@@ -3,16 +3,15 @@
 from dataclasses import replace
 
 from folklore.harness.judging.error_rates import error_rates
-from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.spec import Claim, Source
 from folklore.harness.spec.claims import Side
 from folklore.reports.highlights import MOST, Highlights, highlights
 from folklore.reports.outcome_table import Outcome, OutcomeTable
+from tests.verdicts import a_verdict
 
-BASE = Verdict(
-    study="warmup", claim="", scale="laptop", device="cpu", verdict="supported", estimate=1.8, low=1.6, high=2.0, seeds=5,
-    trials=10, reason="", unit="x", findings=(), answer="It is 1.8x (1.6–2.0).",
-)  # fmt: skip
+BASE = a_verdict(
+    study="warmup", claim="", unit="x", findings=(), answer="It is 1.8x (1.6–2.0).", estimate=1.8, low=1.6, high=2.0, seeds=5
+)
 
 
 def claim(name: str, **told: object) -> Claim:

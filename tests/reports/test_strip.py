@@ -9,6 +9,7 @@ from folklore.harness.observables import CurveMedian, FinalLoss, Gap, MaxTrainab
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Expected, Observable, Published, Within
 from folklore.reports.axis import Axis, Label, interval_marks, placed
 from folklore.reports.strip import Seen, Strip, strips
+from tests.verdicts import a_finding
 
 GAP = Gap(left=TunedLoss(arm="a"), right=TunedLoss(arm="b"))
 RATIO = Quotient(top=MaxTrainable(arm="a"), bottom=MaxTrainable(arm="b"))
@@ -20,8 +21,7 @@ def criterion(observe: Observable = GAP, **fields: object) -> Criterion:
 
 
 def finding(low: float | None, estimate: float | None, high: float | None, **fields: object) -> Finding:
-    values = {"name": "one", "unit": "", "verdict": "open", "seeds": 5, "p_supported": 1.0, "p_refuted": 1.0, "reason": "why"}
-    return Finding(**{**values, "estimate": estimate, "low": low, "high": high, **fields})  # type: ignore[arg-type]
+    return a_finding("open", estimate=estimate, low=low, high=high, **fields)
 
 
 def rects(drawing: str, name: str) -> list[tuple[float, float]]:

@@ -11,6 +11,7 @@ import scipy
 from folklore.harness.judging.combining import Combined, combined, least_that_hold, partial_conjunction
 from folklore.harness.judging.verdicts import Finding
 from folklore.harness.spec.claims import Quantifier
+from tests.verdicts import a_finding
 
 P = {
     "supported": (0.001, 1.0, 0.001),
@@ -25,22 +26,8 @@ READINGS = {"partly": "smaller", "refuted": "opposite", "open": "too noisy"}
 
 def finding(verdict: str, panel: str = "", precondition: bool = False) -> Finding:
     supported, refuted, direction = P[verdict]
-    return Finding(
-        name="x",
-        unit="",
-        verdict=verdict,
-        estimate=1.0,
-        low=0.5,
-        high=1.5,
-        seeds=10,
-        p_supported=supported,
-        p_refuted=refuted,
-        reason="because",
-        reading=READINGS.get(verdict, ""),
-        p_direction=direction,
-        panel=panel,
-        precondition=precondition,
-    )
+    p = {"p_supported": supported, "p_refuted": refuted, "p_direction": direction}
+    return a_finding(verdict, **p, reading=READINGS.get(verdict, ""), panel=panel, precondition=precondition)
 
 
 def of_parts(*verdicts: str) -> tuple[str, str]:

@@ -9,41 +9,15 @@ from statsmodels.stats.multitest import multipletests
 from folklore.harness.judging.error_rates import EXACT, FIRM, FRAGILE, error_rates, standing
 from folklore.harness.judging.grading import grade
 from folklore.harness.judging.robustness import Alternative, Robustness
-from folklore.harness.judging.verdicts import Finding, Verdict
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.spec import Claim, Side, Source
+from tests.verdicts import a_finding, a_verdict
 
-FINDING = Finding(
-    name="x",
-    unit="",
-    verdict="supported",
-    estimate=1.0,
-    low=0.5,
-    high=1.5,
-    seeds=10,
-    p_supported=0.01,
-    p_refuted=1.0,
-    reason="because",
-)
+FINDING = a_finding()
 
 
 def verdict(p: float, word: str = "supported", claim: str = "a.b", **fields: object) -> Verdict:
-    found = Verdict(
-        study="a",
-        claim=claim,
-        scale="laptop",
-        device="cpu",
-        verdict=word,
-        estimate=1.0,
-        low=0.5,
-        high=1.5,
-        seeds=10,
-        trials=100,
-        reason="because",
-        unit="",
-        findings=(FINDING,),
-        p=p,
-    )
-    return replace(found, **fields)  # type: ignore[arg-type]
+    return a_verdict(word, claim=claim, p=p, **fields)
 
 
 def test_q_values_are_benjamini_and_hochbergs() -> None:

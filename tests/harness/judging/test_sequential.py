@@ -12,12 +12,13 @@ from folklore.harness.errors import UserError
 from folklore.harness.judging.judge import judge
 from folklore.harness.judging.outcomes import OPEN, SUPPORTED
 from folklore.harness.judging.sequential import judge_in_looks, levels, planned_looks, seeds_reached, spent, undecided
-from folklore.harness.judging.verdicts import Finding, Verdict
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.spec import AtLeast, AtMost, Study
 from folklore.harness.spec.extended import extended
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import frame, result
+from tests.verdicts import a_finding, a_verdict
 
 
 def test_boundaries_of_five_equal_looks() -> None:
@@ -112,40 +113,12 @@ def test_a_look_counts_when_all_its_seeds_are_whole() -> None:
 
 
 def test_a_claim_without_a_number_for_want_of_seeds_is_open(study: Study) -> None:
-    def finding(reason: str, verdict: str = OPEN) -> Finding:
-        return Finding(
-            name="x",
-            unit="",
-            verdict=verdict,
-            estimate=None,
-            low=None,
-            high=None,
-            seeds=5,
-            p_supported=1.0,
-            p_refuted=1.0,
-            reason=reason,
-        )
+    def verdict(reason: str, word: str = OPEN) -> Verdict:
+        return a_verdict(findings=(a_finding(word, reason=reason, estimate=None, low=None, high=None),), verdict=OPEN)
 
-    def verdict(*findings: Finding) -> Verdict:
-        return Verdict(
-            study="toy",
-            claim="c",
-            scale="laptop",
-            device="cpu",
-            verdict=OPEN,
-            estimate=None,
-            low=None,
-            high=None,
-            seeds=5,
-            trials=50,
-            reason="",
-            unit="",
-            findings=findings,
-        )
-
-    assert undecided([verdict(finding("the estimate does not exist in 12% of the resamples; add seeds"))]) == ["c"]
-    assert undecided([verdict(finding("the best peak LR is the lowest that was tried"))]) == []
-    assert undecided([verdict(finding("needs a GPU", "out of regime"))]) == []
+    assert undecided([verdict("the estimate does not exist in 12% of the resamples; add seeds")]) == ["c"]
+    assert undecided([verdict("the best peak LR is the lowest that was tried")]) == []
+    assert undecided([verdict("needs a GPU", "out of regime")]) == []
 
 
 def test_more_seeds_that_meet_a_search_are_one_line(study: Study) -> None:

@@ -1,7 +1,6 @@
 """Withdrawn verdicts: of one version of a study, counted as nothing, and stored as they were judged."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,31 +11,21 @@ from folklore.harness.judging.grading import grade, right_side
 from folklore.harness.judging.sequential import undecided
 from folklore.harness.judging.trial_sets import HERE, TrialSet, stored_sets
 from folklore.harness.judging.verdict_memory import Judged, Memory
-from folklore.harness.judging.verdicts import Finding, Verdict
+from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.judging.withdrawing import Withdrawn, as_judged, as_they_stand
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Erratum, Source, Study
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from tests.harness.helpers import bowl, frame, planned, result, rows
+from tests.verdicts import a_finding, a_verdict
 
 CLAIM = "warmup.improves_best"
 ERRATUM = Erratum(
     claim=CLAIM, study="toy", version=1, date="2026-11-25", reason="It asks too little. It asks <it> twice.", scale="laptop",
     verdict="supported",
 )  # fmt: skip
-FINDING = Finding(
-    name="x",
-    unit="",
-    verdict="open",
-    estimate=1.0,
-    low=0.5,
-    high=1.5,
-    seeds=10,
-    p_supported=0.01,
-    p_refuted=1.0,
-    reason="because",
-)
+FINDING = a_finding("open")
 
 
 @pytest.fixture(autouse=True)
@@ -45,23 +34,7 @@ def errata(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def verdict(word: str = "supported", **fields: object) -> Verdict:
-    found = Verdict(
-        study="toy",
-        claim=CLAIM,
-        scale="laptop",
-        device="cpu",
-        verdict=word,
-        estimate=1.0,
-        low=0.5,
-        high=1.5,
-        seeds=10,
-        trials=100,
-        reason="because",
-        unit="",
-        findings=(FINDING,),
-        p=0.01,
-    )
-    return replace(found, **fields)  # type: ignore[arg-type]
+    return a_verdict(word, **{"claim": CLAIM, "findings": (FINDING,), "p": 0.01, **fields})
 
 
 def test_of_one_version_of_one_study_alone(study: Study) -> None:
