@@ -22,7 +22,7 @@ from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.reading import DamagedError, read_or_set_aside
 from folklore.harness.storing.store import Store
-from folklore.harness.storing.summaries import FILE, Summaries
+from folklore.harness.storing.summaries import FEWEST, FILE, Summaries
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,6 +43,7 @@ class Ledger:
         self._summaries = Summaries(store, study, self._read)
         # A file never changes, for its name carries its checksum: what is short of it, without curves, is read once.
         self._short: dict[str, pa.Table] = {}
+        self._latest: dict[str, pa.Table] = {}
 
     def write(self, pack: str, rows: pa.Table) -> None:
         """Record a finished pack. The name carries the content's checksum, so the file is its own witness."""
@@ -148,12 +149,22 @@ class Ledger:
         return self.store.names(*self._packs())
 
     def _read(self, name: str, columns: Sequence[str] | None) -> pa.Table | None:
-        """A file's rows; None where it is damaged. What is short of it is kept: a run asks for it again and again."""
-        if columns is None or not set(columns) <= set(trial_schema.SUMMARY):
+        """A file's rows; None where it is damaged. What is short of it is kept, for a run asks for it again and again; so
+        are the latest files as a whole, for curves are asked for one by one."""
+        if columns is None or not set(columns) <= set(trial_schema.JUDGED):
             return self._read_file(name, columns)
-        if name not in self._short and (rows := self._read_file(name, trial_schema.SUMMARY)) is not None:
-            self._short[name] = rows
-        return self._short[name].select(columns) if name in self._short else None
+        is_short = set(columns) <= set(trial_schema.SUMMARY)
+        if is_short and name in self._short:
+            return self._short[name].select(columns)
+        if name not in self._latest:
+            if (rows := self._read_file(name, trial_schema.JUDGED)) is None:
+                return None
+            self._latest[name] = rows
+            if len(self._latest) > FEWEST:
+                del self._latest[next(iter(self._latest))]
+        if is_short:
+            self._short[name] = self._latest[name].select(trial_schema.SUMMARY)
+        return self._latest[name].select(columns)
 
     def _read_file(self, name: str, columns: Sequence[str] | None) -> pa.Table | None:
         return read_or_set_aside(

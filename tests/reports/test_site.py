@@ -26,12 +26,20 @@ REGISTER = Register(
     claims=(
         Claim(
             id="warmup.improves_best",
+            study="warmup",
             kinds=("empirical",),
             paraphrase="it <script>alert(1)</script> helps",
             sources=(Source(document="TB", section="2"),),
             measure="a gap",
         ),
-        Claim(id="wd.growth", kinds=("empirical",), paraphrase="x", sources=(Source(document="TB", section="5"),), measure="y"),
+        Claim(
+            id="wd.growth",
+            study="weight_decay",
+            kinds=("empirical",),
+            paraphrase="x",
+            sources=(Source(document="TB", section="5"),),
+            measure="y",
+        ),
     ),
 )
 
@@ -432,7 +440,14 @@ def test_a_claim_has_its_verdicts_on_the_left_and_all_else_beside_them(study: St
 def test_a_document_is_graded_in_its_own_order(study: Study, tmp_path: Path) -> None:
     sections = ("Warmup", "11", "2", "Q3", "advanced Q1", "Decay")
     claims = tuple(
-        Claim(id=f"wd.c{i}", kinds=("exact",), paraphrase="p", sources=(Source(document="TB", section=section),), measure="m")
+        Claim(
+            id=f"wd.c{i}",
+            study="weight_decay",
+            kinds=("exact",),
+            paraphrase="p",
+            sources=(Source(document="TB", section=section),),
+            measure="m",
+        )
         for i, section in enumerate(sections)
     )
     site.write(tmp_path, [study], replace(REGISTER, claims=(*REGISTER.claims, *claims)), of([records(study)]))

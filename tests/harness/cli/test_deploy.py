@@ -3,7 +3,6 @@
 import os
 import stat
 import subprocess
-import tomllib
 from importlib.resources import files
 from pathlib import Path
 
@@ -44,8 +43,10 @@ def test_ray_up_by_rays_own_schema() -> None:
 
     config = yaml.safe_load((FILES / "ray-up.yaml").read_text())
     validate_config(prepare_config(config))
-    named = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["name"]
-    assert config["setup_commands"][0].endswith(f" {named}"), "what `folklore bundle` makes has the project's name"
+    (install,) = config["setup_commands"]
+    assert install == "sh ~/folklore-bundle/install.sh ~/folklore", "the script that `folklore bundle` writes"
+    for command in (*config["head_start_ray_commands"], *config["worker_start_ray_commands"]):
+        assert "~/folklore/bin/ray " in command, "the environment that it makes"
     config["provider"]["head_up"] = config.pop("file_mounts")
     config["unknown"] = 1
     with pytest.raises(Exception, match="unknown"):
