@@ -8,7 +8,6 @@ from folklore.harness.spec import (
     Criterion,
     Judgement,
     Measurement,
-    OnEach,
     Outside,
     Published,
     Reported,
@@ -235,22 +234,19 @@ STUDY = Study(
         ),
         Judgement(
             claim="mem.checkpoint_time",
-            criteria=OnEach(
-                panels={
-                    "GPT": {"plain": "plain", "again": "recomputed"},
-                    "MLP": {"plain": "mlp_plain", "again": "mlp_recomputed"},
-                },
-                of=Criterion(
-                    name="step time, recomputed over kept, <panel>",
-                    panel="<panel>",
-                    observe=SpeedUp(arm="<plain>", reference="<again>"),
+            criteria=tuple(
+                Criterion(
+                    name=f"step time, recomputed over kept, {panel}",
+                    panel=panel,
+                    observe=SpeedUp(arm=kept, reference=recomputed),
                     null=1.0,
                     claimed=Within(low=1.2, high=1.3),
                     refuted=Outside(low=1.1, high=1.4),
-                    says="Recomputing every block makes a step of the <panel> take {estimate} as long",
+                    says=f"Recomputing every block makes a step of the {panel} take {{estimate}} as long",
                     unit="x",
-                ),
-            ).specs,
+                )
+                for panel, kept, recomputed in (("GPT", "plain", "recomputed"), ("MLP", "mlp_plain", "mlp_recomputed"))
+            ),
             reported=(Reported(name="GPT, in 3 segments", observe=SpeedUp(arm="plain", reference="root"), unit="x"),),
             advice={
                 "supported": "Count on 20 to 30% more time if every block is recomputed.",
@@ -353,20 +349,18 @@ STUDY = Study(
         ),
         Judgement(
             claim="mem.checkpoint_size",
-            criteria=(
-                *(
-                    Criterion(
-                        name=f"{panel}, with checkpoints over without",
-                        panel=panel,
-                        observe=Computed(function="memory.with_checkpoints", number=number),
-                        null=1.0,
-                        claimed=Within(low=2.0, high=3.0),
-                        refuted=AtMost(value=1.5),
-                        says=f"With checkpoints {what} is {{larger}}",
-                        unit="x",
-                    )
-                    for panel, number, what in LARGER
-                ),
+            criteria=tuple(
+                Criterion(
+                    name=f"{panel}, with checkpoints over without",
+                    panel=panel,
+                    observe=Computed(function="memory.with_checkpoints", number=number),
+                    null=1.0,
+                    claimed=Within(low=2.0, high=3.0),
+                    refuted=AtMost(value=1.5),
+                    says=f"With checkpoints {what} is {{larger}}",
+                    unit="x",
+                )
+                for panel, number, what in LARGER
             ),
             note="On a GPU of 24 GiB, FP32, Adam. What checkpoints allow depends on the share of activations in the memory.",
             advice={
