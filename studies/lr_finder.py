@@ -1,27 +1,19 @@
 """Does a learning-rate range test find a good learning rate?"""
 
-from folklore.harness.observables import (
-    CurveMedian,
-    FinderPick,
-    FinderRegret,
-    Gap,
-    Optimum,
-    Quotient,
-    SuggestionRate,
-)
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from folklore.harness.observables import CurveMedian, FinderPick, FinderRegret, Optimum, SuggestionRate
 from folklore.harness.spec import (
-    Alternative,
     Arm,
-    AtLeast,
-    AtMost,
     Criterion,
     Expected,
     Judgement,
     Measurement,
-    OnEach,
+    Observed,
     Outside,
     Published,
-    Reported,
     Scale,
     Study,
     Training,
@@ -29,6 +21,7 @@ from folklore.harness.spec import (
     Workload,
     log2_grid,
 )
+from folklore.studies.shorthand import above, alternatives, below, reported
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32}
 CNN = {"model": "cnn", "dataset": "digits", "width": 16, "depth": 2, "batch_size": 16}
@@ -48,113 +41,330 @@ RANGE = {
     "curve_points": 1000,
 }
 TOP = {"peak_lr": (100.0,)}
-TESTS_OF_MLP_SGD = {"panel": "range tests: MLP with SGD", "factors": TOP}
-TESTS_OF_MLP_ADAM = {"panel": "range tests: MLP with AdamW", "factors": TOP}
-TESTS_OF_CNN_SGD = {"panel": "range tests: CNN with SGD", "factors": TOP}
-TESTS_OF_CNN_ADAM = {"panel": "range tests: CNN with AdamW", "factors": TOP}
-TESTS_OF_GPT_SGD = {"panel": "range tests: GPT with SGD", "factors": TOP}
-TESTS_OF_GPT_ADAM = {"panel": "range tests: GPT with AdamW", "factors": TOP}
+# Steps of the ramps; in 193 the LR grows by a tenth a step.
+RAMPS = (100, 193, 300, 1000)
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """A model with an optimizer: whole runs at `lrs`, after which its range tests are named. short, other: ramps that one of
+    1000 steps is compared with."""
+
+    name: str
+    panel: str
+    settings: dict[str, Any]
+    steps: int
+    lrs: tuple[float, ...]
+    short: int = 100
+    other: int = 300
+
+    @property
+    def whole(self) -> Arm:
+        return Arm(
+            label="whole runs", panel=self.panel, settings={**self.settings, "steps": self.steps}, factors={"peak_lr": self.lrs}
+        )
+
+    def ramp(self, steps: int) -> str:
+        """The name of the arm of a range test."""
+        return f"{self.name}_{steps}"
+
+    @property
+    def range_tests(self) -> dict[str, Arm]:
+        return {
+            self.ramp(steps): Arm(
+                label=f"{steps} steps",
+                panel=f"range tests: {self.panel}",
+                settings={**self.settings, **RANGE, "steps": steps},
+                factors=TOP,
+            )
+            for steps in RAMPS
+        }
+
+    def of_length(self, steps: int, low: int, high: int) -> Arm:
+        """Whole runs of another length."""
+        return Arm(
+            label=f"{steps} steps",
+            panel=f"other lengths: {self.panel}",
+            settings={**self.settings, "steps": steps},
+            factors={"peak_lr": log2_grid(low, high, 1)},
+        )
+
+    def regret(self, rule: dict[str, Any], ramp: int = 300) -> FinderRegret:
+        """What a whole run loses at the LR that a rule picks off a range test."""
+        return FinderRegret(arm=self.name, range_test=self.ramp(ramp), **rule)
+
+    def pick(self, rule: dict[str, Any], ramp: int = 300) -> FinderPick:
+        return FinderPick(arm=self.ramp(ramp), **rule)
+
+    def readable(self, rule: dict[str, Any], ramp: int = 300) -> SuggestionRate:
+        return SuggestionRate(arm=self.ramp(ramp), **rule)
+
+    @property
+    def best_lr(self) -> Optimum:
+        return Optimum(arm=self.name, window_octaves=1.0)
+
+    def criterion(self, name: str, observe: Any, says: str, readings: dict[str, Any], **options: Any) -> Criterion:
+        """readings: its alternatives, by name."""
+        return Criterion(
+            **options,
+            name=f"{name}, {self.panel}",
+            panel=self.panel,
+            observe=observe,
+            says=f"On the {self.panel}, {says}",
+            alternatives=alternatives(readings),
+        )
+
+
 # Whole runs at every LR that a pick can have: half octaves around the best one, octaves and more where a loss is only read to
 # say how bad a pick is.
-AROUND_MLP_SGD = {
-    "peak_lr": (2.0**-19, 2.0**-16, 2.0**-14, 2.0**-12, *log2_grid(-11, -7, 1), *log2_grid(-6, -2), 2.0**-1, 1.0, 4.0, 32.0)
+FAR_BELOW = (2.0**-19, 2.0**-16, 2.0**-14, 2.0**-12)
+MLP_SGD = Setup(
+    "mlp_sgd",
+    "MLP with SGD",
+    {**MLP, **SGD},
+    256,
+    (*FAR_BELOW, *log2_grid(-11, -7, 1), *log2_grid(-6, -2), 2.0**-1, 1.0, 4.0, 32.0),
+)
+MLP_ADAM = Setup(
+    "mlp_adam",
+    "MLP with AdamW",
+    {**MLP, **ADAM},
+    256,
+    (*FAR_BELOW, *log2_grid(-11, -8, 1), *log2_grid(-7, -3), 0.25, 0.5, 1.0, 4.0, 32.0),
+)
+CNN_SGD = Setup(
+    "cnn_sgd",
+    "CNN with SGD",
+    {**CNN, **SGD},
+    200,
+    (2.0**-19, 2.0**-12, 2.0**-10, 2.0**-8, 2.0**-7, 2.0**-6, *log2_grid(-5, -1), 1.0, 4.0, 32.0),
+    short=300,
+    other=193,
+)
+CNN_ADAM = Setup(
+    "cnn_adam",
+    "CNN with AdamW",
+    {**CNN, **ADAM},
+    200,
+    (2.0**-19, 2.0**-14, *log2_grid(-12, -8, 1), *log2_grid(-7, -3), 0.25, 1.0, 32.0),
+    short=300,
+    other=193,
+)
+GPT_SGD = Setup("gpt_sgd", "GPT with SGD", {**GPT, **SGD}, 400, (*FAR_BELOW, *log2_grid(-11, -5, 1), *log2_grid(-4, 0), 32.0))
+GPT_ADAMW = Setup(
+    "gpt_adam",
+    "GPT with AdamW",
+    {**GPT, **GPT_ADAM},
+    400,
+    (*FAR_BELOW, *log2_grid(-11, -9, 1), *log2_grid(-8, -4), *log2_grid(-3, 1, 1), 32.0),
+)
+MLPS, CNNS, GPTS = (MLP_SGD, MLP_ADAM), (CNN_SGD, CNN_ADAM), (GPT_SGD, GPT_ADAMW)
+SETUPS = (*MLPS, *CNNS, *GPTS)
+# Those that also have longer runs, and how long.
+LONG_RUNS = {MLP_SGD: 600, MLP_ADAM: 600, CNN_ADAM: 1000, GPT_SGD: 2000, GPT_ADAMW: 2000}
+OTHER_LENGTHS = {
+    "mlp_sgd_long": MLP_SGD.of_length(600, -8, -1),
+    "mlp_adam_long": MLP_ADAM.of_length(600, -10, -2),
+    "cnn_adam_long": CNN_ADAM.of_length(1000, -7, -3),
+    "gpt_adam_short": GPT_ADAMW.of_length(100, -8, -3),
+    "gpt_sgd_long": GPT_SGD.of_length(2000, -5, -1),
+    "gpt_adam_long": GPT_ADAMW.of_length(2000, -8, -4),
 }
-AROUND_MLP_ADAM = {
-    "peak_lr": (
-        *(2.0**-19, 2.0**-16, 2.0**-14, 2.0**-12),
-        *log2_grid(-11, -8, 1),
-        *log2_grid(-7, -3),
-        0.25,
-        0.5,
-        1.0,
-        4.0,
-        32.0,
-    )
-}
-AROUND_CNN_SGD = {"peak_lr": (2.0**-19, 2.0**-12, 2.0**-10, 2.0**-8, 2.0**-7, 2.0**-6, *log2_grid(-5, -1), 1.0, 4.0, 32.0)}
-AROUND_CNN_ADAM = {"peak_lr": (2.0**-19, 2.0**-14, *log2_grid(-12, -8, 1), *log2_grid(-7, -3), 0.25, 1.0, 32.0)}
-AROUND_GPT_SGD = {"peak_lr": (2.0**-19, 2.0**-16, 2.0**-14, 2.0**-12, *log2_grid(-11, -5, 1), *log2_grid(-4, 0), 32.0)}
-AROUND_GPT_ADAM = {
-    "peak_lr": (2.0**-19, 2.0**-16, 2.0**-14, 2.0**-12, *log2_grid(-11, -9, 1), *log2_grid(-8, -4), *log2_grid(-3, 1, 1), 32.0)
-}
-GPU_GPT = {"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64, "batch_size": 64}
-GPU_CNN = {"width": 48}
-CLUSTER_GPT = {"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 256, "batch_size": 64}
-CLUSTER_CNN = {"width": 128}
-LARGE_SGD = {"peak_lr": (2.0**-19, 2.0**-13, *log2_grid(-9, 1, 1), 32.0)}
-LARGE_ADAM = {"peak_lr": (2.0**-19, 2.0**-14, *log2_grid(-11, -2, 1), 1.0, 32.0)}
+WHOLE_RUNS = {**{setup.name: setup.whole for setup in SETUPS}, **OTHER_LENGTHS}
+RANGE_TESTS = {name: arm for setup in SETUPS for name, arm in setup.range_tests.items()}
+
 # A wider model's best LR of AdamW is lower: that of the laptop's CNN is 2^-5, that of its GPT 2^-6.
-GPU_GRIDS = {
-    "gpt_sgd": LARGE_SGD,
-    "gpt_adam": LARGE_ADAM,
-    "cnn_sgd": LARGE_SGD,
-    "cnn_adam": LARGE_ADAM,
-    "gpt_sgd_long": {"peak_lr": log2_grid(-6, -1, 1)},
-    "gpt_adam_long": {"peak_lr": log2_grid(-10, -5, 1)},
-    "gpt_adam_short": {"peak_lr": log2_grid(-10, -5, 1)},
-    "cnn_adam_long": {"peak_lr": log2_grid(-9, -3, 1)},
-}
-CLUSTER_GRIDS = {
-    "gpt_sgd": LARGE_SGD,
-    "gpt_adam": LARGE_ADAM,
-    "cnn_sgd": LARGE_SGD,
-    "cnn_adam": LARGE_ADAM,
-    "gpt_sgd_long": {"peak_lr": log2_grid(-8, 0, 1)},
-    "gpt_adam_long": {"peak_lr": log2_grid(-13, -6, 1)},
-    "gpt_adam_short": {"peak_lr": log2_grid(-12, -5, 1)},
-    "cnn_adam_long": {"peak_lr": log2_grid(-11, -4, 1)},
-}
+LARGE_SGD = (2.0**-19, 2.0**-13, *log2_grid(-9, 1, 1), 32.0)
+LARGE_ADAM = (2.0**-19, 2.0**-14, *log2_grid(-11, -2, 1), 1.0, 32.0)
 SMOKE_GRID = {"peak_lr": (2.0**-8, 2.0**-6, 2.0**-4)}
-SMOKE = {"steps": 10}
-SMOKE_RAMP = {"steps": 40}
+
+
+def large_grids(**octaves: tuple[int, int]) -> dict[str, dict[str, tuple[float, ...]]]:
+    """LRs at a larger scale. octaves: those of runs of other lengths, as exponents of the lowest and the highest."""
+    whole = {setup.name: LARGE_SGD if setup.settings["optimizer"] == "sgd" else LARGE_ADAM for setup in (*GPTS, *CNNS)}
+    others = {name: log2_grid(low, high, 1) for name, (low, high) in octaves.items()}
+    return {name: {"peak_lr": lrs} for name, lrs in {**whole, **others}.items()}
+
+
+def enlarged(cnn: dict[str, Any], gpt: dict[str, Any], **steps: int) -> dict[str, dict[str, Any]]:
+    """Settings at a larger scale. steps: of whole runs by arm."""
+    names = [name for setup in (*CNNS, *GPTS) for name in (setup.name, *setup.range_tests)] + list(steps)
+    models = {name: cnn if name.startswith("cnn") else gpt for name in names}
+    return {name: {**model, "steps": steps[name]} if name in steps else model for name, model in models.items()}
+
+
 # The documents say good and give no number. The bar is ours: a good pick costs at most 2% of the fall in loss, one that surely
 # costs more is not good.
-GOOD = {"claimed": AtMost(value=0.02), "refuted": AtLeast(value=0.02), "unit": "share"}
-WINS = {"null": 0.0, "claimed": AtLeast(value=0.0), "refuted": AtMost(value=0.0), "unit": "relative"}
+GOOD = below(0.02, unit="share")
+WINS = above(0.0, unit="relative", null=0.0)
 # Two octaves in all: what half a decade of documents' "about" leaves room for.
 STABLE = {"claimed": Within(low=0.5, high=2.0), "refuted": Outside(low=0.5, high=2.0), "unit": "x"}
 # Half a decade to either side of a thousandth.
 THOUSANDTH = {"claimed": Within(low=3e-4, high=3e-3), "refuted": Outside(low=3e-4, high=3e-3)}
 # Divergence: the smoothed loss has risen half-way back from its lowest value to its first, read where the loss itself did.
-TENTH = {"rule": "tenth_of_halfway", "smoothing": 0.9, "delag": True, "of": "fall"}
 HALFWAY = {"rule": "rises_halfway", "smoothing": 0.9, "delag": True}
+TENTH = {"rule": "tenth_of_halfway", "smoothing": 0.9, "delag": True, "of": "fall"}
 STEEPEST = {"rule": "steepest_centred"}
+AT_STEEPEST = {**STEEPEST, "of": "fall"}
 # Other readings of a tenth of divergence, and of the steepest point.
-RAW = {"rule": "tenth_of_halfway", "smoothing": 0.0, "delag": True, "of": "fall"}
-SMOOTHER = {"rule": "tenth_of_halfway", "smoothing": 0.98, "delag": True, "of": "fall"}
-PASSING = {"rule": "tenth_of_passing", "smoothing": 0.9, "delag": True, "of": "fall"}
-FOURFOLD = {"rule": "tenth_of_divergence", "smoothing": 0.9, "delag": True, "of": "fall"}
+RAW = {**TENTH, "smoothing": 0.0}
+SMOOTHER = {**TENTH, "smoothing": 0.98}
+PASSING = {**TENTH, "rule": "tenth_of_passing"}
+FOURFOLD = {**TENTH, "rule": "tenth_of_divergence"}
 FASTAI = {"rule": "steepest_log", "smoothing": 0.98, "of": "fall"}
 LIGHTLY = {"rule": "steepest_log", "smoothing": 0.9, "delag": True, "of": "fall"}
 
-# The workloads: the arm of whole runs on each, after which its range tests are named, and two short ramps that 1000 steps are
-# compared with.
-MLPS = {
-    "MLP with SGD": {"arm": "mlp_sgd", "short": "100", "other": "300"},
-    "MLP with AdamW": {"arm": "mlp_adam", "short": "100", "other": "300"},
-}
-CNNS = {
-    "CNN with SGD": {"arm": "cnn_sgd", "short": "300", "other": "193"},
-    "CNN with AdamW": {"arm": "cnn_adam", "short": "300", "other": "193"},
-}
-GPTS = {
-    "GPT with SGD": {"arm": "gpt_sgd", "short": "100", "other": "300"},
-    "GPT with AdamW": {"arm": "gpt_adam", "short": "100", "other": "300"},
-}
-PANELS = {**MLPS, **CNNS, **GPTS}
-# Those that also have longer runs, and how long.
-LONG_RUNS = {
-    "MLP with SGD": {"arm": "mlp_sgd", "steps": "600"},
-    "MLP with AdamW": {"arm": "mlp_adam", "steps": "600"},
-    "CNN with AdamW": {"arm": "cnn_adam", "steps": "1000"},
-    "GPT with SGD": {"arm": "gpt_sgd", "steps": "2000"},
-    "GPT with AdamW": {"arm": "gpt_adam", "steps": "2000"},
-}
 # Why a pick should not depend on the ramp.
 ANY_RAMP = "the documents' ramps of a few batches to an epoch suppose it; the spread is that of a pilot"
 # Why some steepest points would need more seeds to be shown to be good.
 FEW_SEEDS = "sixteen seeds show it at laptop scale; with the five or six of larger scales only what is clear is decided"
 SCATTERED = "seeds differ by an octave or more in their steepest point; only a pick that is clearly good or bad is decided"
+
+
+def expected(value: float, source: str, spread: float | None) -> Expected | None:
+    """None where no spread of a pilot is known."""
+    return None if spread is None else Expected(value=value, source=source, spread=spread)
+
+
+def good_at_a_tenth(setup: Setup, spread: float | None) -> Criterion:
+    readings = {
+        "no smoothing": setup.regret(RAW),
+        "smoothed by 0.98": setup.regret(SMOOTHER),
+        "divergence: above the first loss": setup.regret(PASSING),
+        "divergence: four times the lowest loss": setup.regret(FOURFOLD),
+        **{f"a ramp of {steps} steps": setup.regret(TENTH, steps) for steps in (100, 193, 1000)},
+    }
+    return setup.criterion(
+        "loss at a tenth of divergence",
+        setup.regret(TENTH),
+        "a tenth of the LR of divergence loses {estimate} of the fall in loss",
+        readings,
+        expected=expected(0.005, "TB section 2, GL Q9: the pick is usable; the spread is that of a pilot", spread),
+        underpowered=FEW_SEEDS,
+        **GOOD,
+    )
+
+
+def good_at_the_steepest(setup: Setup, spread: float, underpowered: str = FEW_SEEDS) -> Criterion:
+    readings = {
+        "largest slope, smoothed by 0.98, as fastai": setup.regret(FASTAI),
+        "largest slope, smoothed by 0.9, less the lag": setup.regret(LIGHTLY),
+        **{f"a ramp of {steps} steps": setup.regret(AT_STEEPEST, steps) for steps in (100, 1000)},
+    }
+    return setup.criterion(
+        "loss at the steepest point",
+        setup.regret(AT_STEEPEST),
+        "the steepest point of the range test loses {estimate} of the fall in loss",
+        readings,
+        expected=expected(0.005, "TD, Learning Rate Finder: the pick is good; the spread is that of a pilot", spread),
+        underpowered=underpowered,
+        **GOOD,
+    )
+
+
+def tenth_beats_steepest(setup: Setup) -> Criterion:
+    def lost(steepest: dict[str, Any] = AT_STEEPEST, tenth: dict[str, Any] = TENTH, ramp: int = 300) -> Observed:
+        return setup.regret(steepest, ramp) - setup.regret(tenth, ramp)
+
+    return setup.criterion(
+        "loss at the steepest point less that at a tenth of divergence",
+        lost(),
+        "the steepest point loses {more} of the fall than a tenth of divergence",
+        {
+            "divergence smoothed by 0.98": lost(tenth=SMOOTHER),
+            "steepest as fastai, smoothed by 0.98": lost(FASTAI),
+            "a ramp of 100 steps": lost(ramp=100),
+            "a ramp of 1000 steps": lost(ramp=1000),
+        },
+        **WINS,
+    )
+
+
+def independent_of_the_ramp(setup: Setup, divergence: float | None, steepest: float | None) -> tuple[Criterion, Criterion]:
+    """Of both picks. divergence, steepest: spreads of a pilot."""
+
+    def moved(rule: dict[str, Any], short: int = setup.short) -> Observed:
+        return setup.pick(rule, 1000) / setup.pick(rule, short)
+
+    other = f"{setup.other} steps for the short ramp"
+    return (
+        setup.criterion(
+            f"divergence, 1000 steps over {setup.short}",
+            moved(HALFWAY),
+            f"1000 steps put the LR of divergence at {{estimate}} what {setup.short} do",
+            {
+                other: moved(HALFWAY, setup.other),
+                "no smoothing": moved({**HALFWAY, "smoothing": 0.0}),
+                "smoothed by 0.98": moved({**HALFWAY, "smoothing": 0.98}),
+            },
+            expected=expected(1.0, ANY_RAMP, divergence),
+            underpowered=FEW_SEEDS,
+            **STABLE,
+        ),
+        setup.criterion(
+            f"steepest point, 1000 steps over {setup.short}",
+            moved(STEEPEST),
+            f"1000 steps put the steepest point at {{estimate}} what {setup.short} do",
+            {other: moved(STEEPEST, setup.other)},
+            expected=expected(1.0, ANY_RAMP, steepest),
+            underpowered=FEW_SEEDS,
+            **STABLE,
+        ),
+    )
+
+
+def update_ratio(arm: str, curve: str = "matrix_update_ratio", after: float = 0.05) -> CurveMedian:
+    return CurveMedian(arm=arm, curve=curve, after=after)
+
+
+def a_thousandth(setup: Setup, steps: int, spread: float) -> Criterion:
+    arm = f"{setup.name}_long"
+    return Criterion(
+        name=f"update over weight of the median matrix at the best LR, {setup.panel}, {steps} steps",
+        panel=setup.panel,
+        observe=update_ratio(arm),
+        expected=expected(1e-3, "CP Q5: about a thousandth; the spread is that of a pilot", spread),
+        underpowered=FEW_SEEDS,
+        alternatives=alternatives(
+            {
+                "the second half of the run": update_ratio(arm, after=0.5),
+                "layers with their gains and biases": update_ratio(arm, "median_update_ratio"),
+            }
+        ),
+        says=f"On the {setup.panel}, the updates of the median matrix are {{estimate}} of its weights in {steps} steps",
+        **THOUSANDTH,
+    )
+
+
+def at_steepest(setups: Iterable[Setup], *ramps: int) -> dict[str, Any]:
+    return {
+        f"loss at the steepest point, {setup.panel}, {steps} steps": setup.regret(AT_STEEPEST, steps)
+        for setup in setups
+        for steps in ramps
+    }
+
+
+def at_other_picks(setup: Setup) -> dict[str, Any]:
+    return {
+        f"loss at the pick of '{rule}', {setup.panel}, 300 steps": setup.regret({"rule": rule, "smoothing": 0.98, "of": "fall"})
+        for rule in ("valley", "slide", "steepest_linear")
+    }
+
+
+def steepest_in_place(setup: Setup) -> dict[str, Any]:
+    steepest = setup.pick(STEEPEST)
+    return {
+        f"LR of divergence over the steepest point, {setup.panel}, 300 steps": setup.pick(HALFWAY) / steepest,
+        f"steepest point over the best LR, {setup.panel}, 300 steps": steepest / setup.best_lr,
+    }
+
+
+def quartiles(setup: Setup) -> dict[str, Any]:
+    return {
+        f"{side} quartile of the matrices, {setup.panel}": update_ratio(f"{setup.name}_long", f"matrix_update_ratio_{end}")
+        for side, end in (("lower", "low"), ("upper", "high"))
+    }
+
 
 STUDY = Study(
     name="lr_finder",
@@ -166,80 +376,7 @@ STUDY = Study(
     workload=Workload(heads=2),
     training=Training(optimizer="adamw", schedule="cosine", final_fraction=0.1, warmup_fraction=0.05),
     measurement=Measurement(probes=20, evaluations=1, evaluation_examples=64, final_examples=359),
-    arms={
-        "mlp_sgd": Arm(label="whole runs", panel="MLP with SGD", settings={**MLP, **SGD, "steps": 256}, factors=AROUND_MLP_SGD),
-        "mlp_adam": Arm(
-            label="whole runs", panel="MLP with AdamW", settings={**MLP, **ADAM, "steps": 256}, factors=AROUND_MLP_ADAM
-        ),
-        "cnn_sgd": Arm(label="whole runs", panel="CNN with SGD", settings={**CNN, **SGD, "steps": 200}, factors=AROUND_CNN_SGD),
-        "cnn_adam": Arm(
-            label="whole runs", panel="CNN with AdamW", settings={**CNN, **ADAM, "steps": 200}, factors=AROUND_CNN_ADAM
-        ),
-        "gpt_sgd": Arm(label="whole runs", panel="GPT with SGD", settings={**GPT, **SGD, "steps": 400}, factors=AROUND_GPT_SGD),
-        "gpt_adam": Arm(
-            label="whole runs", panel="GPT with AdamW", settings={**GPT, **GPT_ADAM, "steps": 400}, factors=AROUND_GPT_ADAM
-        ),
-        "mlp_sgd_100": Arm(label="100 steps", settings={**MLP, **SGD, **RANGE, "steps": 100}, **TESTS_OF_MLP_SGD),
-        "mlp_sgd_193": Arm(label="193 steps", settings={**MLP, **SGD, **RANGE, "steps": 193}, **TESTS_OF_MLP_SGD),
-        "mlp_sgd_300": Arm(label="300 steps", settings={**MLP, **SGD, **RANGE, "steps": 300}, **TESTS_OF_MLP_SGD),
-        "mlp_sgd_1000": Arm(label="1000 steps", settings={**MLP, **SGD, **RANGE, "steps": 1000}, **TESTS_OF_MLP_SGD),
-        "mlp_adam_100": Arm(label="100 steps", settings={**MLP, **ADAM, **RANGE, "steps": 100}, **TESTS_OF_MLP_ADAM),
-        "mlp_adam_193": Arm(label="193 steps", settings={**MLP, **ADAM, **RANGE, "steps": 193}, **TESTS_OF_MLP_ADAM),
-        "mlp_adam_300": Arm(label="300 steps", settings={**MLP, **ADAM, **RANGE, "steps": 300}, **TESTS_OF_MLP_ADAM),
-        "mlp_adam_1000": Arm(label="1000 steps", settings={**MLP, **ADAM, **RANGE, "steps": 1000}, **TESTS_OF_MLP_ADAM),
-        "cnn_sgd_100": Arm(label="100 steps", settings={**CNN, **SGD, **RANGE, "steps": 100}, **TESTS_OF_CNN_SGD),
-        "cnn_sgd_193": Arm(label="193 steps", settings={**CNN, **SGD, **RANGE, "steps": 193}, **TESTS_OF_CNN_SGD),
-        "cnn_sgd_300": Arm(label="300 steps", settings={**CNN, **SGD, **RANGE, "steps": 300}, **TESTS_OF_CNN_SGD),
-        "cnn_sgd_1000": Arm(label="1000 steps", settings={**CNN, **SGD, **RANGE, "steps": 1000}, **TESTS_OF_CNN_SGD),
-        "cnn_adam_100": Arm(label="100 steps", settings={**CNN, **ADAM, **RANGE, "steps": 100}, **TESTS_OF_CNN_ADAM),
-        "cnn_adam_193": Arm(label="193 steps", settings={**CNN, **ADAM, **RANGE, "steps": 193}, **TESTS_OF_CNN_ADAM),
-        "cnn_adam_300": Arm(label="300 steps", settings={**CNN, **ADAM, **RANGE, "steps": 300}, **TESTS_OF_CNN_ADAM),
-        "cnn_adam_1000": Arm(label="1000 steps", settings={**CNN, **ADAM, **RANGE, "steps": 1000}, **TESTS_OF_CNN_ADAM),
-        "gpt_sgd_100": Arm(label="100 steps", settings={**GPT, **SGD, **RANGE, "steps": 100}, **TESTS_OF_GPT_SGD),
-        "gpt_sgd_193": Arm(label="193 steps", settings={**GPT, **SGD, **RANGE, "steps": 193}, **TESTS_OF_GPT_SGD),
-        "gpt_sgd_300": Arm(label="300 steps", settings={**GPT, **SGD, **RANGE, "steps": 300}, **TESTS_OF_GPT_SGD),
-        "gpt_sgd_1000": Arm(label="1000 steps", settings={**GPT, **SGD, **RANGE, "steps": 1000}, **TESTS_OF_GPT_SGD),
-        "gpt_adam_100": Arm(label="100 steps", settings={**GPT, **GPT_ADAM, **RANGE, "steps": 100}, **TESTS_OF_GPT_ADAM),
-        "gpt_adam_193": Arm(label="193 steps", settings={**GPT, **GPT_ADAM, **RANGE, "steps": 193}, **TESTS_OF_GPT_ADAM),
-        "gpt_adam_300": Arm(label="300 steps", settings={**GPT, **GPT_ADAM, **RANGE, "steps": 300}, **TESTS_OF_GPT_ADAM),
-        "gpt_adam_1000": Arm(label="1000 steps", settings={**GPT, **GPT_ADAM, **RANGE, "steps": 1000}, **TESTS_OF_GPT_ADAM),
-        "mlp_sgd_long": Arm(
-            label="600 steps",
-            panel="other lengths: MLP with SGD",
-            settings={**MLP, **SGD, "steps": 600},
-            factors={"peak_lr": log2_grid(-8, -1, 1)},
-        ),
-        "mlp_adam_long": Arm(
-            label="600 steps",
-            panel="other lengths: MLP with AdamW",
-            settings={**MLP, **ADAM, "steps": 600},
-            factors={"peak_lr": log2_grid(-10, -2, 1)},
-        ),
-        "cnn_adam_long": Arm(
-            label="1000 steps",
-            panel="other lengths: CNN with AdamW",
-            settings={**CNN, **ADAM, "steps": 1000},
-            factors={"peak_lr": log2_grid(-7, -3, 1)},
-        ),
-        "gpt_adam_short": Arm(
-            label="100 steps",
-            panel="other lengths: GPT with AdamW",
-            settings={**GPT, **GPT_ADAM, "steps": 100},
-            factors={"peak_lr": log2_grid(-8, -3, 1)},
-        ),
-        "gpt_sgd_long": Arm(
-            label="2000 steps",
-            panel="other lengths: GPT with SGD",
-            settings={**GPT, **SGD, "steps": 2000},
-            factors={"peak_lr": log2_grid(-5, -1, 1)},
-        ),
-        "gpt_adam_long": Arm(
-            label="2000 steps",
-            panel="other lengths: GPT with AdamW",
-            settings={**GPT, **GPT_ADAM, "steps": 2000},
-            factors={"peak_lr": log2_grid(-8, -4, 1)},
-        ),
-    },
+    arms={**{setup.name: setup.whole for setup in SETUPS}, **RANGE_TESTS, **OTHER_LENGTHS},
     factors=SMOKE_GRID,
     seeds=16,
     first_seed=2000,
@@ -247,58 +384,8 @@ STUDY = Study(
         "smoke": Scale(
             description="plumbing in seconds, never judged",
             measurement={"probes": 2, "evaluations": 1, "evaluation_examples": 8, "final_examples": 16},
-            arm_settings={
-                "mlp_sgd": SMOKE,
-                "mlp_adam": SMOKE,
-                "cnn_sgd": SMOKE,
-                "cnn_adam": SMOKE,
-                "gpt_sgd": SMOKE,
-                "gpt_adam": SMOKE,
-                "mlp_sgd_long": SMOKE,
-                "mlp_adam_long": SMOKE,
-                "cnn_adam_long": SMOKE,
-                "gpt_adam_short": SMOKE,
-                "gpt_sgd_long": SMOKE,
-                "gpt_adam_long": SMOKE,
-                "mlp_sgd_100": SMOKE_RAMP,
-                "mlp_sgd_193": SMOKE_RAMP,
-                "mlp_sgd_300": SMOKE_RAMP,
-                "mlp_sgd_1000": SMOKE_RAMP,
-                "mlp_adam_100": SMOKE_RAMP,
-                "mlp_adam_193": SMOKE_RAMP,
-                "mlp_adam_300": SMOKE_RAMP,
-                "mlp_adam_1000": SMOKE_RAMP,
-                "cnn_sgd_100": SMOKE_RAMP,
-                "cnn_sgd_193": SMOKE_RAMP,
-                "cnn_sgd_300": SMOKE_RAMP,
-                "cnn_sgd_1000": SMOKE_RAMP,
-                "cnn_adam_100": SMOKE_RAMP,
-                "cnn_adam_193": SMOKE_RAMP,
-                "cnn_adam_300": SMOKE_RAMP,
-                "cnn_adam_1000": SMOKE_RAMP,
-                "gpt_sgd_100": SMOKE_RAMP,
-                "gpt_sgd_193": SMOKE_RAMP,
-                "gpt_sgd_300": SMOKE_RAMP,
-                "gpt_sgd_1000": SMOKE_RAMP,
-                "gpt_adam_100": SMOKE_RAMP,
-                "gpt_adam_193": SMOKE_RAMP,
-                "gpt_adam_300": SMOKE_RAMP,
-                "gpt_adam_1000": SMOKE_RAMP,
-            },
-            arm_factors={
-                "mlp_sgd": SMOKE_GRID,
-                "mlp_adam": SMOKE_GRID,
-                "cnn_sgd": SMOKE_GRID,
-                "cnn_adam": SMOKE_GRID,
-                "gpt_sgd": SMOKE_GRID,
-                "gpt_adam": SMOKE_GRID,
-                "mlp_sgd_long": SMOKE_GRID,
-                "mlp_adam_long": SMOKE_GRID,
-                "cnn_adam_long": SMOKE_GRID,
-                "gpt_adam_short": SMOKE_GRID,
-                "gpt_sgd_long": SMOKE_GRID,
-                "gpt_adam_long": SMOKE_GRID,
-            },
+            arm_settings={**{arm: {"steps": 10} for arm in WHOLE_RUNS}, **{arm: {"steps": 40} for arm in RANGE_TESTS}},
+            arm_factors=dict.fromkeys(WHOLE_RUNS, SMOKE_GRID),
             seeds=1,
             judged=False,
         ),
@@ -309,66 +396,30 @@ STUDY = Study(
         "gpu": Scale(
             description="one GPU, at most four minutes: GPTs of half a million parameters and wider CNNs",
             device="cuda",
-            arm_settings={
-                "cnn_sgd": {**GPU_CNN, "steps": 300},
-                "cnn_sgd_100": GPU_CNN,
-                "cnn_sgd_193": GPU_CNN,
-                "cnn_sgd_300": GPU_CNN,
-                "cnn_sgd_1000": GPU_CNN,
-                "cnn_adam": {**GPU_CNN, "steps": 300},
-                "cnn_adam_100": GPU_CNN,
-                "cnn_adam_193": GPU_CNN,
-                "cnn_adam_300": GPU_CNN,
-                "cnn_adam_1000": GPU_CNN,
-                "gpt_sgd": {**GPU_GPT, "steps": 600},
-                "gpt_sgd_100": GPU_GPT,
-                "gpt_sgd_193": GPU_GPT,
-                "gpt_sgd_300": GPU_GPT,
-                "gpt_sgd_1000": GPU_GPT,
-                "gpt_adam": {**GPU_GPT, "steps": 600},
-                "gpt_adam_100": GPU_GPT,
-                "gpt_adam_193": GPU_GPT,
-                "gpt_adam_300": GPU_GPT,
-                "gpt_adam_1000": GPU_GPT,
-                "cnn_adam_long": {**GPU_CNN, "steps": 1000},
-                "gpt_adam_short": {**GPU_GPT, "steps": 150},
-                "gpt_sgd_long": {**GPU_GPT, "steps": 1200},
-                "gpt_adam_long": {**GPU_GPT, "steps": 1200},
-            },
-            arm_factors=GPU_GRIDS,
+            arm_settings=enlarged(
+                cnn={"width": 48},
+                gpt={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64, "batch_size": 64},
+                **{"cnn_sgd": 300, "cnn_adam": 300, "gpt_sgd": 600, "gpt_adam": 600},
+                **{"cnn_adam_long": 1000, "gpt_adam_short": 150, "gpt_sgd_long": 1200, "gpt_adam_long": 1200},
+            ),
+            arm_factors=large_grids(
+                gpt_sgd_long=(-6, -1), gpt_adam_long=(-10, -5), gpt_adam_short=(-10, -5), cnn_adam_long=(-9, -3)
+            ),
             seeds=5,
             departures=("GPTs see 5 tokens a parameter in 600 steps and 10 in 1200, on batches of 4096 tokens.",),
         ),
         "cluster": Scale(
             description="many GPUs, hours: GPTs of 25 million parameters on web text",
             device="cuda",
-            arm_settings={
-                "cnn_sgd": {**CLUSTER_CNN, "steps": 2000},
-                "cnn_sgd_100": CLUSTER_CNN,
-                "cnn_sgd_193": CLUSTER_CNN,
-                "cnn_sgd_300": CLUSTER_CNN,
-                "cnn_sgd_1000": CLUSTER_CNN,
-                "cnn_adam": {**CLUSTER_CNN, "steps": 2000},
-                "cnn_adam_100": CLUSTER_CNN,
-                "cnn_adam_193": CLUSTER_CNN,
-                "cnn_adam_300": CLUSTER_CNN,
-                "cnn_adam_1000": CLUSTER_CNN,
-                "gpt_sgd": {**CLUSTER_GPT, "steps": 8000},
-                "gpt_sgd_100": CLUSTER_GPT,
-                "gpt_sgd_193": CLUSTER_GPT,
-                "gpt_sgd_300": CLUSTER_GPT,
-                "gpt_sgd_1000": CLUSTER_GPT,
-                "gpt_adam": {**CLUSTER_GPT, "steps": 8000},
-                "gpt_adam_100": CLUSTER_GPT,
-                "gpt_adam_193": CLUSTER_GPT,
-                "gpt_adam_300": CLUSTER_GPT,
-                "gpt_adam_1000": CLUSTER_GPT,
-                "cnn_adam_long": {**CLUSTER_CNN, "steps": 8000},
-                "gpt_adam_short": {**CLUSTER_GPT, "steps": 1000},
-                "gpt_sgd_long": {**CLUSTER_GPT, "steps": 16000},
-                "gpt_adam_long": {**CLUSTER_GPT, "steps": 16000},
-            },
-            arm_factors=CLUSTER_GRIDS,
+            arm_settings=enlarged(
+                cnn={"width": 128},
+                gpt={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 256, "batch_size": 64},
+                **{"cnn_sgd": 2000, "cnn_adam": 2000, "gpt_sgd": 8000, "gpt_adam": 8000},
+                **{"cnn_adam_long": 8000, "gpt_adam_short": 1000, "gpt_sgd_long": 16000, "gpt_adam_long": 16000},
+            ),
+            arm_factors=large_grids(
+                gpt_sgd_long=(-8, 0), gpt_adam_long=(-13, -6), gpt_adam_short=(-12, -5), cnn_adam_long=(-11, -4)
+            ),
             seeds=6,
             departures=("GPTs see 5 tokens a parameter in 8000 steps and 10 in 16000, on batches of 16,384 tokens.",),
         ),
@@ -389,71 +440,26 @@ STUDY = Study(
     judgements=(
         Judgement(
             claim="finder.margin",
-            criteria=OnEach(
-                panels=PANELS,
-                of=Criterion(
-                    name="loss at a tenth of divergence, <panel>",
-                    panel="<panel>",
-                    observe=FinderRegret(arm="<arm>", range_test="<arm>_300", **TENTH),
-                    expected=Expected(
-                        value=0.005,
-                        source="TB section 2, GL Q9: the pick is usable; the spread is that of a pilot",
-                        spread=0.004,
-                    ),
-                    underpowered=FEW_SEEDS,
-                    alternatives=(
-                        Alternative(name="no smoothing", observe=FinderRegret(arm="<arm>", range_test="<arm>_300", **RAW)),
-                        Alternative(
-                            name="smoothed by 0.98", observe=FinderRegret(arm="<arm>", range_test="<arm>_300", **SMOOTHER)
-                        ),
-                        Alternative(
-                            name="divergence: above the first loss",
-                            observe=FinderRegret(arm="<arm>", range_test="<arm>_300", **PASSING),
-                        ),
-                        Alternative(
-                            name="divergence: four times the lowest loss",
-                            observe=FinderRegret(arm="<arm>", range_test="<arm>_300", **FOURFOLD),
-                        ),
-                        Alternative(
-                            name="a ramp of 100 steps", observe=FinderRegret(arm="<arm>", range_test="<arm>_100", **TENTH)
-                        ),
-                        Alternative(
-                            name="a ramp of 193 steps", observe=FinderRegret(arm="<arm>", range_test="<arm>_193", **TENTH)
-                        ),
-                        Alternative(
-                            name="a ramp of 1000 steps", observe=FinderRegret(arm="<arm>", range_test="<arm>_1000", **TENTH)
-                        ),
-                    ),
-                    says="On the <panel>, a tenth of the LR of divergence loses {estimate} of the fall in loss",
-                    **GOOD,
-                ),
-                fields={
-                    "MLP with AdamW": {"spread": 0.003},
-                    "CNN with SGD": {"expected": None},
-                    "CNN with AdamW": {"expected": None},
-                    "GPT with SGD": {"spread": 0.005},
-                    "GPT with AdamW": {"spread": 0.015},
-                },
-            ).specs,
+            criteria=(
+                good_at_a_tenth(MLP_SGD, 0.004),
+                good_at_a_tenth(MLP_ADAM, 0.003),
+                good_at_a_tenth(CNN_SGD, None),
+                good_at_a_tenth(CNN_ADAM, None),
+                good_at_a_tenth(GPT_SGD, 0.005),
+                good_at_a_tenth(GPT_ADAMW, 0.015),
+            ),
             reported=(
-                *OnEach(
-                    panels=PANELS,
-                    of=Reported(
-                        name="LR of divergence over the best LR, <panel>",
-                        observe=Quotient(
-                            top=FinderPick(arm="<arm>_300", **HALFWAY), bottom=Optimum(arm="<arm>", window_octaves=1.0)
-                        ),
-                        unit="x",
-                    ),
-                ).specs,
-                *OnEach(
-                    panels=CNNS,
-                    of=Reported(
-                        name="range tests off which divergence can be read, <panel>",
-                        observe=SuggestionRate(arm="<arm>_300", **HALFWAY),
-                        unit="share",
-                    ),
-                ).specs,
+                *reported(
+                    {
+                        f"LR of divergence over the best LR, {setup.panel}": setup.pick(HALFWAY) / setup.best_lr
+                        for setup in SETUPS
+                    },
+                    "x",
+                ),
+                *reported(
+                    {f"range tests off which divergence can be read, {setup.panel}": setup.readable(HALFWAY) for setup in CNNS},
+                    "share",
+                ),
             ),
             note=(
                 "Judged by what the pick loses, on a ramp of 300 steps; the documents say good and give no number, and the bar"
@@ -470,135 +476,27 @@ STUDY = Study(
         ),
         Judgement(
             claim="finder.steepest",
-            criteria=OnEach(
-                panels=PANELS,
-                of=Criterion(
-                    name="loss at the steepest point, <panel>",
-                    panel="<panel>",
-                    observe=FinderRegret(arm="<arm>", range_test="<arm>_300", of="fall", **STEEPEST),
-                    expected=Expected(
-                        value=0.005,
-                        source="TD, Learning Rate Finder: the pick is good; the spread is that of a pilot",
-                        spread=0.016,
-                    ),
-                    underpowered=FEW_SEEDS,
-                    alternatives=(
-                        Alternative(
-                            name="largest slope, smoothed by 0.98, as fastai",
-                            observe=FinderRegret(arm="<arm>", range_test="<arm>_300", **FASTAI),
-                        ),
-                        Alternative(
-                            name="largest slope, smoothed by 0.9, less the lag",
-                            observe=FinderRegret(arm="<arm>", range_test="<arm>_300", **LIGHTLY),
-                        ),
-                        Alternative(
-                            name="a ramp of 100 steps",
-                            observe=FinderRegret(arm="<arm>", range_test="<arm>_100", of="fall", **STEEPEST),
-                        ),
-                        Alternative(
-                            name="a ramp of 1000 steps",
-                            observe=FinderRegret(arm="<arm>", range_test="<arm>_1000", of="fall", **STEEPEST),
-                        ),
-                    ),
-                    says="On the <panel>, the steepest point of the range test loses {estimate} of the fall in loss",
-                    **GOOD,
-                ),
-                fields={
-                    "MLP with AdamW": {"spread": 0.006},
-                    "CNN with SGD": {"spread": 0.023, "underpowered": SCATTERED},
-                    "CNN with AdamW": {"spread": 0.063, "underpowered": SCATTERED},
-                    "GPT with SGD": {"spread": 0.25, "underpowered": SCATTERED},
-                    "GPT with AdamW": {"spread": 0.125, "underpowered": SCATTERED},
-                },
-            ).specs,
+            criteria=(
+                good_at_the_steepest(MLP_SGD, 0.016),
+                good_at_the_steepest(MLP_ADAM, 0.006),
+                good_at_the_steepest(CNN_SGD, 0.023, SCATTERED),
+                good_at_the_steepest(CNN_ADAM, 0.063, SCATTERED),
+                good_at_the_steepest(GPT_SGD, 0.25, SCATTERED),
+                good_at_the_steepest(GPT_ADAMW, 0.125, SCATTERED),
+            ),
             reported=(
-                *OnEach(
-                    panels=PANELS,
-                    of=(
-                        Reported(
-                            name="LR of divergence over the steepest point, <panel>, 300 steps",
-                            observe=Quotient(
-                                top=FinderPick(arm="<arm>_300", **HALFWAY), bottom=FinderPick(arm="<arm>_300", **STEEPEST)
-                            ),
-                            unit="x",
-                        ),
-                        Reported(
-                            name="steepest point over the best LR, <panel>, 300 steps",
-                            observe=Quotient(
-                                top=FinderPick(arm="<arm>_300", **STEEPEST), bottom=Optimum(arm="<arm>", window_octaves=1.0)
-                            ),
-                            unit="x",
-                        ),
-                    ),
-                ).specs,
-                *OnEach(
-                    panels=MLPS,
-                    of=(
-                        Reported(
-                            name="loss at the steepest point, <panel>, 100 steps",
-                            observe=FinderRegret(arm="<arm>", range_test="<arm>_100", of="fall", **STEEPEST),
-                            unit="share",
-                        ),
-                        Reported(
-                            name="loss at the steepest point, <panel>, 1000 steps",
-                            observe=FinderRegret(arm="<arm>", range_test="<arm>_1000", of="fall", **STEEPEST),
-                            unit="share",
-                        ),
-                    ),
-                ).specs,
-                *OnEach(
-                    panels=CNNS,
-                    of=Reported(
-                        name="loss at the steepest point, <panel>, 1000 steps",
-                        observe=FinderRegret(arm="<arm>", range_test="<arm>_1000", of="fall", **STEEPEST),
-                        unit="share",
-                    ),
-                ).specs,
-                *OnEach(
-                    panels=GPTS,
-                    of=(
-                        Reported(
-                            name="loss at the steepest point, <panel>, 100 steps",
-                            observe=FinderRegret(arm="<arm>", range_test="<arm>_100", of="fall", **STEEPEST),
-                            unit="share",
-                        ),
-                        Reported(
-                            name="loss at the steepest point, <panel>, 1000 steps",
-                            observe=FinderRegret(arm="<arm>", range_test="<arm>_1000", of="fall", **STEEPEST),
-                            unit="share",
-                        ),
-                    ),
-                ).specs,
-                *OnEach(
-                    panels=CNNS,
-                    of=Reported(
-                        name="range tests off which the steepest point can be read, <panel>",
-                        observe=SuggestionRate(arm="<arm>_300", **STEEPEST),
-                        unit="share",
-                    ),
-                ).specs,
-                *OnEach(
-                    panels={"GPT with AdamW": {"arm": "gpt_adam"}, "MLP with SGD": {"arm": "mlp_sgd"}},
-                    of=(
-                        Reported(
-                            name="loss at the pick of 'valley', <panel>, 300 steps",
-                            observe=FinderRegret(arm="<arm>", range_test="<arm>_300", rule="valley", smoothing=0.98, of="fall"),
-                            unit="share",
-                        ),
-                        Reported(
-                            name="loss at the pick of 'slide', <panel>, 300 steps",
-                            observe=FinderRegret(arm="<arm>", range_test="<arm>_300", rule="slide", smoothing=0.98, of="fall"),
-                            unit="share",
-                        ),
-                        Reported(
-                            name="loss at the pick of 'steepest_linear', <panel>, 300 steps",
-                            observe=FinderRegret(
-                                arm="<arm>", range_test="<arm>_300", rule="steepest_linear", smoothing=0.98, of="fall"
-                            ),
-                            unit="share",
-                        ),
-                    ),
-                ).specs,
+                *(number for setup in SETUPS for number in reported(steepest_in_place(setup), "x")),
+                *reported(at_steepest(MLPS, 100, 1000), "share"),
+                *reported(at_steepest(CNNS, 1000), "share"),
+                *reported(at_steepest(GPTS, 100, 1000), "share"),
+                *reported(
+                    {
+                        f"range tests off which the steepest point can be read, {setup.panel}": setup.readable(STEEPEST)
+                        for setup in CNNS
+                    },
+                    "share",
+                ),
+                *reported({**at_other_picks(GPT_ADAMW), **at_other_picks(MLP_SGD)}, "share"),
             ),
             note=(
                 "Judged on a ramp of 300 steps, as a tenth of divergence is; 100 and 1000 steps stand beside it. The documents"
@@ -614,49 +512,7 @@ STUDY = Study(
         ),
         Judgement(
             claim="finder.head_to_head",
-            criteria=OnEach(
-                panels=PANELS,
-                of=Criterion(
-                    name="loss at the steepest point less that at a tenth of divergence, <panel>",
-                    panel="<panel>",
-                    observe=Gap(
-                        left=FinderRegret(arm="<arm>", range_test="<arm>_300", of="fall", **STEEPEST),
-                        right=FinderRegret(arm="<arm>", range_test="<arm>_300", **TENTH),
-                    ),
-                    alternatives=(
-                        Alternative(
-                            name="divergence smoothed by 0.98",
-                            observe=Gap(
-                                left=FinderRegret(arm="<arm>", range_test="<arm>_300", of="fall", **STEEPEST),
-                                right=FinderRegret(arm="<arm>", range_test="<arm>_300", **SMOOTHER),
-                            ),
-                        ),
-                        Alternative(
-                            name="steepest as fastai, smoothed by 0.98",
-                            observe=Gap(
-                                left=FinderRegret(arm="<arm>", range_test="<arm>_300", **FASTAI),
-                                right=FinderRegret(arm="<arm>", range_test="<arm>_300", **TENTH),
-                            ),
-                        ),
-                        Alternative(
-                            name="a ramp of 100 steps",
-                            observe=Gap(
-                                left=FinderRegret(arm="<arm>", range_test="<arm>_100", of="fall", **STEEPEST),
-                                right=FinderRegret(arm="<arm>", range_test="<arm>_100", **TENTH),
-                            ),
-                        ),
-                        Alternative(
-                            name="a ramp of 1000 steps",
-                            observe=Gap(
-                                left=FinderRegret(arm="<arm>", range_test="<arm>_1000", of="fall", **STEEPEST),
-                                right=FinderRegret(arm="<arm>", range_test="<arm>_1000", **TENTH),
-                            ),
-                        ),
-                    ),
-                    says="On the <panel>, the steepest point loses {more} of the fall than a tenth of divergence",
-                    **WINS,
-                ),
-            ).specs,
+            criteria=tuple(map(tenth_beats_steepest, SETUPS)),
             note=(
                 "Supported: a tenth of the divergence LR (TB) loses less; refuted: the steepest point (TD, CP) does. Partly: it"
                 " depends on the workload, and each line says which wins there. All on ramps of 300 steps."
@@ -669,106 +525,32 @@ STUDY = Study(
         ),
         Judgement(
             claim="finder.ramp",
-            criteria=OnEach(
-                panels=PANELS,
-                of=(
-                    Criterion(
-                        name="divergence, 1000 steps over <short>, <panel>",
-                        panel="<panel>",
-                        observe=Quotient(
-                            top=FinderPick(arm="<arm>_1000", **HALFWAY), bottom=FinderPick(arm="<arm>_<short>", **HALFWAY)
-                        ),
-                        expected=Expected(
-                            value=1.0,
-                            source=ANY_RAMP,
-                            spread=0.3,
-                        ),
-                        underpowered=FEW_SEEDS,
-                        alternatives=(
-                            Alternative(
-                                name="<other> steps for the short ramp",
-                                observe=Quotient(
-                                    top=FinderPick(arm="<arm>_1000", **HALFWAY),
-                                    bottom=FinderPick(arm="<arm>_<other>", **HALFWAY),
-                                ),
-                            ),
-                            Alternative(
-                                name="no smoothing",
-                                observe=Quotient(
-                                    top=FinderPick(arm="<arm>_1000", rule="rises_halfway", smoothing=0.0, delag=True),
-                                    bottom=FinderPick(arm="<arm>_<short>", rule="rises_halfway", smoothing=0.0, delag=True),
-                                ),
-                            ),
-                            Alternative(
-                                name="smoothed by 0.98",
-                                observe=Quotient(
-                                    top=FinderPick(arm="<arm>_1000", rule="rises_halfway", smoothing=0.98, delag=True),
-                                    bottom=FinderPick(arm="<arm>_<short>", rule="rises_halfway", smoothing=0.98, delag=True),
-                                ),
-                            ),
-                        ),
-                        says="On the <panel>, 1000 steps put the LR of divergence at {estimate} what <short> do",
-                        **STABLE,
-                    ),
-                    Criterion(
-                        name="steepest point, 1000 steps over <short>, <panel>",
-                        panel="<panel>",
-                        observe=Quotient(
-                            top=FinderPick(arm="<arm>_1000", **STEEPEST), bottom=FinderPick(arm="<arm>_<short>", **STEEPEST)
-                        ),
-                        expected=Expected(
-                            value=1.0,
-                            source=ANY_RAMP,
-                            spread=0.5,
-                        ),
-                        underpowered=FEW_SEEDS,
-                        alternatives=(
-                            Alternative(
-                                name="<other> steps for the short ramp",
-                                observe=Quotient(
-                                    top=FinderPick(arm="<arm>_1000", **STEEPEST),
-                                    bottom=FinderPick(arm="<arm>_<other>", **STEEPEST),
-                                ),
-                            ),
-                        ),
-                        says="On the <panel>, 1000 steps put the steepest point at {estimate} what <short> do",
-                        **STABLE,
-                    ),
-                ),
-                fields=(
-                    {
-                        "MLP with AdamW": {"expected": None},
-                        "CNN with SGD": {"expected": None},
-                        "CNN with AdamW": {"expected": None},
-                    },
-                    {
-                        "MLP with AdamW": {"spread": 0.45},
-                        "CNN with SGD": {"expected": None},
-                        "CNN with AdamW": {"expected": None},
-                        "GPT with SGD": {"expected": None},
-                        "GPT with AdamW": {"expected": None},
-                    },
-                ),
-            ).specs,
+            criteria=(
+                *independent_of_the_ramp(MLP_SGD, divergence=0.3, steepest=0.5),
+                *independent_of_the_ramp(MLP_ADAM, divergence=None, steepest=0.45),
+                *independent_of_the_ramp(CNN_SGD, divergence=None, steepest=None),
+                *independent_of_the_ramp(CNN_ADAM, divergence=None, steepest=None),
+                *independent_of_the_ramp(GPT_SGD, divergence=0.3, steepest=None),
+                *independent_of_the_ramp(GPT_ADAMW, divergence=0.3, steepest=None),
+            ),
             reported=(
-                *OnEach(
-                    panels=PANELS,
-                    of=Reported(
-                        name="divergence, 193 steps (a tenth more in each) over 300, <panel>",
-                        observe=Quotient(
-                            top=FinderPick(arm="<arm>_193", **HALFWAY), bottom=FinderPick(arm="<arm>_300", **HALFWAY)
-                        ),
-                        unit="x",
-                    ),
-                ).specs,
-                *OnEach(
-                    panels=CNNS,
-                    of=Reported(
-                        name="range tests of 100 steps off which divergence can be read, <panel>",
-                        observe=SuggestionRate(arm="<arm>_100", **HALFWAY),
-                        unit="share",
-                    ),
-                ).specs,
+                *reported(
+                    {
+                        f"divergence, 193 steps (a tenth more in each) over 300, {setup.panel}": setup.pick(HALFWAY, 193)
+                        / setup.pick(HALFWAY)
+                        for setup in SETUPS
+                    },
+                    "x",
+                ),
+                *reported(
+                    {
+                        f"range tests of 100 steps off which divergence can be read, {setup.panel}": setup.readable(
+                            HALFWAY, 100
+                        )
+                        for setup in CNNS
+                    },
+                    "share",
+                ),
             ),
             note=(
                 "Ten times the steps. In a ramp of 100 steps, 12 to a decade of the LR, the CNN's loss does not clearly fall in"
@@ -783,64 +565,17 @@ STUDY = Study(
         ),
         Judgement(
             claim="finder.ratio",
-            criteria=OnEach(
-                panels=LONG_RUNS,
-                of=Criterion(
-                    name="update over weight of the median matrix at the best LR, <panel>, <steps> steps",
-                    panel="<panel>",
-                    observe=CurveMedian(arm="<arm>_long", curve="matrix_update_ratio", after=0.05),
-                    expected=Expected(
-                        value=1e-3, source="CP Q5: about a thousandth; the spread is that of a pilot", spread=0.3
-                    ),
-                    underpowered=FEW_SEEDS,
-                    alternatives=(
-                        Alternative(
-                            name="the second half of the run",
-                            observe=CurveMedian(arm="<arm>_long", curve="matrix_update_ratio", after=0.5),
-                        ),
-                        Alternative(
-                            name="layers with their gains and biases",
-                            observe=CurveMedian(arm="<arm>_long", curve="median_update_ratio", after=0.05),
-                        ),
-                    ),
-                    says="On the <panel>, the updates of the median matrix are {estimate} of its weights in <steps> steps",
-                    **THOUSANDTH,
-                ),
-                fields={"MLP with SGD": {"spread": 0.6}},
-            ).specs,
+            criteria=tuple(a_thousandth(setup, steps, 0.6 if setup is MLP_SGD else 0.3) for setup, steps in LONG_RUNS.items()),
             reported=(
-                *OnEach(
-                    panels=LONG_RUNS,
-                    of=(
-                        Reported(
-                            name="lower quartile of the matrices, <panel>",
-                            observe=CurveMedian(arm="<arm>_long", curve="matrix_update_ratio_low", after=0.05),
-                        ),
-                        Reported(
-                            name="upper quartile of the matrices, <panel>",
-                            observe=CurveMedian(arm="<arm>_long", curve="matrix_update_ratio_high", after=0.05),
-                        ),
-                    ),
-                ).specs,
-                Reported(
-                    name="the median matrix at the best LR, GPT with AdamW, 100 steps",
-                    observe=CurveMedian(arm="gpt_adam_short", curve="matrix_update_ratio", after=0.05),
-                ),
-                Reported(
-                    name="the median matrix at the best LR, GPT with AdamW, 400 steps",
-                    observe=CurveMedian(arm="gpt_adam", curve="matrix_update_ratio", after=0.05),
-                ),
-                Reported(
-                    name="the median matrix at the best LR, MLP with SGD, 256 steps",
-                    observe=CurveMedian(arm="mlp_sgd", curve="matrix_update_ratio", after=0.05),
-                ),
-                Reported(
-                    name="the median matrix at the best LR, MLP with AdamW, 256 steps",
-                    observe=CurveMedian(arm="mlp_adam", curve="matrix_update_ratio", after=0.05),
-                ),
-                Reported(
-                    name="the median matrix at the best LR, CNN with AdamW, 200 steps",
-                    observe=CurveMedian(arm="cnn_adam", curve="matrix_update_ratio", after=0.05),
+                *(number for setup in LONG_RUNS for number in reported(quartiles(setup))),
+                *reported(
+                    {
+                        "the median matrix at the best LR, GPT with AdamW, 100 steps": update_ratio("gpt_adam_short"),
+                        **{
+                            f"the median matrix at the best LR, {setup.panel}, {setup.steps} steps": update_ratio(setup.name)
+                            for setup in (GPT_ADAMW, MLP_SGD, MLP_ADAM, CNN_ADAM)
+                        },
+                    }
                 ),
             ),
             note=(
