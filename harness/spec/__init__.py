@@ -6,7 +6,6 @@ from folklore.harness.spec.configuration import Configuration, Measurement, Trai
 from folklore.harness.spec.criterion import Alternative, Criterion, Expected, Judgement, Reported
 from folklore.harness.spec.errata import Erratum
 from folklore.harness.spec.observed import Observable, Observed
-from folklore.harness.spec.on_each import OnEach
 from folklore.harness.spec.parts import arms_of, leaves
 from folklore.harness.spec.rules import LEVEL, AtLeast, AtMost, Outside, Rule, Within
 from folklore.harness.spec.study import Arm, Published, Scale, Search, Study, log2_grid
@@ -27,7 +26,6 @@ __all__ = [
     "Measurement",
     "Observable",
     "Observed",
-    "OnEach",
     "Outside",
     "Published",
     "Regime",
