@@ -564,8 +564,8 @@ STUDY = Study(
                     20,
                     spread=0.0075,
                     underpowered="equal losses would be shown in two cases of three only: optima an octave apart differ by"
-                    " 0.75% from seed to seed in the pilot; a trapezoid better by 0.2% or more is seen to be no worse in nine of"
-                    " ten",
+                    " 0.75% from seed to seed in the pilot; a trapezoid better by 0.2% or more is seen to be no worse in nine"
+                    " of ten",
                 ),
                 trapezoid_no_worse(80, spread=0.002),
             ),
