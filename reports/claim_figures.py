@@ -61,11 +61,6 @@ KINDS: tuple[Kind, ...] = (
         range_figures.range_tests,
     ),
     Kind(
-        "parts",
-        "Every part with its 95% interval; pale dots are seeds. Bold: how far the largest and the smallest lie apart.",
-        forest_figures.parts_forest,
-    ),
-    Kind(
         "exponents",
         "Best values with 95% intervals, and the fitted powers with 95% bands. Thin lines: the slopes of common rules. Pale:"
         " other fits of this study.",
@@ -86,8 +81,8 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "trajectories",
-        "Above: validation loss with 95% bands. Below: the gap between the two; the ring marks the largest. Gray: the first"
-        " part of the run, which does not count. Green: claimed; red: refutes.",
+        "Above: validation loss with 95% bands. Below: the gap between the two. Gray: the first part of the run,"
+        " which does not count. Green: claimed; red: refutes.",
         run_figures.trajectories,
     ),
     Kind(

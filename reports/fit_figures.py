@@ -17,7 +17,6 @@ from folklore.harness.judging.spelling import in_prose
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.observables import (
-    ActivationSlope,
     CriticalBatch,
     CurveQuotient,
     GrowthFactor,
@@ -27,7 +26,6 @@ from folklore.harness.observables import (
     UnderflowShare,
 )
 from folklore.harness.observables.batch_sizes import BatchSweep
-from folklore.harness.observables.curves import log_sizes
 from folklore.harness.observables.estimating import fits
 from folklore.harness.observables.estimating.evaluation import evaluate
 from folklore.harness.observables.estimating.weighted import present, tuned_index
@@ -299,16 +297,16 @@ def coordinates(records: TrialSet, judgement: Judgement | None = None) -> Figure
         return None
     table = records.table
     for _, part in observed_by(judgement, records.scale):
-        if isinstance(part, ActivationSlope | MeanActivationSlope):
+        if isinstance(part, MeanActivationSlope):
             with suppress(UndecidableError):
                 observe(part, table)
                 return _coordinates(part, table)
     return None
 
 
-def _coordinates(each: ActivationSlope | MeanActivationSlope, table: TrialArrays) -> Figure:
+def _coordinates(each: MeanActivationSlope, table: TrialArrays) -> Figure:
     points = present(each.points, table)
-    log_widths, sizes_WSTA = log_sizes(each, table)
+    log_widths, sizes_WSTA = each.log_sizes(table)
     widths = np.exp(log_widths)
     usable_TA = np.asarray(np.isfinite(sizes_WSTA).all(axis=(0, 1)))
     count = sizes_WSTA.shape[3]
@@ -335,8 +333,8 @@ def _coordinates(each: ActivationSlope | MeanActivationSlope, table: TrialArrays
         return figure
 
 
-def _when(each: ActivationSlope | MeanActivationSlope, step: int) -> str:
-    if not (isinstance(each, MeanActivationSlope) and each.end):
+def _when(each: MeanActivationSlope, step: int) -> str:
+    if not each.end:
         return f"Step {step + 1}"
     before = each.steps - 1 - step
     return f"{before} probes before the last" if before else "Last probe"

@@ -1,7 +1,6 @@
 """Forests: what a claim observes as rows on one axis, each with its interval, its seeds and the regions that decide on it."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import matplotlib as mpl
@@ -14,17 +13,14 @@ from folklore.harness.judging.observe import observe
 from folklore.harness.judging.spelling import in_prose
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.observables import FinalLoss, FinderPick, Gap, RelativeGap, Scaled, Spread, TunedLoss
-from folklore.harness.observables.estimating.range_test_rules import Suggestion
+from folklore.harness.observables import FinalLoss, Gap, RelativeGap, TunedLoss
 from folklore.harness.observables.estimating.weighted import tuned_index
-from folklore.harness.observables.range_tests import picks
 from folklore.harness.spec import Criterion, Judgement, arms_of
 from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.parts import leaves, with_other_arms
+from folklore.harness.spec.parts import with_other_arms
 from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
 from folklore.reports.colours import INK, SOFT, looks
 from folklore.reports.figures import BOLD, LETTER, STYLE, WIDTH, few_ticks, interval, log_ticks, regions, rounded, wrapped
-from folklore.reports.range_figures import rule_name
 
 # Inches of a row, of a line of its text, at the sides, and under the last.
 ROW, LINE, SIDE, FOOT, HEAD = 0.52, 0.19, 0.2, 0.62, 0.12
@@ -38,13 +34,12 @@ class Row:
     """criterion: what decides on it; None: it stands beside. seeds: single ones, on the axis of the number."""
 
     label: str
-    seen: Observation | None
+    seen: Observation
     unit: str
     colour: str
     marker: str
     criterion: Criterion | None = None
     seeds: Numbers | None = None
-    heading: bool = False
     arm: str = ""
     against: str = ""
 
@@ -56,14 +51,14 @@ def forest(records: TrialSet, judgement: Judgement | None = None) -> Figure | No
         return None
     table = records.table
     criteria = [each for each in judgement.criteria_at(records.scale) if each.observe.figure == "forest"]
-    own = [row for each in criteria if (row := _row(each.observe, each.unit, table, each)).seen is not None]
+    own = [row for each in criteria if (row := _row(each.observe, each.unit, table, each)) is not None]
     if not own:
         return None
     units = list(dict.fromkeys((row.unit, row.criterion.observe.log_axis) for row in own if row.criterion))
     beside = _beside(criteria, table) if len(own) <= MOST_OWN else []
     reported = [each for each in judgement.reported if each.observe.figure == "forest"]
     if len(reported) <= MOST_REPORTED:
-        beside += [row for each in reported if (row := _row(each.observe, each.unit, table, None, each.name)).seen is not None]
+        beside += [row for each in reported if (row := _row(each.observe, each.unit, table, None, each.name)) is not None]
     shown = []
     known = {row.label for row in own}
     for unit, log in units:
@@ -101,18 +96,16 @@ def draw_forest(shown: Sequence[tuple[list[Row], bool, str, str]]) -> Figure:
 
 
 def _height(row: Row, inner: float) -> float:
-    return (LINE * 1.6 if row.heading else ROW) + LINE * _text(row, inner).count("\n")
+    return ROW + LINE * _text(row, inner).count("\n")
 
 
 def _text(row: Row, inner: float) -> str:
     """Its label in lines beside which its number has room."""
     room = inner - len(_number(row)) * LETTER - 0.15
-    return wrapped(row.label, room / (BOLD if row.heading or row.criterion is not None else 1.0))
+    return wrapped(row.label, room / (BOLD if row.criterion is not None else 1.0))
 
 
 def _number(row: Row) -> str:
-    if row.seen is None:
-        return ""
     if row.unit or row.criterion is not None:
         return in_prose(row.seen.estimate, row.seen.low, row.seen.high, row.unit)
     return f"{rounded(row.seen.estimate)} ({rounded(row.seen.low)}–{rounded(row.seen.high)})"
@@ -127,17 +120,16 @@ def draw_rows(axes: Axes, rows: Sequence[Row], log: bool, unit: str, inner: floa
     at = 0.0
     for row in rows:
         height = _height(row, inner)
-        weight = "bold" if row.criterion is not None or row.heading else "normal"
+        weight = "bold" if row.criterion is not None else "normal"
         text = _text(row, inner)
         colour = INK if weight == "bold" else SOFT
         axes.annotate(text, (0, at - 0.04), xycoords=("axes fraction", "data"), va="top", color=colour, fontweight=weight)
-        if not row.heading:
-            axes.annotate(_number(row), (1, at - 0.04), xycoords=("axes fraction", "data"), va="top", ha="right", color=colour)
-            middle = at - height + 0.16
-            if row.criterion is not None:
-                across = (middle - 0.11, middle + 0.11)
-                regions(axes, row.criterion, across, to_axis=lambda value: value * factor)
-            _interval(axes, row, middle, least, most, factor)
+        axes.annotate(_number(row), (1, at - 0.04), xycoords=("axes fraction", "data"), va="top", ha="right", color=colour)
+        middle = at - height + 0.16
+        if row.criterion is not None:
+            across = (middle - 0.11, middle + 0.11)
+            regions(axes, row.criterion, across, to_axis=lambda value: value * factor)
+        _interval(axes, row, middle, least, most, factor)
         at -= height
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -149,7 +141,6 @@ def draw_rows(axes: Axes, rows: Sequence[Row], log: bool, unit: str, inner: floa
 
 
 def _interval(axes: Axes, row: Row, at: float, least: float, most: float, factor: float) -> None:
-    assert row.seen is not None
     if row.seeds is not None:
         inside = row.seeds[np.isfinite(row.seeds) & (row.seeds >= least) & (row.seeds <= most)]
         axes.plot(inside * factor, np.full(len(inside), at), color=row.colour, marker="o", markersize=4, alpha=0.3,
@@ -176,15 +167,13 @@ def _limits(rows: Sequence[Row], log: bool) -> tuple[float, float]:
 
     values: list[float] = []
     for row in rows:
-        if row.criterion is not None and row.seen is not None:
+        if row.criterion is not None:
             criterion = row.criterion
             values += [row.seen.low, row.seen.high, row.seen.estimate, *([] if criterion.null is None else [criterion.null])]
             values += [criterion.expected.value] if criterion.expected else []
             values += [edge for rule in (criterion.claimed, criterion.refuted) for piece in rule.pieces for edge in piece]
-    if not values:
-        values = [each for row in rows if row.seen is not None for each in (row.seen.low, row.seen.high)]
     low, high = span(values)
-    others = [each for row in rows if row.seen is not None for each in (row.seen.low, row.seen.high)]
+    others = [each for row in rows for each in (row.seen.low, row.seen.high)]
     others += [float(each) for row in rows if row.seeds is not None for each in row.seeds]
     if log:
         room = np.log(high / low) * (WIDER - 1) / 2 + 0.1
@@ -200,7 +189,10 @@ def _limits(rows: Sequence[Row], log: bool) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def _row(observable: Observed, unit: str, table: TrialArrays, criterion: Criterion | None = None, label: str = "") -> Row:
+def _row(
+    observable: Observed, unit: str, table: TrialArrays, criterion: Criterion | None = None, label: str = ""
+) -> Row | None:
+    """None where it has no number."""
     look = looks(table.study)
     arm = _subject(observable)
     shown = INK if criterion is not None else SOFT
@@ -210,7 +202,7 @@ def _row(observable: Observed, unit: str, table: TrialArrays, criterion: Criteri
     try:
         seen, seeds = observe(observable, table), _by_seed(observable, table)
     except UndecidableError:
-        return Row(name, None, unit, *style, criterion)
+        return None
     return Row(name, seen, unit, *style, criterion, seeds, arm=pair[0], against=pair[1])
 
 
@@ -257,15 +249,13 @@ def _beside(criteria: Sequence[Criterion], table: TrialArrays) -> list[Row]:
             if study.arms[arm].panel == study.arms[left].panel and arm not in (left, right):
                 other = with_other_arms(observable, {left: arm})
                 row = _row(other, criterion.unit, table)
-                if row.seen is not None:
+                if row is not None:
                     found.setdefault(row.label, row)
     return list(found.values())
 
 
 def _by_seed(observable: Observed, table: TrialArrays) -> Numbers | None:
-    """What each seed has, of a gap of two losses at their tuned values, and of picks."""
-    if isinstance(observable, FinderPick):
-        return np.array([each.lr for each in picks(observable.reading, table) if isinstance(each, Suggestion)])
+    """What each seed has, of a gap of two losses at their tuned values."""
     if not isinstance(observable, Gap | RelativeGap):
         return None
     left, right = (_losses(side, table) for side in (observable.left, observable.right))
@@ -286,59 +276,8 @@ def _losses(observable: Observed, table: TrialArrays) -> Numbers | None:
 
 def _axis_label(rows: Sequence[Row], unit: str) -> str:
     observables = [row.criterion.observe for row in rows if row.criterion is not None]
-    if all(isinstance(each, RelativeGap) for each in observables) and observables:
+    if all(isinstance(each, RelativeGap) for each in observables):
         return "difference in test loss (negative: lower)"
     if unit == "x":
         return "ratio"
     return {"relative": "relative difference", "share": "share"}.get(unit, unit)
-
-
-def parts_forest(records: TrialSet, judgement: Judgement | None = None) -> Figure | None:
-    """What a largest-over-smallest is made of: each part with its interval, under the criterion's name and ratio."""
-    if judgement is None:
-        return None
-    table, rows = records.table, []
-    for criterion in judgement.criteria_at(records.scale):
-        if not isinstance(criterion.observe, Spread):
-            continue
-        found = []
-        for part in criterion.observe.parts:
-            with suppress(UndecidableError):
-                arm = next(iter(sorted(_named(part))), "")
-                label = _part_label(part, table)
-                look = looks(table.study).get(arm)
-                seen = observe(part, table)
-                colour, marker = (look.colour, look.marker) if look else (INK, "o")
-                found.append(Row(label, seen, "", colour, marker, None, _by_seed(part, table)))
-        if found:
-            with suppress(UndecidableError):
-                whole = observe(criterion.observe, table)
-                ratio = in_prose(whole.estimate, whole.low, whole.high, "x")
-                rows.append(Row(f"{criterion.panel or criterion.name}: {ratio} apart", None, "", INK, "o", heading=True))
-                rows += found
-    return draw_forest([(rows, True, "", _parts_label(judgement, records.scale))]) if rows else None
-
-
-def _named(part: Observed) -> list[str]:
-    return [getattr(part, "anchor", "")] if hasattr(part, "anchor") else sorted(arms_of(part))
-
-
-def _part_label(part: Observed, table: TrialArrays) -> str:
-    arm = next(iter(_named(getattr(part, "of", part) if not isinstance(part, FinderPick) else part)), "")
-    chosen = table.study.arms.get(arm)
-    if chosen is None:
-        return in_words(getattr(part, "kind", ""))
-    if hasattr(part, "rule"):
-        return f"{chosen.label}, {rule_name(part.rule)}"
-    several = sum(each.panel == chosen.panel for each in table.study.arms.values()) > 1
-    name = chosen.panel if several and chosen.panel else chosen.label
-    return f"{name}, times {part.by:g}" if isinstance(part, Scaled) else name
-
-
-def _parts_label(judgement: Judgement, scale: str) -> str:
-    """What all parts are, and nothing where they differ."""
-    spreads = [each.observe for each in judgement.criteria_at(scale) if isinstance(each.observe, Spread)]
-    kinds = {str(getattr(leaf, "kind", "")) for spread in spreads for leaf in leaves(spread)}
-    if kinds == {"finder_pick"}:
-        return "learning rate picked"
-    return in_words(next(iter(kinds))) if len(kinds) == 1 else ""

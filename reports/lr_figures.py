@@ -21,7 +21,6 @@ from folklore.harness.observables import (
     LossAt,
     MaxTrainable,
     Optimum,
-    SmallestWithin,
     TransferRegret,
 )
 from folklore.harness.observables.divergence import divergence_edge
@@ -112,12 +111,8 @@ def _groups(records: TrialSet, judgement: Judgement | None) -> list[_Group]:
     for arm in trained:
         if arm in wanted:
             together.setdefault((study.arms[arm].panel, wanted[arm]), []).append(arm)
-    # What lies within a share of an arm's own lowest loss is seen best alone.
-    alone = bool(observed) and all(isinstance(part, SmallestWithin) for part in observed if searched_factor(part))
     return [
-        _Group(panel, over, part, observed)
-        for (panel, over), arms in together.items()
-        for part in chunks(arms, 1 if alone else MOST_CURVES)
+        _Group(panel, over, part, observed) for (panel, over), arms in together.items() for part in chunks(arms, MOST_CURVES)
     ]
 
 
@@ -229,23 +224,22 @@ def _optimum(arm: str, group: _Group) -> Optimum:
 def _bars(group: _Group, table: TrialArrays) -> dict[float, str]:
     """Highest loss that is good enough -> the colour of its line: that of an arm whose own it is."""
     found = {}
-    for each in group.of(MaxTrainable, SmallestWithin):
-        assert isinstance(each, MaxTrainable | SmallestWithin)
+    for each in group.of(MaxTrainable):
+        assert isinstance(each, MaxTrainable)
         if each.arm in group.arms:
             with suppress(UndecidableError):
-                own = not getattr(each, "best_of", ())
-                found[float(each.bar(table, table.resamples[:1])[0])] = looks(table.study)[each.arm].colour if own else SOFT
+                bar = float(each.bar(table, table.resamples[:1])[0])
+                found[bar] = SOFT if each.best_of else looks(table.study)[each.arm].colour
     return found
 
 
 def _trainable(axes: Axes, group: _Group, table: TrialArrays, step: float) -> None:
-    """On the bar: the largest value that still trains, or the smallest that is good enough, with its interval. Those that would
-    lie on another stand above it."""
+    """On the bar: the largest value that still trains, with its interval. Those that would lie on another stand above it."""
     look = looks(table.study)
     least, most = axes.get_xlim()
     taken: list[tuple[float, float, float]] = []
-    for each in group.of(MaxTrainable, SmallestWithin):
-        assert isinstance(each, MaxTrainable | SmallestWithin)
+    for each in group.of(MaxTrainable):
+        assert isinstance(each, MaxTrainable)
         if each.arm not in group.arms:
             continue
         with suppress(UndecidableError):
@@ -300,8 +294,6 @@ def _sign_handles(group: _Group, table: TrialArrays) -> list[Line2D]:
     found = []
     if group.of(MaxTrainable):
         found.append(Line2D([], [], color=SOFT, linestyle="--", linewidth=1, label="bar: still trains"))
-    if group.of(SmallestWithin):
-        found.append(Line2D([], [], color=SOFT, linestyle="--", linewidth=1, label="bar: near the best"))
     if group.of(TransferRegret, LossAt):
         found.append(Line2D([], [], color=INK, marker="o", markersize=9, markerfacecolor="none", linestyle="none",
                             label="value taken over"))  # fmt: skip

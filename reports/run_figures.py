@@ -19,7 +19,6 @@ from folklore.harness.observables import (
     CurveRatio,
     MeanGap,
     NoiseScale,
-    TrajectoryGap,
 )
 from folklore.harness.observables.curves import noise_curve
 from folklore.harness.observables.estimating.weighted import (
@@ -199,14 +198,14 @@ def trajectories(records: TrialSet, judgement: Judgement | None = None) -> Figur
         return None
     table = records.table
     for criterion, part in observed_by(judgement, records.scale):
-        if isinstance(part, TrajectoryGap | MeanGap):
+        if isinstance(part, MeanGap):
             with suppress(UndecidableError):
                 observe(part, table)
                 return _trajectory(criterion, part, table)
     return None
 
 
-def _trajectory(criterion: Criterion, each: TrajectoryGap | MeanGap, table: TrialArrays) -> Figure:
+def _trajectory(criterion: Criterion, each: MeanGap, table: TrialArrays) -> Figure:
     over, study, look = each.over, table.study, looks(table.study)
     best = tuned_index(each.tuned_for, over, table)
     value = float(table.grid(each.tuned_for, over)[best]) * each.times
@@ -215,7 +214,7 @@ def _trajectory(criterion: Criterion, each: TrajectoryGap | MeanGap, table: Tria
     training = training_of(each.tuned_for, over, table)
     share = (np.arange(own.shape[1]) + 1) / own.shape[1]
     examples = share * training.examples
-    gaps, what = _gaps(each, theirs, own, table)
+    centre, low, high = _gaps(each, theirs, own, table)
     seen = observe(each, table)
     names = [f"{study.arms[arm].label}{lr}" for arm, lr in ((each.tuned_for, ", tuned LR"), (each.arm, _times(each.times)))]
     with mpl.rc_context(STYLE):
@@ -230,7 +229,7 @@ def _trajectory(criterion: Criterion, each: TrajectoryGap | MeanGap, table: Tria
             draw_band(top, examples, seed_band(curves, table), look[arm], name, every=None)
         for axes in (top, under):
             if axes is under:
-                height = max(np.abs(gaps[0]).max(), abs(seen.high) * 100) * 1.15
+                height = max(np.abs(centre).max(), abs(seen.high) * 100) * 1.15
                 axes.set_ylim(-height, height)
             begins = float(examples[late][0]) / 1.03
             tint(axes, limits[0], begins, SOFT, axes.get_ylim(), alpha=0.22)
@@ -238,18 +237,12 @@ def _trajectory(criterion: Criterion, each: TrajectoryGap | MeanGap, table: Tria
         few_ticks(under.yaxis, 4, percent=True)
         _two_sided(under, criterion, (float(examples[late][0]) / 1.03, limits[1]))
         mark(under, 0, ":", upright=True)
-        centre, low, high = gaps
         under.fill_between(examples, low, high, color=INK, alpha=BAND_OF_GAP, linewidth=0)
         under.plot(examples, centre, color=INK, marker="o", markersize=4)
-        if isinstance(each, TrajectoryGap):
-            widest = int(np.argmax(np.where(late, np.abs(centre), -1)))
-            under.plot([examples[widest]], [centre[widest]], color=INK, marker="o", markersize=11, markerfacecolor="none",
-                       linestyle="none", label="_")  # fmt: skip
         top.set_xticklabels([])
         top.set(ylabel=study.loss_label("validation", table.scale, [each.arm, each.tuned_for]))
-        number = in_prose(seen.estimate, seen.low, seen.high, criterion.unit)
-        top.set_title(f"{'Largest' if isinstance(each, TrajectoryGap) else 'Mean'} gap: {number}")
-        under.set(xlabel=f"{example_unit(each.arm, over, table)} seen", ylabel=what)
+        top.set_title(f"Mean gap: {in_prose(seen.estimate, seen.low, seen.high, criterion.unit)}")
+        under.set(xlabel=f"{example_unit(each.arm, over, table)} seen", ylabel="gap, share of fall")
         legend_below_figure(figure, top)
         return figure
 
@@ -266,22 +259,18 @@ def _times(times: float) -> str:
     return ", the same LR" if times == 1 else f", {times:g}x that LR"
 
 
-def _gaps(
-    each: TrajectoryGap | MeanGap, theirs: Numbers, own: Numbers, table: TrialArrays
-) -> tuple[tuple[Numbers, Numbers, Numbers], str]:
-    """The gap in percent at every evaluation with its band, at the chosen LRs, and what it is."""
+def _gaps(each: MeanGap, theirs: Numbers, own: Numbers, table: TrialArrays) -> tuple[Numbers, Numbers, Numbers]:
+    """The gap in percent of the fall at every evaluation with its band, at the chosen LRs."""
     weights = table.resamples / table.resamples.sum(axis=1, keepdims=True)
     left, right = weights @ theirs, weights @ own
-    if isinstance(each, TrajectoryGap):
-        return band(100 * (left / right - 1), table.seeds), "gap"
     start = initial_loss({each.tuned_for: each.over, each.arm: each.over}, table, table.resamples)
     fall = start - tuned_loss(each.tuned_for, each.over, table, table.resamples)
-    return band(100 * (left - right) / fall[:, None], table.seeds), "gap, share of fall"
+    return band(100 * (left - right) / fall[:, None], table.seeds)
 
 
 def _two_sided(axes: Axes, criterion: Criterion, across: tuple[float, float]) -> None:
     """Regions of an absolute gap, on both sides of zero."""
-    if criterion.observe.BOUNDS[0] != 0 and not getattr(criterion.observe, "absolute", False):
+    if not getattr(criterion.observe, "absolute", False):
         regions(axes, criterion, across, upright=True, to_axis=lambda value: 100 * value)
         return
     for rule, colour in ((criterion.claimed, CLAIMED), (criterion.refuted, REFUTED)):

@@ -3,7 +3,8 @@
 Interval: estimate +- t(0.975, S-1) * sqrt(S / (S-1)) * (standard deviation over resamples of the S seeds), on the log
 axis for ratios. For a mean this is Student's interval; a percentile interval would be too narrow at five seeds (Hesterberg
 2015). Shares of runs have exact binomial intervals (Clopper and Pearson 1934) instead. `folklore calibrate --methods` compares
-this with other methods; `intervals.py` has them.
+this with other methods, of which calibration found none that covers better at five to twenty seeds (LOG.md); `intervals.py` has
+them.
 """
 
 import math
@@ -12,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.judging.intervals import Observation, Sampled, bootstrap_bias, bootstrap_error, student
+from folklore.harness.judging.intervals import Observation, Sampled, bootstrap_error, student
 from folklore.harness.judging.relative import require_a_zero
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables.estimating.evaluation import evaluate
@@ -42,8 +43,7 @@ def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> O
         raise UndecidableError("open", f"the estimate does not exist in {share:.0%} of the resamples; {ADD_SEEDS}")
     seeds = min(leaf.seeds_behind(table) for leaf in leaves(observable))
     sampled = Sampled(float(values[0]), defined, seeds, observable.log_axis)
-    bias = bootstrap_bias(sampled) if observable.BIASED else 0.0
-    seen = student(sampled, bootstrap_error(sampled), level, bias)
+    seen = student(sampled, bootstrap_error(sampled), level)
     least, most = observable.BOUNDS
     return replace(seen, low=max(seen.low, least), high=min(seen.high, most))
 

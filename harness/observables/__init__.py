@@ -26,12 +26,10 @@ from folklore.harness.observables.arithmetic import (
     Scaled,
     Share,
     Slope,
-    Spread,
 )
 from folklore.harness.observables.batch_sizes import CriticalBatch, DoublingGain, FormGap, HyperbolaError, StepsToTarget
 from folklore.harness.observables.computed import Computed
 from folklore.harness.observables.curves import (
-    ActivationSlope,
     CurveDistance,
     CurveMedian,
     CurveRatio,
@@ -43,7 +41,7 @@ from folklore.harness.observables.diagnosis import NormDiagnosis
 from folklore.harness.observables.divergence import CureRate, DivergenceTime, FailureRate
 from folklore.harness.observables.edge import EdgeLoss, EdgeSharpness
 from folklore.harness.observables.hardware import MemoryRatio, OverheadBatch, SpeedUp
-from folklore.harness.observables.learning_rates import BasinWidth, MaxTrainable, Optimum, SmallestWithin
+from folklore.harness.observables.learning_rates import BasinWidth, MaxTrainable, Optimum
 from folklore.harness.observables.lengths import LengthRatio
 from folklore.harness.observables.lines import BetweenLines
 from folklore.harness.observables.losses import (
@@ -52,7 +50,6 @@ from folklore.harness.observables.losses import (
     LossAt,
     LRSensitivity,
     MeanGap,
-    TrajectoryGap,
     TransferRegret,
     TunedLoss,
 )
@@ -65,7 +62,6 @@ from folklore.harness.spec.observed import make_known
 from folklore.harness.spec.study import Study
 
 __all__ = [
-    "ActivationSlope",
     "BasinWidth",
     "BetweenLines",
     "Computed",
@@ -114,12 +110,9 @@ __all__ = [
     "SharpnessAtLoss",
     "SharpnessCorrelation",
     "Slope",
-    "SmallestWithin",
     "SpeedUp",
-    "Spread",
     "StepsToTarget",
     "SuggestionRate",
-    "TrajectoryGap",
     "TransferRegret",
     "TunedLoss",
     "UnderflowShare",

@@ -230,31 +230,6 @@ class RankCorrelation(Observed):
             return np.asarray(x @ y / np.sqrt((x**2).sum() * (y**2).sum(axis=0)))
 
 
-class Spread(Observed):
-    """The largest of some observables over the smallest."""
-
-    kind: Literal["spread"] = "spread"
-    parts: tuple[Observable, ...] = Field(min_length=2, description="the observables that are compared")
-
-    LOG_AXIS: ClassVar[bool] = True
-    NO_EFFECT: ClassVar[float] = 1.0
-    OF_LOSSES: ClassVar[OfLosses] = "divides"
-    FIGURE: ClassVar[str] = "parts"
-    UNIT: ClassVar[str] = "none (a ratio)"
-    EXAMPLE: ClassVar[Example] = {
-        "parts": [
-            {"kind": "optimum", "arm": "width_16"},
-            {"kind": "optimum", "arm": "width_32"},
-            {"kind": "optimum", "arm": "width_64"},
-        ]
-    }
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """max / min over the parts, [R]. At least one by definition: of equal parts noise makes it larger."""
-        values = np.array([evaluate(part, trials, weights) for part in self.parts])
-        return np.asarray(values.max(axis=0) / values.min(axis=0))
-
-
 class Mean(Observed):
     """The mean of some observables; of losses it is a loss."""
 

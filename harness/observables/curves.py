@@ -131,42 +131,11 @@ class CurveDistance(Observed):
         return seed_mean(distance[best], weights)
 
 
-class ActivationSlope(Observed):
-    """How activations depend on width over the first steps: the largest absolute slope of log size on log x.
-
-    `points` are pairs of x (the width) and an arm trained at one LR. Sizes are mean absolute values, averaged
-    geometrically over seeds; the largest slope is taken over steps 1 to `steps` and over the model's taps.
-    """
-
-    kind: Literal["activation_slope"] = "activation_slope"
-    points: Annotated[tuple[tuple[float, str], ...], ARM] = Field(
-        min_length=3, description="pairs of the width and an arm of that width, trained at one LR"
-    )
-    steps: int = Field(default=5, ge=1, description="the first steps that are looked at")
-
-    OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    BIASED: ClassVar[bool] = True
-    FIGURE: ClassVar[str] = "coordinates"
-    UNIT: ClassVar[str] = "none (an exponent)"
-    EXAMPLE: ClassVar[Example] = {"points": [[16, "width_16"], [32, "width_32"], [64, "width_64"]], "steps": 5}
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """max over steps t and taps a of |d ln size / d ln width| by least squares, [R], without unit: sizes are logs
-        [W, S, T, A] (widths, seeds, steps, taps), averaged over seeds. A maximum of absolute values is biased upwards by
-        noise."""
-        x, logs = log_sizes(self, trials)
-        # A readout that starts at zero has no size yet.
-        usable = np.isfinite(logs).all(axis=(0, 1))
-        by_seed = np.einsum("w,wsta->sta", _slope_weights(x), np.where(usable, logs, 0.0))
-        slopes = np.einsum("rs,sta->rta", weights, by_seed) / weights.sum(axis=1)[:, None, None]
-        return np.asarray(np.abs(slopes).max(axis=(1, 2)))
-
-
 class MeanActivationSlope(Observed):
     """How one tap's activations depend on width, over several steps: the mean slope of log size on log x, with its sign.
 
-    `points` are pairs of x (the width) and an arm. Sizes are mean absolute values, averaged geometrically over seeds. Unlike
-    the largest slope it is no maximum: noise widens its interval and does not move it.
+    `points` are pairs of x (the width) and an arm. Sizes are mean absolute values, averaged geometrically over seeds. It is
+    no maximum over steps or taps: noise widens its interval and does not move it.
     """
 
     kind: Literal["mean_activation_slope"] = "mean_activation_slope"
@@ -186,33 +155,29 @@ class MeanActivationSlope(Observed):
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Mean over steps t of d ln size / d ln width by least squares, [R], without unit: sizes are logs [W, S, T, A] (widths,
         seeds, steps, taps), of which one tap is looked at, averaged over seeds. Steps at which a size is zero are left out."""
-        x, logs = log_sizes(self, trials)
+        x, logs = self.log_sizes(trials)
         logs_WST = logs[..., self.tap]
         usable = np.isfinite(logs_WST).all(axis=(0, 1))
         if not usable.any():
             raise UndecidableError("out of regime", "the activations that this compares are zero at every step looked at")
-        return seed_mean(np.einsum("w,wst->st", _slope_weights(x), logs_WST[..., usable]).mean(axis=1), weights)
+        slope = (x - x.mean()) / ((x - x.mean()) ** 2).sum()  # what sizes are weighted by in the slope of their line
+        return seed_mean(np.einsum("w,wst->st", slope, logs_WST[..., usable]).mean(axis=1), weights)
 
-
-def log_sizes(each: "ActivationSlope | MeanActivationSlope", trials: Trials) -> tuple[Numbers, Numbers]:
-    """The logs of the widths whose arms are trained at this scale, [W], and of the sizes of their activations at the steps that
-    count, [W, S, T, A]; minus infinity for a size of zero."""
-    points, sizes = present(each.points, trials), []
-    end, at = (each.end, each.at) if isinstance(each, MeanActivationSlope) else (False, None)
-    for _, arm in points:
-        over = "peak_lr" if at is not None else trials.only_factor(arm)
-        curves = trials.values(arm, over, "curve_probe_layer_activation")[0 if at is None else position(trials, arm, over, at)]
-        if not len(curves[0][0]):
-            raise UndecidableError("out of regime", f"{trials.arm_name(arm)} trains a module that shows no activations")
-        part = slice(-each.steps, None) if end else slice(each.steps)
-        sizes.append([np.stack([np.asarray(step, dtype=np.float64) for step in curve[part]]) for curve in curves])
-    with np.errstate(divide="ignore"):
-        return np.log([width for width, _ in points]), np.log(np.array(sizes))
-
-
-def _slope_weights(x: Numbers) -> Numbers:
-    """What values at x are weighted by in the slope of their least-squares line."""
-    return np.asarray((x - x.mean()) / ((x - x.mean()) ** 2).sum())
+    def log_sizes(self, trials: Trials) -> tuple[Numbers, Numbers]:
+        """The logs of the widths whose arms are trained at this scale, [W], and of the sizes of their activations at the steps
+        that count, [W, S, T, A]; minus infinity for a size of zero."""
+        points, at, sizes = present(self.points, trials), self.at, []
+        for _, arm in points:
+            over = "peak_lr" if at is not None else trials.only_factor(arm)
+            curves = trials.values(arm, over, "curve_probe_layer_activation")[
+                0 if at is None else position(trials, arm, over, at)
+            ]
+            if not len(curves[0][0]):
+                raise UndecidableError("out of regime", f"{trials.arm_name(arm)} trains a module that shows no activations")
+            part = slice(-self.steps, None) if self.end else slice(self.steps)
+            sizes.append([np.stack([np.asarray(step, dtype=np.float64) for step in curve[part]]) for curve in curves])
+        with np.errstate(divide="ignore"):
+            return np.log([width for width, _ in points]), np.log(np.array(sizes))
 
 
 class UnderflowShare(Observed):

@@ -1,6 +1,5 @@
 """The values of a factor, mostly learning rates, at which losses are low."""
 
-from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -99,46 +98,6 @@ def _vertex_of_window(x: Numbers, loss: Numbers, best: Indices, window: Flags) -
     return np.asarray(x[best] + np.clip(shift, inside.min(axis=1), inside.max(axis=1)))
 
 
-class SmallestWithin(Observed):
-    """The smallest value of `over` whose mean test loss lies within a share of the arm's lowest: of that loss, or of the fall
-    to it."""
-
-    kind: Literal["smallest_within"] = "smallest_within"
-    arm: ObservedArm
-    over: FactorName
-    within: Annotated[float, MARGIN] = Field(
-        default=0.01, gt=0, description="share above the lowest loss that still counts as near it"
-    )
-    of: ShareOf = None
-
-    OF_LOSSES: ClassVar[OfLosses] = "shares"
-    FIGURE: ClassVar[str] = "lr"
-    UNIT: ClassVar[str] = "of the factor"
-    EXAMPLE: ClassVar[Example] = {"arm": "decayed", "over": "final_fraction", "within": 0.02}
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """min{x on the grid: mean test loss(x) <= bar}, [R], in the factor's unit: the bar is L* + within L* or, of the fall,
-        L* + within (L0 - L*), L* being the lowest over the grid. Undecidable where only the largest value is good enough."""
-        loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
-        grid = trials.grid(self.arm, self.over)
-        good = loss <= self.bar(trials, weights)[:, None]
-        if good[0].argmax() == len(grid) - 1:
-            raise UndecidableError(
-                "open",
-                f"the only {in_words(self.over)} of {trials.arm_name(self.arm)} that is good enough {at_the_edge(-1)}",
-            )
-        return np.asarray(np.where(good, grid, np.inf).min(axis=1))
-
-    def bar(self, trials: Trials, weights: Numbers) -> Numbers:
-        """The highest mean test loss that is good enough, nats [R]."""
-        loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
-        return _bar(self, (self.arm,), loss.min(axis=1), trials, weights)
-
-    @property
-    def of_losses(self) -> OfLosses:
-        return "no zero" if self.of == "fall" else self.OF_LOSSES
-
-
 class MaxTrainable(Observed):
     """Largest value of `over` whose mean loss stays within a share of the best; interpolated on the log axis.
 
@@ -192,12 +151,12 @@ class MaxTrainable(Observed):
     def bar(self, trials: Trials, weights: Numbers) -> Numbers:
         """The highest mean test loss that is good enough, nats [R]."""
         arms = self.best_of or (self.arm,)
-        losses = [mean(trials.losses(arm, self.over, "test_loss"), weights) for arm in arms]
-        best = int(np.argmin([loss[0].min() for loss in losses]))
-        if losses[best][0].argmin() == 0:
+        losses = [mean(trials.losses(arm, self.over, "test_loss"), weights[:1])[0] for arm in arms]
+        best = int(np.argmin([loss.min() for loss in losses]))
+        if losses[best].argmin() == 0:
             subject = f"the {in_words(self.over)} at which {trials.arm_name(arms[best])} ends lowest"
             raise UndecidableError("open", f"the bar lies above a loss at the end of a grid: {subject} {at_the_edge(0)}")
-        return _bar(self, arms, np.min([loss.min(axis=1) for loss in losses], axis=0), trials, weights)
+        return _bar(self, trials, weights)
 
     @property
     def of_losses(self) -> OfLosses:
@@ -235,9 +194,7 @@ class BasinWidth(Observed):
         end. 0 where no point meets it."""
         loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
         x = np.log2(trials.grid(self.arm, self.over))
-        arms = self.best_of or (self.arm,)
-        lowest = np.min([mean(trials.losses(arm, self.over, "test_loss"), weights).min(axis=1) for arm in arms], axis=0)
-        bar = _bar(self, arms, lowest, trials, weights)
+        bar = _bar(self, trials, weights)
         best = loss.argmin(axis=1)
         above = _first_above(x, loss, bar, best)
         below = -_first_above(-x[::-1], loss[:, ::-1], bar, len(x) - 1 - best)
@@ -265,15 +222,11 @@ def _first_above(x: Numbers, loss: Numbers, bar: Numbers, best: Indices) -> Numb
     return np.where(over.any(axis=1), x[before] + step * (x[after] - x[before]), np.nan)
 
 
-def _bar(
-    observable: SmallestWithin | MaxTrainable | BasinWidth,
-    arms: Sequence[str],
-    lowest: Numbers,
-    trials: Trials,
-    weights: Numbers,
-) -> Numbers:
-    """The highest loss that still counts as near the lowest one, nats [R]."""
+def _bar(observable: MaxTrainable | BasinWidth, trials: Trials, weights: Numbers) -> Numbers:
+    """The highest loss that still counts as near the lowest one of the arms compared, nats [R]."""
+    arms, over = observable.best_of or (observable.arm,), observable.over
+    lowest = np.min([mean(trials.losses(arm, over, "test_loss"), weights).min(axis=1) for arm in arms], axis=0)
     if observable.of != "fall":
-        return (1 + observable.within) * lowest
-    start = initial_loss(dict.fromkeys(arms, observable.over), trials, weights)
-    return lowest + observable.within * (start - lowest)
+        return np.asarray((1 + observable.within) * lowest)
+    start = initial_loss(dict.fromkeys(arms, over), trials, weights)
+    return np.asarray(lowest + observable.within * (start - lowest))

@@ -246,41 +246,6 @@ class TransferRegret(Observed):
         return "no zero" if self.of == "fall" else self.OF_LOSSES
 
 
-class TrajectoryGap(Observed):
-    """Largest relative gap of two mean validation curves at equal shares of the run, after a first share of it.
-
-    `arm` runs at `times` the LR tuned for `tuned_for`, which runs at that LR itself.
-    """
-
-    kind: Literal["trajectory_gap"] = "trajectory_gap"
-    arm: ObservedArm
-    tuned_for: ArmName = Field(description="the arm whose tuned LR is taken over")
-    times: float = Field(default=1.0, gt=0, description="the LR is this many times the one tuned for the other arm")
-    after: Annotated[float, WINDOW] = Field(
-        default=0.1, ge=0, lt=1, description="share of the run that is left out at its beginning"
-    )
-    over: FactorName = "peak_lr"
-
-    OF_LOSSES: ClassVar[OfLosses] = "shares"
-    FIGURE: ClassVar[str] = "trajectories"
-    BOUNDS: ClassVar[tuple[float, float]] = (0.0, float("inf"))
-    UNIT: ClassVar[str] = "relative"
-    EXAMPLE: ClassVar[Example] = {"arm": "width_64", "tuned_for": "width_16", "after": 0.2}
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """max over the evaluations e after the first share of |mean_s A_e / mean_s B_e - 1|, [R], without unit; A is the arm, B
-        what it is compared with, losses in nats. A largest deviation is biased upwards by noise: it cannot come out
-        negative."""
-        chosen, target, there = transferred(self.arm, self.tuned_for, self.times, self.over, trials, weights)
-        theirs, own = (evaluation_curves(arm, self.over, trials) for arm in (self.arm, self.tuned_for))
-        count = own.shape[-1]
-        late = (np.arange(count) + 1) / count > self.after + 1e-9
-        share = weights / weights.sum(axis=1, keepdims=True)
-        mean_theirs = np.einsum("rs,rse->re", share, theirs[target])
-        mean_own = np.einsum("rs,rse->re", share, own[chosen])
-        return np.where(there, np.abs(mean_theirs / mean_own - 1)[:, late].max(axis=1), np.nan)
-
-
 class MeanGap(Observed):
     """Mean gap of two mean validation curves at equal shares of the run, after a first share of it, as a share of the fall.
 

@@ -88,9 +88,6 @@ class Observed(Spec):
     NO_EFFECT: ClassVar[float] = 0.0
     # What it cannot be beyond; an interval ends there.
     BOUNDS: ClassVar[tuple[float, float]] = (float("-inf"), float("inf"))
-    # A maximum of what may be equal in truth: noise alone makes it larger. Estimate and interval are less the bias that
-    # resamples show. For everything else calibration found no method that covers better at five to twenty seeds (LOG.md).
-    BIASED: ClassVar[bool] = False
     # It means the same of an arm that is trained at one value of the factor, where nothing is tuned: it looks for no optimum,
     # it only reads runs at one.
     AT_ONE_POINT: ClassVar[bool] = False

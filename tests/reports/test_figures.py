@@ -22,11 +22,11 @@ from folklore.harness.judging.trial_sets import HERE, TrialSet, published_sets, 
 from folklore.harness.observables import (
     CurveRatio,
     MaxTrainable,
+    MeanGap,
     NoiseScale,
     Optimum,
     Quotient,
     Slope,
-    TrajectoryGap,
     UnderflowShare,
 )
 from folklore.harness.observables.estimating.range_test_rules import RULES, divergence, suggest
@@ -332,7 +332,7 @@ def test_a_gap_is_shown_as_such_if_it_is_one_of_losses() -> None:
         NoiseScale(arm="none"),
         UnderflowShare(arm="none", of="weight"),
         CurveRatio(arm="none", curve="gradient_norm"),
-        TrajectoryGap(arm="half", tuned_for="none"),
+        MeanGap(arm="half", tuned_for="none"),
         Slope(points=((1.0, Optimum(arm="none")), (2.0, Optimum(arm="half")), (3.0, Optimum(arm="none")))),
     ],
     ids=lambda each: str(each.kind),

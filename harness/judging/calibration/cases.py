@@ -28,7 +28,6 @@ from folklore.harness.judging.calibration.worlds import (
     study,
 )
 from folklore.harness.observables import (
-    ActivationSlope,
     BasinWidth,
     BetweenLines,
     CriticalBatch,
@@ -76,12 +75,9 @@ from folklore.harness.observables import (
     SharpnessAtLoss,
     SharpnessCorrelation,
     Slope,
-    SmallestWithin,
     SpeedUp,
-    Spread,
     StepsToTarget,
     SuggestionRate,
-    TrajectoryGap,
     TransferRegret,
     TunedLoss,
     UnderflowShare,
@@ -272,8 +268,6 @@ CASES: tuple[Case, ...] = (
     _of_bowls("gap", Gap(left=_A, right=_B), _floor),
     _of_bowls("relative_gap", RelativeGap(left=_A, right=_B), _floor),
     _of_bowls("transfer_regret", TransferRegret(arm="a", tuned_for="b"), _shift, effects=(0.0, 3.0, 4.0)),
-    _of_bowls("trajectory_gap", TrajectoryGap(arm="a", tuned_for="b"), _floor, effects=(1.0, 3.0, 5.0)),
-    _of_bowls("smallest_within", SmallestWithin(arm="a", over="peak_lr", within=0.05), _shift, effects=(0.0, 1.0, 4.0)),
     _of_bowls("max_trainable", MaxTrainable(arm="a"), _shift, INSIDE),
     _of_bowls(
         "lr_sensitivity", LRSensitivity(arm="a"), lambda e: {"a": Bowl(curvature=0.05 * 1.1**e)}, effects=(0.0, 1.0, 4.0)
@@ -281,7 +275,6 @@ CASES: tuple[Case, ...] = (
     _of_bowls("quotient", Quotient(top=MaxTrainable(arm="a"), bottom=MaxTrainable(arm="b")), _shift, INSIDE),
     _of_bowls("log2", Log2(of=Quotient(top=Optimum(arm="a"), bottom=Optimum(arm="b"))), _shift),
     _of_bowls("scaled", Scaled(of=Optimum(arm="a"), by=32.0), _shift),
-    _of_bowls("spread", Spread(parts=(Optimum(arm="a"), Optimum(arm="b"))), _shift, effects=(1.0, 2.0, 4.0)),
     _of_bowls(
         "share",
         Share(part=Gap(left=_A, right=_B), whole=Gap(left=TunedLoss(arm="c"), right=_B), whole_at_least=0.05),
@@ -351,12 +344,6 @@ CASES: tuple[Case, ...] = (
     _of_points("underflow_share", UnderflowShare(arm="a", of="activation"), probe_curves(_ratio), PAIR, 3),
     _of_points(
         "noise_scale", NoiseScale(arm="a"), noisy_gradients(lambda e: 20.0 * 1.2**e), {"a": {}}, 3, effects=(0.0, 1.0, 3.0)
-    ),
-    _of_points(
-        "activation_slope",
-        ActivationSlope(points=tuple((float(width), arm) for arm, width in WIDTHS.items())),
-        activations(lambda e: 0.1 + 0.05 * e, WIDTHS),
-        {arm: {} for arm in WIDTHS},
     ),
     _of_points(
         "mean_activation_slope",
@@ -496,13 +483,6 @@ LATER_CASES: tuple[Case, ...] = (
     _of_bowls("mean_gap", MeanGap(arm="a", tuned_for="b"), _floor),
     _of_bowls("mean_gap_absolute", MeanGap(arm="a", tuned_for="b", absolute=True), _floor),
     _of_bowls("transfer_regret_of_fall", TransferRegret(arm="a", tuned_for="b", of="fall"), _shift, effects=(0.0, 3.0, 4.0)),
-    _of_bowls(
-        "smallest_within_of_fall",
-        # The bar crosses no bowl at a grid point, between two of which the observable jumps.
-        SmallestWithin(arm="a", over="peak_lr", within=0.036, of="fall"),
-        _shift,
-        effects=(0.0, 1.0, 4.0),
-    ),
     _of_bowls("max_trainable_of_fall", MaxTrainable(arm="a", within=0.03, of="fall"), _shift, INSIDE),
     _of_points(
         "sharpness_at_loss",

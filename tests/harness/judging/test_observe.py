@@ -11,7 +11,6 @@ from folklore.harness.judging.intervals import Observation, Sampled, bootstrap_e
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import (
-    ActivationSlope,
     CureRate,
     CurveRatio,
     DivergenceTime,
@@ -27,8 +26,6 @@ from folklore.harness.observables import (
     RelativeGap,
     Share,
     Slope,
-    SmallestWithin,
-    TrajectoryGap,
     TransferRegret,
     TunedLoss,
     Unmeasured,
@@ -348,23 +345,6 @@ def test_transfer_regret_by_hand(wide: Study) -> None:
         observe(TransferRegret(arm="half", tuned_for="none", times=3.0), table)
 
 
-@pytest.mark.parametrize(("exponents", "expected"), [((0.0, 0.0), 0.0), ((0.3, -0.5), 0.5), ((0.2, 0.1), 0.2)])
-def test_the_worst_slope_of_activations(study: Study, exponents: tuple[float, float], expected: float) -> None:
-    """Two taps that grow as width^exponent; a tap that is zero at the first step is left out there."""
-    scaled = widths(study, 0.0)
-    arms = {name: {**arm.model_dump(), "factors": {"peak_lr": [0.1]}} for name, arm in scaled.arms.items()}
-    scaled = Study.model_validate({**scaled.model_dump(), "arms": arms})
-
-    def outcome(trial: Trial) -> LaneResult:
-        width = trial.configuration.workload.width
-        sizes = [[width ** exponents[0], 0.0]] + [[width ** exponents[0], 3.0 * width ** exponents[1]]] * 4
-        late = [[width**9.0, 1.0]]  # beyond the steps that are looked at
-        return replace(result(2.0), layer_curves={**result(2.0).layer_curves, "probe_layer_activation": sizes + late})
-
-    seen = observe(ActivationSlope(points=((8, "w8"), (16, "w16"), (32, "w32"))), table_of(scaled, outcome))
-    assert seen.estimate == pytest.approx(expected, abs=1e-6)
-
-
 def activations_of(trial: Trial) -> LaneResult:
     """Early steps: a tap that falls as width^-0.3 and one, zero at first, that grows as width^0.5 or, an octave higher, 0.7;
     late steps: 0.1 and 0.2. Seeds differ by a factor that is the same at all widths."""
@@ -398,29 +378,6 @@ def test_the_mean_slope_of_a_tap(study: Study, settings: dict[str, object], expe
         observe(MeanActivationSlope(points=points, at=0.3), table)
     with pytest.raises(UndecidableError, match="are zero at every step looked at"):
         observe(MeanActivationSlope(points=points, at=0.2, steps=1), table)
-
-
-def test_the_largest_gap_of_two_trajectories(wide: Study) -> None:
-    """half at four times none's LR follows it to 2%, but for the first tenth, where it is 50% off."""
-
-    def outcome(trial: Trial) -> LaneResult:
-        base = bowls(trial)
-        off = np.array([1.5, 1.0, 1.0, 1.02, 1.01, 1.0, 1.0, 1.0, 1.0, 1.0]) if trial.arm == "half" else np.ones(10)
-        curve = np.linspace(4.0, 2.0, 10) * off + 0.1 * (trial.seed - 2)
-        chosen = trial.configuration.training.peak_lr in (2.0**-7, 2.0**-5)
-        return replace(base, curves={**base.curves, "evaluation_loss": list(curve if chosen else curve * 3)})
-
-    table = table_of(wide, outcome)
-    seen = observe(TrajectoryGap(arm="half", tuned_for="none", times=4.0), table)
-    assert seen.estimate == pytest.approx(0.02, abs=1e-6)
-    with_start = observe(TrajectoryGap(arm="half", tuned_for="none", times=4.0, after=0.0), table)
-    assert with_start.estimate == pytest.approx(0.25, abs=1e-6), "6 nats count as the 5 of initialization, against 4"
-
-
-def test_the_smallest_value_that_is_good_enough(wide: Study) -> None:
-    """Within 5% of 2.0 on a parabola of 0.05: one octave below the optimum, not two."""
-    seen = observe(SmallestWithin(arm="none", over="peak_lr", within=0.05), table_of(wide, lambda t: result(bowl(t, -7, 2.0))))
-    assert seen.estimate == 2.0**-8
 
 
 @pytest.mark.parametrize(("shift", "expected"), [(1.0, 1.0), (-1.0, -1.0)])

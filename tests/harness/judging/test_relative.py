@@ -32,10 +32,7 @@ from folklore.harness.observables import (
     Scaled,
     Share,
     Slope,
-    SmallestWithin,
-    Spread,
     SuggestionRate,
-    TrajectoryGap,
     TransferRegret,
     TunedLoss,
 )
@@ -54,16 +51,13 @@ OF_FALL = TransferRegret(arm="half", tuned_for="none", of="fall")
 RELATIVE: tuple[Observable, ...] = (
     RelativeGap(left=NONE, right=HALF),
     Quotient(top=NONE, bottom=HALF),
-    Spread(parts=(NONE, HALF)),
     Log2(of=HALF),
     Share(part=Gap(left=NONE, right=HALF), whole=HALF, whole_at_least=0.1),
     Slope(points=((1, NONE), (2, HALF), (4, Scaled(of=NONE, by=2.0)))),
     FormGap(points=tuple((2**i, HALF) for i in range(5)), left="power", right="surge"),
     REGRET,
     Gap(left=REGRET, right=REGRET),
-    TrajectoryGap(arm="half", tuned_for="none"),
-    SmallestWithin(arm="half", over="peak_lr"),
-    RankCorrelation(points=tuple((i, SmallestWithin(arm="half", over="peak_lr")) for i in range(3))),
+    RankCorrelation(points=tuple((i, MaxTrainable(arm="half")) for i in range(3))),
     MaxTrainable(arm="none", best_of=("none", "half")),
     Quotient(top=MaxTrainable(arm="none"), bottom=MaxTrainable(arm="half")),
 )
@@ -81,7 +75,6 @@ DIFFERENT: tuple[Observable, ...] = (
     Gap(left=LossAfter(arm="half", share=1.0), right=LossAfter(arm="none", share=1.0)),
     OF_FALL,
     RelativeGap(left=OF_FALL, right=OF_FALL),
-    SmallestWithin(arm="half", over="peak_lr", of="fall"),
     MaxTrainable(arm="none", best_of=("none", "half"), within=0.1, of="fall"),
     Optimum(arm="none", window_octaves=2.0),
 )

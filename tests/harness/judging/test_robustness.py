@@ -16,7 +16,6 @@ from folklore.harness.observables import (
     Quotient,
     RelativeGap,
     Scaled,
-    Spread,
     TunedLoss,
 )
 from folklore.harness.planning import catalog
@@ -173,7 +172,7 @@ def test_thresholds_move_on_the_axis_of_what_is_observed() -> None:
     ("observable", "threshold", "nearer"),
     [
         (Quotient(top=Optimum(arm="none"), bottom=Optimum(arm="half")), 4.0, 4.0**0.75),
-        (Scaled(of=Spread(parts=(Optimum(arm="none"), Optimum(arm="half"))), by=3.0), 12.0, 3.0 * 4.0**0.75),
+        (Scaled(of=Quotient(top=Optimum(arm="none"), bottom=Optimum(arm="half")), by=3.0), 12.0, 3.0 * 4.0**0.75),
         # Of a scale no value is that of no effect: a quarter lower, and never across zero.
         (Optimum(arm="none"), 0.01, 0.0075),
         (Scaled(of=Optimum(arm="none"), by=3.0), 0.01, 0.0075),

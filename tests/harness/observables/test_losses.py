@@ -11,6 +11,7 @@ from folklore.harness.judging.intervals import Sampled, bootstrap_t
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import resamples
 from folklore.harness.observables import (
+    BasinWidth,
     FallShare,
     FinalLoss,
     FinderRegret,
@@ -21,7 +22,6 @@ from folklore.harness.observables import (
     MeanGap,
     Optimum,
     Share,
-    SmallestWithin,
     TransferRegret,
     TunedLoss,
 )
@@ -132,9 +132,7 @@ def test_regrets_and_bars_of_the_fall() -> None:
     regret = observe(TransferRegret(arm="none", tuned_for="warm", of="fall"), table)
     assert regret.estimate == pytest.approx((none[warm.argmin()] - none.min()) / (start - none.min()))
     bar = none.min() + 0.05 * (start - none.min())
-    good = np.flatnonzero(none <= bar)
-    assert observe(SmallestWithin(arm="none", over="peak_lr", within=0.05, of="fall"), table).estimate == HALF_OCTAVES[good[0]]
-    last = good[-1]
+    last = np.flatnonzero(none <= bar)[-1]
     edge = X[last] + 0.5 * (bar - none[last]) / (none[last + 1] - none[last])
     seen = observe(MaxTrainable(arm="none", within=0.05, of="fall"), table)
     assert np.log2(seen.estimate) == pytest.approx(edge)
@@ -144,7 +142,7 @@ def test_regrets_and_bars_of_the_fall() -> None:
 
 def test_shares_of_a_loss_are_what_is_left_out() -> None:
     table = noisy_bowls()
-    for kind, fields in ((TransferRegret, {"tuned_for": "warm"}), (SmallestWithin, {"over": "peak_lr"}), (MaxTrainable, {})):
+    for kind, fields in ((TransferRegret, {"tuned_for": "warm"}), (BasinWidth, {}), (MaxTrainable, {})):
         plain, said = kind(arm="none", **fields), kind(arm="none", of="loss", **fields)
         assert observe(plain, table).estimate == observe(said, table).estimate
         assert [list(relative_to_losses(each)) for each in (plain, said)] == [[plain], [said]]

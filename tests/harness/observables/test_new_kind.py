@@ -17,7 +17,7 @@ from folklore.harness.errors import UserError
 from folklore.harness.judging.judge import judge
 from folklore.harness.judging.outcomes import SUPPORTED
 from folklore.harness.judging.robustness import robustness
-from folklore.harness.observables import Computed, CriticalBatch, FinderRegret, Gap, MaxTrainable, Slope, Spread, Unmeasured
+from folklore.harness.observables import Computed, CriticalBatch, FinderRegret, Gap, MaxTrainable, Mean, Slope, Unmeasured
 from folklore.harness.observables.estimating.weighted import mean
 from folklore.harness.planning import catalog
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study, arms_of
@@ -249,7 +249,7 @@ def test_a_new_name_of_an_arm_is_taken_wherever_it_stands() -> None:
     sweep = CriticalBatch(points=((8, "none"), (16, "half"), (32, "a"), (64, "b")), anchor="none", share=0.5)
     cured = FinderRegret(arm="none", range_test="half", rule="valley")
     names = {"none": "one", "half": "two"}
-    for whole in (Slope(points=((1, bar), (2, sweep), (4, cured))), Spread(parts=(bar, sweep, cured))):
+    for whole in (Slope(points=((1, bar), (2, sweep), (4, cured))), Mean(parts=(bar, sweep, cured))):
         renamed = with_other_arms(whole, names)
         assert renamed == type(whole).model_validate_json(whole.model_dump_json().replace("none", "one").replace("half", "two"))
         assert arms_of(renamed) == {"one", "two", "a", "b"}

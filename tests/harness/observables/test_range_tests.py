@@ -7,7 +7,7 @@ import pytest
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.observables import FinderPick, FinderRegret, Gap, Spread, SuggestionRate
+from folklore.harness.observables import FinderPick, FinderRegret, Gap, SuggestionRate
 from folklore.harness.observables.estimating.range_test_rules import RULES
 from folklore.harness.observables.range_tests import FinderRule
 from folklore.harness.spec import Arm, Study
@@ -91,11 +91,6 @@ def test_a_pick_outside_the_grid_has_no_regret(finder: Study) -> None:
             FinderRegret(arm="full", range_test="ramp", rule="tenth_of_divergence"),
             table_of(narrow, outcome),
         )
-
-
-def test_spread_is_the_largest_over_the_smallest(table: TrialArrays) -> None:
-    parts = (FinderPick(arm="ramp", rule="divergence"), FinderPick(arm="ramp", rule="tenth_of_divergence"))
-    assert observe(Spread(parts=parts), table).estimate == pytest.approx(10.0)
 
 
 def test_a_study_may_name_every_rule() -> None:

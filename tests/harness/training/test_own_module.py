@@ -12,7 +12,7 @@ import torch
 from folklore.harness.data import load
 from folklore.harness.errors import UserError
 from folklore.harness.machine.description import Device
-from folklore.harness.observables import ActivationSlope
+from folklore.harness.observables import MeanActivationSlope
 from folklore.harness.own.finding import find
 from folklore.harness.planning.lanes import Choice, Packing, Shape
 from folklore.harness.randomness import key
@@ -203,7 +203,7 @@ def test_a_claim_about_activations_is_out_of_regime() -> None:
         study=SimpleNamespace(arms={}),
         scale="laptop",
     )
-    observable = ActivationSlope(points=((8.0, "a"), (16.0, "b"), (32.0, "c")))
+    observable = MeanActivationSlope(points=((8.0, "a"), (16.0, "b"), (32.0, "c")))
     table.study.arms_at = lambda scale: ["a", "b", "c"]
     with pytest.raises(UndecidableError, match="shows no activations"):
         observable.estimate(table, np.ones((1, 1)))  # type: ignore[arg-type]
