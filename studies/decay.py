@@ -46,7 +46,7 @@ class Shape(NamedTuple):
 ZERO, LINEAR, STEP = {"final_fraction": 0.0}, {"schedule": "linear"}, {"schedule": "step"}
 LATE_STEP = {**STEP, "step_drops": (0.8, 0.9), "step_factor": 0.316}
 SHAPES = {
-    "tenth": Shape("cosine to 10%", words="cosine decay"),
+    "cosine": Shape("cosine to 10%", words="cosine decay"),
     "linear": Shape("linear to 10%", LINEAR, words="linear decay"),
     "zero": Shape("cosine to 0%", ZERO),
     "linear_zero": Shape("linear to 0%", {**LINEAR, **ZERO}),
@@ -69,57 +69,48 @@ def steps_of(tokens: int) -> int:
 
 def arm_of(shape: str, tokens: int) -> str:
     """The arm of a shape at a length. At 20 tokens, the usual length, most have the bare name of their shape."""
-    if tokens != 20 or shape in ("zero", "linear_zero"):
-        return f"{shape}_{tokens}"
-    return "cosine" if shape == "tenth" else shape
+    if tokens == 20 and shape not in ("zero", "linear_zero"):
+        return shape
+    return f"{'tenth' if shape == 'cosine' else shape}_{tokens}"
 
 
-class Decay(NamedTuple):
+def decay_arm(shape: str, tokens: int, low: float, high: float) -> Arm:
     """Runs with a shape, for so many tokens a parameter, at peak LRs from 2^low to 2^high."""
-
-    shape: str
-    tokens: int
-    low: float
-    high: float
-
-    @property
-    def name(self) -> str:
-        return arm_of(self.shape, self.tokens)
-
-    @property
-    def on_gpu(self) -> bool:
-        return self.tokens not in (10, 80) and self.shape != "on_plateau"
-
-    def arm(self) -> Arm:
-        shape = SHAPES[self.shape]
-        return Arm(
-            label=shape.label,
-            panel=length(self.tokens),
-            settings={"steps": steps_of(self.tokens), **shape.settings},
-            factors=lr_grid(self.low, self.high, per_octave=2),
-            reference=self.shape == "tenth",
-            scales=None if self.on_gpu else NOT_GPU,
-        )
+    return Arm(
+        label=SHAPES[shape].label,
+        panel=length(tokens),
+        settings={"steps": steps_of(tokens), **SHAPES[shape].settings},
+        factors=lr_grid(low, high, per_octave=2),
+        reference=shape == "cosine",
+        scales=NOT_GPU if tokens in (10, 80) or shape == "on_plateau" else None,
+    )
 
 
 # Tokens a parameter, shapes, and log2 of the lowest and the highest peak LR: half octaves of one lattice. A pilot on seeds from
 # 90_000 showed that every optimum lies inside its window.
 WINDOWS = (
-    (20, ("tenth", "linear", "zero", "linear_zero", "step"), -7.5, -4.5),
+    (20, ("cosine", "linear", "zero", "linear_zero", "step"), -7.5, -4.5),
     (20, ("late_step", "trapezoid"), -8.0, -5.0),
     (20, ("constant",), -8.5, -5.5),
     (20, ("on_plateau",), -9.0, -6.0),
-    (2, ("tenth", "zero", "linear_zero"), -7.5, -5.0),
-    (5, ("tenth", "zero", "linear_zero"), -7.0, -4.5),
-    (10, ("tenth", "zero"), -7.0, -4.5),
-    (40, ("tenth", "zero"), -7.0, -5.0),
-    (80, ("tenth", "zero", "linear"), -7.5, -5.5),
+    (2, ("cosine", "zero", "linear_zero"), -7.5, -5.0),
+    (5, ("cosine", "zero", "linear_zero"), -7.0, -4.5),
+    (10, ("cosine", "zero"), -7.0, -4.5),
+    (40, ("cosine", "zero"), -7.0, -5.0),
+    (80, ("cosine", "zero", "linear"), -7.5, -5.5),
     (80, ("linear_zero",), -7.0, -5.0),
     (80, ("trapezoid",), -7.5, -5.5),
     (80, ("constant",), -8.5, -6.5),
 )
-DECAYS = tuple(Decay(shape, tokens, low, high) for tokens, shapes, low, high in WINDOWS for shape in shapes)
-GPU_DECAYS = tuple(decay for decay in DECAYS if decay.on_gpu)
+# Arm -> tokens a parameter.
+LENGTHS = {arm_of(shape, tokens): tokens for tokens, shapes, _, _ in WINDOWS for shape in shapes}
+DECAYS = {
+    arm_of(shape, tokens): decay_arm(shape, tokens, low, high) for tokens, shapes, low, high in WINDOWS for shape in shapes
+}
+GPU_LENGTHS = {arm: tokens for arm, tokens in LENGTHS.items() if DECAYS[arm].scales is None}
+SEARCHED = Arm(
+    label="cosine to 10%, LR by search", panel=length(20), settings={"steps": steps_of(20)}, searched=True, scales=NOT_GPU
+)
 # A quarter of the batch, so that gradient noise weighs more, for as many tokens.
 SMALL_BATCH = Arm(
     label="cosine to 10%",
@@ -132,9 +123,10 @@ SMALL_BATCH = Arm(
 LARGE = {"width": 896, "depth": 12, "heads": 14, "context": 512, "batch_size": 512, "micro_batches": 8, "steps": 8900}
 
 
-def large_arm(shape: Shape) -> Arm:
-    settings = {**LARGE, **shape.settings}
-    return Arm(label=shape.label, panel="116M parameters", settings=settings, factors=lr_grid(-12, -8), scales=("cluster",))
+def large_arm(shape: str) -> Arm:
+    label, settings, _ = SHAPES[shape]
+    panel, grid = "116M parameters", lr_grid(-12, -8)
+    return Arm(label=label, panel=panel, settings={**LARGE, **settings}, factors=grid, scales=("cluster",))
 
 
 # Plateaus. The switch comes after two thirds of the run; equal seeds take equal steps up to it, so that what differs after it
@@ -200,13 +192,13 @@ MLP_LOW = Plateau(
 )
 MLP_STAY = {**MLP_LOW.settings, "step_factor": SWITCHES["stay"]}
 MLP_TUNED = Arm(label="its best LR", panel=MLP_LOW.panel, settings=MLP_STAY, factors={"peak_lr": (2.0**-7,)})
-MLP_ARMS = {**MLP_LOW.arms(), "mlp_tuned": MLP_TUNED}
+MLP_ARMS = {**MLP_LOW.arms(), MLP_LOW.best: MLP_TUNED}
 
 
-def decay_lrs(decays: Iterable[Decay], low: int, high: int) -> dict[str, dict[str, tuple[float, ...]]]:
+def decay_lrs(arms: Iterable[str], low: int, high: int) -> dict[str, dict[str, tuple[float, ...]]]:
     """At a larger scale: LRs an octave apart from 2^low to 2^high, and an octave lower where no schedule brings the LR down."""
-    lower = {decay.name: decay.shape in ("constant", "on_plateau") for decay in decays}
-    return {name: lr_grid(low - octaves, high - octaves) for name, octaves in lower.items()}
+    lower = {arm: arm in ("constant", "constant_80", "on_plateau") for arm in arms}
+    return {arm: lr_grid(low - octaves, high - octaves) for arm, octaves in lower.items()}
 
 
 def plateau_lrs(octaves_lower: int) -> dict[str, dict[str, tuple[float, ...]]]:
@@ -217,13 +209,13 @@ SAME_AS_COSINE = "the claim itself: the same loss as cosine decay's"
 BERGSMA = "Bergsma et al. 2025 (reported): from about 4 tokens a parameter on, zero is no worse"
 
 
-def shape_gap(tokens: int, shape: str, reference: str) -> FallShare:
+def shape_gap(tokens: int, shape: str, reference: str = "cosine") -> FallShare:
     return loss_gap(arm_of(shape, tokens), arm_of(reference, tokens))
 
 
 def against_cosine(shape: str, tokens: int, spread: float, readings: Any, source: str = SAME_AS_COSINE) -> dict[str, Any]:
     """Fields of a criterion: a shape ends as cosine decay to 10% does, as the source has it. readings: others, by name."""
-    arm, cosine = arm_of(shape, tokens), arm_of("tenth", tokens)
+    arm, cosine = arm_of(shape, tokens), arm_of("cosine", tokens)
     return {
         "observe": loss_gap(arm, cosine),
         "panel": length(tokens),
@@ -289,13 +281,10 @@ def constant_above(shape: str, tokens: int) -> Criterion:
     )
 
 
-LAST_FALL = "the fall in the last tenth before the switch"
-
-
 def flat(plateau: Plateau, panel: str | None = None) -> Criterion:
     """Over the last tenth of the steps before the switch the loss falls by no more than what raising has to gain."""
     return Criterion(
-        name=f"{LAST_FALL}, {plateau.words}",
+        name=f"the fall in the last tenth before the switch, {plateau.words}",
         panel=panel,
         observe=plateau.last_fall(),
         **below(0.02, unit="relative", precondition=True),
@@ -354,7 +343,6 @@ UNTRIED_LRS = (
     " flat before the switch does not count."
 )
 
-
 STUDY = Study(
     name="decay",
     # Version 2: comparisons by shares of the fall on one grid of LRs, lengths as panels, and plateaus of too low, right and too
@@ -368,20 +356,12 @@ STUDY = Study(
     ),
     measurement=Measurement(probes=2, evaluations=20, evaluation_examples=128, final_examples=1024),
     arms={
-        **{decay.name: decay.arm() for decay in DECAYS if decay.tokens == 20},
-        "cosine_searched": Arm(
-            label="cosine to 10%, LR by search",
-            panel=length(20),
-            settings={"steps": steps_of(20)},
-            searched=True,
-            scales=NOT_GPU,
-        ),
-        **{decay.name: decay.arm() for decay in DECAYS if decay.tokens != 20},
+        **{name: arm for name, arm in DECAYS.items() if LENGTHS[name] == 20},
+        "cosine_searched": SEARCHED,
+        **{name: arm for name, arm in DECAYS.items() if LENGTHS[name] != 20},
         "small_batch": SMALL_BATCH,
         # Three runs of 116M parameters: the claim on step decay speaks of large scale.
-        "cosine_large": large_arm(SHAPES["tenth"]),
-        "step_large": large_arm(SHAPES["step"]),
-        "late_step_large": large_arm(SHAPES["late_step"]),
+        **{f"{shape}_large": large_arm(shape) for shape in ("cosine", "step", "late_step")},
         **PLATEAU_ARMS,
         **MLP_ARMS,
     },
@@ -395,9 +375,8 @@ STUDY = Study(
             training={"steps": 40},
             measurement={"evaluations": 20, "evaluation_examples": 8, "final_examples": 16},
             arm_settings={
-                **{decay.name: {"steps": 40 if decay.tokens >= 20 else 20} for decay in DECAYS},
-                "cosine_searched": {"steps": 40},
-                "small_batch": {"steps": 40},
+                **{arm: {"steps": 40 if tokens >= 20 else 20} for arm, tokens in LENGTHS.items()},
+                **{arm: {"steps": 40} for arm in ("cosine_searched", "small_batch")},
                 **{arm: {"steps": 60} for arm in (*PLATEAU_ARMS, *MLP_ARMS)},
             },
             search={"rounds": 2, "proposals": 2, "seeds": 1},
@@ -415,13 +394,12 @@ STUDY = Study(
             training={"batch_size": 64, "precision": "bf16"},
             measurement={"evaluation_examples": 128, "final_examples": 512},
             arm_settings={
-                **{decay.name: {"steps": 60 * decay.tokens} for decay in GPU_DECAYS},
+                **{arm: {"steps": 60 * tokens} for arm, tokens in GPU_LENGTHS.items()},
                 **{arm: {"steps": 600} for arm in PLATEAU_ARMS},
             },
             arm_factors={
-                **decay_lrs(GPU_DECAYS, -10, -6),
-                "tenth_40": lr_grid(-10, -7),
-                "zero_40": lr_grid(-10, -7),
+                **decay_lrs(GPU_LENGTHS, -10, -6),
+                **{arm: lr_grid(-10, -7) for arm in ("tenth_40", "zero_40")},
                 **plateau_lrs(octaves_lower=2),
             },
             search={"low": 2.0**-12, "high": 2.0**-5, "proposals": 4, "seeds": 2},
@@ -439,18 +417,15 @@ STUDY = Study(
             training={"batch_size": 256, "precision": "bf16"},
             measurement={"evaluation_examples": 512, "final_examples": 4096},
             arm_settings={
-                **{decay.name: {"steps": 193 * decay.tokens} for decay in DECAYS},
+                **{arm: {"steps": 193 * tokens} for arm, tokens in LENGTHS.items()},
                 "cosine_searched": {"steps": 193 * 20},
-                "small_batch": {"steps": 193 * 4 * 20, "batch_size": 64},
+                "small_batch": {"steps": 4 * 193 * 20, "batch_size": 64},
                 **{arm: {"steps": 6000} for arm in PLATEAU_ARMS},
             },
-            arm_factors={**decay_lrs(DECAYS, -11, -7), "small_batch": lr_grid(-12, -8), **plateau_lrs(octaves_lower=3)},
+            arm_factors={**decay_lrs(LENGTHS, -11, -7), "small_batch": lr_grid(-12, -8), **plateau_lrs(octaves_lower=3)},
             search={"low": 2.0**-13, "high": 2.0**-6, "proposals": 4, "seeds": 2},
             seeds=5,
-            departures=(
-                "25M parameters, and 116M for step decay, at five LRs an octave apart.",
-                UNTRIED_LRS,
-            ),
+            departures=("25M parameters, and 116M for step decay, at five LRs an octave apart.", UNTRIED_LRS),
         ),
     },
     departures=(
@@ -493,8 +468,8 @@ STUDY = Study(
         Judgement(
             claim="decay.beats_constant",
             criteria=(
-                *(constant_above(shape, 20) for shape in ("tenth", "linear", "trapezoid", "late_step", "step")),
-                *(constant_above(shape, 80) for shape in ("tenth", "linear", "trapezoid")),
+                *(constant_above(shape, 20) for shape in ("cosine", "linear", "trapezoid", "late_step", "step")),
+                *(constant_above(shape, 80) for shape in ("cosine", "linear", "trapezoid")),
             ),
             note="Both at their best LRs: an LR that is kept has to be lower, and that is part of the comparison. A shape at a"
             " length counts as a workload, and most of them have to beat a constant LR; a step that drops at half time is"
@@ -519,12 +494,9 @@ STUDY = Study(
                 zero_above_tenth(80, spread=0.0015),
             ),
             reported=reported(
-                {
-                    f"cosine to zero against to 10%, {length(tokens)}": shape_gap(tokens, "zero", "tenth")
-                    for tokens in (2, 5, 10)
-                }
+                {f"cosine to zero against to 10%, {length(tokens)}": shape_gap(tokens, "zero") for tokens in (2, 5, 10)}
                 | {
-                    f"linear to zero against cosine to 10%, {length(tokens)}": shape_gap(tokens, "linear_zero", "tenth")
+                    f"linear to zero against cosine to 10%, {length(tokens)}": shape_gap(tokens, "linear_zero")
                     for tokens in (2, 5, 20, 80)
                 },
                 unit="relative",
@@ -606,7 +578,7 @@ STUDY = Study(
             criteria=(flat(LOW), no_gain("ten times the LR", LOW)),
             reported=reported(
                 {
-                    f"{LAST_FALL}, {MLP_LOW.words}": MLP_LOW.last_fall(),
+                    flat(MLP_LOW).name: MLP_LOW.last_fall(),
                     **raised(MLP_LOW, "ten_times"),
                     **raised(LOW, "twice"),
                     **raised(MLP_LOW, "twice"),

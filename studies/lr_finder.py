@@ -1,6 +1,6 @@
 """Does a learning-rate range test find a good learning rate?"""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from folklore.harness.spec import (
     Observed,
     Outside,
     Published,
+    Reported,
     Scale,
     Study,
     Training,
@@ -21,26 +22,20 @@ from folklore.harness.spec import (
     Workload,
     log2_grid,
 )
-from folklore.studies.shorthand import above, alternatives, below, reported
+from folklore.studies.shorthand import above, alternatives, below, lr_grid, reported
 
-MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32}
-CNN = {"model": "cnn", "dataset": "digits", "width": 16, "depth": 2, "batch_size": 16}
-GPT = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "batch_size": 16}
-SGD = {"optimizer": "sgd", "weight_decay": 0.0}
-ADAM = {"optimizer": "adamw"}
-GPT_ADAM = {"optimizer": "adamw", "beta2": 0.95}
+Settings = dict[str, Any]
+LRs = dict[str, tuple[float, ...]]
+
+MLP: Settings = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32}
+CNN: Settings = {"model": "cnn", "dataset": "digits", "width": 16, "depth": 2, "batch_size": 16}
+GPT: Settings = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "batch_size": 16}
+SGD: Settings = {"optimizer": "sgd", "weight_decay": 0.0}
+ADAM: Settings = {"optimizer": "adamw"}
 # The range test: 1e-6 to 100 by equal factors, every step's loss kept.
-RANGE = {
-    "schedule": "exponential",
-    "ramp_start": 1e-8,
-    "warmup_fraction": 0.0,
-    "probes": 2,
-    "evaluations": 1,
-    "evaluation_examples": 64,
-    "final_examples": 64,
-    "curve_points": 1000,
-}
-TOP = {"peak_lr": (100.0,)}
+EVERY_LOSS = {"probes": 2, "evaluations": 1, "evaluation_examples": 64, "final_examples": 64, "curve_points": 1000}
+RANGE: Settings = {"schedule": "exponential", "ramp_start": 1e-8, "warmup_fraction": 0.0, **EVERY_LOSS}
+TOP: LRs = {"peak_lr": (100.0,)}
 # Steps of the ramps; in 193 the LR grows by a tenth a step.
 RAMPS = (100, 193, 300, 1000)
 
@@ -52,52 +47,46 @@ class Setup:
 
     name: str
     panel: str
-    settings: dict[str, Any]
+    settings: Settings
     steps: int
-    lrs: tuple[float, ...]
+    lrs: LRs
     short: int = 100
     other: int = 300
 
+    def __str__(self) -> str:
+        return self.panel
+
+    def trained(self, label: str, kind: str, lrs: LRs, **settings: Any) -> Arm:
+        """kind: how the panel's name begins."""
+        return Arm(label=label, panel=f"{kind}{self.panel}", settings={**self.settings, **settings}, factors=lrs)
+
     @property
     def whole(self) -> Arm:
-        return Arm(
-            label="whole runs", panel=self.panel, settings={**self.settings, "steps": self.steps}, factors={"peak_lr": self.lrs}
-        )
+        return self.trained("whole runs", "", self.lrs, steps=self.steps)
+
+    def of_length(self, steps: int, lrs: LRs) -> Arm:
+        """Whole runs of another length."""
+        return self.trained(f"{steps} steps", "other lengths: ", lrs, steps=steps)
+
+    def range_test(self, steps: int) -> Arm:
+        return self.trained(f"{steps} steps", "range tests: ", TOP, **RANGE, steps=steps)
 
     def ramp(self, steps: int) -> str:
         """The name of the arm of a range test."""
         return f"{self.name}_{steps}"
 
     @property
-    def range_tests(self) -> dict[str, Arm]:
-        return {
-            self.ramp(steps): Arm(
-                label=f"{steps} steps",
-                panel=f"range tests: {self.panel}",
-                settings={**self.settings, **RANGE, "steps": steps},
-                factors=TOP,
-            )
-            for steps in RAMPS
-        }
+    def long(self) -> str:
+        """The name of the arm of longer runs."""
+        return f"{self.name}_long"
 
-    def of_length(self, steps: int, low: int, high: int) -> Arm:
-        """Whole runs of another length."""
-        return Arm(
-            label=f"{steps} steps",
-            panel=f"other lengths: {self.panel}",
-            settings={**self.settings, "steps": steps},
-            factors={"peak_lr": log2_grid(low, high, 1)},
-        )
+    def pick(self, reading: Settings, ramp: int = 300, **changes: Any) -> FinderPick:
+        """changes: of the reading, for another one."""
+        return FinderPick(arm=self.ramp(ramp), **(reading | changes))
 
-    def regret(self, rule: dict[str, Any], ramp: int = 300) -> FinderRegret:
-        """What a whole run loses at the LR that a rule picks off a range test."""
-        return FinderRegret(arm=self.name, range_test=self.ramp(ramp), **rule)
-
-    def pick(self, rule: dict[str, Any], ramp: int = 300) -> FinderPick:
-        return FinderPick(arm=self.ramp(ramp), **rule)
-
-    def readable(self, rule: dict[str, Any], ramp: int = 300) -> SuggestionRate:
-        return SuggestionRate(arm=self.ramp(ramp), **rule)
+    def regret(self, reading: Settings, ramp: int = 300, **changes: Any) -> FinderRegret:
+        """What a whole run loses, of the fall in loss, at the LR that is read off a range test."""
+        return FinderRegret(arm=self.name, range_test=self.ramp(ramp), of="fall", **(reading | changes))
 
     @property
     def best_lr(self) -> Optimum:
@@ -107,90 +96,86 @@ class Setup:
         """readings: its alternatives, by name."""
         return Criterion(
             **options,
-            name=f"{name}, {self.panel}",
+            name=f"{name}, {self}",
             panel=self.panel,
             observe=observe,
-            says=f"On the {self.panel}, {says}",
+            says=f"On the {self}, {says}",
             alternatives=alternatives(readings),
         )
 
 
-# Whole runs at every LR that a pick can have: half octaves around the best one, octaves and more where a loss is only read to
-# say how bad a pick is.
-FAR_BELOW = (2.0**-19, 2.0**-16, 2.0**-14, 2.0**-12)
-MLP_SGD = Setup(
-    "mlp_sgd",
-    "MLP with SGD",
-    {**MLP, **SGD},
-    256,
-    (*FAR_BELOW, *log2_grid(-11, -7, 1), *log2_grid(-6, -2), 2.0**-1, 1.0, 4.0, 32.0),
-)
+def powers(*exponents: int) -> tuple[float, ...]:
+    return tuple(2.0**exponent for exponent in exponents)
+
+
+def around(low: int, high: int, far: Iterable[int]) -> LRs:
+    """Half octaves around the best LR; far: powers of two where a loss is only read to say how bad a pick is."""
+    return {"peak_lr": tuple(sorted((*log2_grid(low, high), *powers(*far))))}
+
+
+# Whole runs at every LR that a pick can have.
+MLP_SGD = Setup("mlp_sgd", "MLP with SGD", MLP | SGD, 256, around(-6, -2, far=(-19, -16, -14, *range(-12, -6), -1, 0, 2, 5)))
 MLP_ADAM = Setup(
-    "mlp_adam",
-    "MLP with AdamW",
-    {**MLP, **ADAM},
-    256,
-    (*FAR_BELOW, *log2_grid(-11, -8, 1), *log2_grid(-7, -3), 0.25, 0.5, 1.0, 4.0, 32.0),
+    "mlp_adam", "MLP with AdamW", MLP | ADAM, 256, around(-7, -3, far=(-19, -16, -14, *range(-12, -7), -2, -1, 0, 2, 5))
 )
 CNN_SGD = Setup(
-    "cnn_sgd",
-    "CNN with SGD",
-    {**CNN, **SGD},
-    200,
-    (2.0**-19, 2.0**-12, 2.0**-10, 2.0**-8, 2.0**-7, 2.0**-6, *log2_grid(-5, -1), 1.0, 4.0, 32.0),
-    short=300,
-    other=193,
+    "cnn_sgd", "CNN with SGD", CNN | SGD, 200, around(-5, -1, far=(-19, -12, -10, -8, -7, -6, 0, 2, 5)), short=300, other=193
 )
 CNN_ADAM = Setup(
     "cnn_adam",
     "CNN with AdamW",
-    {**CNN, **ADAM},
+    CNN | ADAM,
     200,
-    (2.0**-19, 2.0**-14, *log2_grid(-12, -8, 1), *log2_grid(-7, -3), 0.25, 1.0, 32.0),
+    around(-7, -3, far=(-19, -14, *range(-12, -7), -2, 0, 5)),
     short=300,
     other=193,
 )
-GPT_SGD = Setup("gpt_sgd", "GPT with SGD", {**GPT, **SGD}, 400, (*FAR_BELOW, *log2_grid(-11, -5, 1), *log2_grid(-4, 0), 32.0))
-GPT_ADAMW = Setup(
+GPT_SGD = Setup("gpt_sgd", "GPT with SGD", GPT | SGD, 400, around(-4, 0, far=(-19, -16, -14, *range(-12, -4), 5)))
+GPT_ADAM = Setup(
     "gpt_adam",
     "GPT with AdamW",
-    {**GPT, **GPT_ADAM},
+    GPT | ADAM | {"beta2": 0.95},
     400,
-    (*FAR_BELOW, *log2_grid(-11, -9, 1), *log2_grid(-8, -4), *log2_grid(-3, 1, 1), 32.0),
+    around(-8, -4, far=(-19, -16, -14, *range(-12, -8), *range(-3, 2), 5)),
 )
-MLPS, CNNS, GPTS = (MLP_SGD, MLP_ADAM), (CNN_SGD, CNN_ADAM), (GPT_SGD, GPT_ADAMW)
+MLPS, CNNS, GPTS = (MLP_SGD, MLP_ADAM), (CNN_SGD, CNN_ADAM), (GPT_SGD, GPT_ADAM)
 SETUPS = (*MLPS, *CNNS, *GPTS)
-# Those that also have longer runs, and how long.
-LONG_RUNS = {MLP_SGD: 600, MLP_ADAM: 600, CNN_ADAM: 1000, GPT_SGD: 2000, GPT_ADAMW: 2000}
+# Those that also have longer runs.
+LONG = (MLP_SGD, MLP_ADAM, CNN_ADAM, GPT_SGD, GPT_ADAM)
+SHORT_GPT = "gpt_adam_short"
 OTHER_LENGTHS = {
-    "mlp_sgd_long": MLP_SGD.of_length(600, -8, -1),
-    "mlp_adam_long": MLP_ADAM.of_length(600, -10, -2),
-    "cnn_adam_long": CNN_ADAM.of_length(1000, -7, -3),
-    "gpt_adam_short": GPT_ADAMW.of_length(100, -8, -3),
-    "gpt_sgd_long": GPT_SGD.of_length(2000, -5, -1),
-    "gpt_adam_long": GPT_ADAMW.of_length(2000, -8, -4),
+    MLP_SGD.long: MLP_SGD.of_length(600, lr_grid(-8, -1)),
+    MLP_ADAM.long: MLP_ADAM.of_length(600, lr_grid(-10, -2)),
+    CNN_ADAM.long: CNN_ADAM.of_length(1000, lr_grid(-7, -3)),
+    SHORT_GPT: GPT_ADAM.of_length(100, lr_grid(-8, -3)),
+    GPT_SGD.long: GPT_SGD.of_length(2000, lr_grid(-5, -1)),
+    GPT_ADAM.long: GPT_ADAM.of_length(2000, lr_grid(-8, -4)),
 }
-WHOLE_RUNS = {**{setup.name: setup.whole for setup in SETUPS}, **OTHER_LENGTHS}
-RANGE_TESTS = {name: arm for setup in SETUPS for name, arm in setup.range_tests.items()}
+WHOLE_RUNS = {setup.name: setup.whole for setup in SETUPS}
+RANGE_TESTS = {setup.ramp(steps): setup.range_test(steps) for setup in SETUPS for steps in RAMPS}
+ARMS = {**WHOLE_RUNS, **RANGE_TESTS, **OTHER_LENGTHS}
 
 # A wider model's best LR of AdamW is lower: that of the laptop's CNN is 2^-5, that of its GPT 2^-6.
-LARGE_SGD = (2.0**-19, 2.0**-13, *log2_grid(-9, 1, 1), 32.0)
-LARGE_ADAM = (2.0**-19, 2.0**-14, *log2_grid(-11, -2, 1), 1.0, 32.0)
-SMOKE_GRID = {"peak_lr": (2.0**-8, 2.0**-6, 2.0**-4)}
+LARGE_LRS: dict[str, LRs] = {
+    "sgd": {"peak_lr": powers(-19, -13, *range(-9, 2), 5)},
+    "adamw": {"peak_lr": powers(-19, -14, *range(-11, -1), 0, 5)},
+}
+SMOKE_GRID = {"peak_lr": powers(-8, -6, -4)}
 
 
-def large_grids(**octaves: tuple[int, int]) -> dict[str, dict[str, tuple[float, ...]]]:
-    """LRs at a larger scale. octaves: those of runs of other lengths, as exponents of the lowest and the highest."""
-    whole = {setup.name: LARGE_SGD if setup.settings["optimizer"] == "sgd" else LARGE_ADAM for setup in (*GPTS, *CNNS)}
-    others = {name: log2_grid(low, high, 1) for name, (low, high) in octaves.items()}
-    return {name: {"peak_lr": lrs} for name, lrs in {**whole, **others}.items()}
+def enlarged(cnn: Settings, gpt: Settings, steps: dict[str, int], other_lengths: dict[str, tuple[int, LRs]]) -> dict[str, Any]:
+    """What a scale of larger models changes: settings and LRs of the arms of CNNs and GPTs. Range tests keep their steps.
 
-
-def enlarged(cnn: dict[str, Any], gpt: dict[str, Any], **steps: int) -> dict[str, dict[str, Any]]:
-    """Settings at a larger scale. steps: of whole runs by arm."""
-    names = [name for setup in (*CNNS, *GPTS) for name in (setup.name, *setup.range_tests)] + list(steps)
-    models = {name: cnn if name.startswith("cnn") else gpt for name in names}
-    return {name: {**model, "steps": steps[name]} if name in steps else model for name, model in models.items()}
+    steps: of whole runs, by model. other_lengths: steps and LRs by arm.
+    """
+    models: dict[Any, Settings] = {"cnn": cnn, "gpt": gpt}
+    whole = {setup.name: (steps[setup.settings["model"]], LARGE_LRS[setup.settings["optimizer"]]) for setup in (*CNNS, *GPTS)}
+    runs = {**whole, **other_lengths}
+    larger = {name: models[arm.settings["model"]] for name, arm in ARMS.items() if arm.settings["model"] in models}
+    return {
+        "arm_settings": {**larger, **{name: {**larger[name], "steps": length} for name, (length, _) in runs.items()}},
+        "arm_factors": {name: lrs for name, (_, lrs) in runs.items()},
+    }
 
 
 # The documents say good and give no number. The bar is ours: a good pick costs at most 2% of the fall in loss, one that surely
@@ -203,113 +188,115 @@ STABLE = {"claimed": Within(low=0.5, high=2.0), "refuted": Outside(low=0.5, high
 THOUSANDTH = {"claimed": Within(low=3e-4, high=3e-3), "refuted": Outside(low=3e-4, high=3e-3)}
 # Divergence: the smoothed loss has risen half-way back from its lowest value to its first, read where the loss itself did.
 HALFWAY = {"rule": "rises_halfway", "smoothing": 0.9, "delag": True}
-TENTH = {"rule": "tenth_of_halfway", "smoothing": 0.9, "delag": True, "of": "fall"}
+TENTH = {**HALFWAY, "rule": "tenth_of_halfway"}
 STEEPEST = {"rule": "steepest_centred"}
-AT_STEEPEST = {**STEEPEST, "of": "fall"}
-# Other readings of a tenth of divergence, and of the steepest point.
-RAW = {**TENTH, "smoothing": 0.0}
-SMOOTHER = {**TENTH, "smoothing": 0.98}
-PASSING = {**TENTH, "rule": "tenth_of_passing"}
-FOURFOLD = {**TENTH, "rule": "tenth_of_divergence"}
-FASTAI = {"rule": "steepest_log", "smoothing": 0.98, "of": "fall"}
-LIGHTLY = {"rule": "steepest_log", "smoothing": 0.9, "delag": True, "of": "fall"}
+# Another reading of the steepest point.
+FASTAI = {"rule": "steepest_log", "smoothing": 0.98}
 
 # Why a pick should not depend on the ramp.
-ANY_RAMP = "the documents' ramps of a few batches to an epoch suppose it; the spread is that of a pilot"
+ANY_RAMP = "the documents' ramps of a few batches to an epoch suppose it"
 # Why some steepest points would need more seeds to be shown to be good.
 FEW_SEEDS = "sixteen seeds show it at laptop scale; with the five or six of larger scales only what is clear is decided"
 SCATTERED = "seeds differ by an octave or more in their steepest point; only a pick that is clearly good or bad is decided"
+# Spreads of a pilot between seeds.
+TENTH_SPREADS = {MLP_SGD: 0.004, MLP_ADAM: 0.003, GPT_SGD: 0.005, GPT_ADAM: 0.015}
+STEEPEST_SPREADS = {MLP_SGD: 0.016, MLP_ADAM: 0.006, CNN_SGD: 0.023, CNN_ADAM: 0.063, GPT_SGD: 0.25, GPT_ADAM: 0.125}
+DIVERGENCE_MOVES = {MLP_SGD: 0.3, GPT_SGD: 0.3, GPT_ADAM: 0.3}
+STEEPEST_MOVES = {MLP_SGD: 0.5, MLP_ADAM: 0.45}
 
 
-def expected(value: float, source: str, spread: float | None) -> Expected | None:
-    """None where no spread of a pilot is known."""
-    return None if spread is None else Expected(value=value, source=source, spread=spread)
+def predicted(value: float, source: str, spread: float | None, underpowered: str = FEW_SEEDS) -> dict[str, Any]:
+    """Nothing where no spread of a pilot is known."""
+    expected = (
+        None if spread is None else Expected(value=value, source=f"{source}; the spread is that of a pilot", spread=spread)
+    )
+    return {"expected": expected, "underpowered": underpowered}
 
 
-def good_at_a_tenth(setup: Setup, spread: float | None) -> Criterion:
+def good_at_a_tenth(setup: Setup) -> Criterion:
     readings = {
-        "no smoothing": setup.regret(RAW),
-        "smoothed by 0.98": setup.regret(SMOOTHER),
-        "divergence: above the first loss": setup.regret(PASSING),
-        "divergence: four times the lowest loss": setup.regret(FOURFOLD),
+        "no smoothing": setup.regret(TENTH, smoothing=0.0),
+        "smoothed by 0.98": setup.regret(TENTH, smoothing=0.98),
+        "divergence: above the first loss": setup.regret(TENTH, rule="tenth_of_passing"),
+        "divergence: four times the lowest loss": setup.regret(TENTH, rule="tenth_of_divergence"),
         **{f"a ramp of {steps} steps": setup.regret(TENTH, steps) for steps in (100, 193, 1000)},
     }
+    source = "TB section 2, GL Q9: the pick is usable"
     return setup.criterion(
         "loss at a tenth of divergence",
         setup.regret(TENTH),
         "a tenth of the LR of divergence loses {estimate} of the fall in loss",
         readings,
-        expected=expected(0.005, "TB section 2, GL Q9: the pick is usable; the spread is that of a pilot", spread),
-        underpowered=FEW_SEEDS,
+        **predicted(0.005, source, TENTH_SPREADS.get(setup)),
         **GOOD,
     )
 
 
-def good_at_the_steepest(setup: Setup, spread: float, underpowered: str = FEW_SEEDS) -> Criterion:
+def good_at_the_steepest(setup: Setup) -> Criterion:
     readings = {
         "largest slope, smoothed by 0.98, as fastai": setup.regret(FASTAI),
-        "largest slope, smoothed by 0.9, less the lag": setup.regret(LIGHTLY),
-        **{f"a ramp of {steps} steps": setup.regret(AT_STEEPEST, steps) for steps in (100, 1000)},
+        "largest slope, smoothed by 0.9, less the lag": setup.regret(FASTAI, smoothing=0.9, delag=True),
+        **{f"a ramp of {steps} steps": setup.regret(STEEPEST, steps) for steps in (100, 1000)},
     }
+    source = "TD, Learning Rate Finder: the pick is good"
     return setup.criterion(
         "loss at the steepest point",
-        setup.regret(AT_STEEPEST),
+        setup.regret(STEEPEST),
         "the steepest point of the range test loses {estimate} of the fall in loss",
         readings,
-        expected=expected(0.005, "TD, Learning Rate Finder: the pick is good; the spread is that of a pilot", spread),
-        underpowered=underpowered,
+        **predicted(0.005, source, STEEPEST_SPREADS[setup], FEW_SEEDS if setup in MLPS else SCATTERED),
         **GOOD,
     )
 
 
 def tenth_beats_steepest(setup: Setup) -> Criterion:
-    def lost(steepest: dict[str, Any] = AT_STEEPEST, tenth: dict[str, Any] = TENTH, ramp: int = 300) -> Observed:
-        return setup.regret(steepest, ramp) - setup.regret(tenth, ramp)
+    def lost(steepest: Settings = STEEPEST, ramp: int = 300, **changes: Any) -> Observed:
+        """changes: of a tenth of divergence."""
+        return setup.regret(steepest, ramp) - setup.regret(TENTH, ramp, **changes)
 
+    readings = {
+        "divergence smoothed by 0.98": lost(smoothing=0.98),
+        "steepest as fastai, smoothed by 0.98": lost(FASTAI),
+        **{f"a ramp of {steps} steps": lost(ramp=steps) for steps in (100, 1000)},
+    }
     return setup.criterion(
         "loss at the steepest point less that at a tenth of divergence",
         lost(),
         "the steepest point loses {more} of the fall than a tenth of divergence",
-        {
-            "divergence smoothed by 0.98": lost(tenth=SMOOTHER),
-            "steepest as fastai, smoothed by 0.98": lost(FASTAI),
-            "a ramp of 100 steps": lost(ramp=100),
-            "a ramp of 1000 steps": lost(ramp=1000),
-        },
+        readings,
         **WINS,
     )
 
 
-def independent_of_the_ramp(setup: Setup, divergence: float | None, steepest: float | None) -> tuple[Criterion, Criterion]:
-    """Of both picks. divergence, steepest: spreads of a pilot."""
+def moved(setup: Setup, reading: Settings, short: int, **changes: Any) -> Observed:
+    """The pick of 1000 steps over that of a short ramp."""
+    return setup.pick(reading, 1000, **changes) / setup.pick(reading, short, **changes)
 
-    def moved(rule: dict[str, Any], short: int = setup.short) -> Observed:
-        return setup.pick(rule, 1000) / setup.pick(rule, short)
 
-    other = f"{setup.other} steps for the short ramp"
+def stable(
+    setup: Setup, name: str, what: str, reading: Settings, spread: float | None, smoothings: dict[str, float]
+) -> Criterion:
+    """name, what: the pick in the criterion's name and in its sentence."""
+    readings = {
+        f"{setup.other} steps for the short ramp": moved(setup, reading, setup.other),
+        **{words: moved(setup, reading, setup.short, smoothing=weight) for words, weight in smoothings.items()},
+    }
+    return setup.criterion(
+        f"{name}, 1000 steps over {setup.short}",
+        moved(setup, reading, setup.short),
+        f"1000 steps put the {what} at {{estimate}} what {setup.short} do",
+        readings,
+        **predicted(1.0, ANY_RAMP, spread),
+        **STABLE,
+    )
+
+
+def independent_of_the_ramp(setup: Setup) -> tuple[Criterion, Criterion]:
+    """Of both picks."""
+    smoothings = {"no smoothing": 0.0, "smoothed by 0.98": 0.98}
     return (
-        setup.criterion(
-            f"divergence, 1000 steps over {setup.short}",
-            moved(HALFWAY),
-            f"1000 steps put the LR of divergence at {{estimate}} what {setup.short} do",
-            {
-                other: moved(HALFWAY, setup.other),
-                "no smoothing": moved({**HALFWAY, "smoothing": 0.0}),
-                "smoothed by 0.98": moved({**HALFWAY, "smoothing": 0.98}),
-            },
-            expected=expected(1.0, ANY_RAMP, divergence),
-            underpowered=FEW_SEEDS,
-            **STABLE,
-        ),
-        setup.criterion(
-            f"steepest point, 1000 steps over {setup.short}",
-            moved(STEEPEST),
-            f"1000 steps put the steepest point at {{estimate}} what {setup.short} do",
-            {other: moved(STEEPEST, setup.other)},
-            expected=expected(1.0, ANY_RAMP, steepest),
-            underpowered=FEW_SEEDS,
-            **STABLE,
-        ),
+        stable(setup, "divergence", "LR of divergence", HALFWAY, DIVERGENCE_MOVES.get(setup), smoothings),
+        stable(setup, "steepest point", "steepest point", STEEPEST, STEEPEST_MOVES.get(setup), {}),
     )
 
 
@@ -317,53 +304,60 @@ def update_ratio(arm: str, curve: str = "matrix_update_ratio", after: float = 0.
     return CurveMedian(arm=arm, curve=curve, after=after)
 
 
-def a_thousandth(setup: Setup, steps: int, spread: float) -> Criterion:
-    arm = f"{setup.name}_long"
+def a_thousandth(setup: Setup) -> Criterion:
+    arm, steps = setup.long, OTHER_LENGTHS[setup.long].settings["steps"]
+    readings = {
+        "the second half of the run": update_ratio(arm, after=0.5),
+        "layers with their gains and biases": update_ratio(arm, "median_update_ratio"),
+    }
+    source = "CP Q5: about a thousandth"
     return Criterion(
-        name=f"update over weight of the median matrix at the best LR, {setup.panel}, {steps} steps",
+        name=f"update over weight of the median matrix at the best LR, {setup}, {steps} steps",
         panel=setup.panel,
         observe=update_ratio(arm),
-        expected=expected(1e-3, "CP Q5: about a thousandth; the spread is that of a pilot", spread),
-        underpowered=FEW_SEEDS,
-        alternatives=alternatives(
-            {
-                "the second half of the run": update_ratio(arm, after=0.5),
-                "layers with their gains and biases": update_ratio(arm, "median_update_ratio"),
-            }
-        ),
-        says=f"On the {setup.panel}, the updates of the median matrix are {{estimate}} of its weights in {steps} steps",
+        **predicted(1e-3, source, 0.6 if setup is MLP_SGD else 0.3),
+        alternatives=alternatives(readings),
+        says=f"On the {setup}, the updates of the median matrix are {{estimate}} of its weights in {steps} steps",
         **THOUSANDTH,
     )
-
-
-def at_steepest(setups: Iterable[Setup], *ramps: int) -> dict[str, Any]:
-    return {
-        f"loss at the steepest point, {setup.panel}, {steps} steps": setup.regret(AT_STEEPEST, steps)
-        for setup in setups
-        for steps in ramps
-    }
-
-
-def at_other_picks(setup: Setup) -> dict[str, Any]:
-    return {
-        f"loss at the pick of '{rule}', {setup.panel}, 300 steps": setup.regret({"rule": rule, "smoothing": 0.98, "of": "fall"})
-        for rule in ("valley", "slide", "steepest_linear")
-    }
 
 
 def steepest_in_place(setup: Setup) -> dict[str, Any]:
     steepest = setup.pick(STEEPEST)
     return {
-        f"LR of divergence over the steepest point, {setup.panel}, 300 steps": setup.pick(HALFWAY) / steepest,
-        f"steepest point over the best LR, {setup.panel}, 300 steps": steepest / setup.best_lr,
+        f"LR of divergence over the steepest point, {setup}, 300 steps": setup.pick(HALFWAY) / steepest,
+        f"steepest point over the best LR, {setup}, 300 steps": steepest / setup.best_lr,
     }
+
+
+def at_steepest(setup: Setup) -> dict[str, Any]:
+    """In the CNN's ramps of 100 steps there is none."""
+    ramps = (1000,) if setup in CNNS else (100, 1000)
+    return {f"loss at the steepest point, {setup}, {steps} steps": setup.regret(STEEPEST, steps) for steps in ramps}
+
+
+def at_other_picks(setup: Setup) -> dict[str, Any]:
+    rules = ("valley", "slide", "steepest_linear")
+    return {f"loss at the pick of '{rule}', {setup}, 300 steps": setup.regret(FASTAI, rule=rule) for rule in rules}
 
 
 def quartiles(setup: Setup) -> dict[str, Any]:
+    sides = {"lower": "low", "upper": "high"}
     return {
-        f"{side} quartile of the matrices, {setup.panel}": update_ratio(f"{setup.name}_long", f"matrix_update_ratio_{end}")
-        for side, end in (("lower", "low"), ("upper", "high"))
+        f"{side} quartile of the matrices, {setup}": update_ratio(setup.long, f"matrix_update_ratio_{end}")
+        for side, end in sides.items()
     }
+
+
+def on_all(setups: Iterable[Setup], numbers: Callable[[Setup], dict[str, Any]], unit: str = "") -> tuple[Reported, ...]:
+    return tuple(number for setup in setups for number in reported(numbers(setup), unit))
+
+
+def readable(pick: str, reading: Settings, ramp: int = 300) -> tuple[Reported, ...]:
+    """Of the range tests of CNNs: of the others nearly all are."""
+    return reported(
+        {f"{pick} can be read, {setup}": SuggestionRate(arm=setup.ramp(ramp), **reading) for setup in CNNS}, "share"
+    )
 
 
 STUDY = Study(
@@ -376,7 +370,7 @@ STUDY = Study(
     workload=Workload(heads=2),
     training=Training(optimizer="adamw", schedule="cosine", final_fraction=0.1, warmup_fraction=0.05),
     measurement=Measurement(probes=20, evaluations=1, evaluation_examples=64, final_examples=359),
-    arms={**{setup.name: setup.whole for setup in SETUPS}, **RANGE_TESTS, **OTHER_LENGTHS},
+    arms=ARMS,
     factors=SMOKE_GRID,
     seeds=16,
     first_seed=2000,
@@ -384,8 +378,11 @@ STUDY = Study(
         "smoke": Scale(
             description="plumbing in seconds, never judged",
             measurement={"probes": 2, "evaluations": 1, "evaluation_examples": 8, "final_examples": 16},
-            arm_settings={**{arm: {"steps": 10} for arm in WHOLE_RUNS}, **{arm: {"steps": 40} for arm in RANGE_TESTS}},
-            arm_factors=dict.fromkeys(WHOLE_RUNS, SMOKE_GRID),
+            arm_settings={
+                **{arm: {"steps": 10} for arm in (*WHOLE_RUNS, *OTHER_LENGTHS)},
+                **{arm: {"steps": 40} for arm in RANGE_TESTS},
+            },
+            arm_factors=dict.fromkeys((*WHOLE_RUNS, *OTHER_LENGTHS), SMOKE_GRID),
             seeds=1,
             judged=False,
         ),
@@ -396,14 +393,16 @@ STUDY = Study(
         "gpu": Scale(
             description="one GPU, at most four minutes: GPTs of half a million parameters and wider CNNs",
             device="cuda",
-            arm_settings=enlarged(
+            **enlarged(
                 cnn={"width": 48},
                 gpt={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64, "batch_size": 64},
-                **{"cnn_sgd": 300, "cnn_adam": 300, "gpt_sgd": 600, "gpt_adam": 600},
-                **{"cnn_adam_long": 1000, "gpt_adam_short": 150, "gpt_sgd_long": 1200, "gpt_adam_long": 1200},
-            ),
-            arm_factors=large_grids(
-                gpt_sgd_long=(-6, -1), gpt_adam_long=(-10, -5), gpt_adam_short=(-10, -5), cnn_adam_long=(-9, -3)
+                steps={"cnn": 300, "gpt": 600},
+                other_lengths={
+                    CNN_ADAM.long: (1000, lr_grid(-9, -3)),
+                    SHORT_GPT: (150, lr_grid(-10, -5)),
+                    GPT_SGD.long: (1200, lr_grid(-6, -1)),
+                    GPT_ADAM.long: (1200, lr_grid(-10, -5)),
+                },
             ),
             seeds=5,
             departures=("GPTs see 5 tokens a parameter in 600 steps and 10 in 1200, on batches of 4096 tokens.",),
@@ -411,14 +410,16 @@ STUDY = Study(
         "cluster": Scale(
             description="many GPUs, hours: GPTs of 25 million parameters on web text",
             device="cuda",
-            arm_settings=enlarged(
+            **enlarged(
                 cnn={"width": 128},
                 gpt={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 256, "batch_size": 64},
-                **{"cnn_sgd": 2000, "cnn_adam": 2000, "gpt_sgd": 8000, "gpt_adam": 8000},
-                **{"cnn_adam_long": 8000, "gpt_adam_short": 1000, "gpt_sgd_long": 16000, "gpt_adam_long": 16000},
-            ),
-            arm_factors=large_grids(
-                gpt_sgd_long=(-8, 0), gpt_adam_long=(-13, -6), gpt_adam_short=(-12, -5), cnn_adam_long=(-11, -4)
+                steps={"cnn": 2000, "gpt": 8000},
+                other_lengths={
+                    CNN_ADAM.long: (8000, lr_grid(-11, -4)),
+                    SHORT_GPT: (1000, lr_grid(-12, -5)),
+                    GPT_SGD.long: (16000, lr_grid(-8, 0)),
+                    GPT_ADAM.long: (16000, lr_grid(-13, -6)),
+                },
             ),
             seeds=6,
             departures=("GPTs see 5 tokens a parameter in 8000 steps and 10 in 16000, on batches of 16,384 tokens.",),
@@ -440,26 +441,13 @@ STUDY = Study(
     judgements=(
         Judgement(
             claim="finder.margin",
-            criteria=(
-                good_at_a_tenth(MLP_SGD, 0.004),
-                good_at_a_tenth(MLP_ADAM, 0.003),
-                good_at_a_tenth(CNN_SGD, None),
-                good_at_a_tenth(CNN_ADAM, None),
-                good_at_a_tenth(GPT_SGD, 0.005),
-                good_at_a_tenth(GPT_ADAMW, 0.015),
-            ),
+            criteria=tuple(map(good_at_a_tenth, SETUPS)),
             reported=(
                 *reported(
-                    {
-                        f"LR of divergence over the best LR, {setup.panel}": setup.pick(HALFWAY) / setup.best_lr
-                        for setup in SETUPS
-                    },
+                    {f"LR of divergence over the best LR, {setup}": setup.pick(HALFWAY) / setup.best_lr for setup in SETUPS},
                     "x",
                 ),
-                *reported(
-                    {f"range tests off which divergence can be read, {setup.panel}": setup.readable(HALFWAY) for setup in CNNS},
-                    "share",
-                ),
+                *readable("range tests off which divergence", HALFWAY),
             ),
             note=(
                 "Judged by what the pick loses, on a ramp of 300 steps; the documents say good and give no number, and the bar"
@@ -476,27 +464,12 @@ STUDY = Study(
         ),
         Judgement(
             claim="finder.steepest",
-            criteria=(
-                good_at_the_steepest(MLP_SGD, 0.016),
-                good_at_the_steepest(MLP_ADAM, 0.006),
-                good_at_the_steepest(CNN_SGD, 0.023, SCATTERED),
-                good_at_the_steepest(CNN_ADAM, 0.063, SCATTERED),
-                good_at_the_steepest(GPT_SGD, 0.25, SCATTERED),
-                good_at_the_steepest(GPT_ADAMW, 0.125, SCATTERED),
-            ),
+            criteria=tuple(map(good_at_the_steepest, SETUPS)),
             reported=(
-                *(number for setup in SETUPS for number in reported(steepest_in_place(setup), "x")),
-                *reported(at_steepest(MLPS, 100, 1000), "share"),
-                *reported(at_steepest(CNNS, 1000), "share"),
-                *reported(at_steepest(GPTS, 100, 1000), "share"),
-                *reported(
-                    {
-                        f"range tests off which the steepest point can be read, {setup.panel}": setup.readable(STEEPEST)
-                        for setup in CNNS
-                    },
-                    "share",
-                ),
-                *reported({**at_other_picks(GPT_ADAMW), **at_other_picks(MLP_SGD)}, "share"),
+                *on_all(SETUPS, steepest_in_place, "x"),
+                *on_all(SETUPS, at_steepest, "share"),
+                *readable("range tests off which the steepest point", STEEPEST),
+                *on_all((GPT_ADAM, MLP_SGD), at_other_picks, "share"),
             ),
             note=(
                 "Judged on a ramp of 300 steps, as a tenth of divergence is; 100 and 1000 steps stand beside it. The documents"
@@ -525,32 +498,18 @@ STUDY = Study(
         ),
         Judgement(
             claim="finder.ramp",
-            criteria=(
-                *independent_of_the_ramp(MLP_SGD, divergence=0.3, steepest=0.5),
-                *independent_of_the_ramp(MLP_ADAM, divergence=None, steepest=0.45),
-                *independent_of_the_ramp(CNN_SGD, divergence=None, steepest=None),
-                *independent_of_the_ramp(CNN_ADAM, divergence=None, steepest=None),
-                *independent_of_the_ramp(GPT_SGD, divergence=0.3, steepest=None),
-                *independent_of_the_ramp(GPT_ADAMW, divergence=0.3, steepest=None),
-            ),
+            criteria=tuple(criterion for setup in SETUPS for criterion in independent_of_the_ramp(setup)),
             reported=(
                 *reported(
                     {
-                        f"divergence, 193 steps (a tenth more in each) over 300, {setup.panel}": setup.pick(HALFWAY, 193)
-                        / setup.pick(HALFWAY)
+                        f"divergence, 193 steps (a tenth more in each) over 300, {setup}": (
+                            setup.pick(HALFWAY, 193) / setup.pick(HALFWAY)
+                        )
                         for setup in SETUPS
                     },
                     "x",
                 ),
-                *reported(
-                    {
-                        f"range tests of 100 steps off which divergence can be read, {setup.panel}": setup.readable(
-                            HALFWAY, 100
-                        )
-                        for setup in CNNS
-                    },
-                    "share",
-                ),
+                *readable("range tests of 100 steps off which divergence", HALFWAY, 100),
             ),
             note=(
                 "Ten times the steps. In a ramp of 100 steps, 12 to a decade of the LR, the CNN's loss does not clearly fall in"
@@ -565,15 +524,15 @@ STUDY = Study(
         ),
         Judgement(
             claim="finder.ratio",
-            criteria=tuple(a_thousandth(setup, steps, 0.6 if setup is MLP_SGD else 0.3) for setup, steps in LONG_RUNS.items()),
+            criteria=tuple(map(a_thousandth, LONG)),
             reported=(
-                *(number for setup in LONG_RUNS for number in reported(quartiles(setup))),
+                *on_all(LONG, quartiles),
                 *reported(
                     {
-                        "the median matrix at the best LR, GPT with AdamW, 100 steps": update_ratio("gpt_adam_short"),
+                        "the median matrix at the best LR, GPT with AdamW, 100 steps": update_ratio(SHORT_GPT),
                         **{
-                            f"the median matrix at the best LR, {setup.panel}, {setup.steps} steps": update_ratio(setup.name)
-                            for setup in (GPT_ADAMW, MLP_SGD, MLP_ADAM, CNN_ADAM)
+                            f"the median matrix at the best LR, {setup}, {setup.steps} steps": update_ratio(setup.name)
+                            for setup in (GPT_ADAM, MLP_SGD, MLP_ADAM, CNN_ADAM)
                         },
                     }
                 ),
