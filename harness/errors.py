@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pydantic import ValidationError
 
@@ -68,6 +68,14 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
     return UserError(f"no {kind} named '{name}': {hint}")
 
 
+def _no_kind(context: Mapping[str, str]) -> str:
+    """In place of pydantic's message, which lists all kinds that there are."""
+    kinds = [kind.strip("'") for kind in context["expected_tags"].split(", ")]
+    near = difflib.get_close_matches(context["tag"], kinds, n=1)
+    hint = f"did you mean '{near[0]}'? " if near else ""
+    return f"there is no '{context['tag']}'; {hint}`folklore schema --explain` lists them"
+
+
 def invalid(subject: str, error: ValidationError) -> UserError:
     """pydantic's findings on one line: field, value, rule."""
     findings = []
@@ -75,6 +83,8 @@ def invalid(subject: str, error: ValidationError) -> UserError:
         field = ".".join(str(part) for part in item["loc"])
         message = item["msg"].removeprefix("Value error, ")
         value = "" if item["type"] == "value_error" else f" = {item['input']!r:.80}"
+        if item["type"] == "union_tag_invalid":
+            field, value, message = f"{field}.kind", "", _no_kind(item["ctx"])
         findings.append(f"{field}{value}: {message}" if field else message)
     more = [f"and {len(findings) - MOST_FINDINGS} more"] if len(findings) > MOST_FINDINGS else []
     return UserError(f"{subject}: {'; '.join([*findings[:MOST_FINDINGS], *more])}")

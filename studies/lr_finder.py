@@ -42,16 +42,13 @@ RAMPS = (100, 193, 300, 1000)
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """A model with an optimizer: whole runs at `lrs`, after which its range tests are named. short, other: ramps that one of
-    1000 steps is compared with."""
+    """A model with an optimizer: whole runs at `lrs`, after which its range tests are named."""
 
     name: str
     panel: str
     settings: Settings
     steps: int
     lrs: LRs
-    short: int = 100
-    other: int = 300
 
     def __str__(self) -> str:
         return self.panel
@@ -74,6 +71,11 @@ class Setup:
     def ramp(self, steps: int) -> str:
         """The name of the arm of a range test."""
         return f"{self.name}_{steps}"
+
+    @property
+    def short_ramps(self) -> tuple[int, int]:
+        """Two that one of 1000 steps is compared with. In 100 steps the CNN's loss does not clearly fall."""
+        return (300, 193) if self.settings["model"] == "cnn" else (100, 300)
 
     @property
     def long(self) -> str:
@@ -109,35 +111,21 @@ def powers(*exponents: int) -> tuple[float, ...]:
 
 
 def around(low: int, high: int, far: Iterable[int]) -> LRs:
-    """Half octaves around the best LR; far: powers of two where a loss is only read to say how bad a pick is."""
+    """Half octaves around the best LR; far: octaves and more, where a loss is only read to say how bad a pick is."""
     return {"peak_lr": tuple(sorted((*log2_grid(low, high), *powers(*far))))}
 
 
 # Whole runs at every LR that a pick can have.
-MLP_SGD = Setup("mlp_sgd", "MLP with SGD", MLP | SGD, 256, around(-6, -2, far=(-19, -16, -14, *range(-12, -6), -1, 0, 2, 5)))
+FAR_BELOW = (-19, -16, -14, -12)
+MLP_SGD = Setup("mlp_sgd", "MLP with SGD", MLP | SGD, 256, around(-6, -2, far=(*FAR_BELOW, *range(-11, -6), -1, 0, 2, 5)))
 MLP_ADAM = Setup(
-    "mlp_adam", "MLP with AdamW", MLP | ADAM, 256, around(-7, -3, far=(-19, -16, -14, *range(-12, -7), -2, -1, 0, 2, 5))
+    "mlp_adam", "MLP with AdamW", MLP | ADAM, 256, around(-7, -3, far=(*FAR_BELOW, *range(-11, -7), -2, -1, 0, 2, 5))
 )
-CNN_SGD = Setup(
-    "cnn_sgd", "CNN with SGD", CNN | SGD, 200, around(-5, -1, far=(-19, -12, -10, -8, -7, -6, 0, 2, 5)), short=300, other=193
-)
-CNN_ADAM = Setup(
-    "cnn_adam",
-    "CNN with AdamW",
-    CNN | ADAM,
-    200,
-    around(-7, -3, far=(-19, -14, *range(-12, -7), -2, 0, 5)),
-    short=300,
-    other=193,
-)
-GPT_SGD = Setup("gpt_sgd", "GPT with SGD", GPT | SGD, 400, around(-4, 0, far=(-19, -16, -14, *range(-12, -4), 5)))
-GPT_ADAM = Setup(
-    "gpt_adam",
-    "GPT with AdamW",
-    GPT | ADAM | {"beta2": 0.95},
-    400,
-    around(-8, -4, far=(-19, -16, -14, *range(-12, -8), *range(-3, 2), 5)),
-)
+CNN_SGD = Setup("cnn_sgd", "CNN with SGD", CNN | SGD, 200, around(-5, -1, far=(-19, -12, -10, -8, -7, -6, 0, 2, 5)))
+CNN_ADAM = Setup("cnn_adam", "CNN with AdamW", CNN | ADAM, 200, around(-7, -3, far=(-19, -14, *range(-12, -7), -2, 0, 5)))
+GPT_SGD = Setup("gpt_sgd", "GPT with SGD", GPT | SGD, 400, around(-4, 0, far=(*FAR_BELOW, *range(-11, -4), 5)))
+GPT_ADAM_LRS = around(-8, -4, far=(*FAR_BELOW, *range(-11, -8), *range(-3, 2), 5))
+GPT_ADAM = Setup("gpt_adam", "GPT with AdamW", GPT | ADAM | {"beta2": 0.95}, 400, GPT_ADAM_LRS)
 MLPS, CNNS, GPTS = (MLP_SGD, MLP_ADAM), (CNN_SGD, CNN_ADAM), (GPT_SGD, GPT_ADAM)
 SETUPS = (*MLPS, *CNNS, *GPTS)
 # Those that also have longer runs.
@@ -201,16 +189,18 @@ SCATTERED = "seeds differ by an octave or more in their steepest point; only a p
 # Spreads of a pilot between seeds.
 TENTH_SPREADS = {MLP_SGD: 0.004, MLP_ADAM: 0.003, GPT_SGD: 0.005, GPT_ADAM: 0.015}
 STEEPEST_SPREADS = {MLP_SGD: 0.016, MLP_ADAM: 0.006, CNN_SGD: 0.023, CNN_ADAM: 0.063, GPT_SGD: 0.25, GPT_ADAM: 0.125}
-DIVERGENCE_MOVES = {MLP_SGD: 0.3, GPT_SGD: 0.3, GPT_ADAM: 0.3}
-STEEPEST_MOVES = {MLP_SGD: 0.5, MLP_ADAM: 0.45}
+RAMP_SPREADS = {
+    "divergence": {MLP_SGD: 0.3, GPT_SGD: 0.3, GPT_ADAM: 0.3},
+    "steepest point": {MLP_SGD: 0.5, MLP_ADAM: 0.45},
+}
 
 
 def predicted(value: float, source: str, spread: float | None, underpowered: str = FEW_SEEDS) -> dict[str, Any]:
-    """Nothing where no spread of a pilot is known."""
-    expected = (
-        None if spread is None else Expected(value=value, source=f"{source}; the spread is that of a pilot", spread=spread)
-    )
-    return {"expected": expected, "underpowered": underpowered}
+    """No value is declared as expected where no spread of a pilot is known."""
+    if spread is None:
+        return {"underpowered": underpowered}
+    source = f"{source}; the spread is that of a pilot"
+    return {"expected": Expected(value=value, source=source, spread=spread), "underpowered": underpowered}
 
 
 def good_at_a_tenth(setup: Setup) -> Criterion:
@@ -221,13 +211,12 @@ def good_at_a_tenth(setup: Setup) -> Criterion:
         "divergence: four times the lowest loss": setup.regret(TENTH, rule="tenth_of_divergence"),
         **{f"a ramp of {steps} steps": setup.regret(TENTH, steps) for steps in (100, 193, 1000)},
     }
-    source = "TB section 2, GL Q9: the pick is usable"
     return setup.criterion(
         "loss at a tenth of divergence",
         setup.regret(TENTH),
         "a tenth of the LR of divergence loses {estimate} of the fall in loss",
         readings,
-        **predicted(0.005, source, TENTH_SPREADS.get(setup)),
+        **predicted(0.005, "TB section 2, GL Q9: the pick is usable", TENTH_SPREADS.get(setup)),
         **GOOD,
     )
 
@@ -238,13 +227,13 @@ def good_at_the_steepest(setup: Setup) -> Criterion:
         "largest slope, smoothed by 0.9, less the lag": setup.regret(FASTAI, smoothing=0.9, delag=True),
         **{f"a ramp of {steps} steps": setup.regret(STEEPEST, steps) for steps in (100, 1000)},
     }
-    source = "TD, Learning Rate Finder: the pick is good"
+    underpowered = FEW_SEEDS if setup in MLPS else SCATTERED
     return setup.criterion(
         "loss at the steepest point",
         setup.regret(STEEPEST),
         "the steepest point of the range test loses {estimate} of the fall in loss",
         readings,
-        **predicted(0.005, source, STEEPEST_SPREADS[setup], FEW_SEEDS if setup in MLPS else SCATTERED),
+        **predicted(0.005, "TD, Learning Rate Finder: the pick is good", STEEPEST_SPREADS[setup], underpowered),
         **GOOD,
     )
 
@@ -268,35 +257,32 @@ def tenth_beats_steepest(setup: Setup) -> Criterion:
     )
 
 
-def moved(setup: Setup, reading: Settings, short: int, **changes: Any) -> Observed:
-    """The pick of 1000 steps over that of a short ramp."""
-    return setup.pick(reading, 1000, **changes) / setup.pick(reading, short, **changes)
-
-
-def stable(
-    setup: Setup, name: str, what: str, reading: Settings, spread: float | None, smoothings: dict[str, float]
-) -> Criterion:
+def stable(setup: Setup, name: str, what: str, reading: Settings) -> Criterion:
     """name, what: the pick in the criterion's name and in its sentence."""
-    readings = {
-        f"{setup.other} steps for the short ramp": moved(setup, reading, setup.other),
-        **{words: moved(setup, reading, setup.short, smoothing=weight) for words, weight in smoothings.items()},
-    }
+    short, other = setup.short_ramps
+
+    def moved(ramp: int = short, **changes: Any) -> Observed:
+        return setup.pick(reading, 1000, **changes) / setup.pick(reading, ramp, **changes)
+
+    smoothings = {"no smoothing": 0.0, "smoothed by 0.98": 0.98} if "smoothing" in reading else {}
     return setup.criterion(
-        f"{name}, 1000 steps over {setup.short}",
-        moved(setup, reading, setup.short),
-        f"1000 steps put the {what} at {{estimate}} what {setup.short} do",
-        readings,
-        **predicted(1.0, ANY_RAMP, spread),
+        f"{name}, 1000 steps over {short}",
+        moved(),
+        f"1000 steps put the {what} at {{estimate}} what {short} do",
+        {
+            f"{other} steps for the short ramp": moved(other),
+            **{words: moved(smoothing=weight) for words, weight in smoothings.items()},
+        },
+        **predicted(1.0, ANY_RAMP, RAMP_SPREADS[name].get(setup)),
         **STABLE,
     )
 
 
 def independent_of_the_ramp(setup: Setup) -> tuple[Criterion, Criterion]:
     """Of both picks."""
-    smoothings = {"no smoothing": 0.0, "smoothed by 0.98": 0.98}
     return (
-        stable(setup, "divergence", "LR of divergence", HALFWAY, DIVERGENCE_MOVES.get(setup), smoothings),
-        stable(setup, "steepest point", "steepest point", STEEPEST, STEEPEST_MOVES.get(setup), {}),
+        stable(setup, "divergence", "LR of divergence", HALFWAY),
+        stable(setup, "steepest point", "steepest point", STEEPEST),
     )
 
 
@@ -310,16 +296,24 @@ def a_thousandth(setup: Setup) -> Criterion:
         "the second half of the run": update_ratio(arm, after=0.5),
         "layers with their gains and biases": update_ratio(arm, "median_update_ratio"),
     }
-    source = "CP Q5: about a thousandth"
     return Criterion(
         name=f"update over weight of the median matrix at the best LR, {setup}, {steps} steps",
         panel=setup.panel,
         observe=update_ratio(arm),
-        **predicted(1e-3, source, 0.6 if setup is MLP_SGD else 0.3),
+        **predicted(1e-3, "CP Q5: about a thousandth", 0.6 if setup is MLP_SGD else 0.3),
         alternatives=alternatives(readings),
         says=f"On the {setup}, the updates of the median matrix are {{estimate}} of its weights in {steps} steps",
         **THOUSANDTH,
     )
+
+
+def divergence_in_place(setup: Setup) -> dict[str, Any]:
+    return {f"LR of divergence over the best LR, {setup}": setup.pick(HALFWAY) / setup.best_lr}
+
+
+def divergence_of_193_steps(setup: Setup) -> dict[str, Any]:
+    name = f"divergence, 193 steps (a tenth more in each) over 300, {setup}"
+    return {name: setup.pick(HALFWAY, 193) / setup.pick(HALFWAY)}
 
 
 def steepest_in_place(setup: Setup) -> dict[str, Any]:
@@ -331,7 +325,7 @@ def steepest_in_place(setup: Setup) -> dict[str, Any]:
 
 
 def at_steepest(setup: Setup) -> dict[str, Any]:
-    """In the CNN's ramps of 100 steps there is none."""
+    """In most of the CNN's ramps of 100 steps nothing can be read."""
     ramps = (1000,) if setup in CNNS else (100, 1000)
     return {f"loss at the steepest point, {setup}, {steps} steps": setup.regret(STEEPEST, steps) for steps in ramps}
 
@@ -342,22 +336,19 @@ def at_other_picks(setup: Setup) -> dict[str, Any]:
 
 
 def quartiles(setup: Setup) -> dict[str, Any]:
-    sides = {"lower": "low", "upper": "high"}
-    return {
-        f"{side} quartile of the matrices, {setup}": update_ratio(setup.long, f"matrix_update_ratio_{end}")
-        for side, end in sides.items()
-    }
+    low, high = (update_ratio(setup.long, f"matrix_update_ratio_{end}") for end in ("low", "high"))
+    return {f"lower quartile of the matrices, {setup}": low, f"upper quartile of the matrices, {setup}": high}
 
 
 def on_all(setups: Iterable[Setup], numbers: Callable[[Setup], dict[str, Any]], unit: str = "") -> tuple[Reported, ...]:
+    """numbers: what is reported of a setup, by name."""
     return tuple(number for setup in setups for number in reported(numbers(setup), unit))
 
 
 def readable(pick: str, reading: Settings, ramp: int = 300) -> tuple[Reported, ...]:
-    """Of the range tests of CNNs: of the others nearly all are."""
-    return reported(
-        {f"{pick} can be read, {setup}": SuggestionRate(arm=setup.ramp(ramp), **reading) for setup in CNNS}, "share"
-    )
+    """How many of the CNNs' range tests a pick can be read off."""
+    rates = {f"{pick} can be read, {setup}": SuggestionRate(arm=setup.ramp(ramp), **reading) for setup in CNNS}
+    return reported(rates, "share")
 
 
 STUDY = Study(
@@ -378,11 +369,8 @@ STUDY = Study(
         "smoke": Scale(
             description="plumbing in seconds, never judged",
             measurement={"probes": 2, "evaluations": 1, "evaluation_examples": 8, "final_examples": 16},
-            arm_settings={
-                **{arm: {"steps": 10} for arm in (*WHOLE_RUNS, *OTHER_LENGTHS)},
-                **{arm: {"steps": 40} for arm in RANGE_TESTS},
-            },
-            arm_factors=dict.fromkeys((*WHOLE_RUNS, *OTHER_LENGTHS), SMOKE_GRID),
+            arm_settings={arm: {"steps": 40 if arm in RANGE_TESTS else 10} for arm in ARMS},
+            arm_factors={arm: SMOKE_GRID for arm in ARMS if arm not in RANGE_TESTS},
             seeds=1,
             judged=False,
         ),
@@ -443,10 +431,7 @@ STUDY = Study(
             claim="finder.margin",
             criteria=tuple(map(good_at_a_tenth, SETUPS)),
             reported=(
-                *reported(
-                    {f"LR of divergence over the best LR, {setup}": setup.pick(HALFWAY) / setup.best_lr for setup in SETUPS},
-                    "x",
-                ),
+                *on_all(SETUPS, divergence_in_place, "x"),
                 *readable("range tests off which divergence", HALFWAY),
             ),
             note=(
@@ -500,15 +485,7 @@ STUDY = Study(
             claim="finder.ramp",
             criteria=tuple(criterion for setup in SETUPS for criterion in independent_of_the_ramp(setup)),
             reported=(
-                *reported(
-                    {
-                        f"divergence, 193 steps (a tenth more in each) over 300, {setup}": (
-                            setup.pick(HALFWAY, 193) / setup.pick(HALFWAY)
-                        )
-                        for setup in SETUPS
-                    },
-                    "x",
-                ),
+                *on_all(SETUPS, divergence_of_193_steps, "x"),
                 *readable("range tests of 100 steps off which divergence", HALFWAY, 100),
             ),
             note=(

@@ -1,5 +1,7 @@
 """What does training hold in memory, and what do accumulation and recomputation change about it?"""
 
+from typing import Any
+
 from folklore.harness.observables import Computed, SpeedUp
 from folklore.harness.spec import (
     Arm,
@@ -11,12 +13,14 @@ from folklore.harness.spec import (
     Outside,
     Published,
     Reported,
+    Rule,
     Scale,
     Study,
     Training,
     Within,
     Workload,
 )
+from folklore.studies.shorthand import below
 
 # Trained for its step time alone: what is learned does not matter, and one LR serves.
 LR, MLP_LR = {"peak_lr": (2.0**-9,)}, {"peak_lr": (2.0**-13,)}
@@ -25,18 +29,88 @@ MLP = {"model": "mlp", "dataset": "digits", "width": 1024, "depth": 9, "batch_si
 # A checkpoint at every block, as is common, and as many as the root of the blocks.
 EVERY_BLOCK, ROOT = {"recompute_segments": 9}, {"recompute_segments": 3}
 PARTS = 4
-# A lever's factor is the document's if it agrees to a tenth.
-TENTH = {
-    times: {"claimed": Within(low=0.9 * times, high=1.1 * times), "refuted": Outside(low=0.9 * times, high=1.1 * times)}
-    for times in (2.0, 4.0)
-}
-# Panel, number, and what of a sentence.
-LARGER = (
-    ("batch", "batch", "the largest batch of a GPT-2 medium"),
-    ("depth at a batch of 2", "depth_at_2", "the deepest model at a batch of 2"),
-    ("depth at a batch of 8", "depth_at_8", "the deepest model at a batch of 8"),
-    ("depth at a batch of 16", "depth_at_16", "the deepest model at a batch of 16"),
-)
+
+
+def gpt(label: str, **settings: Any) -> Arm:
+    """Without settings of its own it is what others are compared with."""
+    return Arm(panel="GPT", label=label, settings=settings, factors=LR, reference=not settings)
+
+
+def mlp(label: str, **recomputing: Any) -> Arm:
+    return Arm(panel="MLP", label=label, settings={**MLP, **recomputing}, factors=MLP_LR, reference=not recomputing)
+
+
+def both_mlps(**settings: int) -> dict[str, dict[str, int]]:
+    return {"mlp_plain": settings, "mlp_recomputed": settings}
+
+
+def on_a_gpu(description: str, blocks: int, root: int, mlp_width: int, **workload: int) -> Scale:
+    """root: as many segments as about the root of the blocks."""
+    return Scale(
+        description=description,
+        device="cuda",
+        workload={"depth": blocks, "heads": 16, **workload},
+        training={"precision": "bf16", "steps": 40},
+        arm_settings={
+            "recomputed": {"recompute_segments": blocks},
+            "root": {"recompute_segments": root},
+            **both_mlps(width=mlp_width, batch_size=8192),
+        },
+        seeds=6,
+    )
+
+
+def computed(function: str, number: str) -> Computed:
+    return Computed(function=f"memory.{function}", number=number)
+
+
+def time_over(arm: str, other: str) -> SpeedUp:
+    """Step time of an arm over that of another."""
+    return SpeedUp(arm=other, reference=arm)
+
+
+def inside(low: float, high: float, refuted: Rule | None = None, **options: Any) -> dict[str, Any]:
+    """The regions of a criterion: claimed between two values; refuted outside of them, or in another region."""
+    return {"claimed": Within(low=low, high=high), "refuted": refuted or Outside(low=low, high=high), **options}
+
+
+def counted(name: str, function: str, number: str, unit: str = "") -> Reported:
+    return Reported(name=name, observe=computed(function, number), unit=unit)
+
+
+def timed(name: str, arm: str, other: str) -> Reported:
+    return Reported(name=name, observe=time_over(arm, other), unit="x")
+
+
+def lever(name: str, number: str, says: str, times: float) -> Criterion:
+    """A lever's factor is the document's if it agrees to a tenth."""
+    return Criterion(name=name, observe=computed("levers", number), says=says, **inside(0.9 * times, 1.1 * times, unit="x"))
+
+
+def slower(panel: str, kept: str, recomputed: str) -> Criterion:
+    return Criterion(
+        name=f"step time, recomputed over kept, {panel}",
+        panel=panel,
+        observe=time_over(recomputed, kept),
+        says=f"Recomputing every block makes a step of the {panel} take {{estimate}} as long",
+        **inside(1.2, 1.3, refuted=Outside(low=1.1, high=1.4), null=1.0, unit="x"),
+    )
+
+
+def larger(panel: str, number: str, what: str) -> Criterion:
+    """what: the part of the sentence that is larger."""
+    return Criterion(
+        name=f"{panel}, with checkpoints over without",
+        panel=panel,
+        observe=computed("with_checkpoints", number),
+        says=f"With checkpoints {what} is {{larger}}",
+        **inside(2.0, 3.0, refuted=AtMost(value=1.5), null=1.0, unit="x"),
+    )
+
+
+def deeper(batch: int) -> Criterion:
+    return larger(f"depth at a batch of {batch}", f"depth_at_{batch}", f"the deepest model at a batch of {batch}")
+
 
 STUDY = Study(
     name="memory",
@@ -48,15 +122,13 @@ STUDY = Study(
     training=Training(optimizer="adamw", batch_size=8, steps=16, schedule="constant", warmup_fraction=0.0),
     measurement=Measurement(probes=2, evaluations=1, evaluation_examples=8, final_examples=8, solo=True),
     arms={
-        "plain": Arm(panel="GPT", label="whole batch, all kept", factors=LR, reference=True),
-        "recomputed": Arm(panel="GPT", label="every block recomputed", settings=EVERY_BLOCK, factors=LR),
-        "root": Arm(panel="GPT", label="recomputed in 3 segments", settings=ROOT, factors=LR),
-        "accumulated": Arm(
-            panel="GPT", label=f"{PARTS} micro-batches of a quarter", settings={"micro_batches": PARTS}, factors=LR
-        ),
-        "micro": Arm(panel="GPT", label="one micro-batch, a quarter", settings={"batch_size": 2}, factors=LR),
-        "mlp_plain": Arm(panel="MLP", label="all kept", settings=MLP, factors=MLP_LR, reference=True),
-        "mlp_recomputed": Arm(panel="MLP", label="every block recomputed", settings={**MLP, **EVERY_BLOCK}, factors=MLP_LR),
+        "plain": gpt("whole batch, all kept"),
+        "recomputed": gpt("every block recomputed", **EVERY_BLOCK),
+        "root": gpt("recomputed in 3 segments", **ROOT),
+        "accumulated": gpt(f"{PARTS} micro-batches of a quarter", micro_batches=PARTS),
+        "micro": gpt("one micro-batch, a quarter", batch_size=2),
+        "mlp_plain": mlp("all kept"),
+        "mlp_recomputed": mlp("every block recomputed", **EVERY_BLOCK),
     },
     factors=LR,
     seeds=16,
@@ -65,7 +137,7 @@ STUDY = Study(
         "smoke": Scale(
             description="plumbing in seconds, never judged",
             workload={"width": 16, "heads": 2, "context": 16},
-            arm_settings={name: {"width": 32, "batch_size": 64} for name in ("mlp_plain", "mlp_recomputed")},
+            arm_settings=both_mlps(width=32, batch_size=64),
             seeds=2,
             judged=False,
         ),
@@ -73,31 +145,14 @@ STUDY = Study(
             description="two CPU cores, about two minutes of timed steps",
             departures=("Times are of a CPU, of GPTs of width 128 and MLPs of width 1024.",),
         ),
-        "gpu": Scale(
-            description="one GPU, at most four minutes",
-            device="cuda",
-            workload={"width": 1024, "depth": 16, "heads": 16, "context": 512},
-            training={"precision": "bf16", "steps": 40},
-            arm_settings={
-                "recomputed": {"recompute_segments": 16},
-                "root": {"recompute_segments": 4},
-                "mlp_plain": {"width": 4096, "batch_size": 8192},
-                "mlp_recomputed": {"width": 4096, "batch_size": 8192},
-            },
-            seeds=6,
-        ),
-        "cluster": Scale(
-            description="a GPU of a cluster, ten minutes: blocks of a model of a billion parameters",
-            device="cuda",
-            workload={"width": 2048, "depth": 24, "heads": 16, "context": 1024},
-            training={"precision": "bf16", "steps": 40},
-            arm_settings={
-                "recomputed": {"recompute_segments": 24},
-                "root": {"recompute_segments": 5},
-                "mlp_plain": {"width": 8192, "batch_size": 8192},
-                "mlp_recomputed": {"width": 8192, "batch_size": 8192},
-            },
-            seeds=6,
+        "gpu": on_a_gpu("one GPU, at most four minutes", blocks=16, root=4, mlp_width=4096, width=1024, context=512),
+        "cluster": on_a_gpu(
+            "a GPU of a cluster, ten minutes: blocks of a model of a billion parameters",
+            blocks=24,
+            root=5,
+            mlp_width=8192,
+            width=2048,
+            context=1024,
         ),
     },
     departures=(
@@ -113,28 +168,17 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="distance of the gradient of equal micro-batches from the whole batch's",
-                    observe=Computed(function="memory.accumulation", number="error"),
-                    claimed=AtMost(value=1e-5),
-                    refuted=AtLeast(value=1e-3),
+                    observe=computed("accumulation", "error"),
                     says="Up to 16 equal micro-batches give the large batch's gradient to within {estimate} of its size",
+                    **below(1e-5, refuted=1e-3),
                 ),
             ),
             reported=(
-                Reported(
-                    name="the same of unequal micro-batches whose mean losses count alike",
-                    observe=Computed(function="memory.accumulation", number="unequal_error"),
-                    unit="share",
+                counted(
+                    "the same of unequal micro-batches whose mean losses count alike", "accumulation", "unequal_error", "share"
                 ),
-                Reported(
-                    name=f"time of a step of {PARTS} micro-batches over that of one micro-batch",
-                    observe=SpeedUp(arm="micro", reference="accumulated"),
-                    unit="x",
-                ),
-                Reported(
-                    name="time of a step of micro-batches over that of the whole batch",
-                    observe=SpeedUp(arm="plain", reference="accumulated"),
-                    unit="x",
-                ),
+                timed(f"time of a step of {PARTS} micro-batches over that of one micro-batch", "accumulated", "micro"),
+                timed("time of a step of micro-batches over that of the whole batch", "accumulated", "plain"),
             ),
             note=(
                 "In FP32. Micro-batches of unequal size are wrong if each counts alike: sum the loss over tokens, and divide by"
@@ -151,17 +195,15 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="exponent of the peak on the number of micro-batches of one size",
-                    observe=Computed(function="memory.accumulation_peak", number="exponent"),
-                    claimed=Within(low=-0.02, high=0.02),
-                    refuted=AtLeast(value=0.5),
+                    observe=computed("accumulation_peak", "exponent"),
                     says="The peak of activations grows as the power {estimate} of the number of accumulated micro-batches",
+                    **inside(-0.02, 0.02, refuted=AtLeast(value=0.5)),
                 ),
                 Criterion(
                     name="exponent of the peak on the number of parts of one batch",
-                    observe=Computed(function="memory.accumulation_peak", number="parted_exponent"),
-                    claimed=AtMost(value=-0.9),
-                    refuted=AtLeast(value=-0.5),
+                    observe=computed("accumulation_peak", "parted_exponent"),
                     says="Parting one batch further makes it fall as the power {estimate} of the parts",
+                    **below(-0.9, refuted=-0.5),
                 ),
             ),
             note=(
@@ -179,25 +221,18 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="exponent of the peak on depth, as many checkpoints as its root",
-                    observe=Computed(function="memory.depth", number="root"),
-                    claimed=Within(low=0.45, high=0.6),
-                    refuted=AtLeast(value=0.8),
+                    observe=computed("depth", "root"),
                     says="With √depth checkpoints the peak of activations grows as depth to the {estimate}",
+                    **inside(0.45, 0.6, refuted=AtLeast(value=0.8)),
                 ),
                 Criterion(
                     name="exponent of the peak on depth, all kept",
-                    observe=Computed(function="memory.depth", number="kept"),
-                    claimed=Within(low=0.95, high=1.05),
-                    refuted=AtMost(value=0.75),
+                    observe=computed("depth", "kept"),
                     says="If all is kept it grows as depth to the {estimate}",
+                    **inside(0.95, 1.05, refuted=AtMost(value=0.75)),
                 ),
             ),
-            reported=(
-                Reported(
-                    name="exponent with a checkpoint at every block, 4 to 36 blocks",
-                    observe=Computed(function="memory.depth", number="every_block"),
-                ),
-            ),
+            reported=(counted("exponent with a checkpoint at every block, 4 to 36 blocks", "depth", "every_block"),),
             note=(
                 "From 4 to 36 blocks. Logits do not grow with depth, so that both lie below 1/2 and 1. It grows as the root; a"
                 " checkpoint at every block keeps less in all at these depths, for a block's inner tensors outweigh its input."
@@ -212,18 +247,17 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="operations that recomputing every block adds to a step",
-                    observe=Computed(function="memory.recomputed_operations", number="extra"),
-                    claimed=Within(low=0.30, high=0.36),
-                    refuted=Outside(low=0.2, high=0.5),
+                    observe=computed("recomputed_operations", "extra"),
                     says="Recomputing all of every block of a 7B GPT adds {estimate} operations to a step",
-                    unit="relative",
+                    **inside(0.30, 0.36, refuted=Outside(low=0.2, high=0.5), unit="relative"),
                 ),
             ),
             reported=(
-                Reported(
-                    name="as torch does it, which leaves out the last product of every block",
-                    observe=Computed(function="memory.recomputed_operations", number="extra_in_torch"),
-                    unit="relative",
+                counted(
+                    "as torch does it, which leaves out the last product of every block",
+                    "recomputed_operations",
+                    "extra_in_torch",
+                    "relative",
                 ),
             ),
             note="A third of a step is its forward pass. The readout, which nobody recomputes, is what is missing to it.",
@@ -234,20 +268,8 @@ STUDY = Study(
         ),
         Judgement(
             claim="mem.checkpoint_time",
-            criteria=tuple(
-                Criterion(
-                    name=f"step time, recomputed over kept, {panel}",
-                    panel=panel,
-                    observe=SpeedUp(arm=kept, reference=recomputed),
-                    null=1.0,
-                    claimed=Within(low=1.2, high=1.3),
-                    refuted=Outside(low=1.1, high=1.4),
-                    says=f"Recomputing every block makes a step of the {panel} take {{estimate}} as long",
-                    unit="x",
-                )
-                for panel, kept, recomputed in (("GPT", "plain", "recomputed"), ("MLP", "mlp_plain", "mlp_recomputed"))
-            ),
-            reported=(Reported(name="GPT, in 3 segments", observe=SpeedUp(arm="plain", reference="root"), unit="x"),),
+            criteria=(slower("GPT", "plain", "recomputed"), slower("MLP", "mlp_plain", "mlp_recomputed")),
+            reported=(timed("GPT, in 3 segments", "root", "plain"),),
             advice={
                 "supported": "Count on 20 to 30% more time if every block is recomputed.",
                 "partly": "Time a few steps before you recompute: what it costs depends on what else a step spends time on.",
@@ -260,11 +282,9 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="GB of 7 billion FP32 numbers",
-                    observe=Computed(function="memory.weights", number="fp32_gb"),
-                    claimed=Within(low=6.3, high=7.7),
-                    refuted=AtLeast(value=14.0),
+                    observe=computed("weights", "fp32_gb"),
                     says="The FP32 weights of 7 billion parameters take {estimate}",
-                    unit="GB",
+                    **inside(6.3, 7.7, refuted=AtLeast(value=14.0), unit="GB"),
                 ),
             ),
             note="The table is a right budget: of a GPT with 32 blocks of width 4096, 8 sequences of 2048 tokens a step.",
@@ -278,20 +298,12 @@ STUDY = Study(
             criteria=(
                 Criterion(
                     name="bytes of Adam's state over those of FP32 weights",
-                    observe=Computed(function="memory.adam_state", number="over_fp32_weights"),
-                    claimed=Within(low=1.9, high=2.1),
-                    refuted=Outside(low=1.5, high=2.5),
+                    observe=computed("adam_state", "over_fp32_weights"),
                     says="Adam's state takes {estimate} the memory of FP32 weights",
-                    unit="x",
+                    **inside(1.9, 2.1, refuted=Outside(low=1.5, high=2.5), unit="x"),
                 ),
             ),
-            reported=(
-                Reported(
-                    name="over weights in BF16, the state in FP32",
-                    observe=Computed(function="memory.adam_state", number="over_bf16_weights"),
-                    unit="x",
-                ),
-            ),
+            reported=(counted("over weights in BF16, the state in FP32", "adam_state", "over_bf16_weights", "x"),),
             advice={
                 "supported": "Budget twice the weights for Adam's state, four times if the weights alone are in BF16.",
                 "refuted": "Count the state of your own optimizer.",
@@ -301,39 +313,13 @@ STUDY = Study(
             claim="mem.levers",
             right={"supported": "as listed", "refuted": "only activations"},
             criteria=(
-                Criterion(
-                    name="memory at batch 32 over 8",
-                    observe=Computed(function="memory.levers", number="batch"),
-                    says="Batch 32 to 8 makes all memory of a 7B GPT {estimate} less",
-                    unit="x",
-                    **TENTH[4.0],
-                ),
-                Criterion(
-                    name="memory at 2048 tokens over 1024",
-                    observe=Computed(function="memory.levers", number="sequence"),
-                    says="Half the sequence makes it {estimate} less",
-                    unit="x",
-                    **TENTH[2.0],
-                ),
-                Criterion(
-                    name="memory in FP32 over mixed precision",
-                    observe=Computed(function="memory.levers", number="precision"),
-                    says="Mixed precision makes it {estimate} less",
-                    unit="x",
-                    **TENTH[2.0],
-                ),
+                lever("memory at batch 32 over 8", "batch", "Batch 32 to 8 makes all memory of a 7B GPT {estimate} less", 4.0),
+                lever("memory at 2048 tokens over 1024", "sequence", "Half the sequence makes it {estimate} less", 2.0),
+                lever("memory in FP32 over mixed precision", "precision", "Mixed precision makes it {estimate} less", 2.0),
             ),
             reported=(
-                Reported(
-                    name="share of the activations that a checkpoint at every block saves",
-                    observe=Computed(function="memory.levers", number="checkpoints"),
-                    unit="share",
-                ),
-                Reported(
-                    name="sum of the document's parts over the GPU beside which they stand",
-                    observe=Computed(function="memory.levers", number="parts_over_stated"),
-                    unit="x",
-                ),
+                counted("share of the activations that a checkpoint at every block saves", "levers", "checkpoints", "share"),
+                counted("sum of the document's parts over the GPU beside which they stand", "levers", "parts_over_stated", "x"),
             ),
             note=(
                 "All memory of a GPT of 6.7 billion parameters with Adam, 8 sequences of 2048 tokens but for what is changed;"
@@ -349,19 +335,7 @@ STUDY = Study(
         ),
         Judgement(
             claim="mem.checkpoint_size",
-            criteria=tuple(
-                Criterion(
-                    name=f"{panel}, with checkpoints over without",
-                    panel=panel,
-                    observe=Computed(function="memory.with_checkpoints", number=number),
-                    null=1.0,
-                    claimed=Within(low=2.0, high=3.0),
-                    refuted=AtMost(value=1.5),
-                    says=f"With checkpoints {what} is {{larger}}",
-                    unit="x",
-                )
-                for panel, number, what in LARGER
-            ),
+            criteria=(larger("batch", "batch", "the largest batch of a GPT-2 medium"), *map(deeper, (2, 8, 16))),
             note="On a GPU of 24 GiB, FP32, Adam. What checkpoints allow depends on the share of activations in the memory.",
             advice={
                 "supported": "Expect checkpoints to fit a model or a batch two to three times as large.",

@@ -401,3 +401,17 @@ def test_of_many_findings_the_first_are_told(study: Study) -> None:
     message = str(invalid("study", caught.value))
     assert message.count("= nan") == 5
     assert message.endswith("; and 7 more")
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"), [("tuned_los", "did you mean 'tuned_loss'? `folklore"), ("spread", "there is no 'spread'; `folklore")]
+)
+def test_an_unknown_kind_is_answered_by_the_nearest_and_not_by_all(kind: str, hint: str, study: Study) -> None:
+    dump = study.model_dump(mode="json")
+    dump["judgements"][0]["criteria"][0]["observe"] = {"kind": kind, "arm": "none"}
+    with pytest.raises(ValidationError) as refused:
+        Study.model_validate(dump)
+    said = str(invalid("study", refused.value))
+    assert "observe.kind: " in said
+    assert hint in said
+    assert "between_lines" not in said
