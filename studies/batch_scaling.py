@@ -12,15 +12,13 @@ from folklore.harness.spec import (
     Expected,
     Judgement,
     Measurement,
-    Outside,
     Published,
     Scale,
     Study,
     Training,
-    Within,
     Workload,
 )
-from folklore.studies.shorthand import alternatives, lr_grid, reported
+from folklore.studies.shorthand import alternatives, inside, lr_grid, reported
 
 Grids = dict[int, tuple[float, float]]
 
@@ -92,9 +90,9 @@ LAPTOP = ("smoke", "laptop")
 AT_LAPTOP = ("laptop",)
 LARGE = ("gpu", "cluster")
 # The exponents in dispute are 0, 1/2 and 1. A region holds what lies nearer to the exponent claimed than to another of them.
-LINEAR = {"null": 0.5, "claimed": Within(low=0.75, high=1.25), "refuted": Outside(low=0.75, high=1.25)}
+LINEAR = inside(0.75, 1.25, null=0.5)
 # No null: growth as such is not in dispute, so that an exponent surely above 0 is no part of an answer.
-ROOT = {"claimed": Within(low=0.25, high=0.75), "refuted": Outside(low=0.25, high=0.75)}
+ROOT = inside(0.25, 0.75)
 ROOT_SOURCE = "Malladi et al. 2022, the square-root rule, there with rescaled betas"
 # As shares of the fall: 2% as bar of a failing rule, 3% for curves that are the same, 1% for a gain by warmup.
 FAILS = {"null": 0.0, "claimed": AtLeast(value=0.02), "refuted": AtMost(value=0.02), "unit": "relative"}

@@ -20,7 +20,6 @@ from folklore.harness.spec import (
     Judgement,
     Measurement,
     Observed,
-    Outside,
     Published,
     Scale,
     Study,
@@ -28,7 +27,7 @@ from folklore.harness.spec import (
     Within,
     Workload,
 )
-from folklore.studies.shorthand import alternatives, lr_grid, reported
+from folklore.studies.shorthand import alternatives, inside, lr_grid, reported
 
 SMALL_SCALES = ("smoke", "laptop")
 LARGE_SCALES = ("gpu", "cluster")
@@ -276,12 +275,12 @@ def large_scale(gpt: Overrides, **declared: Any) -> Scale:
 FITS = {"claimed": AtMost(value=0.15), "refuted": AtLeast(value=0.15)}
 LESS_THAN_HALF = {"null": 2.0, "claimed": AtMost(value=1.7), "refuted": AtLeast(value=1.9)}
 NOTHING = {"claimed": AtMost(value=1.02), "refuted": AtLeast(value=1.05)}
-AGREES = {"claimed": Within(low=1 / 3, high=3.0), "refuted": Outside(low=1 / 3, high=3.0)}
+AGREES = inside(1 / 3, 3.0)
 # The documents give no factor; less than a quarter more would matter to nobody.
 GROWS = {"null": 1.0, "margin": 1.25, "claimed": AtLeast(value=1.25), "refuted": AtMost(value=1.0)}
 # Twice: another batch size on anyone's grid. The documents' own range, a thousandfold, is not to be had at this size.
 DEPENDS = {"null": 1.0, "claimed": AtLeast(value=2.0), "refuted": AtMost(value=1.25), "unit": "x"}
-IN_RANGE = {"claimed": Within(low=1000.0, high=4e6), "refuted": Outside(low=1000.0, high=4e6), "unit": "tokens"}
+IN_RANGE = inside(1000.0, 4e6, unit="tokens")
 # A doubled batch needs at most two thirds of the steps. Theory: 1.67x at a quarter of the critical size, 2x far below it.
 HELPS = {"null": 1.0, "claimed": AtLeast(value=1.5), "refuted": AtMost(value=1.25)}
 DIALLED = {"claimed": AtLeast(value=2.0), "refuted": AtMost(value=1.5)}

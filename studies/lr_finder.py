@@ -12,17 +12,15 @@ from folklore.harness.spec import (
     Judgement,
     Measurement,
     Observed,
-    Outside,
     Published,
     Reported,
     Scale,
     Study,
     Training,
-    Within,
     Workload,
     log2_grid,
 )
-from folklore.studies.shorthand import above, alternatives, below, lr_grid, reported
+from folklore.studies.shorthand import above, alternatives, below, inside, lr_grid, reported
 
 Settings = dict[str, Any]
 LRs = dict[str, tuple[float, ...]]
@@ -171,9 +169,9 @@ def enlarged(cnn: Settings, gpt: Settings, steps: dict[str, int], other_lengths:
 GOOD = below(0.02, unit="share")
 WINS = above(0.0, unit="relative", null=0.0)
 # Two octaves in all: what half a decade of documents' "about" leaves room for.
-STABLE = {"claimed": Within(low=0.5, high=2.0), "refuted": Outside(low=0.5, high=2.0), "unit": "x"}
+STABLE = inside(0.5, 2.0, unit="x")
 # Half a decade to either side of a thousandth.
-THOUSANDTH = {"claimed": Within(low=3e-4, high=3e-3), "refuted": Outside(low=3e-4, high=3e-3)}
+THOUSANDTH = inside(3e-4, 3e-3)
 # Divergence: the smoothed loss has risen half-way back from its lowest value to its first, read where the loss itself did.
 HALFWAY = {"rule": "rises_halfway", "smoothing": 0.9, "delag": True}
 TENTH = {**HALFWAY, "rule": "tenth_of_halfway"}

@@ -13,14 +13,12 @@ from folklore.harness.spec import (
     Outside,
     Published,
     Reported,
-    Rule,
     Scale,
     Study,
     Training,
-    Within,
     Workload,
 )
-from folklore.studies.shorthand import below
+from folklore.studies.shorthand import below, inside
 
 # Trained for its step time alone: what is learned does not matter, and one LR serves.
 LR, MLP_LR = {"peak_lr": (2.0**-9,)}, {"peak_lr": (2.0**-13,)}
@@ -67,11 +65,6 @@ def computed(function: str, number: str) -> Computed:
 def time_over(arm: str, other: str) -> SpeedUp:
     """Step time of an arm over that of another."""
     return SpeedUp(arm=other, reference=arm)
-
-
-def inside(low: float, high: float, refuted: Rule | None = None, **options: Any) -> dict[str, Any]:
-    """The regions of a criterion: claimed between two values; refuted outside of them, or in another region."""
-    return {"claimed": Within(low=low, high=high), "refuted": refuted or Outside(low=low, high=high), **options}
 
 
 def counted(name: str, function: str, number: str, unit: str = "") -> Reported:

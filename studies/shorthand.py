@@ -13,10 +13,13 @@ from folklore.harness.spec import (
     Criterion,
     Judgement,
     Measurement,
+    Outside,
     Reported,
+    Rule,
     Scale,
     Study,
     Training,
+    Within,
     Workload,
     log2_grid,
 )
@@ -49,6 +52,11 @@ def above(claimed: float, refuted: float | None = None, **options: Any) -> dict[
 def below(claimed: float, refuted: float | None = None, **options: Any) -> dict[str, Any]:
     """The regions of a criterion: claimed from a value down, refuted from there up, or from another."""
     return {"claimed": AtMost(value=claimed), "refuted": AtLeast(value=claimed if refuted is None else refuted), **options}
+
+
+def inside(low: float, high: float, refuted: Rule | None = None, **options: Any) -> dict[str, Any]:
+    """The regions of a criterion: claimed within a range, refuted outside of it, or where `refuted` says."""
+    return {"claimed": Within(low=low, high=high), "refuted": refuted or Outside(low=low, high=high), **options}
 
 
 def no_worse(name: str, observe: Any, says: str, margin: float = 0.005, **options: Any) -> Criterion:

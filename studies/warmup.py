@@ -24,15 +24,13 @@ from folklore.harness.spec import (
     Expected,
     Judgement,
     Measurement,
-    Outside,
     Published,
     Scale,
     Study,
     Training,
-    Within,
     Workload,
 )
-from folklore.studies.shorthand import above, alternatives, exceeds, lr_grid, no_worse, reported
+from folklore.studies.shorthand import above, alternatives, exceeds, inside, lr_grid, no_worse, reported
 
 LAPTOP = ("smoke", "laptop")
 LARGER = ("gpu", "cluster")
@@ -51,7 +49,7 @@ SGD_RUN = {"steps": 600, "batch_size": 16}
 # Exponents of peak LRs: quarter octaves from below to above where SGD with 20% of warmup begins to diverge.
 PAST_ONE = (0, 0.25, 0.5)
 TUNED = "With the learning rate tuned for both, as a share of the fall "
-AT_THE_END = {"claimed": Within(low=0.5, high=2.0), "refuted": Outside(low=0.5, high=2.0), "unit": "x"}
+AT_THE_END = inside(0.5, 2.0, unit="x")
 
 
 def peak_lrs(*exponents: float) -> dict[str, tuple[float, ...]]:

@@ -11,7 +11,8 @@ from folklore import models
 from folklore.harness.errors import one_line
 
 # Code that is not the user's: ours, torch's and Python's own. What else is installed may well be.
-NOT_THEIRS = tuple(str(folder) + os.sep for folder in (Path(__file__).parents[1], *models.__path__, *torch.__path__))
+HARNESS = Path(__file__).parents[1]
+NOT_THEIRS = tuple(str(folder) + os.sep for folder in (HARNESS, HARNESS.parent / "studies", *models.__path__, *torch.__path__))
 PYTHON = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
 INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib")})
 LONGEST_MESSAGE = 300

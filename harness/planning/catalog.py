@@ -3,7 +3,9 @@
 import importlib
 import pkgutil
 import runpy
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -127,7 +129,8 @@ def _study_of_module(path: Path) -> Study:
     if not path.is_file():
         raise UserError(f"{subject}: there is no such file; give another file")
     try:
-        study = runpy.run_path(str(path)).get("STUDY")
+        with _first_on_path(path.resolve().parent):
+            study = runpy.run_path(str(path)).get("STUDY")
     except ValidationError as error:
         raise invalid(subject, error) from None
     except UserError as error:
@@ -139,6 +142,16 @@ def _study_of_module(path: Path) -> Study:
     if not isinstance(study, Study):
         raise UserError(f"{subject}: STUDY is {'missing' if study is None else type(study).__name__}; it must be a Study")
     return study
+
+
+@contextmanager
+def _first_on_path(folder: Path) -> Iterator[None]:
+    """A file imports what lies beside it, as one that Python is told to run does."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
 
 
 def _of_its_own_name(path: Path, study: Study) -> Study:

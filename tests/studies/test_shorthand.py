@@ -1,5 +1,6 @@
 """Studies in a few lines of Python: what they declare, judged on planted results, and files that are no studies."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,15 @@ def test_a_python_file_is_a_study(tmp_path: Path) -> None:
     assert load_study(str(file)).name == "a_file"
 
 
+def test_a_python_file_imports_what_lies_beside_it(tmp_path: Path) -> None:
+    before = list(sys.path)
+    (tmp_path / "settings_beside_mine.py").write_text("NAME = 'named_beside'\n")
+    file = tmp_path / "mine.py"
+    file.write_text("from settings_beside_mine import NAME\n" + GOOD.replace("'a_file'", "NAME"))
+    assert load_study(str(file)).name == "named_beside"
+    assert sys.path == before
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -103,6 +113,7 @@ def test_a_python_file_is_a_study(tmp_path: Path) -> None:
         ("STUDY = 1 / 0", r"raises ZeroDivisionError \(division by zero\) in mine.py, line 1: fix it"),
         ("STUDY = (", r"raises SyntaxError \('\(' was never closed\) in mine.py, line 1: fix it"),
         (GOOD.replace("beta2", "bta2"), "bta2"),
+        (GOOD.replace("name=", "by=0, name="), r"raises ValueError \(by = 0: must be positive.* in mine.py, line 2: fix it"),
         (GOOD.replace("a_file", "warmup"), "is a built-in study's"),
     ],
 )
