@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-# Names a stored result: a trial can stand in two packs when the packing changed between runs.
-KEY = ("digest", "pack")
+# Names a stored result: a trial can stand in two packs when the packing changed between runs, and a pack in two files.
+KEY = ("digest", FILE)
 
 
 class Ledger:

@@ -45,6 +45,15 @@ def test_a_trial_in_two_packs_counts_once(ledger: Ledger, study: Study) -> None:
     assert [curve[0] for curve in found["curve_step"]] == found["test_loss"].tolist(), "and so does its curve"
 
 
+def test_of_a_pack_that_was_stored_twice_the_earliest_counts(ledger: Ledger, study: Study) -> None:
+    trials = planned(study).trials[:3]
+    for month, loss in ((1, 1.0), (3, 3.0), (2, 2.0)):
+        stored = rows(study, trials, lambda _, loss=loss: result(loss, step=[loss]), "a")
+        ledger.write("a", finished(stored, f"2025-0{month}-01T00:00:00+00:00"))
+    found = ledger.trials(JUDGED)
+    assert found["test_loss"].tolist() == [curve[0] for curve in found["curve_step"]] == [1.0, 1.0, 1.0]
+
+
 def test_curves_are_read_when_they_are_asked_for(ledger: Ledger, study: Study) -> None:
     trials = planned(study).trials
     ledger.write("a", rows(study, trials, lambda trial: result(2.0, step=[float(trial.seed)]), "a"))
