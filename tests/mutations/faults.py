@@ -772,8 +772,8 @@ STUDIES = (
     Fault(
         "a threshold moves after the run",
         "studies/warmup.py",
-        '"claimed": Within(low=0.5, high=2.0), "refuted": Outside(low=0.5, high=2.0), "unit": "x"',
-        '"claimed": Within(low=0.4, high=2.5), "refuted": Outside(low=0.4, high=2.5), "unit": "x"',
+        'AT_THE_END = inside(0.5, 2.0, unit="x")',
+        'AT_THE_END = inside(0.4, 2.5, unit="x")',
         "tests/studies/test_studies.py::test_what_decides_changes_with_a_new_version_only[warmup]",
     ),
     Fault(
