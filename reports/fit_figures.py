@@ -18,7 +18,7 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.observables import (
     CriticalBatch,
-    CurveQuotient,
+    Curve,
     GrowthFactor,
     MeanActivationSlope,
     Optimum,
@@ -133,7 +133,7 @@ def growths(records: TrialSet, judgement: Judgement | None = None) -> Figure | N
                 axes.plot(ends, estimates[0] * expected.value ** (ends - x[0]), color=SOFT, linestyle=":", label="_", zorder=0)
         key = _varied(drawn[0][0], table)
         first = drawn[0][0].points[0][1]
-        of = QUOTIENTS.get((first.top, first.bottom), "") if isinstance(first, CurveQuotient) else ""
+        of = QUOTIENTS.get((first.of, first.divided_by or ""), "") if isinstance(first, Curve) else ""
         axes.set(xlabel=AXIS.get(key, in_words(key) if key else "x"), ylabel=of or in_words(str(getattr(first, "kind", ""))))
         axes.set_xticks(drawn[0][2][0], [f"{at:g}" for at in drawn[0][2][0]])
         legend_below(axes, WIDTH)

@@ -14,8 +14,8 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.observables import (
     CriticalBatch,
+    Curve,
     CurveDistance,
-    CurveMedian,
     CurveRatio,
     MeanGap,
     NoiseScale,
@@ -95,7 +95,7 @@ def probe_curves(records: TrialSet, judgement: Judgement | None = None) -> Figur
     table = records.table
     drawn: list[Criterion] = []
     for criterion in judgement.criteria_at(records.scale):
-        if isinstance(criterion.observe, CurveRatio | CurveMedian | CurveDistance):
+        if criterion.observe.figure == "curves":
             with suppress(UndecidableError):
                 observe(criterion.observe, table)
                 drawn.append(criterion)
@@ -107,7 +107,7 @@ def probe_curves(records: TrialSet, judgement: Judgement | None = None) -> Figur
             observable = criterion.observe
             if isinstance(observable, CurveRatio):
                 _ratio(axis, observable, table)
-            elif isinstance(observable, CurveMedian):
+            elif isinstance(observable, Curve):
                 _median(axis, criterion, observable, table)
             elif isinstance(observable, CurveDistance):
                 _distance(axis, criterion, observable, table)
@@ -121,7 +121,7 @@ def _titled(criterion: Criterion, table: TrialArrays) -> str:
         return f"{TITLES[observable.curve]}\n{arms[observable.arm].label}"
     if isinstance(observable, CurveDistance):
         return f"{arms[observable.arm].label} from {arms[observable.reference].label}"
-    assert isinstance(observable, CurveMedian)
+    assert isinstance(observable, Curve)
     return criterion.panel or arms[observable.arm].label
 
 
@@ -151,8 +151,9 @@ def _ratio(axes: Axes, each: CurveRatio, table: TrialArrays) -> None:
     axes.set(xlabel="step", ylabel=AXES[each.curve])
 
 
-def _median(axes: Axes, criterion: Criterion, each: CurveMedian, table: TrialArrays) -> None:
-    steps, values = _at_tuned(each.arm, each.curve, each.over, tuned_index(each.arm, each.over, table), table)
+def _median(axes: Axes, criterion: Criterion, each: Curve, table: TrialArrays) -> None:
+    name = each.of.removeprefix("probe_")
+    steps, values = _at_tuned(each.arm, name, each.over, tuned_index(each.arm, each.over, table), table)
     total = training_of(each.arm, each.over, table).steps
     seen = observe(each, table)
     ends = [end for rule in (criterion.claimed, criterion.refuted) for piece in rule.pieces for end in piece]
@@ -168,7 +169,7 @@ def _median(axes: Axes, criterion: Criterion, each: CurveMedian, table: TrialArr
     draw_band(axes, steps, curve, looks(table.study)[each.arm], "_", every=None, markersize=4)
     tint(axes, seen.low, seen.high, INK, None, upright=True, alpha=0.15)
     mark(axes, seen.estimate, "-", upright=True)
-    axes.set(xlabel="step", ylabel=AXES[each.curve])
+    axes.set(xlabel="step", ylabel=AXES[name])
 
 
 def _distance(axes: Axes, criterion: Criterion, each: CurveDistance, table: TrialArrays) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.observables import Computed, CurveMean, FallShare, TunedLoss
+from folklore.harness.observables import Computed, Curve, FallShare, TunedLoss
 from folklore.harness.spec import (
     Arm,
     Criterion,
@@ -60,15 +60,15 @@ def by_panel(outlier: Any, beta2: Any, correction: Any) -> dict[str, Any]:
 
 def outlier_adds(arm: str, reference: str = "steady", first: float = 0.5, last: float = 1.0) -> FallShare:
     """How much higher the training loss of the same batches is in a part of the run: from the outlier on, if not told."""
-    window: dict[str, Any] = {"curve": "train_loss", "tuned_for": "steady", "first": first, "last": last}
-    left, right = CurveMean(arm=arm, **window), CurveMean(arm=reference, **window)
+    window: dict[str, Any] = {"of": "train_loss", "tuned_for": "steady", "first": first, "last": last}
+    left, right = Curve(arm=arm, **window), Curve(arm=reference, **window)
     return FallShare(left=left, right=right, best_of=("steady",))
 
 
 def beta2_adds(lr: float, first: float = 0.5, last: float = 1.0) -> FallShare:
     """How much higher the training loss at an LR is with a β2 of 0.999 than with 0.95: in the second half, if not told."""
-    window: dict[str, Any] = {"curve": "train_loss", "value": lr, "first": first, "last": last}
-    left, right = CurveMean(arm="beta2_0.999", **window), CurveMean(arm="beta2_0.95", **window)
+    window: dict[str, Any] = {"of": "train_loss", "value": lr, "first": first, "last": last}
+    left, right = Curve(arm="beta2_0.999", **window), Curve(arm="beta2_0.95", **window)
     return FallShare(left=left, right=right, best_of=("beta2_0.95",))
 
 
@@ -280,7 +280,7 @@ STUDY = Study(
                 *reported(
                     {
                         f"spikes in 1,000 late steps at an LR of {lr}, β2 {beta2}": (
-                            CurveMean(arm=f"beta2_{beta2}", curve="train_loss_spikes", value=value, first=0.5) * 1000
+                            Curve(arm=f"beta2_{beta2}", of="train_loss_spikes", value=value, first=0.5) * 1000
                         )
                         for lr, (value, _) in HIGH.items()
                         for beta2 in ("0.95", "0.999")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.observables import Computed, CurveMean, RelativeGap
+from folklore.harness.observables import Computed, Curve, RelativeGap
 from folklore.harness.spec import (
     Arm,
     Criterion,
@@ -36,25 +36,25 @@ EXPECTED_SLOPE = Expected(
 )
 
 
-def probed(arm: str, curve: Any, **options: Any) -> CurveMean:
+def probed(arm: str, curve: Any, **options: Any) -> Curve:
     """The last probe, which looks back over the last four fifths of the run."""
-    return CurveMean(arm=arm, curve=f"probe_token_{curve}", first=0.96, **options)
+    return Curve(arm=arm, of=f"probe_token_{curve}", first=0.96, **options)
 
 
-def slope(arm: str, **options: Any) -> CurveMean:
+def slope(arm: str, **options: Any) -> Curve:
     """The exponent of a row's movement per occurrence, over the row's norm, on its token's frequency."""
     return probed(arm, "slope", **options)
 
 
-def length_slope(arm: str) -> CurveMean:
+def length_slope(arm: str) -> Curve:
     """The same of the movement itself, which no norm divides: what Adam's own division adds to it."""
     return probed(arm, "length_slope")
 
 
 def token_loss_gap(arm: str, tokens: str, **options: Any) -> RelativeGap:
     """How much higher the loss on some tokens ends than plain Adam's, by the last evaluation."""
-    loss: dict[str, Any] = {"curve": f"token_loss_{tokens}", "first": 0.9}
-    return RelativeGap(left=CurveMean(arm=arm, **loss, **options), right=CurveMean(arm="plain", **loss))
+    loss: dict[str, Any] = {"of": f"token_loss_{tokens}", "first": 0.9}
+    return RelativeGap(left=Curve(arm=arm, **loss, **options), right=Curve(arm="plain", **loss))
 
 
 def lone_gradients(number: str) -> Computed:

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from folklore.harness.observables import (
-    CurveMean,
-    CurveQuotient,
+    Curve,
     FallShare,
     FinalLoss,
     GrowthFactor,
@@ -147,9 +146,9 @@ ARMS = {
 # Where the curves of a run are read: at its first step, whose weights are those of the start, after a quarter, at the end.
 START, QUARTER, END = {"first": 0.0, "last": 0.004}, {"first": 0.2, "last": 0.3}, {"first": 0.9, "last": 1.0}
 TIMES = {"at the start": START, "after a quarter of the run": QUARTER, "at the end": END}
-NORMS = {"top": "probe_flow_most", "bottom": "probe_flow_least"}
-HIDDEN = {"top": "probe_flow_hidden_most", "bottom": "probe_flow_hidden_least"}
-ENTRIES = {"top": "probe_flow_rms_most", "bottom": "probe_flow_rms_least"}
+NORMS = {"of": "probe_flow_most", "divided_by": "probe_flow_least"}
+HIDDEN = {"of": "probe_flow_hidden_most", "divided_by": "probe_flow_hidden_least"}
+ENTRIES = {"of": "probe_flow_rms_most", "divided_by": "probe_flow_rms_least"}
 
 
 def criterion(panel: str, name: str, observe: Any, says: str, **options: Any) -> Criterion:
@@ -160,14 +159,14 @@ def number(name: str, observe: Any, unit: str = "share") -> Reported:
     return Reported(name=name, observe=observe, unit=unit)
 
 
-def first_over_last(arm: str, **window: Any) -> CurveQuotient:
+def first_over_last(arm: str, **window: Any) -> Curve:
     """Gradient of the first layer over that of the last."""
-    return CurveQuotient(arm=arm, top="probe_flow_first", bottom="probe_flow_last", **window)
+    return Curve(arm=arm, of="probe_flow_first", divided_by="probe_flow_last", **window)
 
 
-def moved(arm: str) -> CurveQuotient:
+def moved(arm: str) -> Curve:
     """How far the first layer moves, over how far the last one does."""
-    return CurveQuotient(arm=arm, top="probe_flow_first_moved", bottom="probe_flow_last_moved", **END)
+    return Curve(arm=arm, of="probe_flow_first_moved", divided_by="probe_flow_last_moved", **END)
 
 
 def lost(arm: str, healthy: str) -> FallShare:
@@ -181,8 +180,8 @@ def gained(arm: str, *best_of: str) -> FallShare:
 
 
 def similar(arm: str, when: str) -> Criterion:
-    def spread(curves: dict[str, Any]) -> CurveQuotient:
-        return CurveQuotient(arm=arm, value=BEST[arm], **curves, **TIMES[when])
+    def spread(curves: dict[str, Any]) -> Curve:
+        return Curve(arm=arm, value=BEST[arm], **curves, **TIMES[when])
 
     others = {"of matrices from hidden to hidden units alone": HIDDEN, "by root mean squares of the entries": ENTRIES}
     return criterion(
@@ -201,7 +200,7 @@ SIMILAR = Judgement(
     right={"refuted": "differ"},
     reported=(
         *(
-            number(f"{name} {when}, {NAMES[arm]}", CurveQuotient(arm=arm, **curves, **window), "x")
+            number(f"{name} {when}, {NAMES[arm]}", Curve(arm=arm, **curves, **window), "x")
             for arm in HEALTHY
             for name, curves in (("from hidden to hidden", HIDDEN), ("by root mean squares", ENTRIES))
             for when, window in TIMES.items()
@@ -209,7 +208,7 @@ SIMILAR = Judgement(
         *(number(f"test loss, {NAMES[arm]}", FinalLoss(arm=arm), "nats") for arm in HEALTHY),
         number(
             f"of a network that is not healthy, {KIND_WORDS['sigmoid']}, depth 8, at the start",
-            CurveQuotient(arm="sigmoid_start_8", **NORMS, last=0.5),
+            Curve(arm="sigmoid_start_8", **NORMS, last=0.5),
             "x",
         ),
     ),
@@ -234,7 +233,7 @@ def growth(kind: str) -> GrowthFactor:
 
 
 def vanishes(deep: Deep) -> tuple[Criterion, ...]:
-    far, twin_far = (CurveMean(arm=arm, curve="probe_flow_first_moved", **END) for arm in (deep.arm, deep.twin))
+    far, twin_far = (Curve(arm=arm, of="probe_flow_first_moved", **END) for arm in (deep.arm, deep.twin))
     return (
         criterion(
             deep.panel,
@@ -338,9 +337,9 @@ VANISHING = Judgement(
 )
 
 
-def at_the_end(optimizer: str, curve: str, lr: float | None = None) -> CurveMean:
+def at_the_end(optimizer: str, curve: str, lr: float | None = None) -> Curve:
     """Of the ReLUs of a network in which many die."""
-    return CurveMean(arm=f"dead_{optimizer}", curve=f"probe_{curve}", value=lr or DEAD_AT[optimizer], **END)
+    return Curve(arm=f"dead_{optimizer}", of=f"probe_{curve}", value=lr or DEAD_AT[optimizer], **END)
 
 
 def dies(optimizer: str) -> tuple[Criterion, ...]:
@@ -349,7 +348,7 @@ def dies(optimizer: str) -> tuple[Criterion, ...]:
         criterion(
             name,
             "largest gradient of a dead ReLU's weights and bias",
-            CurveMean(arm=arm, curve="probe_dead_gradient", value=lr),
+            Curve(arm=arm, of="probe_dead_gradient", value=lr),
             f"With {name} the largest gradient of a dead ReLU is {{estimate}}",
             # Zero is at the end of what can be observed, and no region ends there.
             **below(1e-30, refuted=1e-12, precondition=True),
@@ -378,7 +377,7 @@ def dies(optimizer: str) -> tuple[Criterion, ...]:
     )
 
 
-def by_lr(optimizer: str) -> tuple[tuple[float, CurveMean], ...]:
+def by_lr(optimizer: str) -> tuple[tuple[float, Curve], ...]:
     """LR, and the share of ReLUs that are dead at the end."""
     return tuple((lr, at_the_end(optimizer, "dead_units", lr)) for lr in DEAD_LRS[optimizer])
 
@@ -428,8 +427,8 @@ DEAD_RELU = Judgement(
 
 def over_twin_start(arm: str, curve: Any, **twin_at: float) -> Quotient:
     """A norm at the end over that of a healthy network at its start."""
-    twin = CurveMean(arm="twin", curve=curve, **twin_at, **START)
-    return Quotient(top=CurveMean(arm=arm, curve=curve, **END), bottom=twin)
+    twin = Curve(arm="twin", of=curve, **twin_at, **START)
+    return Quotient(top=Curve(arm=arm, of=curve, **END), bottom=twin)
 
 
 def norm_left(arm: str) -> Quotient:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from folklore.harness.observables import CurveMedian, FinderPick, FinderRegret, Optimum, SuggestionRate
+from folklore.harness.observables import Curve, FinderPick, FinderRegret, Optimum, SuggestionRate
 from folklore.harness.spec import (
     Arm,
     Criterion,
@@ -284,8 +284,8 @@ def independent_of_the_ramp(setup: Setup) -> tuple[Criterion, Criterion]:
     )
 
 
-def update_ratio(arm: str, curve: str = "matrix_update_ratio", after: float = 0.05) -> CurveMedian:
-    return CurveMedian(arm=arm, curve=curve, after=after)
+def update_ratio(arm: str, curve: str = "matrix_update_ratio", after: float = 0.05) -> Curve:
+    return Curve(arm=arm, of=f"probe_{curve}", statistic="median", first=after)
 
 
 def a_thousandth(setup: Setup) -> Criterion:

@@ -6,8 +6,7 @@ from typing import Any
 
 from folklore.harness.observables import (
     BasinWidth,
-    CurveMean,
-    CurveSlope,
+    Curve,
     FailureRate,
     FallShare,
     FinalLoss,
@@ -19,7 +18,6 @@ from folklore.harness.observables import (
     MeanDistance,
     NormDiagnosis,
     Quotient,
-    RisingShare,
     StepsToTarget,
     TunedLoss,
 )
@@ -76,8 +74,8 @@ class Setup:
     def loss_at(self, lr: float, variant: str = "") -> LossAt:
         return LossAt(arm=self.arm(variant), value=lr)
 
-    def mean(self, curve: Any, lr: float, variant: str = "", **window: float) -> CurveMean:
-        return CurveMean(arm=self.arm(variant), curve=curve, value=lr, **window)
+    def mean(self, curve: Any, lr: float, variant: str = "", **window: float) -> Curve:
+        return Curve(arm=self.arm(variant), of=curve, value=lr, **window)
 
     def share_of_fall(self, left: Any, right: Any) -> FallShare:
         return FallShare(left=left, right=right, best_of=(self.name,))
@@ -270,9 +268,9 @@ EARLY: dict[str, Any] = {"first": 0.1, "last": 0.6}
 OVER_BEST = "too high an LR over the best"
 
 
-def rises(setup: Setup, lr: float) -> RisingShare:
+def rises(setup: Setup, lr: float) -> Curve:
     """By 1% of the fall: what is left of a loss that has come down swings by less."""
-    return RisingShare(arm=setup.name, value=lr, by=0.025, **EARLY)
+    return Curve(arm=setup.name, of="evaluation_loss", statistic="rises", value=lr, by=0.025, **EARLY)
 
 
 def too_high_over_best(setup: Setup, curve: str) -> Quotient:
@@ -326,8 +324,8 @@ TOO_HIGH = Judgement(
 )
 
 
-def norm_exponent(setup: Setup, variant: str = "") -> CurveSlope:
-    return CurveSlope(arm=setup.arm(variant), curve="probe_gradient_norm", value=setup.best, first=0.1)
+def norm_exponent(setup: Setup, variant: str = "") -> Curve:
+    return Curve(arm=setup.arm(variant), of="probe_gradient_norm", statistic="slope", value=setup.best, first=0.1)
 
 
 NORM_FALLS = Judgement(
@@ -402,7 +400,7 @@ LAYERS_DIFFER = Judgement(
 )
 
 
-def train_loss(setup: Setup, first: float, variant: str = "") -> CurveMean:
+def train_loss(setup: Setup, first: float, variant: str = "") -> Curve:
     """The mean over a tenth of the run."""
     return setup.mean("train_loss", setup.best, variant, first=first, last=first + 0.1)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from folklore.harness.observables import (
     Computed,
+    Curve,
     CurveDistance,
-    CurveMedian,
     FailureRate,
     FallShare,
     FinalLoss,
@@ -631,8 +631,8 @@ STUDY = Study(
                 },
                 x={
                     f"level on the CNN: median norm in {precision.upper()} over that in FP32": Quotient(
-                        top=CurveMedian(arm=f"cnn_{precision}", curve="gradient_norm"),
-                        bottom=CurveMedian(arm="cnn_fp32", curve="gradient_norm"),
+                        top=Curve(arm=f"cnn_{precision}", of="probe_gradient_norm", statistic="median"),
+                        bottom=Curve(arm="cnn_fp32", of="probe_gradient_norm", statistic="median"),
                     )
                     for precision in ("bf16", "fp16")
                 },

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from folklore.harness.observables import Computed, CurveMean, CurveSlope
+from folklore.harness.observables import Computed, Curve
 from folklore.harness.spec import (
     Alternative,
     Arm,
@@ -49,12 +49,12 @@ class Setup(NamedTuple):
 
     def growth(self, arm: str, times: float = 1.0) -> Any:
         """The norm of the weights at the last probes over that at the first, at a multiple of the LR."""
-        norm: dict[str, Any] = {"arm": arm, "value": times * self.lr, "curve": "probe_weight_norm"}
-        return CurveMean(**norm, first=0.95) / CurveMean(**norm, first=0.0, last=0.005)
+        norm: dict[str, Any] = {"arm": arm, "value": times * self.lr, "of": "probe_weight_norm"}
+        return Curve(**norm, first=0.95) / Curve(**norm, first=0.0, last=0.005)
 
-    def late_slope(self, arm: str, times: float = 1.0) -> CurveSlope:
+    def late_slope(self, arm: str, times: float = 1.0) -> Curve:
         """The exponent of that norm on the step in the second half of a run."""
-        return CurveSlope(arm=arm, value=times * self.lr, curve="probe_weight_norm", first=0.5)
+        return Curve(arm=arm, value=times * self.lr, of="probe_weight_norm", statistic="slope", first=0.5)
 
 
 SETUPS = (

@@ -44,7 +44,7 @@ def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> O
     seeds = min(leaf.seeds_behind(table) for leaf in leaves(observable))
     sampled = Sampled(float(values[0]), defined, seeds, observable.log_axis)
     seen = student(sampled, bootstrap_error(sampled), level)
-    least, most = observable.BOUNDS
+    least, most = observable.bounds
     return replace(seen, low=max(seen.low, least), high=min(seen.high, most))
 
 

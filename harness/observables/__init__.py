@@ -29,9 +29,9 @@ from folklore.harness.observables.arithmetic import (
 )
 from folklore.harness.observables.batch_sizes import CriticalBatch, DoublingGain, FormGap, HyperbolaError, StepsToTarget
 from folklore.harness.observables.computed import Computed
+from folklore.harness.observables.curve import Curve
 from folklore.harness.observables.curves import (
     CurveDistance,
-    CurveMedian,
     CurveRatio,
     MeanActivationSlope,
     NoiseScale,
@@ -54,7 +54,6 @@ from folklore.harness.observables.losses import (
     TunedLoss,
 )
 from folklore.harness.observables.range_tests import FinderPick, FinderRegret, SuggestionRate
-from folklore.harness.observables.runs import CurveMean, CurveQuotient, CurveSlope, RisingShare
 from folklore.harness.observables.stopped import SharpnessAtLoss, SharpnessCorrelation
 from folklore.harness.observables.unmeasured import Unmeasured
 from folklore.harness.spec.criterion import Alternative, Criterion, Judgement, Reported
@@ -67,12 +66,9 @@ __all__ = [
     "Computed",
     "CriticalBatch",
     "CureRate",
+    "Curve",
     "CurveDistance",
-    "CurveMean",
-    "CurveMedian",
-    "CurveQuotient",
     "CurveRatio",
-    "CurveSlope",
     "DivergenceTime",
     "DoublingGain",
     "EdgeLoss",
@@ -104,7 +100,6 @@ __all__ = [
     "Quotient",
     "RankCorrelation",
     "RelativeGap",
-    "RisingShare",
     "Scaled",
     "Share",
     "SharpnessAtLoss",

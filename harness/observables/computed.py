@@ -1,5 +1,6 @@
 """A number that a function computes, instead of a run: a computed job of the study (harness/spec/computed.py)."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -8,8 +9,17 @@ from pydantic import Field, model_validator
 from folklore.harness.errors import unknown
 from folklore.harness.observables.estimating.weighted import seed_mean
 from folklore.harness.spec.base import canonical_json
-from folklore.harness.spec.computed import ComputedJob, Grade, Number, job_of, registry, written_as_before
-from folklore.harness.spec.observed import Example, Observed, OfLosses
+from folklore.harness.spec.computed import (
+    ComputedJob,
+    Grade,
+    Number,
+    check_as_today,
+    job_of,
+    operation_error_as_today,
+    registry,
+    written_as_before,
+)
+from folklore.harness.spec.observed import Example, FormerKind, Observed, OfLosses
 from folklore.harness.spec.trials import Numbers, Trials
 
 Argument = int | float | str | bool
@@ -26,6 +36,7 @@ class Computed(Observed):
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     UNIT: ClassVar[str] = "of the number"
     EXAMPLE: ClassVar[Example] = {"function": "constants.number_formats", "number": "fp16_largest"}
+    FORMER: ClassVar[Mapping[str, FormerKind]] = {"exact": check_as_today, "operation_error": operation_error_as_today}
 
     @model_validator(mode="after")
     def _is_known(self) -> Self:

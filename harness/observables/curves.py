@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import warnings
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -10,7 +9,7 @@ from pydantic import Field
 
 from folklore.harness.observables.estimating.weighted import position, present, seed_mean, stacked, tuned
 from folklore.harness.spec import Training
-from folklore.harness.spec.observed import ARM, END, WINDOW, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
+from folklore.harness.spec.observed import ARM, END, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
 from folklore.harness.training.noise import noise_parts
 
@@ -56,45 +55,6 @@ class CurveRatio(Observed):
             ]
         )
         return np.asarray(np.exp(np.einsum("rs,rs->r", weights, ratios[best]) / weights.sum(axis=1)))
-
-
-class CurveMedian(Observed):
-    """The median of a curve over a run's probes from `after` of the run on, at the tuned LR; geometric mean over seeds."""
-
-    kind: Literal["curve_median"] = "curve_median"
-    arm: ObservedArm
-    curve: Literal[
-        "median_update_ratio",
-        "update_ratio",
-        "matrix_update_ratio",
-        "matrix_update_ratio_low",
-        "matrix_update_ratio_high",
-        "gradient_norm",
-    ] = Field(description="the curve whose probes are taken")
-    after: Annotated[float, WINDOW] = Field(
-        default=0.0, ge=0, lt=1, description="share of the run that is left out at its beginning"
-    )
-    over: FactorName = "peak_lr"
-
-    LOG_AXIS: ClassVar[bool] = True
-    AT_ONE_POINT: ClassVar[bool] = True
-    OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "curves"
-    UNIT: ClassVar[str] = "of the curve: ratios have none"
-    EXAMPLE: ClassVar[Example] = {"arm": "warmup_5%", "curve": "update_ratio", "after": 0.5}
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """exp of the weighted mean over seeds of ln(median over probes), at the tuned LR, [R], in the curve's unit."""
-        arm, over = self.arm, self.over
-        best = tuned(arm, over, trials, weights)
-        curves = stacked(trials.values(arm, over, f"curve_probe_{self.curve}"))
-        steps = stacked(trials.values(arm, over, "curve_probe_step"))
-        late = np.where(steps > self.after * _training(arm, over, trials).steps, curves, np.nan)
-        with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
-            # A run that diverged early has no probe left; its seed counts nowhere.
-            warnings.filterwarnings("ignore", "All-NaN slice")
-            logs = np.log(np.nanmedian(late, axis=2))
-        return np.asarray(np.exp(seed_mean(logs[best], weights)))
 
 
 class CurveDistance(Observed):

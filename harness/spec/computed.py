@@ -193,21 +193,21 @@ OPERATION_ERROR, OF_OPERATIONS = "operations.error", ("operation", "format", "su
 OVER = {"over_unit_roundoff": "unit_roundoff", "over_rounded_once": None}
 
 
-def read_as_today(value: Any) -> Any:
-    """An observable's JSON as it is read today: two kinds of earlier declarations have become Computed."""
-    if not isinstance(value, dict):
-        return value
-    if value.get("kind") == "exact" and value.get("check") in registry().former:
-        return {"kind": "computed", **registry().former[value["check"]]}
-    if value.get("kind") == "operation_error":
-        arguments = {name: value[name] for name in OF_OPERATIONS if value.get(name) not in (None, "fp32")}
-        number = next(name for name, over in OVER.items() if over == value.get("over"))
-        return {"kind": "computed", "function": OPERATION_ERROR, "arguments": arguments, "number": number}
-    return value
+def check_as_today(value: dict[str, Any]) -> dict[str, Any] | None:
+    """The fields of Computed that an exact check of earlier declarations is now; None for one that never was."""
+    former = registry().former.get(value.get("check", ""))
+    return None if former is None else dict(former)
+
+
+def operation_error_as_today(value: dict[str, Any]) -> dict[str, Any]:
+    """The same of the kind that errors of operations were published as."""
+    arguments = {name: value[name] for name in OF_OPERATIONS if value.get(name) not in (None, "fp32")}
+    number = next(name for name, over in OVER.items() if over == value.get("over"))
+    return {"function": OPERATION_ERROR, "arguments": arguments, "number": number}
 
 
 def written_as_before(function: str, arguments: Mapping[str, Any], number: str) -> dict[str, Any] | None:
-    """The JSON that `read_as_today` reads as this; None for what was never anything else."""
+    """The JSON of earlier declarations that is read as this; None for what was never anything else."""
     if function == OPERATION_ERROR:
         over = {} if OVER[number] is None else {"over": OVER[number]}
         return {"kind": "operation_error", "sums": "fp32", **arguments, **over}

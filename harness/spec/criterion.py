@@ -193,7 +193,7 @@ class Criterion(Spec):
 
     @property
     def _bounds(self) -> tuple[float, float]:
-        return (0.0, 1.0) if isinstance(self.observe, ShareOfRuns) else self.observe.BOUNDS
+        return (0.0, 1.0) if isinstance(self.observe, ShareOfRuns) else self.observe.bounds
 
     @model_validator(mode="after")
     def _sentence_can_be_filled(self) -> Self:

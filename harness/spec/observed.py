@@ -7,7 +7,7 @@ What a field means beside its type is a mark on it: `arm: Annotated[str, ARM]`. 
 reads, which factor it searches or which of its numbers could as well be others goes by these marks.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Union
 
@@ -16,7 +16,7 @@ from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic_core import CoreSchema
 
 from folklore.harness.spec.base import Spec
-from folklore.harness.spec.computed import Grade, read_as_today
+from folklore.harness.spec.computed import Grade
 from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
 
 # An observable's fields as a study in YAML or JSON has them, without `kind`.
@@ -74,8 +74,11 @@ FactorName = Annotated[str, FACTOR, Field(description="the factor whose values a
 # Estimate, low, high.
 Interval = tuple[float, float, float]
 
-# kind -> the class, of every observable that is loaded.
+# Reads the JSON of a kind of earlier declarations as that of today's kind; none where it cannot be.
+FormerKind = Callable[[dict[str, Any]], dict[str, Any] | None]
+# kind -> the class, of every observable that is loaded; and the kinds of earlier declarations that became it.
 KINDS: dict[str, type["Observed"]] = {}
+FORMER: dict[str, tuple[str, FormerKind]] = {}
 
 
 class Observed(Spec):
@@ -98,6 +101,8 @@ class Observed(Spec):
     # The unit of its numbers, for `schema --explain`. (A criterion's unit only says how they are spelled.)
     UNIT: ClassVar[str]
     EXAMPLE: ClassVar[Example]
+    # Kinds of earlier declarations that are this one now, each with how its JSON is read.
+    FORMER: ClassVar[Mapping[str, FormerKind]] = {}
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
@@ -157,6 +162,10 @@ class Observed(Spec):
     def no_effect(self) -> float:
         return self.NO_EFFECT
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.BOUNDS
+
     # Studies in Python write `a - b` for a gap; its kind is known once harness/observables is imported.
     def __sub__(self, other: "Observed") -> "Observed":
         """The gap of two metrics, seeds paired."""
@@ -203,6 +212,16 @@ def _register(cls: type[Observed]) -> None:
     if kind in KINDS:
         raise TypeError(f"observables {KINDS[kind].__qualname__} and {cls.__qualname__} are both of kind '{kind}'; rename one")
     KINDS[kind] = cls
+    FORMER.update({former: (kind, read) for former, read in cls.FORMER.items()})
+
+
+def read_as_today(value: Any) -> Any:
+    """An observable's JSON, that of an earlier declaration by the kind it is today."""
+    if isinstance(value, dict) and value.get("kind") in FORMER:
+        kind, read = FORMER[value["kind"]]
+        if (today := read(value)) is not None:
+            return {**today, "kind": kind}
+    return value
 
 
 class _AnyKind:

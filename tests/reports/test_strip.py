@@ -5,7 +5,7 @@ import re
 import pytest
 
 from folklore.harness.judging.verdicts import Finding
-from folklore.harness.observables import CurveMedian, FinalLoss, Gap, MaxTrainable, Quotient, TunedLoss
+from folklore.harness.observables import Curve, FinalLoss, Gap, MaxTrainable, Quotient, TunedLoss
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Expected, Observable, Published, Within
 from folklore.reports.axis import Axis, Label, interval_marks, placed
 from folklore.reports.strip import Seen, Strip, strips
@@ -35,7 +35,9 @@ def centre(drawing: str) -> float:
     return float(found)
 
 
-@pytest.mark.parametrize(("observe", "middle"), [(CurveMedian(arm="a", curve="update_ratio"), 1e-3), (GAP, 5.05e-3)])
+@pytest.mark.parametrize(
+    ("observe", "middle"), [(Curve(arm="a", of="probe_update_ratio", statistic="median"), 1e-3), (GAP, 5.05e-3)]
+)
 def test_the_axis_is_that_of_what_is_observed(observe: Observable, middle: float) -> None:
     """Half-way between 1e-4 and 1e-2 lies their geometric mean for a scale, and the arithmetic one for a difference."""
     (strip,) = strips([Seen(criterion(observe), finding(1e-4, middle, 1e-2), "one")])

@@ -32,12 +32,9 @@ from folklore.harness.observables import (
     BetweenLines,
     CriticalBatch,
     CureRate,
+    Curve,
     CurveDistance,
-    CurveMean,
-    CurveMedian,
-    CurveQuotient,
     CurveRatio,
-    CurveSlope,
     DivergenceTime,
     DoublingGain,
     EdgeLoss,
@@ -69,7 +66,6 @@ from folklore.harness.observables import (
     Quotient,
     RankCorrelation,
     RelativeGap,
-    RisingShare,
     Scaled,
     Share,
     SharpnessAtLoss,
@@ -330,16 +326,16 @@ CASES: tuple[Case, ...] = (
         {arm: {} for arm in TIMED},
     ),
     _of_points("curve_ratio", CurveRatio(arm="a", curve="gradient_norm", first=0.1, last=0.1), probe_curves(_ratio), PAIR, 3),
-    _of_points("curve_median", CurveMedian(arm="a", curve="update_ratio"), probe_curves(_ratio), PAIR, 3),
-    _of_points("curve_mean", CurveMean(arm="a", curve="probe_update_ratio"), probe_curves(_ratio), PAIR, 3),
+    _of_points("curve_median", Curve(arm="a", of="probe_update_ratio", statistic="median"), probe_curves(_ratio), PAIR, 3),
+    _of_points("curve_mean", Curve(arm="a", of="probe_update_ratio"), probe_curves(_ratio), PAIR, 3),
     _of_points(
         "curve_quotient",
-        CurveQuotient(arm="a", top="probe_update_ratio", bottom="probe_gradient_norm", first=0.8),
+        Curve(arm="a", of="probe_update_ratio", divided_by="probe_gradient_norm", first=0.8),
         probe_curves(_ratio),
         PAIR,
         3,
     ),
-    _of_points("curve_slope", CurveSlope(arm="a", curve="probe_gradient_norm"), probe_curves(_ratio), PAIR, 3),
+    _of_points("curve_slope", Curve(arm="a", of="probe_gradient_norm", statistic="slope"), probe_curves(_ratio), PAIR, 3),
     _of_points("curve_distance", CurveDistance(arm="b", reference="a"), distant_curves(lambda e: 0.05 * 1.2**e), PAIR, 3),
     _of_points("underflow_share", UnderflowShare(arm="a", of="activation"), probe_curves(_ratio), PAIR, 3),
     _of_points(
@@ -465,7 +461,9 @@ LATER_CASES: tuple[Case, ...] = (
         edge_runs(lambda e: 1.2, lambda e: 0.1 * 1.2**e, 2.0**-7, 2.0),
         {"a": {}},
     ),
-    _of_points("rising_share", RisingShare(arm="a", of="train"), rough_curves(lambda e: 0.06 * 1.3**e), {"a": {}}, 3),
+    _of_points(
+        "rising_share", Curve(arm="a", of="train_loss", statistic="rises"), rough_curves(lambda e: 0.06 * 1.3**e), {"a": {}}, 3
+    ),
     _of_points(
         "norm_diagnosis",
         NormDiagnosis(

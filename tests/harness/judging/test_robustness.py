@@ -9,7 +9,7 @@ from folklore.harness.judging.judge import judge
 from folklore.harness.judging.outcomes import OPEN, REFUTED, SUPPORTED
 from folklore.harness.judging.robustness import THRESHOLDS, Alternative, Robustness, _moved_criterion, robustness
 from folklore.harness.observables import (
-    CurveMedian,
+    Curve,
     Gap,
     MaxTrainable,
     Optimum,
@@ -159,7 +159,7 @@ def test_nothing_is_said_of_what_has_no_number(wide: Study) -> None:
 def test_thresholds_move_on_the_axis_of_what_is_observed() -> None:
     """The update ratio of a layer is a scale: its band is narrowed around sqrt(3e-4 * 3e-3), whatever unit it is spelled in."""
     band = {"supported": Within(low=3e-4, high=3e-3), "refuted": Outside(low=3e-4, high=3e-3)}
-    observed = CurveMedian(arm="half", curve="median_update_ratio")
+    observed = Curve(arm="half", of="probe_median_update_ratio", statistic="median")
     for unit in ("", "x"):
         criterion = Criterion(name="ratio", observe=observed, unit=unit, **band)
         for by, low, high in ((0.75, 4.0e-4, 2.25e-3), (1.25, 2.25e-4, 4.0e-3)):

@@ -7,7 +7,7 @@ import pytest
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.observables import BasinWidth, Computed, CurveMean, FallShare, LossAt, Mean, MeanDistance, TunedLoss
+from folklore.harness.observables import BasinWidth, Computed, Curve, FallShare, LossAt, Mean, MeanDistance, TunedLoss
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
@@ -59,7 +59,7 @@ def test_the_mean_of_losses_is_a_loss(table: TrialArrays) -> None:
 
 
 def test_the_mean_of_other_things_is_none() -> None:
-    norm = CurveMean(arm="none", curve="probe_gradient_norm")
+    norm = Curve(arm="none", of="probe_gradient_norm")
     assert Mean(parts=(norm, norm)).of_losses == "no zero"
     assert Mean(parts=(norm, TunedLoss(arm="none"))).of_losses == "shares"
     assert (

@@ -8,8 +8,8 @@ import pytest
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import (
+    Curve,
     CurveDistance,
-    CurveMedian,
     FinalLoss,
     MemoryRatio,
     RelativeGap,
@@ -59,7 +59,7 @@ def table(wide: Study) -> TrialArrays:
 
 
 def test_the_median_of_a_curve_at_the_tuned_lr(table: TrialArrays) -> None:
-    seen = observe(CurveMedian(arm="none", curve="median_update_ratio"), table)
+    seen = observe(Curve(arm="none", of="probe_median_update_ratio", statistic="median"), table)
     assert seen.estimate == pytest.approx(1e-3 * np.exp(np.log(np.arange(1, 6)).mean()), rel=1e-5)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.observables import CurveQuotient, FinalLoss, GrowthFactor
+from folklore.harness.observables import Curve, FinalLoss, GrowthFactor
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
@@ -42,20 +42,20 @@ def table(study: Study) -> TrialArrays:
     return table_of(deep, outcome)
 
 
-def quotient(depth: int, **window: float) -> CurveQuotient:
-    return CurveQuotient(arm=f"d{depth}", top="probe_flow_first", bottom="probe_flow_last", **window)
+def quotient(depth: int, **window: float) -> Curve:
+    return Curve(arm=f"d{depth}", of="probe_flow_first", divided_by="probe_flow_last", **window)
 
 
 def test_a_quotient_is_of_means_in_a_window_and_geometric_over_seeds(table: TrialArrays) -> None:
     middle = math.exp(np.mean(range(table.seeds)))
     for window in ({}, {"first": 0.5}, {"last": 0.1}):
         assert observe(quotient(2, **window), table).estimate == pytest.approx(0.01 * middle)
-    upside_down = CurveQuotient(arm="d2", top="probe_flow_last", bottom="probe_flow_first")
+    upside_down = Curve(arm="d2", of="probe_flow_last", divided_by="probe_flow_first")
     assert observe(upside_down, table).estimate == pytest.approx(100 / middle)
 
 
 def test_means_are_taken_before_they_are_divided(table: TrialArrays) -> None:
-    found = CurveQuotient(arm="d4", top="probe_flow_last", bottom="probe_flow_norm", first=0.8)
+    found = Curve(arm="d4", of="probe_flow_last", divided_by="probe_flow_norm", first=0.8)
     assert observe(found, table).estimate == pytest.approx((9 + 10) / (81 + 100))
 
 
@@ -79,4 +79,4 @@ def test_a_growth_factor_is_that_of_an_exponential(table: TrialArrays) -> None:
 
 def test_it_reads_no_losses_but_those_of_curves_that_are() -> None:
     assert quotient(2).of_losses == "no zero"
-    assert CurveQuotient(arm="d2", top="train_loss", bottom="probe_flow_last").of_losses == "divides"
+    assert Curve(arm="d2", of="train_loss", divided_by="probe_flow_last").of_losses == "divides"

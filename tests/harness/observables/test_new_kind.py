@@ -17,7 +17,17 @@ from folklore.harness.errors import UserError
 from folklore.harness.judging.judge import judge
 from folklore.harness.judging.outcomes import SUPPORTED
 from folklore.harness.judging.robustness import robustness
-from folklore.harness.observables import Computed, CriticalBatch, FinderRegret, Gap, MaxTrainable, Mean, Slope, Unmeasured
+from folklore.harness.observables import (
+    Computed,
+    CriticalBatch,
+    Curve,
+    FinderRegret,
+    Gap,
+    MaxTrainable,
+    Mean,
+    Slope,
+    Unmeasured,
+)
 from folklore.harness.observables.estimating.weighted import mean
 from folklore.harness.planning import catalog
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study, arms_of
@@ -240,8 +250,9 @@ def test_every_text_is_an_arm_or_a_factor(kind: type[Observed]) -> None:
     """A name of an arm without its mark would be neither checked nor shown, and its trials not found again."""
     marked = marks(kind, ArmRole).keys() | marks(kind, FactorRole).keys()
     free = {name for name, field in kind.model_fields.items() if texts(field.annotation)} - marked
-    # What is computed names a function and its arguments, which the study's registry checks.
-    assert free == {Unmeasured: {"reason"}, Computed: {"function", "arguments", "number"}}.get(kind, set())
+    # What is computed names a function and its arguments, which the study's registry checks; names of curves are checked, too.
+    known = {Unmeasured: {"reason"}, Computed: {"function", "arguments", "number"}, Curve: {"of", "divided_by"}}
+    assert free == known.get(kind, set())
 
 
 def test_a_new_name_of_an_arm_is_taken_wherever_it_stands() -> None:

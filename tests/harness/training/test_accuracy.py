@@ -17,7 +17,7 @@ from torch import Tensor
 from folklore.harness.data.examples import digits
 from folklore.harness.data.text import Text
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.observables import CurveMean, FallShare, FinalLoss, Gap, LossAt, TunedLoss
+from folklore.harness.observables import Curve, FallShare, FinalLoss, Gap, LossAt, TunedLoss
 from folklore.harness.own.finding import find
 from folklore.harness.planning.cost import trial_flops
 from folklore.harness.spec import Study, Training, Workload
@@ -216,7 +216,7 @@ def test_observables_read_errors_and_training_losses() -> None:
     assert TunedLoss(arm="good", of="final_training_loss").estimate(table, WEIGHTS) == pytest.approx(0.1)
     assert TunedLoss(arm="good", of="final_training_error").estimate(table, WEIGHTS) == pytest.approx(0.0)
     assert TunedLoss(arm="good").estimate(table, WEIGHTS) == pytest.approx(1.0)
-    curve = CurveMean(arm="bad", curve="evaluation_accuracy", value=0.5)
+    curve = Curve(arm="bad", of="evaluation_accuracy", value=0.5)
     object.__setattr__(table.study, "training", Training(steps=4))
     assert curve.estimate(table, WEIGHTS) == pytest.approx(1 - 0.45)
 
