@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from folklore.harness.judging.intervals import Observation
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.relative import require_a_zero
 from folklore.harness.judging.spelling import in_prose
@@ -17,6 +16,7 @@ from folklore.harness.observables import FinalLoss, Gap, RelativeGap, Scaled, Tu
 from folklore.harness.observables.estimating.weighted import mean
 from folklore.harness.spec import Observed, Study
 from folklore.harness.spec.trials import UndecidableError, in_words
+from folklore.harness.statistics.intervals import Observation
 from folklore.reports.axis import Axis, interval_marks, percent
 from folklore.reports.words import raised
 

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from folklore.harness.judging.intervals import Observation
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.spelling import in_prose
 from folklore.harness.judging.trial_arrays import TrialArrays
@@ -32,6 +31,7 @@ from folklore.harness.observables.estimating.weighted import present, tuned_inde
 from folklore.harness.spec import Criterion, Judgement, arms_of
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
+from folklore.harness.statistics.intervals import Observation
 from folklore.reports.colours import HUES, INK, LINES, MARKERS, SOFT, Look, looks, shades
 from folklore.reports.figures import (
     BAND,

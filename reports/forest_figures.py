@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from folklore.harness.judging.intervals import Observation
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.spelling import in_prose
 from folklore.harness.judging.trial_arrays import TrialArrays
@@ -19,6 +18,7 @@ from folklore.harness.spec import Criterion, Judgement, arms_of
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import with_other_arms
 from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
+from folklore.harness.statistics.intervals import Observation
 from folklore.reports.colours import INK, SOFT, looks
 from folklore.reports.figures import BOLD, LETTER, STYLE, WIDTH, few_ticks, interval, log_ticks, regions, rounded, wrapped
 

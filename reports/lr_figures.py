@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from folklore.harness.judging.observe import binomial, observe
+from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.observables import (
@@ -29,6 +29,7 @@ from folklore.harness.spec import Judgement, arms_of
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import searched_factor
 from folklore.harness.spec.trials import UndecidableError, in_words
+from folklore.harness.statistics.intervals import binomial
 from folklore.reports.colours import INK, SOFT, Look, looks
 from folklore.reports.figures import (
     BAND,

@@ -12,7 +12,8 @@ from folklore.harness.judging.spelling import region, spell
 from folklore.harness.judging.withdrawing import Withdrawn, as_judged
 from folklore.harness.reading.compare import Comparison, Side
 from folklore.harness.reading.provenance import Basis, Explanation, sparkline
-from folklore.harness.spec import LEVEL, Workload
+from folklore.harness.spec import Workload
+from folklore.harness.statistics import LEVEL
 
 # So many digests of an arm are printed unless all are asked for.
 DIGESTS_SHOWN = 4

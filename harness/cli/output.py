@@ -219,7 +219,7 @@ def print_plan(facts: Mapping[str, Any], power: Mapping[str, Any] | None, as_jso
 
 
 def _beside(each: Mapping[str, Any]) -> tuple[str, ...]:
-    from folklore.harness.judging.power import POWER
+    from folklore.harness.statistics.power import POWER
 
     weak = each["power"] is not None and each["power"] < POWER
     lines = (

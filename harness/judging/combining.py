@@ -1,20 +1,16 @@
 """From criteria to a claim: the parts it has on each workload, and on how many of the workloads it is said to hold.
 
 On one workload (panel) every part has to hold, and one that is refuted refutes (Bonferroni over the parts). Over n workloads
-a claim holds if it does on at least u of them: all n, more than half, or one, by its quantifier. The p value of that is the
-partial conjunction's by Simes' inequality (Benjamini and Heller 2008, section 2)
-
-    p = min over i of (n - u + 1) / i * p_(u - 1 + i),    i = 1 ... n - u + 1,    p_(1) <= ... <= p_(n),
-
-and that it fails, on at least n - u + 1 of them, likewise. Workloads that disagree make a claim that does not hold on enough of
-them partly true: it depends on the workload. Both that it holds on one and that it fails on one have to be sure for that.
+a claim holds if it does on at least u of them: all n, more than half, or one, by its quantifier; it fails if it does on at
+least n - u + 1. The p values of both are partial conjunctions' (statistics/combining.py). Workloads that disagree make a claim
+that does not hold on enough of them partly true: it depends on the workload. Both that it holds on one and that it fails on one
+have to be sure for that.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from folklore.harness.judging.outcomes import (
-    ALPHA,
     BETWEEN,
     DECIDED,
     INVALID,
@@ -29,6 +25,8 @@ from folklore.harness.judging.outcomes import (
 )
 from folklore.harness.judging.verdicts import Finding, Panel
 from folklore.harness.spec.claims import Quantifier
+from folklore.harness.statistics import ALPHA
+from folklore.harness.statistics.combining import bonferroni, partial_conjunction
 
 SOME_PARTS, SOME_WORKLOADS = "some parts", "some workloads"
 # Of parts that are partly true the one that says most against the claim speaks.
@@ -53,12 +51,6 @@ class Combined:
 def least_that_hold(quantifier: Quantifier, workloads: int) -> int:
     """On how many of so many workloads a claim has to hold."""
     return {"all": workloads, "exact": workloads, "most": workloads // 2 + 1, "some": 1}[quantifier]
-
-
-def partial_conjunction(p_values: Sequence[float], least: int) -> float:
-    """The p value of "at least so many of these hold"."""
-    ordered = sorted(p_values)[least - 1 :]
-    return min(1.0, *(len(ordered) / (index + 1) * p for index, p in enumerate(ordered)))
 
 
 def combined(findings: Sequence[Finding], quantifier: Quantifier, alpha: float = ALPHA) -> Combined:
@@ -88,9 +80,9 @@ def _panel(name: str, parts: Sequence[Finding], conditions: Sequence[Finding], a
     failed = _precondition(conditions)
     if failed is not None:
         return Panel(name, *failed)
-    p_refuted = min(1.0, len(parts) * min(each.p_refuted for each in parts))
+    p_refuted = bonferroni(each.p_refuted for each in parts)
     directions = [each.p_direction for each in parts]
-    p_some = min(1.0, len(parts) * min(directions))
+    p_some = bonferroni(directions)
     verdict, reading = _of_parts(parts, p_refuted, p_some, alpha)
     p_direction = p_some if reading == SOME_PARTS else max(directions)
     return Panel(name, verdict, reading, max(each.p_supported for each in parts), p_refuted, p_direction)
@@ -164,9 +156,8 @@ def _p_that_one_fails(panel: Panel, alpha: float) -> float:
 
 def _p_of_disagreement(panels: Sequence[Panel]) -> float:
     """That it holds on some workload and fails on some: the larger of both, each by Bonferroni."""
-    holding = len(panels) * min(min(panel.p_supported, panel.p_direction) for panel in panels)
-    failing = len(panels) * min(panel.p_refuted for panel in panels)
-    return min(1.0, max(holding, failing))
+    holding = bonferroni(min(panel.p_supported, panel.p_direction) for panel in panels)
+    return max(holding, bonferroni(panel.p_refuted for panel in panels))
 
 
 def _with_direction(found: Combined, quantifier: Quantifier, alpha: float) -> Combined:

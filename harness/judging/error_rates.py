@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.judging.outcomes import ALPHA, DECIDED, OPEN
+from folklore.harness.judging.outcomes import DECIDED, OPEN
 from folklore.harness.judging.robustness import Robustness
 from folklore.harness.judging.verdicts import Verdict
+from folklore.harness.statistics import ALPHA
 
 FIRM, FRAGILE, EXACT, COMPUTED = "firm", "fragile", "exact", "computed"
 # Standings of what arithmetic settles, and no trial.

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from folklore.harness.judging.combining import SOME_PARTS, SOME_WORKLOADS, Combined
-from folklore.harness.judging.intervals import Observation
 from folklore.harness.judging.outcomes import (
     BETWEEN,
     MULTIPLICITY,
@@ -18,6 +17,7 @@ from folklore.harness.judging.outcomes import (
 from folklore.harness.judging.spelling import region, spell_interval
 from folklore.harness.judging.verdicts import Finding
 from folklore.harness.spec import Criterion
+from folklore.harness.statistics.intervals import Observation
 
 
 def reason(criterion: Criterion, seen: Observation, verdict: str, reading: str, settling: str) -> str:

@@ -17,7 +17,6 @@ from folklore.harness.judging.cautions import Rows, cautions
 from folklore.harness.judging.combining import combined
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.outcomes import (
-    ALPHA,
     INVALID,
     OPEN,
     OUT_OF_REGIME,
@@ -36,6 +35,7 @@ from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.planning import catalog
 from folklore.harness.spec import Claim, Criterion, Judgement, Regime, Reported, Study
 from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.statistics import ALPHA
 
 
 def judge(

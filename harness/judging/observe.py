@@ -3,7 +3,7 @@
 Interval: estimate +- t(0.975, S-1) * sqrt(S / (S-1)) * (standard deviation over resamples of the S seeds), on the log
 axis for ratios. For a mean this is Student's interval; a percentile interval would be too narrow at five seeds (Hesterberg
 2015). Shares of runs have exact binomial intervals (Clopper and Pearson 1934) instead. `folklore calibrate --methods` compares
-this with other methods, of which calibration found none that covers better at five to twenty seeds (LOG.md); `intervals.py` has
+this with other methods, of which calibration found none that covers better at five to twenty seeds (LOG.md); calibration has
 them.
 """
 
@@ -11,16 +11,24 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.judging.intervals import Observation, Sampled, bootstrap_error, student
 from folklore.harness.judging.relative import require_a_zero
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables.estimating.evaluation import evaluate
-from folklore.harness.spec import LEVEL, Observed, leaves
+from folklore.harness.spec import Observed, leaves
 from folklore.harness.spec.observed import Interval, ShareOfRuns
 from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import ADD_SEEDS, UndecidableError
+from folklore.harness.statistics import LEVEL
+from folklore.harness.statistics.intervals import (
+    LEAST_SEEDS,
+    Observation,
+    Sampled,
+    binomial,
+    bootstrap_error,
+    student,
+    without_error,
+)
 
 # An estimate that exists in fewer resamples than this rests on single seeds.
 LEAST_DEFINED_SHARE = 0.9
@@ -32,7 +40,8 @@ def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> O
     if isinstance(observable, ShareOfRuns):
         return binomial(*observable.counts(table), level)
     if observable.grade != "measured":
-        return _computed(float(evaluate(observable, table, table.resamples[:1])[0]), observable, table.seeds)
+        value = float(evaluate(observable, table, table.resamples[:1])[0])
+        return without_error(value, observable.margin(value), table.seeds)
     _require_parts(observable, table)
     values = evaluate(observable, table, table.resamples)
     if not math.isfinite(values[0]):
@@ -42,34 +51,12 @@ def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> O
         share = 1 - len(defined) / table.resample_count
         raise UndecidableError("open", f"the estimate does not exist in {share:.0%} of the resamples; {ADD_SEEDS}")
     seeds = min(leaf.seeds_behind(table) for leaf in leaves(observable))
+    if seeds < LEAST_SEEDS:
+        raise UndecidableError("open", f"rests on {seeds} seeds, and an interval needs {LEAST_SEEDS}; {ADD_SEEDS}")
     sampled = Sampled(float(values[0]), defined, seeds, observable.log_axis)
     seen = student(sampled, bootstrap_error(sampled), level)
     least, most = observable.bounds
     return replace(seen, low=max(seen.low, least), high=min(seen.high, most))
-
-
-def _computed(value: float, observable: Observed, seeds: int) -> Observation:
-    """A number without an error: inside a closed region or not, on whatever machine it is computed."""
-    margin = observable.margin(value)
-
-    def p_inside(low: float, high: float) -> float:
-        return 0.0 if low <= value - margin and value + margin <= high else 1.0
-
-    return Observation(value, value, value, seeds, p_inside)
-
-
-def binomial(successes: int, runs: int, level: float = LEVEL) -> Observation:
-    interval = scipy.stats.binomtest(successes, runs).proportion_ci(level, method="exact")
-
-    def p_inside(lower: float, upper: float) -> float:
-        """Twice the larger tail; the inversion of the exact interval, so both agree."""
-        if upper < 0 or lower > 1:  # a region without a share in it
-            return 1.0
-        below = scipy.stats.binom.sf(successes - 1, runs, lower) if lower > 0 else 0.0
-        above = scipy.stats.binom.cdf(successes, runs, upper) if upper < 1 else 0.0
-        return float(min(1.0, 2 * max(below, above)))
-
-    return Observation(successes / runs, float(interval.low), float(interval.high), runs, p_inside)
 
 
 def _require_parts(observable: Observed, table: TrialArrays) -> None:

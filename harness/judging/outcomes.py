@@ -12,10 +12,10 @@ The first that applies, each at the level of the test (a two-sided p value of at
 
 from dataclasses import dataclass
 
-from folklore.harness.judging.intervals import Observation
 from folklore.harness.spec import Criterion
+from folklore.harness.statistics import ALPHA
+from folklore.harness.statistics.intervals import Observation, Regions
 
-ALPHA = 0.05
 SUPPORTED, PARTLY, REFUTED, OPEN = "supported", "partly", "refuted", "open"
 OUT_OF_REGIME, INVALID = "out of regime", "invalid"
 VERDICTS = (SUPPORTED, PARTLY, REFUTED, OPEN, OUT_OF_REGIME, INVALID)
@@ -29,8 +29,6 @@ DECIDED = (SUPPORTED, PARTLY, REFUTED)
 # workloads decide is not sure over all of them.
 TOO_NOISY, BETWEEN, MULTIPLICITY = "too noisy", "between", "multiplicity"
 INFINITE = float("inf")
-
-Regions = tuple[tuple[float, float], ...]
 
 
 def deciding_regions(criterion: Criterion) -> Regions:
@@ -65,7 +63,7 @@ class Probabilities:
 
 def probabilities(criterion: Criterion, seen: Observation) -> Probabilities:
     sides = 0.5 if criterion.one_sided else 1.0
-    supported, refuted = (sides * seen.p_in_rule(rule) for rule in (criterion.claimed, criterion.refuted))
+    supported, refuted = (sides * seen.p_in(rule.pieces) for rule in (criterion.claimed, criterion.refuted))
     side, null = criterion.side, criterion.null
     if null is None or not side:
         return Probabilities(supported, refuted, direction=supported)

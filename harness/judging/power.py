@@ -1,28 +1,21 @@
 """What a study can show with its seeds, said before anything is trained.
 
 A criterion's expected value, of theory or a publication, has a verdict by the criterion's regions; its power is the
-probability of that verdict with so many seeds. The estimate of n seeds is taken as normal about the expected value with the
-deviation s / sqrt(n), and s estimated by n - 1 degrees of freedom, so that an end of the interval passes an edge at distance d
-with the probability of the noncentral t (Johnson, Kotz and Balakrishnan 1995, section 31.3)
-
-    P(T > t_0.975),    T noncentral with n - 1 degrees of freedom and noncentrality d sqrt(n) / s.
-
-Shares of runs have the exact binomial sum. The spread s (standard error times sqrt(n), on the axis of the interval) comes from
-a pilot: stored or published trials, of which nothing else is taken, or what the study declares that one had.
+probability of that verdict with so many seeds (statistics/power.py). Shares of runs have the exact binomial sum. The spread s
+(standard error times sqrt(n), on the axis of the interval) comes from a pilot: stored or published trials, of which nothing
+else is taken, or what the study declares that one had.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
 from folklore.harness.errors import UserError
-from folklore.harness.judging.intervals import LEAST_SEEDS, Observation
-from folklore.harness.judging.observe import binomial, observe
+from folklore.harness.judging.observe import observe
 from folklore.harness.judging.outcomes import (
-    ALPHA,
     DECIDED,
     OPEN,
     deciding_regions,
@@ -31,16 +24,16 @@ from folklore.harness.judging.outcomes import (
     outcome,
     probabilities,
 )
-from folklore.harness.judging.settling import MOST_ADVISED_SEEDS
 from folklore.harness.judging.spelling import spell_declared
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.spec import Criterion, Study
 from folklore.harness.spec.observed import ShareOfRuns
 from folklore.harness.spec.trials import UndecidableError
-
-POWER = 0.8
-LARGE_NONCENTRALITY = 30.0
+from folklore.harness.statistics import ALPHA
+from folklore.harness.statistics.intervals import LEAST_SEEDS, Observation, binomial
+from folklore.harness.statistics.power import POWER, decided_distance, least_seeds, power_inside
+from folklore.harness.statistics.seeds import MOST_ADVISED_SEEDS
 
 
 @dataclass(frozen=True)
@@ -178,26 +171,8 @@ def _region_has(criterion: Criterion, piece: tuple[float, float], verdict: str) 
 
 
 def _power_inside(criterion: Criterion, value: float, spread: float, seeds: int, piece: tuple[float, float]) -> float:
-    """Probability that the interval lies inside a region: of both its ends, at least (Bonferroni's inequality)."""
-    alpha = ALPHA * (2 if criterion.one_sided else 1)
-    critical = scipy.stats.t.ppf(1 - alpha / 2, seeds - 1)
-    missed = 0.0
-    for edge in piece:
-        distance = abs(_on_axis(criterion, value) - _on_axis(criterion, edge))
-        if math.isfinite(distance) and not spread:
-            missed += float(not distance)  # seeds that all agree decide all but an edge itself
-        elif math.isfinite(distance):
-            missed += _noncentral_t_below(critical, seeds - 1, distance * math.sqrt(seeds) / spread)
-    return max(0.0, 1.0 - missed)
-
-
-def _noncentral_t_below(value: float, freedom: int, noncentrality: float) -> float:
-    """P(T <= value). From a noncentrality of 38 on SciPy's series ends in NaN here and there; the normal approximation
-    (Abramowitz and Stegun 1964, 26.7.10) is within 0.007 of it from 30 on at one degree of freedom, nearer at more."""
-    if noncentrality <= LARGE_NONCENTRALITY:
-        return float(scipy.stats.nct.cdf(value, freedom, noncentrality))
-    centred = value * (1 - 1 / (4 * freedom)) - noncentrality
-    return float(scipy.stats.norm.cdf(centred / math.sqrt(1 + value**2 / (2 * freedom))))
+    on_axis = partial(_on_axis, criterion)
+    return power_inside(on_axis(value), tuple(map(on_axis, piece)), spread, seeds, ALPHA * (2 if criterion.one_sided else 1))
 
 
 def _on_axis(criterion: Criterion, value: float) -> float:
@@ -221,19 +196,4 @@ def seeds_for(criterion: Criterion, value: float, spread: float | None) -> int |
     if verdict_of(criterion, value) not in DECIDED:
         return None
     most = MOST_ADVISED_SEEDS if spread is not None else 200  # a share's power is a sum over all outcomes
-    low, high = LEAST_SEEDS - 1, LEAST_SEEDS
-    while (power_at(criterion, value, spread, high) or 0.0) < POWER:
-        low, high = high, 2 * high
-        if low >= most:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if (power_at(criterion, value, spread, middle) or 0.0) >= POWER else (middle, high)
-    return high if high <= most else None
-
-
-def decided_distance(spread: float, seeds: int, power: float = POWER) -> float:
-    """How far inside a region, on the axis of the interval, a value is decided with that power: (t_0.975 + t_0.8) s / sqrt(n),
-    the usual approximation to the noncentral t (Chow et al. 2008, section 3.1)."""
-    quantiles = np.sum(scipy.stats.t.ppf([1 - ALPHA / 2, power], seeds - 1))
-    return float(quantiles) * spread / math.sqrt(seeds)
+    return least_seeds(lambda seeds: power_at(criterion, value, spread, seeds) or 0.0, LEAST_SEEDS, most)

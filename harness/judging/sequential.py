@@ -1,13 +1,7 @@
 """Adding seeds until claims are decided, at an error rate that stays what it is.
 
-Looks are fixed before the first trial: after how many seeds the study is judged. Each look may spend a share of the 5%,
-on either side by the spending function of O'Brien and Fleming's type for 2.5% (Lan and DeMets 1983, section 2)
-
-    spent(t) = 2 (1 - Phi(z_0.9875 / sqrt(t))),    t = seeds so far / most seeds,
-
-and the level of a look is what keeps the total at that, for a statistic that moves like Brownian motion: sqrt(t_k) Z_k
-(Armitage, McPherson and Rowe 1969, by numerical integration). The levels are used with the p values of the tests at each
-look, as Jennison and Turnbull (2000, section 4.4) advise for t tests. A claim keeps the first verdict it gets; one that is
+Looks are fixed before the first trial: after how many seeds the study is judged, each at its own level (statistics/looks.py).
+A claim keeps the first verdict it gets; one that is
 partly true, because only its direction is sure, may still come to have its size shown.
 """
 
@@ -15,31 +9,24 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
-import numpy as np
 import pandas as pd
-import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
-from numpy.typing import NDArray
 
 from folklore.harness.errors import UserError
 from folklore.harness.judging.cautions import published_calibration
 from folklore.harness.judging.judge import judge
-from folklore.harness.judging.outcomes import ALPHA, DECIDED, OPEN, PARTLY, REFUTED, SUPPORTED
+from folklore.harness.judging.outcomes import DECIDED, OPEN, PARTLY, REFUTED, SUPPORTED
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.spec import Study
 from folklore.harness.spec.trials import ADD_SEEDS
+from folklore.harness.statistics.looks import levels
 from folklore.harness.storing.computations import Computations
-
-Numbers = NDArray[np.float64]
 
 # Seeds grow by at least this factor from look to look, and there are about so many looks at most.
 GROWTH, MOST_LOOKS = 1.5, 6
 # By default, how many times the study's own seeds are reached at most.
 DEFAULT_TIMES = 4
-# Points of the integration, and how many deviations it goes beyond the boundary.
-POINTS, BEYOND = 2001, 8.0
 
 
 def planned_looks(first: int, most: int) -> tuple[int, ...]:
@@ -51,53 +38,6 @@ def planned_looks(first: int, most: int) -> tuple[int, ...]:
     while looks[-1] < most:
         looks.append(min(most, math.ceil(round(looks[-1] * growth, 6))))
     return tuple(looks)
-
-
-def spent(share: float, alpha: float = ALPHA) -> float:
-    """Error spent on both sides together when so much of the information is there."""
-    return float(4 * scipy.stats.norm.sf(scipy.stats.norm.isf(alpha / 4) / math.sqrt(share)))
-
-
-@lru_cache(maxsize=64)
-def levels(looks: tuple[int, ...], alpha: float = ALPHA) -> tuple[float, ...]:
-    """The two-sided level of each look.
-
-    Between looks the density of the sum of what came in so far, unless a boundary was crossed, is carried on a grid; each
-    boundary is where the mass that crosses it is what may be spent.
-    """
-    shares = [look / looks[-1] for look in looks]
-    found: list[float] = []
-    grid: Numbers = np.zeros(1)
-    mass: Numbers = np.ones(1)  # probability at each point, of not having stopped
-    before = 0.0
-    for share, last in zip(shares, (0.0, *shares[:-1]), strict=True):
-        allowed = spent(share, alpha) - before
-        step = math.sqrt(share - last)
-        boundary = _boundary(grid, mass, step, allowed)
-        found.append(float(2 * scipy.stats.norm.sf(boundary / math.sqrt(share))))
-        grid, mass = _carried(grid, mass, step, boundary)
-        before = spent(share, alpha)
-    return tuple(found)
-
-
-def _boundary(grid: Numbers, mass: Numbers, step: float, allowed: float) -> float:
-    """Where the mass beyond it, on both sides, is what is allowed: by bisection."""
-    low, high = 0.0, BEYOND * 2
-    for _ in range(80):
-        middle = (low + high) / 2
-        outside = mass @ (scipy.stats.norm.sf((middle - grid) / step) + scipy.stats.norm.cdf((-middle - grid) / step))
-        low, high = (middle, high) if outside > allowed else (low, middle)
-    return (low + high) / 2
-
-
-def _carried(grid: Numbers, mass: Numbers, step: float, boundary: float) -> tuple[Numbers, Numbers]:
-    """The mass inside the boundary after one more step, on a grid of its own."""
-    inside = np.linspace(-boundary, boundary, POINTS)
-    width = inside[1] - inside[0]
-    density = scipy.stats.norm.pdf((inside[:, None] - grid[None, :]) / step) / step
-    weights = np.full(POINTS, width)
-    weights[[0, -1]] /= 2
-    return inside, (density @ mass) * weights
 
 
 def seeds_reached(looks: Sequence[int], seeds: range, trials: pd.DataFrame) -> int:

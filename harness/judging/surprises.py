@@ -2,8 +2,8 @@
 
 import math
 
-from folklore.harness.judging.intervals import Observation
 from folklore.harness.spec import Criterion
+from folklore.harness.statistics.intervals import Observation
 
 
 def surprise(criterion: Criterion, seen: Observation, scale: str) -> float | None:

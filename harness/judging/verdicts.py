@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from folklore.harness.spec import LEVEL
 from folklore.harness.spec.computed import Grade
+from folklore.harness.statistics import LEVEL
 
 # What of a verdict is not in its flat form: tables inside a table.
 NESTED = ("unit", "findings", "panels", "right", "erratum", "judged")

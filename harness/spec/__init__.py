@@ -7,11 +7,10 @@ from folklore.harness.spec.criterion import Alternative, Criterion, Expected, Ju
 from folklore.harness.spec.errata import Erratum
 from folklore.harness.spec.observed import Observable, Observed
 from folklore.harness.spec.parts import arms_of, leaves
-from folklore.harness.spec.rules import LEVEL, AtLeast, AtMost, Outside, Rule, Within
+from folklore.harness.spec.rules import AtLeast, AtMost, Outside, Rule, Within
 from folklore.harness.spec.study import Arm, Published, Scale, Search, Study, log2_grid
 
 __all__ = [
-    "LEVEL",
     "Alternative",
     "Arm",
     "AtLeast",

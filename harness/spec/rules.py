@@ -8,9 +8,6 @@ from pydantic import Field, model_validator
 
 from folklore.harness.spec.base import Spec
 
-# Of every interval: a verdict needs the whole of it.
-LEVEL = 0.95
-
 Write = Callable[[float], str]
 
 

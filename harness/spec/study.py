@@ -25,7 +25,7 @@ from folklore.harness.spec.criterion import Judgement
 from folklore.harness.spec.markdown import study_markdown
 from folklore.harness.spec.observed import ARM, ShareOfRuns
 from folklore.harness.spec.parts import arms_of, leaves, searched_factor
-from folklore.harness.spec.rules import LEVEL
+from folklore.harness.statistics import LEVEL
 
 MOST = 2**63
 

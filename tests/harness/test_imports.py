@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("studies", "harness", "models", "reports")
 # What lies in harness/, rooms and single modules: each may import those before it.
 ORDER = (
-    *("errors", "randomness", "options", "input_files", "machine", "spec", "own", "data", "training", "observables", "storing"),
+    *("errors", "randomness", "options", "input_files", "machine", "statistics", "spec", "own", "data"),
+    *("training", "observables", "storing"),
     *("planning", "judging", "tracking", "reading", "running", "bundle", "install", "cli", "api", "__main__"),
 )
 # The only modules that may import these packages, at any level.
@@ -88,7 +89,12 @@ def test_the_harness_knows_neither_reports_nor_studies() -> None:
 
 def test_the_spec_stands_alone() -> None:
     for path in sources("harness/spec"):
-        assert {name[1] for name in ours(path)} <= {"spec", "errors", "input_files"}, path
+        assert {name[1] for name in ours(path)} <= {"spec", "errors", "input_files", "statistics"}, path
+
+
+def test_statistics_know_no_studies() -> None:
+    for path in sources("harness/statistics"):
+        assert {name[1] for name in ours(path)} <= {"statistics"}, path
 
 
 def test_rooms_import_in_one_direction() -> None:
@@ -148,7 +154,7 @@ def test_no_eval_and_no_pickle() -> None:
 
 
 # Folders whose modules only read what was trained and computed.
-READERS = ("harness/judging", "harness/reading", "reports")
+READERS = ("harness/statistics", "harness/judging", "harness/reading", "reports")
 
 
 def at_import(path: Path) -> Iterator[str]:

@@ -529,21 +529,21 @@ PLANS = (
 VERDICTS = (
     Fault(
         "the error of resamples as if seeds were many",
-        "harness/judging/intervals.py",
+        "harness/statistics/intervals.py",
         "math.sqrt(sampled.seeds / (sampled.seeds - 1)))",
         "1.0)",
         OBSERVE + "test_tuned_loss",
     ),
     Fault(
         "one-sided p values for two-sided ones",
-        "harness/judging/intervals.py",
+        "harness/statistics/intervals.py",
         "min(1.0, 2 * max(scipy.stats.t.sf(",
         "min(1.0, 1 * max(scipy.stats.t.sf(",
         OBSERVE + "test_p_values_agree_with_intervals",
     ),
     Fault(
         "no correction for several workloads",
-        "harness/judging/combining.py",
+        "harness/statistics/combining.py",
         "len(ordered) / (index + 1) * p for",
         "p for",
         JUDGING + "test_combining.py::test_partial_conjunction_of_all_is_the_largest_and_of_one_is_simes",
@@ -564,7 +564,7 @@ VERDICTS = (
     ),
     Fault(
         "every look at the full level",
-        "harness/judging/sequential.py",
+        "harness/statistics/looks.py",
         "found.append(float(2 * scipy.stats.norm.sf(boundary / math.sqrt(share))))",
         "found.append(alpha)",
         JUDGING + "test_sequential.py::test_the_error_rate_of_t_tests_at_all_looks_together",

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from folklore.harness.judging import intervals
 from folklore.harness.judging.calibration.cases import BY_NAME, CASES, Case
 from folklore.harness.judging.calibration.conditions import Condition
+from folklore.harness.judging.calibration.interval_methods import METHODS
 from folklore.harness.judging.calibration.planted_table import SCALE, PlantedTable
-from folklore.harness.judging.intervals import Sampled
 from folklore.harness.judging.judge import judge
 from folklore.harness.judging.outcomes import PARTLY, REFUTED, SUPPORTED
 from folklore.harness.machine.description import available_cores
@@ -24,6 +23,7 @@ from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study
 from folklore.harness.spec.observed import ShareOfRuns
 from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.statistics.intervals import Sampled
 
 EFFECTS = ("absent", "threshold", "beyond")
 SEEDS = (5, 10, 20)
@@ -209,7 +209,7 @@ def _compare(tally: Tally, table: PlantedTable, observable: Observed, value: flo
     except UndecidableError:
         return
     tally.compared += 1
-    for name, method in intervals.METHODS.items():
+    for name, method in METHODS.items():
         low, high = method(sampled)
         tally.covered_by[name] += low - _near(value) <= value <= high + _near(value)
         edges = [sampled.on_axis(max(edge, 1e-300) if sampled.log_axis else edge) for edge in (low, high)]
@@ -272,7 +272,7 @@ def _row(task: Task, seeds: int, found: Mapping[str, Tally], impossible: Collect
                 "coverage": _share(sum(tally.covered_by[name] for tally in tallies), compared),
                 "width": _median_width(tallies, name),
             }
-            for name in intervals.METHODS
+            for name in METHODS
         }
     return row
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import scipy
 
-from folklore.harness.judging.combining import Combined, combined, least_that_hold, partial_conjunction
+from folklore.harness.judging.combining import Combined, combined, least_that_hold
 from folklore.harness.judging.verdicts import Finding
 from folklore.harness.spec.claims import Quantifier
+from folklore.harness.statistics.combining import partial_conjunction
 from tests.verdicts import a_finding
 
 P = {

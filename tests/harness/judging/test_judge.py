@@ -3,13 +3,14 @@ from collections.abc import Sequence
 import pytest
 
 from folklore.harness.judging.judge import judge, report
-from folklore.harness.judging.outcomes import ALPHA, INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED
+from folklore.harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED
 from folklore.harness.judging.spelling import region, spell, spell_interval
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.observables import Computed, RelativeGap, TunedLoss
 from folklore.harness.spec import AtLeast, Claim, Criterion, Judgement, Outside, Regime, Reported, Study, Within
 from folklore.harness.spec.trial import Trial
+from folklore.harness.statistics import ALPHA
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import bowl, computations, frame, result
 
@@ -118,10 +119,10 @@ def test_a_part_that_cannot_be_shown_leaves_the_rest(study: Study) -> None:
 def test_seeds_needed_would_be_enough(study: Study) -> None:
     """The advice is kept: with that many seeds of the same spread the interval lies inside."""
     from folklore.harness.judging.observe import observe
-    from folklore.harness.judging.settling import _would_decide, seeds_needed
     from folklore.harness.judging.trial_arrays import TrialArrays
     from folklore.harness.observables import RelativeGap, TunedLoss
     from folklore.harness.spec import AtLeast
+    from folklore.harness.statistics.seeds import _would_decide, seeds_needed
 
     table = TrialArrays(study, "laptop", frame(study, with_gap(0.01, noise=0.05)))
     seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)

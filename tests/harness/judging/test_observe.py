@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from folklore.harness.judging.intervals import Observation, Sampled, bootstrap_error, student
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import (
@@ -33,6 +32,7 @@ from folklore.harness.observables import (
 from folklore.harness.spec import AtLeast, Observed, Outside, Study, Within
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.statistics.intervals import Observation, Sampled, bootstrap_error, student
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
 
@@ -287,18 +287,19 @@ def test_binomial_p_values_agree_with_intervals(wide: Study) -> None:
     seen = observe(FailureRate(arm="none", tuned_for="half"), table_of(wide, diverging))
     assert seen.p_inside(-math.inf, seen.high + 1e-6) <= 0.05
     assert seen.p_inside(-math.inf, seen.high - 1e-3) > 0.05
-    assert seen.p_in_rule(AtLeast(value=0.8)) == 1.0
+    assert seen.p_in(AtLeast(value=0.8).pieces) == 1.0
 
 
 def test_rules_of_two_pieces() -> None:
     seen = Observation(3.0, 2.5, 3.5, 5, lambda low, high: 0.01 if low <= 2.5 and high >= 3.5 else 1.0)
-    assert seen.p_in_rule(Outside(low=-1, high=2)) == 0.01
-    assert seen.p_in_rule(Within(low=-1, high=2)) == 1.0
+    assert seen.p_in(Outside(low=-1, high=2).pieces) == 0.01
+    assert seen.p_in(Within(low=-1, high=2).pieces) == 1.0
 
 
-def test_two_seeds_are_no_spread() -> None:
+def test_two_seeds_are_no_spread(wide: Study) -> None:
+    table = TrialArrays(wide, "laptop", frame(wide, bowls), seed_numbers=wide.seed_numbers_at("laptop")[:2])
     with pytest.raises(UndecidableError, match=r"rests on 2 seeds"):
-        Sampled(1.0, np.ones(10), 2, log_axis=False)
+        observe(TunedLoss(arm="none"), table)
 
 
 def widths(study: Study, slope: float) -> Study:

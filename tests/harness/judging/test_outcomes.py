@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from folklore.harness.judging.intervals import Observation, Sampled, student
 from folklore.harness.judging.outcomes import outcome, probabilities
 from folklore.harness.observables import Computed, FinalLoss, Gap, MaxTrainable, Quotient
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Outside, Rule, Within
+from folklore.harness.statistics.intervals import Observation, Sampled, student
 
 GAP = Gap(left=FinalLoss(arm="a"), right=FinalLoss(arm="b"))
 RATIO = Quotient(top=MaxTrainable(arm="a"), bottom=MaxTrainable(arm="b"))

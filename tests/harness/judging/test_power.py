@@ -7,20 +7,13 @@ import pytest
 from statsmodels.stats.power import TTestPower
 
 from folklore.harness.errors import UserError
-from folklore.harness.judging.intervals import Sampled, student
 from folklore.harness.judging.outcomes import outcome, probabilities
-from folklore.harness.judging.power import (
-    decided_distance,
-    power_at,
-    require_power,
-    resolutions,
-    seeds_for,
-    verdict_of,
-    whole_seeds,
-)
+from folklore.harness.judging.power import power_at, require_power, resolutions, seeds_for, verdict_of, whole_seeds
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.observables import FailureRate, FinalLoss
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Study
+from folklore.harness.statistics.intervals import Sampled, student
+from folklore.harness.statistics.power import decided_distance
 from tests.harness.helpers import bowl, frame, result
 
 

@@ -11,11 +11,12 @@ from scipy import stats
 from folklore.harness.errors import UserError
 from folklore.harness.judging.judge import judge
 from folklore.harness.judging.outcomes import OPEN, SUPPORTED
-from folklore.harness.judging.sequential import judge_in_looks, levels, planned_looks, seeds_reached, spent, undecided
+from folklore.harness.judging.sequential import judge_in_looks, planned_looks, seeds_reached, undecided
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.spec import AtLeast, AtMost, Study
 from folklore.harness.spec.extended import extended
 from folklore.harness.spec.trial import Trial
+from folklore.harness.statistics.looks import levels, spent
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import frame, result
 from tests.verdicts import a_finding, a_verdict

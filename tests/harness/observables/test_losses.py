@@ -5,9 +5,9 @@ import pytest
 from pydantic import ValidationError
 
 from folklore.harness.judging.calibration.conditions import PLAIN
+from folklore.harness.judging.calibration.interval_methods import bootstrap_t
 from folklore.harness.judging.calibration.planted_table import PlantedTable
 from folklore.harness.judging.calibration.worlds import Bowl, bowls, study
-from folklore.harness.judging.intervals import Sampled, bootstrap_t
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import resamples
 from folklore.harness.observables import (
@@ -28,6 +28,7 @@ from folklore.harness.observables import (
 from folklore.harness.observables.losses import SPLITS, _absolute_mean, _halves
 from folklore.harness.spec.parts import arms_of, relative_to_losses, with_other_arms
 from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.statistics.intervals import Sampled
 
 SEEDS = 6
 HALF_OCTAVES = tuple(2.0 ** (exponent / 2) for exponent in range(-18, -5))

@@ -136,8 +136,8 @@ def test_a_number_at_the_edge_of_a_region_is_in_neither(asked: Study, found: Com
     margin = FIRST.margin(seen.estimate)
     assert margin > 0
     for margins, p in ((0.1, 1.0), (2.0, 0.0)):
-        assert seen.p_in_rule(AtLeast(value=seen.estimate - margins * margin)) == p
-        assert seen.p_in_rule(AtMost(value=seen.estimate + margins * margin)) == p
+        assert seen.p_in(AtLeast(value=seen.estimate - margins * margin).pieces) == p
+        assert seen.p_in(AtMost(value=seen.estimate + margins * margin).pieces) == p
 
 
 def test_a_store_keeps_results_and_sets_damaged_ones_aside(

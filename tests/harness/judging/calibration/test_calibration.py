@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from folklore.harness.judging import intervals
 from folklore.harness.judging.calibration import BY_NAME, CASES, calibrate
+from folklore.harness.judging.calibration import interval_methods as methods
 from folklore.harness.judging.calibration.conditions import PLAIN
 from folklore.harness.judging.calibration.measure import truths
 from folklore.harness.judging.calibration.planted_table import SCALE, PlantedTable
@@ -17,6 +17,7 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import Computed, Unmeasured
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec.observed import KINDS
+from folklore.harness.statistics.intervals import Sampled, bootstrap_error
 from tests.harness.observables.planted import stored
 
 
@@ -88,7 +89,7 @@ def test_coverage_and_false_verdicts_of_a_few_worlds(name: str) -> None:
 
 def test_intervals_that_are_too_narrow_show(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half the error: the count must see it."""
-    whole = intervals.bootstrap_error
+    whole = bootstrap_error
     monkeypatch.setattr("folklore.harness.judging.observe.bootstrap_error", lambda sampled: whole(sampled) / 2)
     (row,) = calibrate(60, only=["gap"], seeds=[10], conditions=["plain"], processes=1)
     assert row["coverage"] < 0.85
@@ -109,13 +110,13 @@ def test_every_method_gives_the_interval_of_a_mean() -> None:
     resampled = weights @ values / 30
     left_out = (values.sum() - values) / 29
     errors = np.sqrt([(w @ (values - m) ** 2) / 30 / 29 for w, m in zip(weights, resampled, strict=True)])
-    sampled = intervals.Sampled(float(values.mean()), resampled, 30, False, left_out, (resampled - values.mean()) / errors)
+    sampled = Sampled(float(values.mean()), resampled, 30, False, left_out, (resampled - values.mean()) / errors)
     exact = stats.t.interval(0.95, 29, loc=values.mean(), scale=stats.sem(values))
-    for name, method in intervals.METHODS.items():
+    for name, method in methods.METHODS.items():
         assert method(sampled) == pytest.approx(exact, abs=0.06), name
-    few = intervals.Sampled(0.0, np.ones(10), 5, False, np.arange(5.0))
-    assert intervals.sign_flip(few) == (-math.inf, math.inf)
-    assert intervals.jackknife_t(sampled) == pytest.approx(exact, rel=1e-9)
+    few = Sampled(0.0, np.ones(10), 5, False, np.arange(5.0))
+    assert methods.sign_flip(few) == (-math.inf, math.inf)
+    assert methods.jackknife_t(sampled) == pytest.approx(exact, rel=1e-9)
 
 
 def test_bca_and_percentile_against_scipy() -> None:
@@ -123,5 +124,5 @@ def test_bca_and_percentile_against_scipy() -> None:
     values = generator.exponential(1.0, 25)
     theirs = stats.bootstrap((values,), np.mean, n_resamples=20_000, method="BCa", rng=generator).confidence_interval
     resampled = generator.choice(values, (20_000, 25)).mean(axis=1)
-    sampled = intervals.Sampled(float(values.mean()), resampled, 25, False, (values.sum() - values) / 24)
-    assert intervals.bca(sampled) == pytest.approx((theirs.low, theirs.high), abs=0.03)
+    sampled = Sampled(float(values.mean()), resampled, 25, False, (values.sum() - values) / 24)
+    assert methods.bca(sampled) == pytest.approx((theirs.low, theirs.high), abs=0.03)

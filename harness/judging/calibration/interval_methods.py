@@ -1,89 +1,23 @@
-"""From an estimate and its resamples to a 95% interval: the methods that calibration compares, and the one that is used.
+"""Ways to a 95% interval that calibration compares with the one that is used (statistics/intervals.py).
 
-All start from the same S paired seeds. The bootstrap gives the estimate under R resamples of the seeds, the jackknife the
-estimate without each seed in turn. An observation is its estimate and two tails of p values; interval and p values agree,
-because the interval ends where a tail is 2.5%. On a log axis all of it happens to the logarithm.
+All start from the same S paired seeds: the estimate under R resamples of them, and the jackknife's without each in turn.
 """
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
-from numpy.typing import NDArray
+import scipy
 
-from folklore.harness.spec import LEVEL, Rule
-from folklore.harness.spec.trials import ADD_SEEDS, UndecidableError
+from folklore.harness.statistics import LEVEL
+from folklore.harness.statistics.intervals import Numbers, Sampled, bootstrap_error, student
 
-Numbers = NDArray[np.float64]
 Method = Literal["bootstrap_t", "jackknife_t", "corrected_t", "studentized", "percentile", "bca", "sign_flip"]
 
-# A spread over fewer seeds than this is no spread.
-LEAST_SEEDS = 3
 # All 2^S - 1 subsets are listed up to so many seeds; beyond, as many are drawn.
 LISTED_SEEDS = 12
-
-
-@dataclass(frozen=True)
-class Observation:
-    """An estimate with its interval over `seeds` seeds, a 95% one unless another level was asked for.
-
-    p_inside(low, high) is the two-sided p value against "the true value is not in [low, high]": it is at most 0.05
-    exactly where the 95% interval lies inside.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    seeds: int
-    p_inside: Callable[[float, float], float]
-    # standard error times sqrt(seeds) on the axis the interval is symmetric on, for planning further seeds; None: exact
-    spread: float | None = None
-    log_axis: bool = False
-
-    def p_in_rule(self, rule: Rule) -> float:
-        return min(self.p_inside(low, high) for low, high in rule.pieces)
-
-
-@dataclass(frozen=True)
-class Sampled:
-    """What the methods start from: the estimate, its values under resamples [R] (defined ones) and without each seed [S].
-
-    studentized: for each resample (estimate - overall estimate) / its own jackknife error, [R]; only where it is asked for.
-    """
-
-    estimate: float
-    resampled: Numbers
-    seeds: int
-    log_axis: bool
-    left_out: Numbers | None = None
-    studentized: Numbers | None = None
-
-    def __post_init__(self) -> None:
-        if self.seeds < LEAST_SEEDS:
-            raise UndecidableError("open", f"rests on {self.seeds} seeds, and an interval needs {LEAST_SEEDS}; {ADD_SEEDS}")
-
-    def on_axis(self, values: Any) -> Any:
-        return np.log(values) if self.log_axis else np.asarray(values)
-
-    def off_axis(self, value: float) -> float:
-        return math.exp(min(value, 709.0)) if self.log_axis else float(value)
-
-    @property
-    def centre(self) -> float:
-        return float(self.on_axis(self.estimate))
-
-
-Interval = Callable[[Sampled, float], tuple[float, float]]
-
-
-def bootstrap_error(sampled: Sampled) -> float:
-    """Standard error on the axis: the standard deviation over resamples, times sqrt(S / (S - 1)), for resamples of S seeds
-    spread by (S - 1) / S too little."""
-    return float(np.std(sampled.on_axis(sampled.resampled)) * math.sqrt(sampled.seeds / (sampled.seeds - 1)))
 
 
 def bootstrap_bias(sampled: Sampled) -> float:
@@ -96,34 +30,6 @@ def jackknife_error(sampled: Sampled) -> float:
     assert sampled.left_out is not None
     values = sampled.on_axis(sampled.left_out)
     return float(math.sqrt((sampled.seeds - 1) * np.var(values)))
-
-
-def student(sampled: Sampled, error: float, level: float = LEVEL, bias: float = 0.0) -> Observation:
-    """estimate - bias +- t(0.975, S - 1) * error. For a mean, with either error, this is Student's interval."""
-    centre, degrees = sampled.centre - bias, sampled.seeds - 1
-    half = t_quantile(degrees, level) * error
-
-    def p_inside(lower: float, upper: float) -> float:
-        edges = [-math.inf if sampled.log_axis and edge <= 0 else float(sampled.on_axis(edge)) for edge in (lower, upper)]
-        distances = (centre - edges[0], edges[1] - centre)
-        if error == 0:
-            return 0.0 if min(distances) > 0 else 1.0  # on the edge itself nothing is decided
-        return float(min(1.0, 2 * max(scipy.stats.t.sf(distance / error, degrees) for distance in distances)))
-
-    return Observation(
-        sampled.off_axis(centre) if bias else sampled.estimate,
-        sampled.off_axis(centre - half),
-        sampled.off_axis(centre + half),
-        sampled.seeds,
-        p_inside,
-        spread=error * math.sqrt(sampled.seeds),
-        log_axis=sampled.log_axis,
-    )
-
-
-@lru_cache(maxsize=256)
-def t_quantile(degrees: int, level: float) -> float:
-    return float(scipy.stats.t.ppf(0.5 + level / 2, degrees))
 
 
 def bootstrap_t(sampled: Sampled) -> tuple[float, float]:
