@@ -23,7 +23,6 @@ from folklore.harness.planning.computing import computed_jobs, digest, jobs_of
 from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Judgement, Study
-from folklore.harness.spec.extended import extended
 from folklore.harness.storing import evidence
 from folklore.harness.storing.computations import Computation, Computations
 from folklore.harness.storing.declaration import Declaration, declarations, declared_otherwise, looks_of
@@ -156,7 +155,7 @@ def at_its_look(plan: Plan, trials: pd.DataFrame, looks: tuple[int, ...] | None)
 
 def with_seeds(plan: Plan, seeds: int) -> Plan:
     """The same plan with the study's first so many seeds, of which it declares fewer."""
-    study = extended(plan.study, plan.scale, seeds)
+    study = plan.study.with_seeds(plan.scale, seeds, "looks")
     return make_plan(study, plan.scale, plan.device, plan.data_hashes, plan.lanes, plan.engine_version)
 
 

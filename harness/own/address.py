@@ -1,6 +1,5 @@
 """How a configuration names an own workload: own:MODULE:ATTRIBUTE@IDENTITY. Read without importing it, or torch."""
 
-import re
 from typing import Any
 
 KIND = "own"
@@ -16,14 +15,3 @@ HANDED: dict[str, Any] = {}
 def address_of(dataset: str) -> str:
     """own:MODULE:ATTRIBUTE@IDENTITY -> MODULE:ATTRIBUTE."""
     return dataset.removeprefix(f"{KIND}:").partition("@")[0]
-
-
-def own_title(title: str, workload: str) -> str:
-    """The title of a study that is put to an own workload of this name."""
-    return f"{title}, on own workload '{workload}'"
-
-
-def workload_named_in(title: str) -> str | None:
-    """The own workload's name in such a title."""
-    found = re.search(r", on own workload '(.+)'$", title)
-    return found and found[1]

@@ -9,11 +9,10 @@ from pydantic import ValidationError
 from folklore.harness.errors import UserError, invalid
 from folklore.harness.observables import Unmeasured
 from folklore.harness.options import Options
-from folklore.harness.own.address import own_title
 from folklore.harness.own.finding import Found, find
 from folklore.harness.planning.own_arms import Left, Observing, arms_left, judgement_left, untrainable
 from folklore.harness.planning.proving import require_proved
-from folklore.harness.spec import Alternative, Criterion, Judgement, Study, Workload
+from folklore.harness.spec import Alternative, Change, Criterion, Judgement, Study, Workload
 from folklore.harness.spec.configuration import OWN
 from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.storing.store import Store
@@ -75,10 +74,8 @@ def _on(study: Study, found: Found, left: Left) -> Study:
     dump = study.model_dump()
     dump |= {
         "name": f"{study.name[:LONGEST_STEM]}_own_{found.identity[:DIGITS]}",
-        "variation_of": study.variation_of or study.name,
-        "title": own_title(study.title, own.name),
+        "title": f"{study.title}, on own workload '{own.name}'",
         "workload": Workload(model="own", dataset=found.dataset).model_dump(),
-        "departures": (*_departures(study, found, reduction), *_not_there(left, unjudged), *study.departures),
         "judgements": [each.model_dump() for each in judgements],
         "answer": [claim for claim in study.answer if claim not in unjudged],
         # Of other models.
@@ -103,8 +100,9 @@ def _on(study: Study, found: Found, left: Left) -> Study:
                 scale["arm_settings"].setdefault(name, {})["batch_size"] = arm["settings"]["batch_size"] = whole
     if own.optimizer is not None:
         _add_own_optimizer(dump)
+    why = (*_departures(study, found, reduction), *_not_there(left, unjudged))
     try:
-        return Study.model_validate(dump)
+        return study.changed(Change(why=why, workload=own.name), **dump)
     except ValidationError as error:
         raise invalid(f"study '{study.name}' on own workload '{found.workload.name}'", error) from None
 

@@ -1,7 +1,7 @@
 """One `folklore run`: plan, train what is missing, judge, write pages. What training needs is imported when it is needed."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.options import Options, checkpoint_seconds
 from folklore.harness.planning.prepare import Prepared, datasets_named, default_scale, prepare, progress
 from folklore.harness.planning.recipe import study_recipe
-from folklore.harness.planning.variation import Changes, is_variation, vary
+from folklore.harness.planning.variation import Changes, vary
 from folklore.harness.reading.stored_studies import every_study
 from folklore.harness.running.audience import Audience, Nobody
 from folklore.harness.running.events import EVENTS
@@ -22,7 +22,6 @@ from folklore.harness.running.lease import leases
 from folklore.harness.running.progress import duration
 from folklore.harness.running.ray_connection import cluster_device
 from folklore.harness.spec import Study
-from folklore.harness.spec.extended import extended
 from folklore.harness.storing.declaration import declarations, declare, looks_of, require_declarable
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.pages_folder import pages_folder
@@ -62,12 +61,24 @@ def launch(
         return _launch(store, studies, scale, options, deadline, until_decided, audience or Nobody())
 
 
-def varied(study: Study, scale: str | None, changes: Changes, options: Options) -> tuple[Study, str]:
-    """A variation of a study, which says what it is, and the scale it is at. Raises UserError."""
-    if scale is None:
-        scale = default_scale(study, None if options.address is None else cluster_device(options.address))
-    found = vary(study, scale, changes)
-    return found, scale
+def changed_as_wished(
+    study: Study, scale: str | None, changes: Changes, workload: str | None, options: Options, say: Callable[[str], None]
+) -> tuple[Study, str | None]:
+    """The study as it is declared, varied, or on the own workload at an address; and the scale, which a variation fixes.
+
+    say: is told line by line what a variation changes. Raises UserError.
+    """
+    if changes:
+        if scale is None:
+            scale = default_scale(study, None if options.address is None else cluster_device(options.address))
+        study = vary(study, scale, changes)
+        for line in study.changes[-1].why:
+            say(line)
+    if workload is not None:
+        from folklore.harness.planning.own_study import own_study
+
+        study = own_study(study, workload, options)
+    return study, scale
 
 
 def _launch(
@@ -195,10 +206,9 @@ def _at_next_look(ready: Prepared, audience: Audience) -> Study | None:
     following = [look for look in records.looks or () if look > study.seeds_at(scale)]
     if not open_claims or not following:
         return None
-    audience.say(
-        f"{study.name}: {len(open_claims)} claims are not decided by {study.seeds_at(scale)} seeds: {following[0]} are next"
-    )
-    return extended(study, scale, following[0])
+    why = f"{len(open_claims)} claims are not decided by {study.seeds_at(scale)} seeds"
+    audience.say(f"{study.name}: {why}: {following[0]} are next")
+    return study.with_seeds(scale, following[0], why)
 
 
 def run_facts(ready: Prepared) -> dict[str, Any]:
@@ -331,7 +341,7 @@ def _reasons_apart(ready: Prepared) -> list[str]:
 
 def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:
     study = ready.plan.study
-    departures = list(study.departures) if is_variation(study.name) else []
+    departures = list(study.departures) if study.variation_of is not None else []
     return {name: facts[name] for name in EVENTS["planned"] if name in facts} | {"departures": departures}
 
 
@@ -394,7 +404,7 @@ def _show(
         shown[each.plan.study.name] = own
         audience.judged(own)
         for verdict in own:
-            said = {**verdict.row(), "unit": verdict.unit, "variation": is_variation(verdict.study)}
+            said = {**verdict.row(), "unit": verdict.unit, "variation": each.plan.study.variation_of is not None}
             audience.emit("verdict", **said)
     page = names[0] if len(names) == 1 else "index"
     audience.say(f"page: {pages / page}.html")
