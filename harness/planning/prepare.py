@@ -6,7 +6,7 @@ Torch is imported only if something is left to train, or is asked what training 
 import logging
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from statistics import fmean
@@ -21,7 +21,7 @@ from folklore.harness.options import Options
 from folklore.harness.planning import cost
 from folklore.harness.planning.computing import computed_jobs
 from folklore.harness.planning.cost import Estimate
-from folklore.harness.planning.plan import Plan, PlannedPack, Setting, make_plan, settings
+from folklore.harness.planning.plan import Plan, PlannedPack, Plans, Setting, settings
 from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Configuration, Study, Workload
 from folklore.harness.spec.computed import ComputedJob
@@ -40,10 +40,12 @@ class Prepared:
     """A plan with everything that can be known before training.
 
     datasets: what a study calls a dataset -> the one used for it; facts: what is known of each. left: what is to be trained; of
-    a search, that of the rounds known so far and stand-ins for the rest. jobs, jobs_left: digest -> what is computed.
+    a search, that of the rounds known so far and stand-ins for the rest. jobs, jobs_left: digest -> what is computed. plans:
+    all that were made of its study.
     """
 
     plan: Plan
+    plans: Plans
     datasets: Mapping[str, str]
     facts: Mapping[str, data.DataFacts]
     left: tuple[PlannedPack, ...]
@@ -96,27 +98,42 @@ def prepare(
     on, where these are not this machine's.
     """
     resolved = settings(study, scale)
-    configurations = list({each.pack_key: each for each in _configurations(study, scale, resolved)}.values())
+    configurations = _configurations(study, scale, resolved)
     datasets = _datasets(study, scale, configurations, options)
     facts = {name: data.describe(used) for name, used in datasets.items()}
     device = _device(study, scale, options, only_plan, cluster or local_device())
-    plan = make_plan(study, scale, device.kind, {name: found.hash for name, found in facts.items()}, resolved=resolved)
+    plans, hashes = Plans(), {name: found.hash for name, found in facts.items()}
+    plan = plans.plan(study, scale, device.kind, hashes, resolved=resolved)
+    ready = Prepared(plan, plans, datasets, facts, (), _no_cost(device), device, options, ledger)
+    return _against_ledger(ready, configurations, only_plan)
+
+
+def extended(ready: Prepared, study: Study) -> Prepared:
+    """With the seeds that the study has come to; what is planned stays as it is. Raises UserError as `prepare` does."""
+    plan = ready.plan.with_seeds(study)
+    return _against_ledger(replace(ready, plan=plan), _configurations(study, plan.scale, plan.settings))
+
+
+def _against_ledger(ready: Prepared, configurations: Sequence[Configuration], only_plan: bool = False) -> Prepared:
+    """With what is left of the plan, in packs, and what that will cost; trained or not, it is one that can be."""
+    plan, ledger, device, options = ready.plan, ready.ledger, ready.device, ready.options
+    study, scale, datasets = plan.study, plan.scale, ready.datasets
     if study.search_at(scale) is not None:
         plan = outline(searched_plan(plan, ledger.trials()))
     done, jobs = ledger.digests(), computed_jobs(study, scale)
     computed = ledger.computations() if jobs else {}
     jobs_left = {digest: job for digest, job in jobs.items() if digest not in computed}
+    ready = replace(ready, plan=plan, left=(), estimate=_no_cost(device), jobs=jobs, jobs_left=jobs_left)
     # What is trained could be trained: nothing needs to be checked that torch would have to be imported for.
     if not only_plan and options.program is None and plan.digests <= done:
-        return Prepared(plan, datasets, facts, (), _no_cost(device), device, options, ledger, jobs, jobs_left)
-    model_of = _models(facts)
+        return ready
+    model_of = _models(ready.facts)
     _require_trainable(study, scale, configurations, device, model_of, options)
     _require_data([each for each in configurations if not only_plan or _is_given(datasets[each.workload.dataset])], datasets)
     plan = plan.with_lanes(_lanes(plan, datasets, _packing(ledger, device, model_of, options)))
-    left = plan.without(done)
-    measured = _measured(ledger, plan)
+    left, measured = plan.without(done), _measured(ledger, plan)
     estimate = cost.estimate(left, device, model_of, measured, _timed(left, datasets, device, measured))
-    return Prepared(plan, datasets, facts, left, estimate, device, options, ledger, jobs, jobs_left)
+    return replace(ready, plan=plan, left=left, estimate=estimate)
 
 
 def _no_cost(device: Device) -> Estimate:
@@ -194,11 +211,11 @@ def _is_given(dataset: str) -> bool:
     return dataset not in data.BY_PATH
 
 
-def _configurations(study: Study, scale: str, resolved: Iterable[Setting]) -> Iterator[Configuration]:
-    yield from (setting.configuration for setting in resolved)
-    for arm in study.arms_at(scale):
-        if study.arms[arm].searched:
-            yield study.configuration(scale, arm, {})
+def _configurations(study: Study, scale: str, resolved: Iterable[Setting]) -> list[Configuration]:
+    """One of each shape and length."""
+    known = [setting.configuration for setting in resolved]
+    known += [study.configuration(scale, arm, {}) for arm in study.arms_at(scale) if study.arms[arm].searched]
+    return list({each.pack_key: each for each in known}.values())
 
 
 def _datasets(study: Study, scale: str, configurations: Iterable[Configuration], options: Options) -> dict[str, str]:

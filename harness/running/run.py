@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from folklore.harness.errors import UserError, one_line, unknown
 from folklore.harness.judging.power import pilot_of, require_power, resolutions, whole_seeds
 from folklore.harness.judging.sequential import DEFAULT_TIMES, planned_looks, undecided
-from folklore.harness.judging.trial_sets import TrialSet, at_its_look, stored_set, stored_sets, with_seeds
+from folklore.harness.judging.trial_sets import TrialSet, Wanted, at_its_look, at_last_look, everywhere, stored_set, stored_sets
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.options import Options, checkpoint_seconds
-from folklore.harness.planning.prepare import Prepared, datasets_named, default_scale, prepare, progress
+from folklore.harness.planning.prepare import Prepared, datasets_named, default_scale, extended, prepare, progress
 from folklore.harness.planning.recipe import study_recipe
 from folklore.harness.planning.variation import Changes, vary
 from folklore.harness.reading.stored_studies import every_study
@@ -94,27 +94,18 @@ def _launch(
     # What trains is looked at where it is: the machine that starts a cluster's run may have no GPU itself.
     cluster = None if options.address is None else cluster_device(options.address)
     pairs = _with_own_datasets(studies, scale, options)
-
-    # One ledger a study, for a ledger keeps what it has read.
-    ledgers = {study.name: Ledger(store, study.name) for study, _ in pairs}
-
-    def prepared(study: Study, own: Options) -> Prepared:
-        return prepare(study, scale or default_scale(study, cluster), own, ledgers[study.name], cluster=cluster)
-
-    ready = [prepared(study, own) for study, own in pairs]
-    _declare_all(ready, until_decided)
-    at_look = [_at_look(each) for each in ready]
     ready = [
-        each if study is None else prepared(study, own) for each, study, (_, own) in zip(ready, at_look, pairs, strict=True)
+        prepare(study, scale or default_scale(study, cluster), own, Ledger(store, study.name), cluster=cluster)
+        for study, own in pairs
     ]
+    _declare_all(ready, until_decided)
+    ready = [_at_look(each) for each in ready]
     outcomes = _train_or_sync(ready, options, deadline, audience)
     every = list(outcomes)
     while until_decided and not any(outcome.interrupted or outcome.given_up for outcome in outcomes):
-        following = [study for each in ready if (study := _at_next_look(each, audience)) is not None]
-        if not following:
+        further = [following for each in ready if (following := _at_next_look(each, audience)) is not None]
+        if not further:
             break
-        own = {study.name: chosen for study, chosen in pairs}
-        further = [prepared(study, own[study.name]) for study in following]
         outcomes = _train_or_sync(further, options, deadline, audience)
         every += outcomes
         names = [each.plan.study.name for each in further]
@@ -162,17 +153,18 @@ def _require_power(ready: Prepared) -> None:
     # A variation asks what would be; what is expected of the study as it is declared need not hold for it.
     if study.scale(scale).judged and expecting and study.variation_of is None:
         # Nor are its own trials that are published: whoever repeats a study must be able to.
-        require_power(study, scale, pilot_of([each for each in _seen(ready) if each.scale != scale], scale))
+        require_power(study, scale, pilot_of(_seen(ready, lambda at, device: at != scale), scale))
 
 
 def _pilot(ready: Prepared) -> TrialSet | None:
     return pilot_of(_seen(ready), ready.plan.scale)
 
 
-def _seen(ready: Prepared) -> list[TrialSet]:
+def _seen(ready: Prepared, wanted: Wanted = everywhere) -> list[TrialSet]:
     from folklore.harness.judging.trial_sets import published_sets
 
-    return [*stored_sets(ready.plan.study, ready.ledger), *published_sets(ready.plan.study)]
+    study, plans = ready.plan.study, ready.plans
+    return [*stored_sets(study, ready.ledger, wanted, plans), *published_sets(study, wanted, plans)]
 
 
 def _looks(ready: Prepared, until_decided: UntilDecided | None) -> tuple[int, ...] | None:
@@ -187,19 +179,20 @@ def _looks(ready: Prepared, until_decided: UntilDecided | None) -> tuple[int, ..
 
 def _stored(ready: Prepared, looks: tuple[int, ...] | None) -> int:
     """Trials of the plan that are stored; with looks, of all seeds they come to. Raises UserError where those cannot be had."""
-    plan = with_seeds(ready.plan, looks[-1]) if looks else ready.plan
+    plan = at_last_look(ready.plan, looks) if looks else ready.plan
     return len(plan.digests & ready.ledger.digests())
 
 
-def _at_look(ready: Prepared) -> Study | None:
-    """The study with the seeds of the look it has come to; None where it is judged once."""
+def _at_look(ready: Prepared) -> Prepared:
+    """With the seeds of the look that it has come to, if it is judged by looks."""
     plan, ledger = ready.plan, ready.ledger
     looks = looks_of(declarations(ledger.store, plan.study, plan.scale), plan.study)
-    return at_its_look(plan, ledger.trials(), looks).study if looks else None
+    study = at_its_look(plan, ledger.trials(), looks).study if looks else plan.study
+    return ready if study is plan.study else extended(ready, study)
 
 
-def _at_next_look(ready: Prepared, audience: Audience) -> Study | None:
-    """The study with the seeds of the next look; None where there is none, or no claim that more seeds could decide."""
+def _at_next_look(ready: Prepared, audience: Audience) -> Prepared | None:
+    """With the seeds of the next look; None if there is none, or no claim that more seeds could decide."""
     records = stored_set(ready.plan, ready.ledger)
     open_claims = undecided(records.verdicts())
     study, scale = records.study, records.scale
@@ -208,7 +201,7 @@ def _at_next_look(ready: Prepared, audience: Audience) -> Study | None:
         return None
     why = f"{len(open_claims)} claims are not decided by {study.seeds_at(scale)} seeds"
     audience.say(f"{study.name}: {why}: {following[0]} are next")
-    return study.with_seeds(scale, following[0], why)
+    return extended(ready, study.with_seeds(scale, following[0], why))
 
 
 def run_facts(ready: Prepared) -> dict[str, Any]:
@@ -396,7 +389,8 @@ def _show(
     studies = [each.plan.study for each in ready]
     names = [study.name for study in studies]
     others = [study for study in every_study(store) if study.name not in names]
-    pages, found = write_pages(store, [*others, *studies], only=names)
+    plans = {each.plan.study.name: each.plans for each in ready}
+    pages, found = write_pages(store, [*others, *studies], only=names, plans=plans)
     shown: dict[str, list[Verdict]] = {}
     for each in ready:
         own = [v for v in found.get(each.plan.study.name, ()) if (v.scale, v.device) == (each.plan.scale, each.plan.device)]

@@ -506,8 +506,8 @@ PLANS = (
     Fault(
         "a digest without the data",
         "harness/planning/plan.py",
-        "engine_version, device, data_hash, identity, seed]",
-        "engine_version, device, identity, seed]",
+        "self.engine_version, self.device, data_hash, identity, seed]",
+        "self.engine_version, self.device, identity, seed]",
         PLANNING + "test_plan.py::test_digests_depend_on_what_decides_the_numbers",
     ),
     Fault(
