@@ -58,6 +58,9 @@ class Estimate:
     source: str
 
 
+NOTHING_LEFT = Estimate(0.0, 0, 1, "nothing is left")
+
+
 def trial_flops(configuration: Configuration, model: "Model") -> float:
     """Floating-point operations of a whole trial: a backward pass costs two forward passes, and what is recomputed another."""
     training, measurement = configuration.training, configuration.measurement
@@ -127,6 +130,8 @@ def estimate(
 ) -> Estimate:
     """Cost of these packs. measured: pack key -> seconds a trial, where trials of that shape are stored. timed: shape key ->
     seconds of a lane's step, where one was timed."""
+    if not packs:
+        return NOTHING_LEFT
     rate, seconds, largest, sources = RATES[device.kind], 0.0, 0, Counter[str]()
     for pack in packs:
         configuration = pack.trials[0].configuration
@@ -145,14 +150,12 @@ def estimate(
             per_second = _flops_per_second(configuration.training.precision, device.kind)
             seconds += trial_flops(configuration, model) * len(pack.trials) / per_second
             seconds += configuration.training.steps * configuration.training.micro_batches * rate.step_overhead_seconds
-    workers = max(1, min(device.count, len(packs)))
-    return Estimate(seconds / workers + (rate.start_seconds if packs else 0.0), largest, workers, _named(sources))
+    workers = min(device.count, len(packs))
+    return Estimate(seconds / workers + rate.start_seconds, largest, workers, _named(sources))
 
 
 def _named(sources: Counter[str]) -> str:
     """Where an estimate comes from; of several sources, for how many trials each."""
-    if not sources:
-        return "nothing is left"
     total = sum(sources.values())
     several = [f"{source} for {count} of {total} trials" for source, count in sources.items()]
     return "; ".join(several) if len(several) > 1 else next(iter(sources))

@@ -20,7 +20,7 @@ from folklore.harness.machine.description import Device, local_device, worker_me
 from folklore.harness.options import Options
 from folklore.harness.planning import cost
 from folklore.harness.planning.computing import computed_jobs
-from folklore.harness.planning.cost import Estimate
+from folklore.harness.planning.cost import NOTHING_LEFT, Estimate
 from folklore.harness.planning.plan import Plan, PlannedPack, Plans, Setting, settings
 from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Configuration, Study, Workload
@@ -31,7 +31,7 @@ from folklore.harness.training.number_formats import format_named
 log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    from folklore.harness.planning.lanes import Packing
+    from folklore.harness.planning.lanes import Choice, Packing, Shape
     from folklore.models import Model
 
 
@@ -62,9 +62,32 @@ class Prepared:
         return {name: found.hash for name, found in self.facts.items()}
 
     @cached_property
+    def model_of(self) -> "Callable[[Workload], Model]":
+        """Builds the model of a workload, each once; torch is imported with the first."""
+
+        def built(workload: Workload) -> "Model":
+            from folklore.harness.training.network import build
+
+            return build(workload, self.facts[workload.dataset])
+
+        return cache(built)
+
+    @cached_property
     def packing(self) -> "Packing":
-        """How many lanes packs have, and as what program they run."""
-        return _packing(self.ledger, self.device, _models(self.facts), self.options)
+        from folklore.harness.planning.lanes import Packing
+
+        return Packing(self.ledger.store, self.device, self.model_of, self.options.lanes, self.options.program)
+
+    @cached_property
+    def shapes(self) -> "dict[str, Shape]":
+        """What is to be trained of each shape that trials share packs by."""
+        from folklore.harness.planning.lanes import shapes
+
+        return shapes(self.plan.trials, self.datasets)
+
+    def choices(self) -> "dict[str, Choice]":
+        """Shape -> how many lanes its packs have, and as what program they run, as far as it is known now."""
+        return self.packing.choices(self.shapes)
 
     @cached_property
     def proof(self) -> str:
@@ -78,9 +101,8 @@ class Prepared:
     @cached_property
     def parameters(self) -> int:
         """Of the largest model."""
-        model_of = _models(self.facts)
         workloads = {trial.configuration.workload for trial in self.plan.trials}
-        return max(sum(math.prod(p.shape) for p in model_of(each).parameters) for each in workloads)
+        return max(sum(math.prod(p.shape) for p in self.model_of(each).parameters) for each in workloads)
 
 
 def default_scale(study: Study, device: Device | None = None) -> str:
@@ -104,7 +126,7 @@ def prepare(
     device = _device(study, scale, options, only_plan, cluster or local_device())
     plans, hashes = Plans(), {name: found.hash for name, found in facts.items()}
     plan = plans.plan(study, scale, device.kind, hashes, resolved=resolved)
-    ready = Prepared(plan, plans, datasets, facts, (), _no_cost(device), device, options, ledger)
+    ready = Prepared(plan, plans, datasets, facts, (), NOTHING_LEFT, device, options, ledger)
     return _against_ledger(ready, configurations, only_plan)
 
 
@@ -116,59 +138,26 @@ def extended(ready: Prepared, study: Study) -> Prepared:
 
 def _against_ledger(ready: Prepared, configurations: Sequence[Configuration], only_plan: bool = False) -> Prepared:
     """With what is left of the plan, in packs, and what that will cost; trained or not, it is one that can be."""
-    plan, ledger, device, options = ready.plan, ready.ledger, ready.device, ready.options
-    study, scale, datasets = plan.study, plan.scale, ready.datasets
-    if study.search_at(scale) is not None:
+    plan, ledger, datasets = ready.plan, ready.ledger, ready.datasets
+    if plan.study.search_at(plan.scale) is not None:
         plan = outline(searched_plan(plan, ledger.trials()))
-    done, jobs = ledger.digests(), computed_jobs(study, scale)
+    done, jobs = ledger.digests(), computed_jobs(plan.study, plan.scale)
     computed = ledger.computations() if jobs else {}
     jobs_left = {digest: job for digest, job in jobs.items() if digest not in computed}
-    ready = replace(ready, plan=plan, left=(), estimate=_no_cost(device), jobs=jobs, jobs_left=jobs_left)
+    ready = replace(ready, plan=plan, left=(), estimate=NOTHING_LEFT, jobs=jobs, jobs_left=jobs_left)
     # What is trained could be trained: nothing needs to be checked that torch would have to be imported for.
-    if not only_plan and options.program is None and plan.digests <= done:
+    if not only_plan and ready.options.program is None and plan.digests <= done:
         return ready
-    model_of = _models(ready.facts)
-    _require_trainable(study, scale, configurations, device, model_of, options)
+    _require_trainable(ready, configurations)
     _require_data([each for each in configurations if not only_plan or _is_given(datasets[each.workload.dataset])], datasets)
-    plan = plan.with_lanes(_lanes(plan, datasets, _packing(ledger, device, model_of, options)))
+    plan = plan.with_lanes({key: each.lanes for key, each in ready.choices().items()})
     left, measured = plan.without(done), _measured(ledger, plan)
-    estimate = cost.estimate(left, device, model_of, measured, _timed(left, datasets, device, measured))
+    timed = _timed(left, datasets, ready.device, measured)
+    estimate = cost.estimate(left, ready.device, ready.model_of, measured, timed)
     return replace(ready, plan=plan, left=left, estimate=estimate)
 
 
-def _no_cost(device: Device) -> Estimate:
-    def model_of(workload: Workload) -> "Model":
-        raise AssertionError("nothing is trained, so no model is asked for")
-
-    return cost.estimate((), device, model_of, {})
-
-
-def _models(facts: Mapping[str, data.DataFacts]) -> "Callable[[Workload], Model]":
-    from folklore.harness.training.network import build
-
-    return cache(lambda workload: build(workload, facts[workload.dataset]))
-
-
-def _packing(ledger: Ledger, device: Device, model_of: "Callable[[Workload], Model]", options: Options) -> "Packing":
-    from folklore.harness.planning.lanes import Packing
-
-    return Packing(ledger.store, device, model_of, options.lanes, options.program)
-
-
-def _lanes(plan: Plan, datasets: Mapping[str, str], packing: "Packing") -> dict[str, int]:
-    from folklore.harness.planning.lanes import shapes
-
-    return {key: each.lanes for key, each in packing.choices(shapes(plan.trials, datasets)).items()}
-
-
-def _require_trainable(
-    study: Study,
-    scale: str,
-    configurations: Collection[Configuration],
-    device: Device,
-    model_of: "Callable[[Workload], Model]",
-    options: Options,
-) -> None:
+def _require_trainable(ready: Prepared, configurations: Collection[Configuration]) -> None:
     """Raises UserError for a model that cannot be built, and for what this device cannot do or hold."""
     import torch
 
@@ -176,14 +165,15 @@ def _require_trainable(
     from folklore.harness.training.own_module import require_trainable
     from folklore.harness.training.programs import program_named
 
+    study, scale, device, model_of = ready.plan.study, ready.plan.scale, ready.device, ready.model_of
     for configuration in configurations:
         require_trainable(configuration)
         model = model_of(configuration.workload)
         lr_multipliers(configuration.workload, configuration.training, model)
         require_suited(configuration.training, configuration.workload, model)
     _require_precisions(study, scale, device, {each.training.precision for each in configurations})
-    if options.program is not None:
-        program_named(options.program, torch.device(device.kind))
+    if ready.options.program is not None:
+        program_named(ready.options.program, torch.device(device.kind))
     free = worker_memory_bytes(device)
     heaviest = max(configurations, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))
     if cost.lanes_that_fit(heaviest, model_of(heaviest.workload), free) < 1:

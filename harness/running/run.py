@@ -94,6 +94,7 @@ def _launch(
     # What trains is looked at where it is: the machine that starts a cluster's run may have no GPU itself.
     cluster = None if options.address is None else cluster_device(options.address)
     pairs = _with_own_datasets(studies, scale, options)
+    # One ledger a study, for a ledger keeps what it has read.
     ready = [
         prepare(study, scale or default_scale(study, cluster), own, Ledger(store, study.name), cluster=cluster)
         for study, own in pairs
@@ -272,9 +273,7 @@ def power_facts(ready: Prepared) -> dict[str, Any] | None:
 
 def _lanes(ready: Prepared) -> str:
     """Lanes of the packs, what they run as, and where that comes from."""
-    from folklore.harness.planning.lanes import shapes
-
-    choices = ready.packing.choices(shapes(ready.plan.trials, ready.datasets)).values()
+    choices = ready.choices().values()
     if not choices:
         return "1 (alone)"
     few, many = min(each.lanes for each in choices), max(each.lanes for each in choices)
@@ -284,8 +283,8 @@ def _lanes(ready: Prepared) -> str:
 
 def _with_own_datasets(studies: Sequence[Study], scale: str | None, options: Options) -> list[tuple[Study, Options]]:
     """Of several studies each gets the datasets it names; one that none of them names is refused."""
-    if len(studies) == 1:
-        return [(studies[0], options)]
+    if len(studies) == 1 or not options.datasets:
+        return [(study, options) for study in studies]
     named = {study.name: datasets_named(study, scale or default_scale(study)) for study in studies}
     for given in options.datasets:
         if not any(given in names for names in named.values()):
@@ -327,9 +326,9 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
 
 
 def _reasons_apart(ready: Prepared) -> list[str]:
-    from folklore.harness.planning.lanes import reasons_apart, shapes
+    from folklore.harness.planning.lanes import reasons_apart
 
-    return reasons_apart(ready.packing.choices(shapes(ready.plan.trials, ready.datasets)).values())
+    return reasons_apart(ready.choices().values())
 
 
 def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:
