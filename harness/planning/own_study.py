@@ -1,6 +1,6 @@
 """A named study with a user's workload in place of its own: a variation, with a name, a ledger and a page to itself."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +10,11 @@ from folklore.harness.errors import UserError, invalid
 from folklore.harness.observables import Unmeasured
 from folklore.harness.options import Options
 from folklore.harness.own.finding import Found, find
-from folklore.harness.planning.own_arms import Left, Observing, arms_left, judgement_left, untrainable
+from folklore.harness.planning.own_arms import Left, arms_left, judgement_left, untrainable
 from folklore.harness.planning.proving import require_proved
-from folklore.harness.spec import Alternative, Change, Criterion, Judgement, Study, Workload
+from folklore.harness.spec import Alternative, Change, Judgement, Study, Workload
 from folklore.harness.spec.configuration import OWN
+from folklore.harness.spec.criterion import Observing
 from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.storing.store import Store
 from folklore.harness.training.own_module import own_module
@@ -151,26 +152,14 @@ def _of_its_loss(judgement: Judgement, found: Found) -> Judgement:
     own = found.workload
     reason = f"the loss of own workload '{own.name}' may be negative, and shares of it mean nothing: judge a difference instead"
 
-    def changed(each: Observing) -> dict[str, Any]:
+    def spelled(each: Observing) -> Observing:
         lost = own.loss_may_be_negative and any(relative_to_losses(each.observe))
-        observed = {"observe": Unmeasured(reason=reason) if lost else each.observe}
-        if isinstance(each, Alternative):
-            return observed
-        return {**observed, "unit": own.loss_unit if each.unit == NATS else each.unit}
+        fields: dict[str, Any] = {"observe": Unmeasured(reason=reason)} if lost else {}
+        if not isinstance(each, Alternative) and each.unit == NATS:
+            fields["unit"] = own.loss_unit
+        return each.model_copy(update=fields)
 
-    return _with_observations(judgement, changed)
-
-
-def _with_observations(judgement: Judgement, changed: Callable[[Observing], dict[str, Any]]) -> Judgement:
-    """With its criteria, their other readings, and what it reports, changed."""
-
-    def of(criterion: Criterion) -> Criterion:
-        others = criterion.alternatives and tuple(each.model_copy(update=changed(each)) for each in criterion.alternatives)
-        return criterion.model_copy(update={**changed(criterion), "alternatives": others})
-
-    criteria = tuple(of(each) for each in judgement.criteria)
-    reported = tuple(each.model_copy(update=changed(each)) for each in judgement.reported)
-    return judgement.model_copy(update={"criteria": criteria, "reported": reported})
+    return judgement.with_observations(spelled)
 
 
 def _departures(study: Study, found: Found, reduction: Reduction) -> Iterator[str]:

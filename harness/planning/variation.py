@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid, unknown
-from folklore.harness.spec import Alternative, Change, Criterion, Judgement, Measurement, Study, Training, Workload, arms_of
+from folklore.harness.spec import Change, Judgement, Measurement, Study, Training, Workload, arms_of
 from folklore.harness.spec.study import MINIMUM_JUDGED_SEEDS, Value
 
 # A name has at most 64 characters.
@@ -260,21 +260,13 @@ class _Draft:
         return {*self.study.arms[arm].settings, *(self.study.scale(self.scale).arm_settings or {}).get(arm, {})}
 
 
-def _alternatives(criterion: Criterion, arms: Sequence[str]) -> tuple[Alternative, ...] | None:
-    """Other readings of a criterion that these arms allow."""
-    return tuple(each for each in criterion.alternatives or () if not arms_of(each.observe) - set(arms)) or None
-
-
 def _at(judgement: Judgement, scale: str, arms: Sequence[str]) -> Judgement | None:
     """A judgement as it is made at one scale by these arms; None where it needs others."""
-    criteria = [
-        each.model_copy(update={"scales": None, "alternatives": _alternatives(each, arms)})
-        for each in judgement.criteria_at(scale)
-    ]
+    criteria = tuple(each.model_copy(update={"scales": None}) for each in judgement.criteria_at(scale))
     if not criteria or any(arms_of(each.observe) - set(arms) for each in criteria):
         return None
-    reported = [each for each in judgement.reported if not arms_of(each.observe) - set(arms)]
-    return judgement.model_copy(update={"criteria": tuple(criteria), "reported": tuple(reported)})
+    here = judgement.model_copy(update={"criteria": criteria})
+    return here.with_observations(lambda each: None if arms_of(each.observe) - set(arms) else each)
 
 
 def _spelled(values: Iterable[Value]) -> str:
