@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import ValidationError
 
@@ -60,11 +60,17 @@ def masked(text: str) -> str:
     return re.sub(r"(?i)([?&][^=&\s]*(?:key|token|secret|password|signature|credential)[^=&\s]*=)[^&\s'\")]+", r"\1***", text)
 
 
+def nearest(name: str, names: Sequence[str]) -> str:
+    """The name that was meant: one of which it is a whole word (`lr` of `peak_lr`), else the most similar; empty if none is."""
+    of_words = [each for each in names if name in re.split(r"[_.-]", each)]
+    return next(iter(of_words or difflib.get_close_matches(name, names, n=1, cutoff=0.4)), "")
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
     """The error for a name that is not there, with the nearest name that is."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-    hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names) or 'none'}"
+    names = list(dict.fromkeys(known))
+    near = nearest(name, names)
+    hint = f"did you mean '{near}'?" if near else f"known: {', '.join(sorted(names)) or 'none'}"
     return UserError(f"no {kind} named '{name}': {hint}")
 
 

@@ -5,28 +5,37 @@ Exit codes: 0 fine · 1 a run failed (packs given up, a check failed) · 2 bad i
 where a command needs it.
 """
 
+import importlib.metadata
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.markup import escape
 
 from folklore.harness.cli import completion
-from folklore.harness.cli.output import err
+from folklore.harness.cli.output import err, out
+from folklore.harness.cli.settings import settings
 from folklore.harness.errors import RunFailedError, UnreadError, UserError, one_line
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 # What only some commands need.
 PACKAGES = ("torch", "ray", "optuna", "mlflow")
 
+HELP = (
+    "Put claims about training neural networks to the test.\n\n"
+    "Exit codes: 0 fine, 1 a run failed, 2 bad input, 130 interrupted. Defaults of --store, --tracking, --address, --workers"
+    " and --lanes can stand in folklore.toml or in \\[tool.folklore] of pyproject.toml."
+)
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help="Put claims about training neural networks to the test.\n\n"
-    "Exit codes: 0 fine, 1 a run failed, 2 bad input, 130 interrupted.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=HELP,
 )
 
 StudyName = Annotated[
@@ -107,6 +116,26 @@ def one_line_errors(command: Command) -> Command:
             raise typer.Exit(INTERRUPTED) from None
 
     return guarded  # type: ignore[return-value]
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        out.print(f"folklore {importlib.metadata.version('folklore-harness')}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback(help=HELP)
+@one_line_errors
+def _started(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="print the version and leave")
+    ] = False,
+) -> None:
+    if not context.resilient_parsing:
+        commands = getattr(context.command, "commands", {})
+        chosen = settings(Path.cwd())
+        context.default_map = {name: dict(chosen) for name in commands}
 
 
 def _told(message: str, code: int) -> typer.Exit:

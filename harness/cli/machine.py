@@ -64,11 +64,14 @@ def bundle(
     "schema",
     "folklore schema > study.schema.json   # for an editor",
     "folklore schema --explain | less   # what a study can be made of, in words",
+    "folklore schema --explain max_trainable   # one part of it",
     "folklore schema events   # what folklore run --json says",
     "folklore schema trials   # columns and units of the trials table",
 )
 def schema(
-    what: Annotated[str, typer.Argument(metavar="[WHAT]", help="study, events or trials")] = "study",
+    what: Annotated[
+        str, typer.Argument(metavar="[WHAT]", help="study, events or trials; to explain: a part, e.g. criterion")
+    ] = "study",
     explain: Annotated[
         bool, typer.Option("--explain", help="of a study, for people: every field and observable, with units and examples")
     ] = False,
@@ -77,11 +80,11 @@ def schema(
     import folklore.harness.observables  # noqa: F401  a study has no schema without them
 
     if explain:
-        from folklore.harness.spec.explanation import explanation
+        from folklore.harness.spec.explanation import explanation, explanation_of
 
-        if what != "study":
+        if what in ("events", "trials"):
             raise UserError(f"schema {what} --explain: {what} are explained as they are; leave --explain out")
-        sys.stdout.write(explanation())
+        sys.stdout.write(explanation() if what == "study" else explanation_of(what))
         return
     from folklore.harness.running import events
     from folklore.harness.spec import Study

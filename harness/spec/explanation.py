@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import yaml
 
+from folklore.harness.errors import unknown
 from folklore.harness.spec.base import Spec
 from folklore.harness.spec.claims import Claim, Regime, Side, Source
 from folklore.harness.spec.configuration import Measurement, Training, Workload
@@ -41,9 +42,17 @@ def explanation() -> str:
     return "\n\n".join(sections) + "\n"
 
 
+def explanation_of(name: str) -> str:
+    """Of one part. Raises UserError."""
+    named = {_name(each): each for specs in parts().values() for each in specs}
+    if name not in named:
+        raise unknown("part of a study", name, named)
+    return explained(named[name]) + "\n"
+
+
 def explained(spec: type[Spec]) -> str:
     """One class: what it is, its unit, its fields, and an example as YAML has it."""
-    lines = [f"## {_kind(spec) or spec.__name__.lower()}", *_sentences(spec)]
+    lines = [f"## {_name(spec)}", *_sentences(spec)]
     if (unit := getattr(spec, "UNIT", None)) is not None:
         lines.append(f"Unit: {unit}.")
     lines += ["", *_fields(spec)]
@@ -57,6 +66,10 @@ def example_of(spec: type[Spec]) -> dict[str, Any] | None:
     """An observable or a rule as a study's file has it."""
     example = getattr(spec, "EXAMPLE", None)
     return None if example is None else {"kind": _kind(spec), **example}
+
+
+def _name(spec: type[Spec]) -> str:
+    return _kind(spec) or spec.__name__.lower()
 
 
 def _kind(spec: type[Spec]) -> str:

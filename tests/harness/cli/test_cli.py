@@ -234,6 +234,16 @@ def test_list_and_schema() -> None:
     assert {"column", "unit", "description"} == set(json.loads(call("schema", "trials").stdout)[0])
 
 
+def test_one_part_of_a_study_is_explained() -> None:
+    assert call("schema", "--explain", "max_trainable").stdout.startswith("## max_trainable")
+    assert_refused(call("schema", "--explain", "max_trainabel"), "did you mean 'max_trainable'?")
+
+
+def test_the_version_and_short_help() -> None:
+    assert re.fullmatch(r"folklore \d+\.\d+\.\d+\n", call("--version").stdout)
+    assert "Usage" in call("plan", "-h").stdout
+
+
 COMMANDS = typer.main.get_command(app).commands
 
 
