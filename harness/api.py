@@ -30,7 +30,7 @@ from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.storing.store import Store
 
 if TYPE_CHECKING:
-    from folklore.harness.own.workload import OwnWorkload
+    from folklore.harness.workloads.own.workload import OwnWorkload
 
 SOURCE = trial_schema.Column("source", None, "", "where the trial was read: this store, or published")
 CURVE_COLUMNS = (
@@ -206,7 +206,7 @@ def run(
     nobody, terminal = Nobody(), Terminal(Silent())
     audience = terminal if progress else nobody
     if workload is not None and not isinstance(workload, str):
-        from folklore.harness.own.finding import hand_over
+        from folklore.harness.workloads.own.finding import hand_over
 
         workload = hand_over(workload).address
     chosen, scale = changed_as_wished(chosen, scale, changes, workload, options, audience.say)

@@ -7,10 +7,10 @@ from typing import Any
 from folklore.harness.judging.explaining import enumerated
 from folklore.harness.judging.regimes import hidden_parameters, in_thousands
 from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.own.address import PROOF, READ, address_of
 from folklore.harness.spec import Configuration, Study
-from folklore.harness.training.architectures import architecture_named
 from folklore.harness.training.schedules import schedule_named
+from folklore.harness.workloads.architectures import architecture_named
+from folklore.harness.workloads.own.address import PROOF, READ, address_of
 from folklore.reports.arms_table import RANGE_TEST
 from folklore.reports.words import counted
 

@@ -23,7 +23,6 @@ from folklore.harness.judging.trial_sets import HERE, TrialSet
 from folklore.harness.judging.verdict_history import Change, history
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.judging.verdicts import Verdict
-from folklore.harness.own.address import PROOF, READ, address_of
 from folklore.harness.planning import catalog
 from folklore.harness.planning.catalog import Register
 from folklore.harness.planning.recipe import study_recipe
@@ -31,6 +30,7 @@ from folklore.harness.spec import Claim, Judgement, Study
 from folklore.harness.storing.declaration import changed_since
 from folklore.harness.storing.source_check import commits_of, sources_of
 from folklore.harness.storing.trial_schema import SUMMARY
+from folklore.harness.workloads.own.address import PROOF, READ, address_of
 from folklore.reports import claim_figures, curves, figures, interactive, search_figures
 from folklore.reports.answers import answer
 from folklore.reports.arms_table import ArmsTable, arms_table

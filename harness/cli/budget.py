@@ -49,8 +49,8 @@ def budget(
         raise unknown("optimizer", optimizer, OPTIMIZERS)
     batch, limit = choices.count("--batch-size", batch_size) or 1, _bytes_of(memory)
     if ":" in model:
-        from folklore.harness.own.finding import find
         from folklore.harness.planning.own_budget import own
+        from folklore.harness.workloads.own.finding import find
 
         subject = own(find(model).workload, precision)
     else:
@@ -103,9 +103,9 @@ def _real(plain: "Budget", held: int | None) -> str:
 def _built_in(fields: dict[str, Any], vocabulary: int, precision: str, batch: int) -> "Subject":
     from pydantic import ValidationError
 
-    from folklore.harness import data
     from folklore.harness.spec import Workload
     from folklore.harness.training.budget import best_segments, built_in
+    from folklore.harness.workloads import data
 
     if fields["model"] not in MODELS:
         raise unknown("model", fields["model"], MODELS)

@@ -3,7 +3,7 @@
 from folklore.harness.spec import Criterion, Regime, Study, Workload, arms_of
 from folklore.harness.spec.configuration import OWN
 from folklore.harness.spec.study import Value
-from folklore.harness.training.architectures import architecture_named
+from folklore.harness.workloads.architectures import architecture_named
 
 
 def outside(regime: Regime, criterion: Criterion, study: Study, scale: str) -> str | None:

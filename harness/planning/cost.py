@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from folklore.harness.machine.description import Device
+from folklore.harness.number_formats import format_named
 from folklore.harness.planning.plan import PlannedPack
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.measured_steps import EVALUATION_TARGETS, MOST_PRODUCTS
-from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import optimizer_kind
 
 if TYPE_CHECKING:

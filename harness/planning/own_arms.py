@@ -7,7 +7,6 @@ what compares the models with each other says nothing any more.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from folklore.harness import data
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Alternative, Criterion, Judgement, Study, Workload, arms_of, canonical_json
 from folklore.harness.spec.criterion import Observing
@@ -15,6 +14,7 @@ from folklore.harness.spec.parts import with_other_arms
 from folklore.harness.training.network import build, lr_multipliers, require_suited
 from folklore.harness.training.own_module import require_trainable
 from folklore.harness.training.procedures import require_data
+from folklore.harness.workloads import data
 
 OTHER_MODEL = "it compares models, and there is one"
 # How a model here is built, beside how large it is: what arms of one model differ by in these is what a study is about.

@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from folklore.harness.errors import UserError, invalid
 from folklore.harness.observables import Unmeasured
 from folklore.harness.options import Options
-from folklore.harness.own.finding import Found, find
 from folklore.harness.planning.own_arms import Left, arms_left, judgement_left, untrainable
 from folklore.harness.planning.proving import require_proved
 from folklore.harness.spec import Alternative, Change, Judgement, Study, Workload
@@ -19,6 +18,7 @@ from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.storing.store import Store
 from folklore.harness.training.own_module import own_module
 from folklore.harness.training.programs import EAGER
+from folklore.harness.workloads.own.finding import Found, find
 from folklore.models.reduction import Reduction
 
 # Of the workload's identity in the variation's name.

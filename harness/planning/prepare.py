@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from folklore.harness import data
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.machine.description import Device, local_device, worker_memory_bytes
+from folklore.harness.number_formats import format_named
 from folklore.harness.options import Options
 from folklore.harness.planning import cost
 from folklore.harness.planning.computing import computed_jobs
@@ -26,7 +26,7 @@ from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Configuration, Study, Workload
 from folklore.harness.spec.computed import ComputedJob
 from folklore.harness.storing.ledger import Ledger
-from folklore.harness.training.number_formats import format_named
+from folklore.harness.workloads import data
 
 log = logging.getLogger(__name__)
 
@@ -276,8 +276,8 @@ def _timed(
         configuration, lanes = pack.trials[0].configuration, len(pack.trials)
         key = configuration.shape_key
         if configuration.workload.model == "own" and configuration.pack_key not in measured and key not in found:
-            from folklore.harness.own.raising import raised_by_user
             from folklore.harness.training.throughput import time_one_step
+            from folklore.harness.workloads.own.raising import raised_by_user
 
             dataset = data.load(datasets[configuration.workload.dataset])
             with raised_by_user(datasets[configuration.workload.dataset]):

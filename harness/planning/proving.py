@@ -5,9 +5,9 @@ import json
 import logging
 
 from folklore.harness.errors import UnwritableError
-from folklore.harness.own.finding import Found, require_reproducible
 from folklore.harness.storing.store import Store
 from folklore.harness.training.own_module import own_module
+from folklore.harness.workloads.own.finding import Found, require_reproducible
 
 log = logging.getLogger(__name__)
 

@@ -4,13 +4,13 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
-from folklore.harness.own.address import address_of
 from folklore.harness.spec import Configuration, Study, Training, Workload
-from folklore.harness.training.architectures import architecture_named
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.schedules import schedule_named
 from folklore.harness.training.schedules.base import percent
 from folklore.harness.training.takeover import words as takeover_words
+from folklore.harness.workloads.architectures import architecture_named
+from folklore.harness.workloads.own.address import address_of
 
 LR = "peak_lr"
 # Longer lists of values are told by their ends.

@@ -13,12 +13,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid, unknown
-from folklore.harness.own.address import address_of
 from folklore.harness.planning import catalog
 from folklore.harness.spec import Change, Study
 from folklore.harness.storing.declaration import stored_declarations
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
+from folklore.harness.workloads.own.address import address_of
 
 log = logging.getLogger(__name__)
 

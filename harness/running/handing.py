@@ -5,8 +5,8 @@ What is written in a notebook stands in no module that a worker could import: it
 
 import cloudpickle
 
-from folklore.harness.own.address import ASKED, HANDED, address_of
-from folklore.harness.own.finding import hand_over
+from folklore.harness.workloads.own.address import ASKED, HANDED, address_of
+from folklore.harness.workloads.own.finding import hand_over
 
 
 def pickled(dataset: str) -> bytes | None:

@@ -6,11 +6,9 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from folklore.harness import data
 from folklore.harness.errors import TooLargeError
 from folklore.harness.machine.description import Device
 from folklore.harness.machine.device_memory import free_device_memory, too_large_where_memory_ends
-from folklore.harness.own.raising import raised_by_user
 from folklore.harness.planning import cost
 from folklore.harness.planning.lanes import Packing, Shape, measured_file
 from folklore.harness.running.handing import pickled, receive
@@ -20,6 +18,8 @@ from folklore.harness.storing.comparisons import agree, comparisons, refusals, r
 from folklore.harness.storing.store import Store
 from folklore.harness.training.programs import EAGER, Program, default_program, program_named
 from folklore.harness.training.throughput import DiffersError, LanesSearch, Timing, measure
+from folklore.harness.workloads import data
+from folklore.harness.workloads.own.raising import raised_by_user
 
 # A compilation takes about half a minute a worker; it is tried where a shape trains much longer than that.
 SECONDS_WORTH_COMPILING = 900.0

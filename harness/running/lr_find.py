@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from folklore.harness import data
-from folklore.harness.data import Dataset
 from folklore.harness.errors import UserError
 from folklore.harness.machine.description import Device, available_memory_bytes
 from folklore.harness.planning import cost
@@ -14,6 +12,8 @@ from folklore.harness.reading.range_test import RangeTest
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.network import build
 from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.workloads import data
+from folklore.harness.workloads.data import Dataset
 
 # A ramp of less has no shape to read, and every step's loss is kept.
 LEAST_RISE, MOST_STEPS = 10.0, 10_000

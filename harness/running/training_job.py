@@ -6,13 +6,10 @@ from dataclasses import dataclass
 
 import torch
 
-from folklore.harness import data
 from folklore.harness.errors import UnwritableError, one_line
 from folklore.harness.machine.description import environment
 from folklore.harness.machine.device_memory import free_device_memory, too_large_where_memory_ends
 from folklore.harness.options import CHECKPOINT_SECONDS
-from folklore.harness.own.address import KIND, PROOF, READ
-from folklore.harness.own.raising import raised_by_user
 from folklore.harness.planning.lanes import Choice
 from folklore.harness.planning.plan import PlannedPack
 from folklore.harness.running.handing import receive
@@ -25,6 +22,9 @@ from folklore.harness.storing.store import Store
 from folklore.harness.training.own_module import own_module
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import EAGER, Program, program_named
+from folklore.harness.workloads import data
+from folklore.harness.workloads.own.address import KIND, PROOF, READ
+from folklore.harness.workloads.own.raising import raised_by_user
 
 log = logging.getLogger(__name__)
 

@@ -22,13 +22,13 @@ from typing import Any
 import pandas as pd
 
 from folklore.harness.errors import UserError, masked, one_line
-from folklore.harness.own.address import PROOF, READ
 from folklore.harness.spec import Study
 from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.trial_schema import CURVE_PREFIX
 from folklore.harness.tracking.state import KIND, MODELS, NOTE, identity, study_note
 from folklore.harness.tracking.uri import DATABASES, SQLITE, require_reachable
 from folklore.harness.training.curves import CURVES
+from folklore.harness.workloads.own.address import PROOF, READ
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "CRITICAL")  # its errors reach us as such, and users as a line

@@ -15,13 +15,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError, one_line
 from folklore.harness.machine.device_memory import is_memory_end
 from folklore.harness.spec import Workload
 from folklore.harness.training.allocations import Allocations, pretended
 from folklore.harness.training.network import build
 from folklore.harness.training.optimizers import optimizer_kind
+from folklore.harness.workloads.data import DataFacts
 from folklore.models import View
 
 # Of products; weights, gradients and state are FP32.

@@ -13,17 +13,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError
+from folklore.harness.number_formats import format_named
 from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Training, Workload
 from folklore.harness.spec.configuration import OPTIMIZERS, OWN
-from folklore.harness.training.architectures import architecture_named, those_that
 from folklore.harness.training.measured_steps import EVALUATION_TARGETS
-from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.optimizers.base import Part
 from folklore.harness.training.own_module import own_module, require_own_optimizer
+from folklore.harness.workloads.architectures import architecture_named, those_that
+from folklore.harness.workloads.data import DataFacts
 from folklore.models import Drop, Model, Parameter, Parametrization, Tap, View
 
 # In the place of a target that an evaluation does not count; torch's own.

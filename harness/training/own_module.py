@@ -9,13 +9,13 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from folklore.harness.errors import UserError, one_line
-from folklore.harness.own.examples import MOST_ASKED, Batch, Examples, joined
-from folklore.harness.own.finding import find_again
-from folklore.harness.own.place import place
-from folklore.harness.own.workload import OwnWorkload
+from folklore.harness.number_formats import format_named
 from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.spec.configuration import OWN, PRECISIONS
-from folklore.harness.training.number_formats import format_named
+from folklore.harness.workloads.own.examples import MOST_ASKED, Batch, Examples, joined
+from folklore.harness.workloads.own.finding import find_again
+from folklore.harness.workloads.own.place import place
+from folklore.harness.workloads.own.workload import OwnWorkload
 from folklore.models import OwnModule, keyed
 from folklore.models.own_module import Parted
 from folklore.models.reduction import candidates

@@ -17,15 +17,15 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils._pytree import tree_map
 
-from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserCodeError
-from folklore.harness.own.finding import find_again
-from folklore.harness.own.place import place
 from folklore.harness.randomness import key
 from folklore.harness.spec import Workload
 from folklore.harness.training.measured_steps import EVALUATION_TARGETS
 from folklore.harness.training.network import PackedNetwork, Scores
 from folklore.harness.training.own_module import counts_of, own_data, own_module
+from folklore.harness.workloads.data import DataFacts
+from folklore.harness.workloads.own.finding import find_again
+from folklore.harness.workloads.own.place import place
 from folklore.models import Drop, ModuleItself, OwnModule, Tap, Tree
 from folklore.models.module_itself import UNPICKLABLE, as_complex, python_state
 

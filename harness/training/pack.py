@@ -15,15 +15,14 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from folklore.harness.data import Dataset, Split
 from folklore.harness.errors import UserError
+from folklore.harness.number_formats import format_named
 from folklore.harness.spec import Configuration
 from folklore.harness.training.agreement import LossCheck, Step, StepCheck, Verdict
 from folklore.harness.training.dropout import dropout_of
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.measured_steps import probe_steps
 from folklore.harness.training.network import require_suited
-from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.own_network import make_network
 from folklore.harness.training.probes import PROBES
 from folklore.harness.training.probes.base import ProbedStep
@@ -33,6 +32,7 @@ from folklore.harness.training.records import Records
 from folklore.harness.training.result import LaneResult, lane_result
 from folklore.harness.training.step_key import step_key
 from folklore.harness.training.usage import Usage
+from folklore.harness.workloads.data import Dataset, Split
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from folklore.harness.data import DataFacts, load
 from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.spec.computed import Curve, Plot, Table, Worked
 from folklore.harness.spec.trials import Numbers
@@ -16,6 +15,7 @@ from folklore.harness.training.network import build
 from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.optimizers.base import Part
 from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.workloads.data import DataFacts, load
 from folklore.studies.computed.small_gpt import UNMEASURED
 
 GPT = Workload(model="gpt", dataset="python-docs", width=16, depth=2, heads=2, context=16)

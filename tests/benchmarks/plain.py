@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from folklore.harness.data import DataFacts
 from folklore.harness.spec import Workload
 from folklore.harness.training.network import build, initial_values
+from folklore.harness.workloads.data import DataFacts
 from folklore.models.cnn import LEAST_SIDE_TO_HALVE
 
 

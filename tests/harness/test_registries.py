@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError
+from folklore.harness.number_formats import format_named
 from folklore.harness.observables import FormGap
 from folklore.harness.observables.estimating import fits, range_test_rules
 from folklore.harness.observables.range_tests import FinderRule
@@ -21,9 +21,9 @@ from folklore.harness.spec.computed import Function, registry
 from folklore.harness.spec.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES
 from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.training import network
-from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import base, optimizer_kind
 from folklore.harness.training.schedules import schedule_named
+from folklore.harness.workloads.data import DataFacts
 from folklore.models.parametrization import LR_RULES
 from folklore.studies.computed import operations
 from tests.harness.helpers import planned, result, rows

@@ -7,13 +7,13 @@ import pytest
 import torch
 from torch import nn
 
-from folklore.harness import data
-from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.network import build, lr_multipliers
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.schedules import learning_rates
+from folklore.harness.workloads import data
+from folklore.harness.workloads.data import DataFacts
 from folklore.models import GPT, MLP, Parametrization
 from folklore.models.parametrization import LR_RULES
 from tests.benchmarks.plain import PlainBlock, PlainGPT

@@ -75,7 +75,7 @@ ERRORS_AND_INPUT = (
     ),
     Fault(
         "a file that names code imports it",
-        "harness/own/finding.py",
+        "harness/workloads/own/finding.py",
         "    if address not in ASKED:\n",
         "    if False:\n",
         HARNESS + "test_malformed.py::test_a_file_that_names_code_imports_none",
@@ -85,14 +85,14 @@ ERRORS_AND_INPUT = (
         "harness/input_files.py",
         "        count += len(chunk)\n",
         "        count += 0\n",
-        HARNESS + "data/test_data.py::test_a_text_that_unpacks_to_more_than_is_read",
+        HARNESS + "workloads/test_data.py::test_a_text_that_unpacks_to_more_than_is_read",
     ),
     Fault(
         "all blocks of steps draw the same batches",
         "harness/randomness.py",
         "Philox(key=[key(seed, use), block])",
         "Philox(key=[key(seed, use), 0])",
-        HARNESS + "data/test_data.py::test_batches_are_keyed_on_seed_and_draw",
+        HARNESS + "workloads/test_data.py::test_batches_are_keyed_on_seed_and_draw",
     ),
 )
 
@@ -161,24 +161,24 @@ SPEC = (
 OWN = (
     Fault(
         "weights that were loaded have no part in the identity",
-        "harness/own/identity.py",
+        "harness/workloads/own/identity.py",
         "{value.requires_grad} {held}",
         "{value.requires_grad}",
-        HARNESS + "own/test_identity.py::test_what_stands_outside_the_sources_counts",
+        HARNESS + "workloads/test_identity.py::test_what_stands_outside_the_sources_counts",
     ),
     Fault(
         "what a module computes has no part in the identity",
-        "harness/own/identity.py",
+        "harness/workloads/own/identity.py",
         'return f"{loss:.{DIGITS}g}"',
         'return "computed"',
-        HARNESS + "own/test_identity.py::test_what_stands_outside_the_sources_counts",
+        HARNESS + "workloads/test_identity.py::test_what_stands_outside_the_sources_counts",
     ),
     Fault(
         "seeds that start alike are two",
-        "harness/own/identity.py",
+        "harness/workloads/own/identity.py",
         "if trained and not drawn and not workload.one_start:",
         "if False:",
-        HARNESS + "own/test_identity.py::test_seeds_that_start_alike_are_one_unless_that_is_meant",
+        HARNESS + "workloads/test_identity.py::test_seeds_that_start_alike_are_one_unless_that_is_meant",
     ),
     Fault(
         "parts of a batch weigh by their examples",
@@ -210,41 +210,41 @@ OWN = (
     ),
     Fault(
         "copies may lie in two splits",
-        "harness/data/examples.py",
+        "harness/workloads/data/examples.py",
         "len(splits[features[each].tobytes()]) == 1",
         "True",
-        HARNESS + "data/test_images.py::test_copies_across_drawn_splits_are_trained_on",
+        HARNESS + "workloads/test_images.py::test_copies_across_drawn_splits_are_trained_on",
     ),
     Fault(
         "a workload that was changed goes on under the old plan",
-        "harness/own/finding.py",
+        "harness/workloads/own/finding.py",
         "if found.identity != planned:",
         "if not found.identity:",
-        HARNESS + "own/test_own_workload.py::test_a_change_makes_other_trials",
+        HARNESS + "workloads/test_own_workload.py::test_a_change_makes_other_trials",
     ),
 )
 
 DATA = (
     Fault(
         "test examples are trained on",
-        "harness/data/text.py",
+        "harness/workloads/data/text.py",
         "held_out = (position == VALIDATION_BLOCK) | (position == TEST_BLOCK)",
         "held_out = position == VALIDATION_BLOCK",
-        HARNESS + "data/test_data.py::test_splits_partition_the_text",
+        HARNESS + "workloads/test_data.py::test_splits_partition_the_text",
     ),
     Fault(
         "features are scaled by what is held out, too",
-        "harness/data/examples.py",
+        "harness/workloads/data/examples.py",
         "mean, deviation = train.mean(), train.std()",
         "mean, deviation = features.mean(), features.std()",
-        HARNESS + "data/test_images.py::test_digits_are_what_they_were",
+        HARNESS + "workloads/test_images.py::test_digits_are_what_they_were",
     ),
     Fault(
         "a text's target is its last input",
-        "harness/data/text.py",
+        "harness/workloads/data/text.py",
         "return windows[..., :-1], windows[..., 1:]",
         "return windows[..., :-1], windows[..., :-1]",
-        HARNESS + "data/test_data.py::test_a_target_is_the_token_that_follows",
+        HARNESS + "workloads/test_data.py::test_a_target_is_the_token_that_follows",
     ),
 )
 
@@ -390,8 +390,15 @@ ENGINE = (
         TRAINING + "test_precision.py::test_underflow_is_what_casting_flushes",
     ),
     Fault(
+        "activations of FP16 are held in FP32",
+        "harness/number_formats/fp16.py",
+        'activations="float16"',
+        'activations="float32"',
+        HARNESS + "test_registries.py::test_every_number_format_is_one_that_a_gpu_has",
+    ),
+    Fault(
         "gradients have the forward pass's FP8",
-        "harness/training/emulated_fp8.py",
+        "models/emulated_fp8.py",
         "rounded(gradients[0], torch.float8_e5m2, ctx.scaled)",
         "rounded(gradients[0], torch.float8_e4m3fn, ctx.scaled)",
         TRAINING + "test_precision.py::test_fp8_products_round_operands_and_gradients",

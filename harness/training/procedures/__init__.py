@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from folklore.harness.data import Dataset
 from folklore.harness.spec import Configuration
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.own_network import OwnNetwork
@@ -21,6 +20,7 @@ from folklore.harness.training.procedures.plateau import PlateauDrops
 from folklore.harness.training.procedures.summed import Summed
 from folklore.harness.training.procedures.token_rows import TokenRows, require_rows
 from folklore.harness.training.schedules import schedule_named
+from folklore.harness.workloads.data import Dataset
 
 SAMPLINGS: dict[str, type[Plain]] = {"replacement": Plain, "epochs": Epochs, "full": FullBatch}
 

@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from folklore.harness.data import STEPS_PER_DRAW, Dataset, Index, Split
 from folklore.harness.spec import Configuration
 from folklore.harness.training.measured_steps import evaluation_steps
 from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.procedures.base import Evaluation
 from folklore.harness.training.result import ENDS
+from folklore.harness.workloads.data import STEPS_PER_DRAW, Dataset, Index, Split
 from folklore.models import Tap
 
 

@@ -13,13 +13,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from folklore.harness.data import Dataset, Index
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration
-from folklore.harness.training.architectures import architecture_named
 from folklore.harness.training.network import NOT_COUNTED, PackedNetwork
 from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
 from folklore.harness.training.token_groups import GROUPS, QUARTER
+from folklore.harness.workloads.architectures import architecture_named
+from folklore.harness.workloads.data import Dataset, Index
 
 # Share of the run that is over when counting begins: the embedding has left where it started.
 BEGIN = 0.2

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness import data
 from folklore.harness.machine.description import Device
 from folklore.harness.planning.lanes import Choice, Packing, Shape, shapes
 from folklore.harness.planning.plan import Plan, make_plan
@@ -20,6 +19,7 @@ from folklore.harness.training.agreement import StepCheck
 from folklore.harness.training.network import build
 from folklore.harness.training.programs import EAGER
 from folklore.harness.training.throughput import Timing
+from folklore.harness.workloads import data
 from tests.harness.training.plain_steps import plant
 
 DEVICE = Device("cpu", "a <machine>/x", 2, 8 * 2**30)

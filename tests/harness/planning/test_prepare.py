@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from folklore.harness import data
 from folklore.harness.errors import UserError
 from folklore.harness.machine.description import Device
 from folklore.harness.options import Options
@@ -15,6 +14,7 @@ from folklore.harness.spec import Configuration, Measurement, Study, Training, W
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training.network import build
+from folklore.harness.workloads import data
 
 
 def prepared(study: Study, folder: Path, workload: dict[str, Any], only_plan: bool, **training: Any) -> None:

@@ -14,11 +14,8 @@ import torch
 from sklearn.metrics import accuracy_score, log_loss
 from torch import Tensor
 
-from folklore.harness.data.examples import digits
-from folklore.harness.data.text import Text
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import Curve, FallShare, FinalLoss, Gap, LossAt, TunedLoss
-from folklore.harness.own.finding import find
 from folklore.harness.planning.cost import trial_flops
 from folklore.harness.spec import Study, Training, Workload
 from folklore.harness.spec.trials import UndecidableError
@@ -26,6 +23,9 @@ from folklore.harness.storing import trial_rows
 from folklore.harness.training import network as networks
 from folklore.harness.training.network import NOT_COUNTED, PackedNetwork, build
 from folklore.harness.training.pack import Pack
+from folklore.harness.workloads.data.examples import digits
+from folklore.harness.workloads.data.text import Text
+from folklore.harness.workloads.own.finding import find
 from tests.harness import helpers
 from tests.harness.training import contract, own_workloads
 from tests.harness.training.contract import GPT, trained

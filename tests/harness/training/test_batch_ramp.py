@@ -10,9 +10,6 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from folklore.harness.data import load
-from folklore.harness.data.examples import digits
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.planning.cost import lane_bytes, trial_flops
 from folklore.harness.planning.recipe import trial_recipe
@@ -20,6 +17,9 @@ from folklore.harness.spec import Training, Workload
 from folklore.harness.training.network import build
 from folklore.harness.training.pack import Pack
 from folklore.harness.training.schedules import learning_rates
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.data.examples import digits
+from folklore.harness.workloads.data.text import Text
 from folklore.models import View
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, MLP

@@ -9,10 +9,6 @@ import scipy.sparse.linalg
 import torch
 from torch import Tensor
 
-from folklore.harness.data import Dataset
-from folklore.harness.data.examples import digits
-from folklore.harness.data.synthetic import quadratic, regression
-from folklore.harness.data.text import Text
 from folklore.harness.spec import Workload
 from folklore.harness.training import hessian
 from folklore.harness.training import network as network_of_a_pack
@@ -20,6 +16,10 @@ from folklore.harness.training.hessian import hessian_product, largest_eigenvalu
 from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.pack import Pack
 from folklore.harness.training.probes.sharpness import RESIDUAL, VALUE
+from folklore.harness.workloads.data import Dataset
+from folklore.harness.workloads.data.examples import digits
+from folklore.harness.workloads.data.synthetic import quadratic, regression
+from folklore.harness.workloads.data.text import Text
 from tests.harness.training import contract
 
 CPU = torch.device("cpu")

@@ -15,15 +15,15 @@ from torch import Tensor, nn
 from torch.utils.data import WeightedRandomSampler
 
 from folklore.harness import OwnWorkload
-from folklore.harness.data import load
 from folklore.harness.errors import UserError
-from folklore.harness.own.finding import find
 from folklore.harness.randomness import key
 from folklore.harness.spec import Workload
 from folklore.harness.training import own_network
 from folklore.harness.training.own_module import own_module, require_trainable
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.schedules import learning_rates
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.own.finding import find
 from tests.harness.training import contract, own_kinds
 from tests.harness.training.own_kinds import KINDS, plain_loss, taken
 from tests.harness.training.single_steps import assert_lane_is_torchs, assert_losses_agree

@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.data import load
 from folklore.harness.errors import UserError
 from folklore.harness.machine.description import Device
+from folklore.harness.number_formats import format_named
 from folklore.harness.observables import MeanActivationSlope
-from folklore.harness.own.finding import find
 from folklore.harness.planning.lanes import Choice, Packing, Shape
 from folklore.harness.randomness import key
 from folklore.harness.spec import Configuration, Workload
 from folklore.harness.storing.store import Store
 from folklore.harness.training.hessian import sharpness
 from folklore.harness.training.network import build
-from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.own_module import own_module, require_trainable
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.result import LaneResult
 from folklore.harness.training.schedules import learning_rates
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.own.finding import find
 from tests.harness.training import contract, own_workloads
 from tests.harness.training.single_steps import assert_lane_is_torchs, assert_losses_agree
 

@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 import torch
 
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
 from folklore.harness.training.schedules import learning_rates
+from folklore.harness.workloads.data.text import Text
 from folklore.models import View
 from tests.harness.training import contract
 from tests.harness.training.contract import pack, trained

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.data.text import Text
 from folklore.harness.spec import Measurement, Training, Workload
 from folklore.harness.training import pack as pack_module
 from folklore.harness.training.curve import Curve
@@ -14,6 +13,7 @@ from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.probes import PROBES
 from folklore.harness.training.probes.base import Probe, ProbedStep
 from folklore.harness.training.probes.half_batch import gradient_variance
+from folklore.harness.workloads.data.text import Text
 from tests.harness.helpers import markov
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, lane, trained

@@ -16,10 +16,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from folklore.harness.data import STEPS_PER_DRAW, Dataset, load
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
-from folklore.harness.own.finding import find
 from folklore.harness.spec import Workload
 from folklore.harness.spec.configuration import SamplingName
 from folklore.harness.training import own_network, pack
@@ -28,6 +25,9 @@ from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.procedures import SAMPLINGS, Evaluation, Procedure, Wrapper, make_procedure
 from folklore.harness.training.schedules import learning_rates
+from folklore.harness.workloads.data import STEPS_PER_DRAW, Dataset, load
+from folklore.harness.workloads.data.text import Text
+from folklore.harness.workloads.own.finding import find
 from folklore.models import View
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, MLP, assert_parts_agree

@@ -5,7 +5,6 @@ from functools import partial
 import pytest
 import torch
 
-from folklore.harness import data
 from folklore.harness.errors import UserError
 from folklore.harness.planning import cost
 from folklore.harness.planning.recipe import trial_recipe
@@ -13,6 +12,7 @@ from folklore.harness.spec import Training, Workload
 from folklore.harness.spec.configuration import OPTIMIZERS
 from folklore.harness.training.network import build, lr_multipliers
 from folklore.harness.training.pack import Pack
+from folklore.harness.workloads import data
 from tests.harness.training import contract
 
 GPT = Workload(model="gpt", width=16, depth=1, heads=2, context=16)

@@ -10,8 +10,6 @@ import pytest
 import pytorch_optimizer
 import torch
 
-from folklore.harness.data import load
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Training, Workload
 from folklore.harness.training.network import require_suited
@@ -19,6 +17,8 @@ from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.optimizers.sophia import Sophia
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.procedures.curvature import Curvature
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.data.text import Text
 from tests.harness.training import contract
 
 STEPS, SIZE, TOLERANCE = 120, 60, 2e-5
