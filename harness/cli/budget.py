@@ -105,7 +105,7 @@ def _built_in(fields: dict[str, Any], vocabulary: int, precision: str, batch: in
 
     from folklore.harness.spec import Workload
     from folklore.harness.training.budget import best_segments, built_in
-    from folklore.harness.workloads import data
+    from folklore.harness.workloads import data, workload_of
 
     if fields["model"] not in MODELS:
         raise unknown("model", fields["model"], MODELS)
@@ -113,7 +113,7 @@ def _built_in(fields: dict[str, Any], vocabulary: int, precision: str, batch: in
         workload = Workload.model_validate(fields)
     except ValidationError as error:
         raise invalid("budget", error) from None
-    if workload.model == "gpt":
+    if workload_of(workload).reads_text:
         facts = data.DataFacts(hash="", classes=choices.count("--vocabulary", vocabulary) or 1)
     else:
         facts = data.describe(workload.dataset)

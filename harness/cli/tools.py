@@ -87,7 +87,7 @@ def lr_find(
     if workload is not None:
         from folklore.harness.workloads.own.finding import find
 
-        fields = {"model": "own", "dataset": find(workload).dataset}
+        fields = find(workload).declared.model_dump()
     trained = {"optimizer": optimizer, "batch_size": batch_size, "steps": steps}
     try:
         chosen = Workload.model_validate(fields)

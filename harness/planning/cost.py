@@ -14,8 +14,10 @@ from folklore.harness.machine.description import Device
 from folklore.harness.number_formats import format_named
 from folklore.harness.planning.plan import PlannedPack
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.training.measured_steps import EVALUATION_TARGETS, MOST_PRODUCTS
+from folklore.harness.training.measured_steps import MOST_PRODUCTS
 from folklore.harness.training.optimizers import optimizer_kind
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.base import EVALUATION_TARGETS
 
 if TYPE_CHECKING:
     from folklore.models import Model
@@ -115,7 +117,7 @@ def _sharpness_bytes(measurement: Measurement, workload: Workload, parameters: i
     backward pass through both keep of as many examples as are passed at once."""
     if measurement.sharpness == "off":
         return 0
-    targets = workload.context if workload.model == "gpt" else 1
+    targets = workload.context if workload_of(workload).reads_text else 1
     at_once = min(measurement.sharpness_examples, max(1, EVALUATION_TARGETS // targets))
     remembered = (measurement.sharpness == "probes") * (1 + measurement.preconditioned_sharpness)
     return FLOAT_BYTES * ((MOST_PRODUCTS + 3 + remembered) * parameters + 3 * at_once * model.activations_per_example)

@@ -11,10 +11,9 @@ from folklore.harness.errors import UserError
 from folklore.harness.spec import Alternative, Criterion, Judgement, Study, Workload, arms_of, canonical_json
 from folklore.harness.spec.criterion import Observing
 from folklore.harness.spec.parts import with_other_arms
-from folklore.harness.training.network import build, lr_multipliers, require_suited
-from folklore.harness.training.own_module import require_trainable
 from folklore.harness.training.procedures import require_data
-from folklore.harness.workloads import data
+from folklore.harness.training.suitability import lr_multipliers, require_suited
+from folklore.harness.workloads import workload_of
 
 OTHER_MODEL = "it compares models, and there is one"
 # How a model here is built, beside how large it is: what arms of one model differ by in these is what a study is about.
@@ -73,10 +72,11 @@ def untrainable(study: Study) -> dict[str, str]:
             factors = study.factors_at(scale, arm)
             configuration = study.configuration(scale, arm, {name: values[0] for name, values in factors.items()})
             workload, training = configuration.workload, configuration.training
-            dataset = data.load(workload.dataset)
-            model = build(workload, dataset.facts)
+            own = workload_of(workload)
+            dataset = own.data()
+            model = own.model(dataset.facts)
             try:
-                require_trainable(configuration)
+                own.require_trainable(configuration)
                 require_suited(training, workload, model)
                 lr_multipliers(workload, training, model)
                 require_data(configuration, dataset)

@@ -12,13 +12,13 @@ from folklore.harness.options import Options
 from folklore.harness.planning.own_arms import Left, arms_left, judgement_left, untrainable
 from folklore.harness.planning.proving import require_proved
 from folklore.harness.spec import Alternative, Change, Judgement, Study, Workload
-from folklore.harness.spec.configuration import OWN
 from folklore.harness.spec.criterion import Observing
+from folklore.harness.spec.own_address import OWN
 from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.storing.store import Store
-from folklore.harness.training.own_module import own_module
 from folklore.harness.training.programs import EAGER
 from folklore.harness.workloads.own.finding import Found, find
+from folklore.harness.workloads.own.module import own_module
 from folklore.models.reduction import Reduction
 
 # Of the workload's identity in the variation's name.
@@ -60,7 +60,7 @@ def own_study(study: Study, address: str, options: Options) -> Study:
 
 def _on(study: Study, found: Found, left: Left) -> Study:
     """The study with what is left of its arms and judgements. Raises UserError where no claim is."""
-    own, reduction = found.workload, own_module(found.dataset).reduction
+    own, reduction = found.workload, own_module(found.planned).reduction
     replaced = _models_of_arms(study)
     spelled = (lambda name: f"{name} (its recipe on {own.name})") if replaced else str
     made = {each.claim: judgement_left(each, left, spelled) for each in study.judgements}
@@ -76,7 +76,7 @@ def _on(study: Study, found: Found, left: Left) -> Study:
     dump |= {
         "name": f"{study.name[:LONGEST_STEM]}_own_{found.identity[:DIGITS]}",
         "title": f"{study.title}, on own workload '{own.name}'",
-        "workload": Workload(model="own", dataset=found.dataset).model_dump(),
+        "workload": found.declared.model_dump(),
         "judgements": [each.model_dump() for each in judgements],
         "answer": [claim for claim in study.answer if claim not in unjudged],
         # Of other models.

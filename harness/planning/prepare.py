@@ -26,7 +26,7 @@ from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Configuration, Study, Workload
 from folklore.harness.spec.computed import ComputedJob
 from folklore.harness.storing.ledger import Ledger
-from folklore.harness.workloads import data
+from folklore.harness.workloads import data, workload_of
 
 log = logging.getLogger(__name__)
 
@@ -92,11 +92,7 @@ class Prepared:
     @cached_property
     def proof(self) -> str:
         """What was compared of an own workload before it is trained; '' of the models here, which tests compare."""
-        if self.plan.study.workload.model != "own":
-            return ""
-        from folklore.harness.training.own_module import own_module
-
-        return str(own_module(self.plan.study.workload.dataset).proof)
+        return workload_of(self.plan.study.workload).proof()
 
     @cached_property
     def parameters(self) -> int:
@@ -161,13 +157,12 @@ def _require_trainable(ready: Prepared, configurations: Collection[Configuration
     """Raises UserError for a model that cannot be built, and for what this device cannot do or hold."""
     import torch
 
-    from folklore.harness.training.network import lr_multipliers, require_suited
-    from folklore.harness.training.own_module import require_trainable
     from folklore.harness.training.programs import program_named
+    from folklore.harness.training.suitability import lr_multipliers, require_suited
 
     study, scale, device, model_of = ready.plan.study, ready.plan.scale, ready.device, ready.model_of
     for configuration in configurations:
-        require_trainable(configuration)
+        workload_of(configuration.workload).require_trainable(configuration)
         model = model_of(configuration.workload)
         lr_multipliers(configuration.workload, configuration.training, model)
         require_suited(configuration.training, configuration.workload, model)
@@ -275,12 +270,12 @@ def _timed(
     for pack in packs:
         configuration, lanes = pack.trials[0].configuration, len(pack.trials)
         key = configuration.shape_key
-        if configuration.workload.model == "own" and configuration.pack_key not in measured and key not in found:
+        workload = workload_of(configuration.workload)
+        if not workload.cost_is_counted and configuration.pack_key not in measured and key not in found:
             from folklore.harness.training.throughput import time_one_step
-            from folklore.harness.workloads.own.raising import raised_by_user
 
-            dataset = data.load(datasets[configuration.workload.dataset])
-            with raised_by_user(datasets[configuration.workload.dataset]):
+            with workload.raising():
+                dataset = workload.data(datasets[configuration.workload.dataset])
                 found[key] = time_one_step(configuration, dataset, device.kind, lanes) / lanes
     return found
 

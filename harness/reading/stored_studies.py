@@ -18,7 +18,6 @@ from folklore.harness.spec import Change, Study
 from folklore.harness.storing.declaration import stored_declarations
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from folklore.harness.workloads.own.address import address_of
 
 log = logging.getLogger(__name__)
 
@@ -66,9 +65,9 @@ def readable_name(study: Study) -> str:
     """'resnet through warmup', 'warmup with peak_lr = 0.01, 0.02'; of what is no variation its own name."""
     if study.variation_of is None:
         return study.name
-    if study.workload.model == "own":
+    if study.workload.own is not None:
         names = [each.workload for each in study.changes if each.workload]
-        return f"{names[-1] if names else address_of(study.workload.dataset)} through {study.variation_of}"
+        return f"{names[-1] if names else study.workload.own.place} through {study.variation_of}"
     return f"{study.variation_of} with {'; '.join(setting for each in study.changes for setting in each.settings)}"
 
 

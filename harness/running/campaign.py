@@ -25,6 +25,7 @@ from folklore.harness.running.ray_connection import Resources, require_reachable
 from folklore.harness.running.ray_process import RayProcess
 from folklore.harness.tracking.live import Launch, Projector, Sink
 from folklore.harness.tracking.sync import open_tracker
+from folklore.harness.workloads import workload_of
 
 if TYPE_CHECKING:
     from folklore.harness.running.computing_job import ComputingQueue
@@ -135,7 +136,6 @@ class StudyRun:
         return self.queue
 
     def job(self, pack: PlannedPack) -> Job:
-        from folklore.harness.running.handing import pickled
         from folklore.harness.running.training_job import TrainingJob
 
         plan, first = self.prepared.plan, pack.trials[0].configuration
@@ -152,7 +152,7 @@ class StudyRun:
             choice,
             self.deadline,
             checkpoint_seconds(),
-            pickled(dataset),
+            workload_of(first.workload).packed(),
         )
 
     def added(self, pack: PlannedPack) -> None:

@@ -9,11 +9,10 @@ from pydantic import Field, model_validator
 
 from folklore.harness.spec.base import Mark, Spec, Unit, canonical_json, marked
 from folklore.harness.spec.names import module_names
+from folklore.harness.spec.own_address import OWN, OwnAddress
 
 MODELS = module_names("workloads/architectures")
 OPTIMIZERS = module_names("training/optimizers")
-# A user's own model, and the optimizer that it may bring along.
-OWN = "own"
 SCHEDULES = module_names("training/schedules")
 PRECISIONS = module_names("number_formats")
 if TYPE_CHECKING:
@@ -100,6 +99,19 @@ class Workload(Spec):
         description="of an mlp's or cnn's classes; 'squared_error': half the squared distance from the one-hot target, summed"
         " over classes (Cohen et al. 2021)",
     )
+
+    @property
+    def own(self) -> OwnAddress | None:
+        """Where it is found if it is a user's own."""
+        return OwnAddress.parse(self.dataset) if self.model == OWN else None
+
+    @model_validator(mode="after")
+    def _own_is_found(self) -> Self:
+        if self.model == OWN and self.own is None:
+            raise ValueError(
+                f"dataset = {self.dataset}: with model = {OWN} it is {OWN}:MODULE:ATTRIBUTE@IDENTITY, as --workload writes it"
+            )
+        return self
 
     @property
     def squares(self) -> bool:

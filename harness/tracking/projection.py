@@ -28,7 +28,7 @@ from folklore.harness.storing.trial_schema import CURVE_PREFIX
 from folklore.harness.tracking.state import KIND, MODELS, NOTE, identity, study_note
 from folklore.harness.tracking.uri import DATABASES, SQLITE, require_reachable
 from folklore.harness.training.curves import CURVES
-from folklore.harness.workloads.own.address import PROOF, READ
+from folklore.harness.workloads.base import PROOF, READ
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "CRITICAL")  # its errors reach us as such, and users as a line

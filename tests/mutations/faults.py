@@ -182,7 +182,7 @@ OWN = (
     ),
     Fault(
         "parts of a batch weigh by their examples",
-        "harness/training/own_network.py",
+        "harness/workloads/own/network.py",
         "counts = (self.counts[each].sum(dim=axis) for each in (part, whole))",
         "counts = (torch.ones_like(self.counts[each]).sum(dim=axis) for each in (part, whole))",
         HARNESS + "training/test_own_kinds.py::test_parts_of_a_batch_weigh_by_what_the_loss_is_a_mean_of",
@@ -204,7 +204,7 @@ OWN = (
     Fault(
         "what is learned by heart has diverged",
         "harness/training/procedures/plain.py",
-        "pairs = zip(ENDS, (0, steps), strict=True) if self.is_own else ()",
+        "pairs = zip(ENDS, (0, steps), strict=True) if self.diverges_in_training else ()",
         "pairs = ()",
         HARNESS + "training/test_own_kinds.py::test_a_run_diverges_where_its_training_loss_leaves_its_start_upwards",
     ),
@@ -251,14 +251,14 @@ DATA = (
 ENGINE = (
     Fault(
         "a mean of lane losses for their sum",
-        "harness/training/network.py",
+        "harness/workloads/network.py",
         "torch.autograd.grad(scaled_K.sum(), ",
         "torch.autograd.grad(scaled_K.mean(), ",
         TRAINING + "test_contract.py::test_a_lane_is_what_it_is_alone_in_any_order_and_beside_one_that_is_lost[gpt]",
     ),
     Fault(
         "gradients stay as large as a loss scale makes them",
-        "harness/training/network.py",
+        "harness/workloads/network.py",
         "gradient_KP if scale_K is None else gradient_KP.div_(scale_K.unsqueeze(1))",
         "gradient_KP",
         TRAINING + "test_precision.py::test_a_scaled_loss_has_the_same_gradient",
@@ -307,7 +307,7 @@ ENGINE = (
     ),
     Fault(
         "gains and biases decay",
-        "harness/training/network.py",
+        "harness/workloads/network.py",
         "[float(p.decays) for p in self.model.parameters]",
         "[1.0 for p in self.model.parameters]",
         TRAINING + "test_pack.py::test_matches_a_plain_torch_loop",
@@ -363,7 +363,7 @@ ENGINE = (
     ),
     Fault(
         "evaluations drop activations",
-        "harness/training/network.py",
+        "harness/workloads/network.py",
         "outputs = self.outputs(inputs)\n",
         "outputs = self.outputs(inputs, drop=self.drop)\n",
         TRAINING + "test_dropout.py::test_evaluations_and_curvature_are_of_the_whole_network",

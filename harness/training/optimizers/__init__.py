@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from folklore.harness.spec import Training
-from folklore.harness.spec.configuration import OWN
 from folklore.harness.spec.names import registered
+from folklore.harness.spec.own_address import OWN
 from folklore.harness.training.optimizers.base import PackedOptimizer, Part
 
 if TYPE_CHECKING:

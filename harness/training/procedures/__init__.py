@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from folklore.harness.spec import Configuration
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.own_network import OwnNetwork
 from folklore.harness.training.procedures import augmentation, curvature, outlier
 from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.procedures.augmentation import Augmentation, require_images
@@ -44,7 +43,7 @@ def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset
         procedure = Augmentation(procedure, [lane.training for lane in lanes], seeds, dataset, learner)
     if training.micro_batches > 1:
         procedure = Accumulation(procedure, network, training.micro_batch_size)
-    if isinstance(network, OwnNetwork) and network.sums:
+    if network.sums:
         procedure = Summed(procedure, network)
     if curvature.is_asked_for(training):
         procedure = Curvature(procedure, training, seeds, learner)

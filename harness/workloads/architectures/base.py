@@ -30,6 +30,11 @@ class Architecture(ABC):
         """Parameters beside those of the layers that read the input and write the output, whose number depends on the data."""
         return 0
 
+    def units_may_die(self, workload: Workload) -> bool:
+        """Whether it has units that no example may reach any more: ReLUs without a norm before or a residual stream beside
+        them. A unit whose sum is normalized, or goes on past its activation, has a gradient however often it is zero."""
+        return False
+
     def objection(self, facts: DataFacts) -> str:
         """What else is wrong with data, and the way out; '' if nothing is."""
         return ""

@@ -37,6 +37,9 @@ class Perceptron(Architecture):
         norms = 2 * workload.depth * workload.width if workload.norm == "layer" else 0
         return (workload.depth - 1) * (workload.width**2 + workload.width) + norms
 
+    def units_may_die(self, workload: Workload) -> bool:
+        return workload.activation == "relu" and workload.norm == "none" and not workload.residual
+
     def own_words(self, workload: Workload) -> str:
         """What differs from a plain one of ReLUs."""
         words = f", {workload.activation}" * (workload.activation != "relu")

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.spec.characters import refused_character
+from folklore.harness.spec.own_address import OwnAddress
 from folklore.harness.workloads.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
 from folklore.harness.workloads.data.examples import digits
 from folklore.harness.workloads.data.images import read_images
 from folklore.harness.workloads.data.synthetic import LARGEST as SYNTHETIC
 from folklore.harness.workloads.data.synthetic import synthetic
 from folklore.harness.workloads.data.text import python_documentation, python_source, read_text, tokenize
-from folklore.harness.workloads.own.address import KIND as OWN
 
 BUILT_IN = ("digits", "python-docs", "python-source")
 
@@ -70,10 +70,10 @@ def load(name: str) -> Dataset:
         return tokenize(name, text, str(contents))
     if kind == "images" and path:
         return read_images(Path(path))
-    if kind == OWN and path:
+    if (address := OwnAddress.parse(name)) is not None:
         from folklore.harness.workloads.own.dataset import own_examples  # imports torch, as the user's module does
 
-        return own_examples(name)
+        return own_examples(address)
     if kind in SYNTHETIC:
         return synthetic(kind, path)
     raise unknown("dataset", name, (*BUILT_IN, *BY_PATH, *(f"{kind}:SIZE" for kind in SYNTHETIC), "text:PATH", "images:PATH"))

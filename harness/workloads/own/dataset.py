@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from folklore.harness.errors import UserError
+from folklore.harness.spec.own_address import OwnAddress
 from folklore.harness.workloads.data.base import ByExample, DataFacts, Split
 from folklore.harness.workloads.own.examples import copies
 from folklore.harness.workloads.own.finding import find_again
@@ -53,9 +54,9 @@ class OwnExamples(ByExample):
         return numbers, numbers
 
 
-def own_examples(name: str) -> OwnExamples:
-    """The dataset own:MODULE:ATTRIBUTE@IDENTITY. Raises UserError."""
-    workload = find_again(name).workload
+def own_examples(address: OwnAddress) -> OwnExamples:
+    """Raises UserError where they cannot be found, or have changed since they were planned with."""
+    workload = find_again(address).workload
     counts = {split: len(workload.examples[own]) for split, own in NAMES.items()}
     said = ", ".join(f"{own} {counts[split]}" for split, own in NAMES.items())
     training, *others = workload.examples.items()
@@ -64,4 +65,4 @@ def own_examples(name: str) -> OwnExamples:
             said += f"; {count} of {split} have the inputs of training examples"
     facts = DataFacts(hash=data_hash(workload), classes=0, features=(1,), contents=f"examples, as given: {said}")
     first: dict[Split, int] = {"train": 0, "validation": counts["train"], "test": counts["train"] + counts["validation"]}
-    return OwnExamples(name, facts, counts, first)
+    return OwnExamples(str(address), facts, counts, first)

@@ -17,7 +17,8 @@ import torch
 
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.machine.device_memory import is_memory_end
-from folklore.harness.workloads.own.address import ASKED, HANDED, KIND
+from folklore.harness.spec import Workload
+from folklore.harness.spec.own_address import OWN, OwnAddress
 from folklore.harness.workloads.own.identity import Parts, differing, identity_of, parts
 from folklore.harness.workloads.own.place import place, with_place
 from folklore.harness.workloads.own.workload import OwnWorkload
@@ -38,13 +39,23 @@ class Found:
     parts: Parts
 
     @property
-    def dataset(self) -> str:
-        """What a configuration calls it: own:MODULE:ATTRIBUTE@IDENTITY. The identity is in the name, so that it enters the
-        digests of trials, the shapes whose lanes are remembered, and what a worker holds its own copy against."""
-        return f"{KIND}:{self.address}@{self.identity}"
+    def planned(self) -> OwnAddress:
+        """Where a worker finds it, and what it is then to be."""
+        module, _, attribute = self.address.partition(":")
+        return OwnAddress(module, attribute, self.identity)
+
+    @property
+    def declared(self) -> Workload:
+        """What a configuration calls it."""
+        return Workload(model=OWN, dataset=str(self.planned))
 
 
 GIVEN = "given"
+# Addresses that this process was told to import, by a user or by the job it was sent: what a study file or a store names is
+# only read.
+ASKED: set[str] = set()
+# Address -> a workload that was handed over as an object, which workers know by nothing else.
+HANDED: dict[str, Found] = {}
 
 
 def hand_over(workload: OwnWorkload | Found) -> Found:
@@ -64,8 +75,7 @@ def hand_over(workload: OwnWorkload | Found) -> Found:
 def find(address: str) -> Found:
     """Imports the module, from the current directory too; a file's name stands for its module's. Raises UserError."""
     if address in HANDED:
-        found: Found = HANDED[address]
-        return found
+        return HANDED[address]
     address = _of_file(address)
     if not ADDRESS.fullmatch(address):
         raise UserError(f"workload '{address}': write it as MODULE:ATTRIBUTE, for example my_package.my_module:workload")
@@ -88,19 +98,19 @@ def find(address: str) -> Found:
     return Found(address, identity_of(address, found_parts), workload, found_parts)
 
 
-def find_again(dataset: str) -> Found:
-    """The workload of a dataset's name, as it was when a run was planned. Raises UserError where it has changed."""
-    address, _, planned = dataset.removeprefix(f"{KIND}:").partition("@")
+def find_again(planned: OwnAddress) -> Found:
+    """The workload at an address, as it was when a run was planned. Raises UserError where it has changed."""
+    address = planned.place
     if address not in ASKED:
         raise UserError(
-            f"dataset '{dataset}' is Python code, which is never imported because a file or a store names it; if you trust it,"
+            f"dataset '{planned}' is Python code, which is never imported because a file or a store names it; if you trust it,"
             f" give --workload {address}"
         )
     found = find(address)
-    if found.identity != planned:
+    if found.identity != planned.identity:
         raise UserError(
-            f"workload '{address}' has identity {found.identity} here and {planned or 'none'} in the plan: it was changed, or"
-            " this node has another copy; start the run again, with the same files on every node"
+            f"workload '{address}' has identity {found.identity} here and {planned.identity or 'none'} in the plan: it was"
+            " changed, or this node has another copy; start the run again, with the same files on every node"
         )
     return found
 

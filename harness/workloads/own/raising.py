@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from folklore.harness.errors import TooLargeError, UserCodeError, UserError
-from folklore.harness.workloads.own.address import KIND, address_of
+from folklore.harness.spec.own_address import OwnAddress
 from folklore.harness.workloads.own.place import place, with_place
 
 # What may go away by itself: memory, a disk, a network, or a device that fails.
@@ -18,8 +18,8 @@ CALLS = ("objective.py", {"forward", "called"})
 
 
 @contextmanager
-def raised_by_user(dataset: str) -> Iterator[None]:
-    """Raises UserCodeError in place of what the code of an own workload, which the dataset names, raises.
+def raised_by_user(address: OwnAddress) -> Iterator[None]:
+    """Raises UserCodeError in place of what the code of an own workload raises.
 
     Trials depend on their seeds alone: what that code raises it raises every time.
     """
@@ -28,9 +28,9 @@ def raised_by_user(dataset: str) -> Iterator[None]:
     except (UserError, *PASSING):
         raise
     except Exception as error:  # whatever a user's code raises
-        if not dataset.startswith(f"{KIND}:") or not (place(error) or _was_called(error)):
+        if not (place(error) or _was_called(error)):
             raise
-        raise UserCodeError(f"workload '{address_of(dataset)}' raises {with_place(error)}: mend it") from error
+        raise UserCodeError(f"workload '{address.place}' raises {with_place(error)}: mend it") from error
 
 
 def _was_called(error: BaseException) -> bool:

@@ -274,7 +274,7 @@ def _workload(base: Workload, **fields: Any) -> Workload:
 
 
 def _own(name: str) -> Workload:
-    return Workload(model="own", dataset=find(f"tests.harness.training.own_workloads:{name}").dataset)
+    return find(f"tests.harness.training.own_workloads:{name}").declared
 
 
 SGD = {"optimizer": "sgd"}

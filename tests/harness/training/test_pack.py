@@ -83,7 +83,7 @@ def test_results_before_the_end_are_refused() -> None:
 
 def test_lanes_of_one_seed_start_from_one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing a large model takes seconds; and what is kept of the last draw must not be what a pack trains on."""
-    from folklore.harness.training import network
+    from folklore.harness.workloads import network
 
     drawn: list[int] = []
     genuine = network.torch_generator

@@ -10,9 +10,9 @@ from folklore.harness.number_formats import format_named
 from folklore.harness.spec import Training
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.training.loss_scaling import LossScaler
-from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.probes.underflow import FP16_FLUSHED, underflow_shares
 from folklore.harness.workloads.data.text import Text
+from folklore.harness.workloads.network import PackedNetwork
 from folklore.models.emulated_fp8 import Fp8Product, rounded
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, lane, trained

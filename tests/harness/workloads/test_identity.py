@@ -140,6 +140,6 @@ def test_copies_of_training_examples_are_said(write: Callable[..., str]) -> None
         "test = [*data(21)]; test[0][:3] = training[0][5:8]; data = lambda n, drawn=data: tuple(test) if n == 21 else drawn(n)"
     )
     found = find(write(more))
-    assert load(found.dataset).facts.contents == (
+    assert load(found.declared.dataset).facts.contents == (
         "examples, as given: training 50, validation 20, test 21; 3 of test have the inputs of training examples"
     )

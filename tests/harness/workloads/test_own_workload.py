@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from folklore.harness import OwnWorkload, columns
@@ -23,13 +24,13 @@ from folklore.harness.planning.lanes import Choice
 from folklore.harness.planning.own_study import own_study
 from folklore.harness.planning.plan import make_plan
 from folklore.harness.running.training_job import TrainingJob
-from folklore.harness.spec import Study, arms_of
+from folklore.harness.spec import Study, Workload, arms_of
+from folklore.harness.spec.own_address import OwnAddress
 from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.workloads import data
-from folklore.harness.workloads.own.address import address_of
 from folklore.harness.workloads.own.finding import find, find_again
 from folklore.harness.workloads.own.identity import identity
 from tests.command_line import folklore
@@ -353,14 +354,14 @@ def test_a_factor_of_the_model_is_refused(study: Study, write: Callable[..., Non
 )
 def test_a_change_makes_other_trials(more: str, same: bool, study: Study, write: Callable[..., None]) -> None:
     write()
-    before, planned = varied(study), find("my_module:workload")
+    before, found = varied(study), find("my_module:workload")
     write(more)
     assert (digests(varied(study)) == digests(before)) == same
     if same:
-        find_again(planned.dataset)
+        find_again(found.planned)
     else:
         with pytest.raises(UserError, match="it was changed, or this node has another copy"):
-            find_again(planned.dataset)
+            find_again(found.planned)
 
 
 def test_weights_that_are_loaded_count(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
@@ -384,8 +385,13 @@ def test_a_file_of_the_users_never_stands_in_for_a_library(write: Callable[..., 
     refused("reports/__init__.py) named 'workload': known: none", "--workload", "reports:workload")
 
 
-def test_its_name_leads_back_to_it() -> None:
-    assert address_of("own:a.b:c@0123456789abcdef") == "a.b:c"
+def test_its_text_leads_back_to_it() -> None:
+    found = Workload(model="own", dataset="own:a.b:c@0123456789abcdef").own
+    assert found == OwnAddress("a.b", "c", "0123456789abcdef")
+    assert (str(found), found.place) == ("own:a.b:c@0123456789abcdef", "a.b:c")
+    assert Workload(dataset="text:own:a.b:c").own is None
+    with pytest.raises(ValidationError, match="dataset = digits: with model = own it is own:MODULE:ATTRIBUTE@IDENTITY"):
+        Workload(model="own", dataset="digits")
 
 
 def test_the_workload_is_checked_when_it_is_made() -> None:

@@ -20,11 +20,11 @@ from torch.utils._pytree import tree_map
 from folklore.harness.errors import UserCodeError
 from folklore.harness.randomness import key
 from folklore.harness.spec import Workload
-from folklore.harness.training.measured_steps import EVALUATION_TARGETS
-from folklore.harness.training.network import PackedNetwork, Scores
-from folklore.harness.training.own_module import counts_of, own_data, own_module
+from folklore.harness.workloads.base import EVALUATION_TARGETS
 from folklore.harness.workloads.data import DataFacts
+from folklore.harness.workloads.network import PackedNetwork, Scores
 from folklore.harness.workloads.own.finding import find_again
+from folklore.harness.workloads.own.module import counts_of, own_data
 from folklore.harness.workloads.own.place import place
 from folklore.models import Drop, ModuleItself, OwnModule, Tap, Tree
 from folklore.models.module_itself import UNPICKLABLE, as_complex, python_state
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class OwnNetwork(PackedNetwork):
-    """What a step or an evaluation is given are the numbers of examples (data/own.py), [K, B] or [N], as inputs and as targets.
+    """What a step or an evaluation is given are the numbers of examples (dataset.py), [K, B] or [N], as inputs and as targets.
 
     Buffers, such as running statistics, belong to a lane as its parameters do. In training the module is in train mode, and
     what it draws is keyed on seed, step and part of the batch; evaluations are in eval mode. It shows no activations. A loss
@@ -44,10 +44,10 @@ class OwnNetwork(PackedNetwork):
     model: OwnModule
 
     def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
-        self.seeds, self.dataset = tuple(seeds), workload.dataset
+        assert workload.own is not None, "of a user's workload"
+        self.seeds, self.found = tuple(seeds), find_again(workload.own)
         super().__init__(workload, facts, seeds, device, precision)
-        self.model = own_module(workload.dataset, device.type, precision)
-        self.examples = own_data(workload.dataset, device.type)
+        self.examples = own_data(workload.own, device.type)
         # What lanes that share a program draw cannot be told apart: they draw nothing.
         self.packed = len(seeds) > 1 and not self.model.alone
         if len(seeds) > 1 and not self.packed:
@@ -64,8 +64,8 @@ class OwnNetwork(PackedNetwork):
             self.lanes_before = [python_state(each.objective, self.names) for each in self.lanes]
         reduction = self.model.reduction
         self.sums, self.in_parts = reduction.kind == "sum", reduction.kind != "neither"
-        self.measures = find_again(workload.dataset).workload.metric is not None
-        self.counts = counts_of(workload.dataset, device.type, precision)
+        self.measures = self.found.workload.metric is not None
+        self.counts = counts_of(workload.own, device.type, precision)
 
     def _lane(self, lane: int) -> ModuleItself:
         """A module whose values lie in the pack's buffers."""
@@ -85,7 +85,7 @@ class OwnNetwork(PackedNetwork):
         return torch.nan_to_num(torch.div(*counts)).float()
 
     def counted(self, targets: Tensor) -> Tensor:
-        """How much lanes' examples count, [K]."""
+        """By what the loss is a mean of."""
         return self.counts[targets].sum(dim=1).float()
 
     def losses(
@@ -172,7 +172,7 @@ class OwnNetwork(PackedNetwork):
 
     def optimizer_factory(self) -> Callable[[list[Any]], Optimizer]:
         """The workload's own; require_suited has seen that there is one."""
-        make = find_again(self.dataset).workload.optimizer
+        make = self.found.workload.optimizer
         assert make is not None
         return make
 
@@ -214,7 +214,7 @@ class OwnNetwork(PackedNetwork):
 
     def _said(self, what: str) -> UserCodeError:
         way_out = "; say packed=False" if self.packed else ""
-        return UserCodeError(f"workload '{find_again(self.dataset).address}': {what}{way_out}")
+        return UserCodeError(f"workload '{self.found.address}': {what}{way_out}")
 
     def _key(self, lane: int) -> int:
         return key(self.seeds[lane], f"forward:{self.step}" + f":{self.part}" * (self.part > 0))
@@ -277,7 +277,7 @@ class OwnNetwork(PackedNetwork):
 
     def _measured(self, numbers: Tensor) -> Tensor:
         """The workload's metric, lane by lane, by the number of examples, [K]; nan where a loss may be, too."""
-        metric = find_again(self.dataset).workload.metric
+        metric = self.found.workload.metric
         assert metric is not None
         total_K = torch.zeros(len(self.flat_KP), device=self.flat_KP.device)
         for part in torch.split(numbers, self.examples_at_once(numbers)):
@@ -293,14 +293,6 @@ class OwnNetwork(PackedNetwork):
         made = self._lane(lane)
         made.objective.module.eval()
         return made
-
-
-def make_network(
-    workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str
-) -> PackedNetwork:
-    """The network of a pack, one lane for each seed."""
-    kind = OwnNetwork if workload.model == "own" else PackedNetwork
-    return kind(workload, facts, seeds, device, precision)
 
 
 def _generators() -> tuple[object, int]:

@@ -1,11 +1,9 @@
 """A pack's parameters in one flat buffer, and the losses and gradients of all lanes."""
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import groupby
 
@@ -13,121 +11,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from folklore.harness.errors import UserError
 from folklore.harness.number_formats import format_named
 from folklore.harness.randomness import torch_generator
-from folklore.harness.spec import Training, Workload
-from folklore.harness.spec.configuration import OPTIMIZERS, OWN
-from folklore.harness.training.measured_steps import EVALUATION_TARGETS
-from folklore.harness.training.optimizers import optimizer_kind
-from folklore.harness.training.optimizers.base import Part
-from folklore.harness.training.own_module import own_module, require_own_optimizer
-from folklore.harness.workloads.architectures import architecture_named, those_that
+from folklore.harness.spec import Workload
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.base import EVALUATION_TARGETS
 from folklore.harness.workloads.data import DataFacts
-from folklore.models import Drop, Model, Parameter, Parametrization, Tap, View
+from folklore.models import Drop, Parameter, Tap, View
 
 # In the place of a target that an evaluation does not count; torch's own.
 NOT_COUNTED = -100
-
-
-def build(workload: Workload, facts: DataFacts, device: str = "cpu") -> Model:
-    """The model of a workload for its data. Raises UserError where the two do not fit. device: where an own module is tried."""
-    if workload.model == OWN:
-        return own_module(workload.dataset, device)
-    _check_fit(workload, facts)
-    return architecture_named(workload.model).build(workload, facts, _scheme(workload))
-
-
-def _scheme(workload: Workload) -> Parametrization:
-    if workload.parametrization != "mup":
-        return Parametrization(None, workload.zero_readout)
-    multiplier = workload.width / workload.base_width
-    more_heads = workload.heads / (workload.base_heads or workload.heads)
-    return Parametrization(multiplier, workload.zero_readout, multiplier / more_heads)
-
-
-def _check_fit(workload: Workload, facts: DataFacts) -> None:
-    """Raises UserError where a model cannot take the data."""
-    chosen = architecture_named(workload.model)
-    cannot = f"model '{workload.model}' cannot train on dataset '{workload.dataset}'"
-    if chosen.reads_text != (not facts.features):
-        kind = "text" if not facts.features else f"examples of shape {facts.features}"
-        raise UserError(f"{cannot} ({kind}): {_listed('reads_text')} takes text, the others examples")
-    if not facts.classes and not chosen.takes_numbers:
-        raise UserError(f"{cannot} (its targets are numbers): {_listed('takes_numbers')} take such targets, the others classes")
-    if objection := chosen.objection(facts):
-        raise UserError(cannot + objection)
-
-
-def _listed(trait: str) -> str:
-    return " and ".join(those_that(trait))
-
-
-def lr_multipliers(workload: Workload, training: Training, model: Model) -> list[float]:
-    """What each parameter's LR is multiplied by; all ones in standard parametrization if none is scaled. Raises UserError where
-    muP has no rule for the optimizer, and where no parameter has the name that is to be scaled."""
-    rule = optimizer_kind(training.optimizer).mup_rule
-    if workload.parametrization == "mup" and rule is None:
-        ruled = [name for name in OPTIMIZERS if optimizer_kind(name).mup_rule is not None]
-        raise UserError(
-            f"optimizer '{training.optimizer}' has no published rule in muP: choose parametrization = standard, or one of"
-            f" {', '.join(ruled)}"
-        )
-    scheme = _scheme(workload)
-    multipliers = [scheme.lr_multiplier(p.growing_sides, rule) for p in model.parameters]
-    if training.scaled_parameter is None:
-        return multipliers
-    scaled = [fnmatchcase(p.name, training.scaled_parameter) for p in model.parameters]
-    if not any(scaled):
-        names = ", ".join(p.name for p in model.parameters)
-        raise UserError(
-            f"scaled_parameter = {training.scaled_parameter}: model '{workload.model}' has no such parameter; choose one of"
-            f" {names}, or a pattern with *"
-        )
-    return [each * (training.scaled_lr if chosen else 1.0) for each, chosen in zip(multipliers, scaled, strict=True)]
-
-
-def require_suited(training: Training, workload: Workload, model: Model) -> None:
-    """Raises UserError where a model has not what a training asks of it: blocks to recompute, activations to drop, hidden
-    matrices for an optimizer that is of them alone, a softmax for one that samples from it."""
-    _require_blocks(training, workload, model)
-    _require_dropping(training, workload)
-    if training.optimizer == OWN:
-        require_own_optimizer(training, workload)
-    if optimizer_kind(training.optimizer).estimates_curvature and workload.model == "own":
-        raise UserError(
-            f"optimizer '{training.optimizer}' samples classes from a model's softmax, and an own workload has a loss of its"
-            " own; choose another optimizer, such as adamw"
-        )
-    if optimizer_kind(training.optimizer).of_hidden_matrices and not any(p.growing_sides == 2 for p in model.parameters):
-        raise UserError(
-            f"optimizer '{training.optimizer}': {_why_none_hidden(workload)}, and without one it is adamw; choose that"
-        )
-
-
-def _why_none_hidden(workload: Workload) -> str:
-    if workload.model == "own":
-        return "which matrices of an own workload are hidden is not known"
-    return f"model '{workload.model}' of depth {workload.depth} has no hidden matrix"
-
-
-def _require_blocks(training: Training, workload: Workload, model: Model) -> None:
-    segments, blocks = training.recompute_segments, len(model.blocks)
-    if segments > blocks:
-        way_out = f"choose at most {blocks}" if blocks else "leave it at 0"
-        raise UserError(
-            f"recompute_segments = {segments}: model '{workload.model}' has {blocks} blocks whose activations could be computed"
-            f" again; {way_out}"
-        )
-
-
-def _require_dropping(training: Training, workload: Workload) -> None:
-    if not training.dropout or (workload.model != "own" and architecture_named(workload.model).drops):
-        return
-    way_out = "let the module drop by itself, and leave it at 0" if workload.model == "own" else "leave it at 0"
-    raise UserError(
-        f"dropout = {training.dropout:g}: model '{workload.model}' has no place for it, {_listed('drops')} have; {way_out}"
-    )
 
 
 @lru_cache(maxsize=1)
@@ -176,7 +69,7 @@ class PackedNetwork:
     drop: Drop | None = None
 
     def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
-        self.model = build(workload, facts, device.type)
+        self.model = workload_of(workload).model(facts, device.type, precision)
         self.classifies = self.measures = facts.classes > 0
         self.squares = workload.loss == "squared_error"
         chosen = format_named(precision)
@@ -189,10 +82,6 @@ class PackedNetwork:
         self.sizes = [math.prod(p.shape) for p in self.model.parameters]
         self.views = {name: view.requires_grad_() for name, view in self.views_of(self.flat_KP).items()}
         self.decays_P = self.spread([float(p.decays) for p in self.model.parameters])
-        starts = [0, *itertools.accumulate(self.sizes)]
-        self.parts = [
-            Part(start, p.shape, p.growing_sides == 2) for start, p in zip(starts, self.model.parameters, strict=False)
-        ]
         # A layer's parameters lie side by side, so that a layer is one slice of the buffer.
         grouped = groupby(zip(self.model.parameters, self.sizes, strict=True), key=lambda pair: pair[0].layer)
         slices = [(layer, sum(size for _, size in pairs)) for layer, pairs in grouped]
@@ -212,6 +101,10 @@ class PackedNetwork:
     def share(self, part: Tensor, whole: Tensor, axis: int = 0) -> float | Tensor:
         """What the mean loss of a part of the targets counts in that of all, along their axis of examples."""
         return part.shape[axis] / whole.shape[axis]
+
+    def counted(self, targets: Tensor) -> Tensor:
+        """How much each lane's examples [K, B, ...] count in its mean, [K]."""
+        return torch.full(targets.shape[:1], float(targets.shape[1]), device=targets.device)
 
     def examples_at_once(self, targets: Tensor) -> int:
         """So many of these examples [N, ...] an evaluation takes at once."""

@@ -1,4 +1,4 @@
-"""A user's own module as a model of the engine: found by its dataset's name, made, tried and proved once a process."""
+"""A user's own module as a model of the engine: found by its address, made, tried and proved once a process."""
 
 import logging
 from functools import lru_cache
@@ -10,8 +10,7 @@ from torch.utils._pytree import tree_leaves
 
 from folklore.harness.errors import UserError, one_line
 from folklore.harness.number_formats import format_named
-from folklore.harness.spec import Configuration, Training, Workload
-from folklore.harness.spec.configuration import OWN, PRECISIONS
+from folklore.harness.spec.own_address import OwnAddress
 from folklore.harness.workloads.own.examples import MOST_ASKED, Batch, Examples, joined
 from folklore.harness.workloads.own.finding import find_again
 from folklore.harness.workloads.own.place import place
@@ -31,9 +30,9 @@ AT_ONCE = 4096
 
 
 @lru_cache(maxsize=4)
-def own_module(dataset: str, device: str = "cpu", precision: str = "fp32") -> OwnModule:
-    """The module of the own workload that a configuration's dataset names. Raises UserError where it cannot be trained."""
-    found = find_again(dataset)
+def own_module(address: OwnAddress, device: str = "cpu", precision: str = "fp32") -> OwnModule:
+    """The module of an own workload. Raises UserError where it cannot be trained."""
+    found = find_again(address)
     workload = found.workload
     apart = "the workload says packed=False" if not workload.packed else ""
     if workload.examples["training"].is_ragged:
@@ -93,54 +92,16 @@ def _spread(count: int, wanted: int) -> Tensor:
 
 
 @lru_cache(maxsize=4)
-def own_data(dataset: str, device: str = "cpu") -> Examples:
+def own_data(address: OwnAddress, device: str = "cpu") -> Examples:
     """All examples of an own workload, split after split, on the device."""
-    return joined(list(find_again(dataset).workload.examples.values())).to(device)
+    return joined(list(find_again(address).workload.examples.values())).to(device)
 
 
 @lru_cache(maxsize=4)
-def counts_of(dataset: str, device: str = "cpu", precision: str = "fp32") -> Tensor:
+def counts_of(address: OwnAddress, device: str = "cpu", precision: str = "fp32") -> Tensor:
     """How much each of these examples counts in the mean that the loss is, [N], float64."""
-    reduction, examples = own_module(dataset, device, precision).reduction, own_data(dataset, device)
+    reduction, examples = own_module(address, device, precision).reduction, own_data(address, device)
     if reduction.counts is None:
         return torch.ones(len(examples), dtype=torch.float64, device=device)
     parts = torch.split(torch.arange(len(examples)), 1 if examples.is_read else AT_ONCE)
     return torch.cat([reduction.counts_of(*examples.batch(part), len(part)) for part in parts]).to(device)
-
-
-def require_own_optimizer(training: Training, workload: Workload) -> None:
-    """Raises UserError where there is none, or what a training asks of it beside the LR of a step."""
-    if workload.model != OWN or find_again(workload.dataset).workload.optimizer is None:
-        raise UserError(
-            "optimizer 'own': is that of an own workload; give it one by OwnWorkload(optimizer=...), or name another"
-        )
-    asked = {"scaled_parameter": training.scaled_parameter is not None, "sgd_from": training.sgd_from < 1}
-    asked |= {"outlier": training.outlier != "none", "loss_scaling": training.loss_scaling == "dynamic"}
-    for field in (name for name, is_asked in asked.items() if is_asked):
-        raise UserError(f"{field} = {getattr(training, field)}: an own optimizer does not follow it; leave it out")
-
-
-def require_trainable(configuration: Configuration) -> None:
-    """Raises UserError where a configuration asks something of an own module that it does not have."""
-    if configuration.workload.model != "own":
-        return
-    training = configuration.training
-    if not format_named(training.precision).own_modules:
-        suited = [name for name in PRECISIONS if format_named(name).own_modules]
-        raise UserError(
-            f"precision {training.precision}: an own workload trains in {', '.join(suited)}, for its products are not known;"
-            " choose a scale or a study of that precision"
-        )
-    if training.augmentation != "none":
-        raise UserError(
-            f"augmentation = {training.augmentation}: an own workload moves its images in the __getitem__ of its own Dataset,"
-            " whose draws are of seed and step; choose a study without"
-        )
-    if configuration.measurement.underflow:
-        raise UserError("measurement underflow: needs activations, which an own workload does not show; choose another study")
-    reduction = own_module(configuration.workload.dataset, precision=training.precision).reduction
-    if training.micro_batches > 1 and reduction.kind == "neither":
-        raise UserError(
-            f"micro_batches = {training.micro_batches}: the loss of the own workload is {reduction.words}, which parts do not"
-            " add up to; say by counts= what it is a mean of, or choose a study without micro-batches"
-        )
