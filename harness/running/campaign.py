@@ -152,7 +152,7 @@ class StudyRun:
             choice,
             self.deadline,
             checkpoint_seconds(),
-            workload_of(first.workload).packed(),
+            workload_of(first.workload).pickled(),
         )
 
     def added(self, pack: PlannedPack) -> None:

@@ -26,7 +26,7 @@ SECONDS_WORTH_COMPILING = 900.0
 def lanes_job(packing: Packing, key: str, shape: Shape) -> "LanesJob":
     """What measures a shape of a plan."""
     start, most = packing.tried(shape)
-    uri, given = packing.store.root_uri, workload_of(shape.configuration.workload).packed()
+    uri, given = packing.store.root_uri, workload_of(shape.configuration.workload).pickled()
     return LanesJob(key, shape, packing.device, uri, start, most, packing.program, given)
 
 
@@ -53,7 +53,7 @@ class LanesWork:
     def __init__(self, job: LanesJob):
         self.job = job
         self.workload = workload_of(job.shape.configuration.workload)
-        self.workload.unpack(job.workload)
+        self.workload.receive(job.workload)
         self.dataset = self.workload.data(job.shape.dataset)
         if job.device.kind == "cpu":
             torch.set_num_threads(1)

@@ -52,7 +52,7 @@ class TrainingWork:
         self.job = job
         first = job.pack.trials[0].configuration
         self.workload = workload_of(first.workload)
-        self.workload.unpack(job.workload)
+        self.workload.receive(job.workload)
         # Of the sources that train: whoever edits or commits meanwhile changes nothing about them.
         self.environment = environment()
         self.store = Store(job.store_uri)
@@ -155,10 +155,10 @@ class TrainingWork:
         self.ledger.write(job.pack.key, rows)
 
     def close(self) -> None:
-        if self.stored:
-            return
         """A pack that is ended before it is done leaves a checkpoint. Workers are reused: the next one must find the device's
         memory free."""
+        if self.stored:
+            return
         if self.between_steps and self.training.step > 0 and not self.training.done:
             self._save()
         self.training.close()

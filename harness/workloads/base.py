@@ -129,9 +129,9 @@ class BaseWorkload(ABC):
         """Inside, what its own code raises is told from all else that can go wrong."""
         return nullcontext()
 
-    def packed(self) -> bytes | None:
+    def pickled(self) -> bytes | None:
         """What a worker needs that cannot find it by its address."""
         return None
 
-    def unpack(self, content: bytes | None) -> None:  # noqa: B027
-        """On a worker: what a job is sent to train may be imported there, and what was packed is known."""
+    def receive(self, content: bytes | None) -> None:  # noqa: B027
+        """On a worker: what a job is sent to train may be imported there, and what was pickled is known."""

@@ -111,12 +111,12 @@ class UserWorkload(BaseWorkload):
 
         return raised_by_user(self.address)
 
-    def packed(self) -> bytes | None:
+    def pickled(self) -> bytes | None:
         from folklore.harness.workloads.own.handing import pickled
 
         return pickled(self.address)
 
-    def unpack(self, content: bytes | None) -> None:
+    def receive(self, content: bytes | None) -> None:
         from folklore.harness.workloads.own.handing import receive
 
         receive(self.address, content)

@@ -218,7 +218,7 @@ OWN = (
     Fault(
         "a workload that was changed goes on under the old plan",
         "harness/workloads/own/finding.py",
-        "if found.identity != planned:",
+        "if found.identity != planned.identity:",
         "if not found.identity:",
         HARNESS + "workloads/test_own_workload.py::test_a_change_makes_other_trials",
     ),

@@ -19,6 +19,7 @@ from torch import Tensor
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
 from folklore.harness.spec.configuration import SamplingName
+from folklore.harness.training import pack
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.procedures import SAMPLINGS, Evaluation, Procedure, Wrapper, make_procedure
@@ -27,7 +28,6 @@ from folklore.harness.workloads.data import STEPS_PER_DRAW, Dataset, load
 from folklore.harness.workloads.data.text import Text
 from folklore.harness.workloads.network import PackedNetwork
 from folklore.harness.workloads.own import network as own_network
-from folklore.harness.workloads.own import pack
 from folklore.harness.workloads.own.finding import find
 from folklore.models import View
 from tests.harness.training import contract
