@@ -64,13 +64,7 @@ class Prepared:
     @cached_property
     def model_of(self) -> "Callable[[Workload], Model]":
         """Builds the model of a workload, each once; torch is imported with the first."""
-
-        def built(workload: Workload) -> "Model":
-            from folklore.harness.training.network import build
-
-            return build(workload, self.facts[workload.dataset])
-
-        return cache(built)
+        return cache(lambda workload: workload_of(workload).model(self.facts[workload.dataset]))
 
     @cached_property
     def packing(self) -> "Packing":
