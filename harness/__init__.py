@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from folklore.harness.api import columns, curves, load_study, run, trials, verdicts
-    from folklore.harness.own.workload import OwnWorkload
+    from folklore.harness.workloads.own.workload import OwnWorkload
 
 __all__ = ["OwnWorkload", "columns", "curves", "load_study", "run", "trials", "verdicts"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "OwnWorkload":
-        from folklore.harness.own.workload import OwnWorkload
+        from folklore.harness.workloads.own.workload import OwnWorkload
 
         return OwnWorkload
     if name in __all__:

@@ -21,7 +21,7 @@ from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.options import Options
 from folklore.harness.planning import catalog
-from folklore.harness.planning.variation import Changes, Values, differences
+from folklore.harness.planning.variation import Changes, Values
 from folklore.harness.reading.references import PUBLISHED, STORED, find_sets
 from folklore.harness.reading.stored_studies import every_study, named_study
 from folklore.harness.spec import Measurement, Spec, Study, Training, Workload
@@ -30,7 +30,7 @@ from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.storing.store import Store
 
 if TYPE_CHECKING:
-    from folklore.harness.own.workload import OwnWorkload
+    from folklore.harness.workloads.own.workload import OwnWorkload
 
 SOURCE = trial_schema.Column("source", None, "", "where the trial was read: this store, or published")
 CURVE_COLUMNS = (
@@ -186,7 +186,7 @@ def run(
     from folklore.harness.running.audience import Nobody
     from folklore.harness.running.events import Silent
     from folklore.harness.running.ray_connection import require_no_other
-    from folklore.harness.running.run import FAILED, INTERRUPTED, launch, varied
+    from folklore.harness.running.run import FAILED, INTERRUPTED, changed_as_wished, launch
     from folklore.harness.spec.study import Value
 
     _require_main_thread()
@@ -205,16 +205,11 @@ def run(
     changes = Changes({name: values(given) for name, given in (settings or {}).items()}, seeds, tuple(only))
     nobody, terminal = Nobody(), Terminal(Silent())
     audience = terminal if progress else nobody
-    if changes:
-        declared = chosen
-        chosen, scale = varied(declared, scale, changes, options)
-        for line in differences(chosen, declared):
-            audience.say(line)
-    if workload is not None:
-        from folklore.harness.own.finding import hand_over
-        from folklore.harness.planning.own_study import own_study
+    if workload is not None and not isinstance(workload, str):
+        from folklore.harness.workloads.own.finding import hand_over
 
-        chosen = own_study(chosen, workload if isinstance(workload, str) else hand_over(workload).address, options)
+        workload = hand_over(workload).address
+    chosen, scale = changed_as_wished(chosen, scale, changes, workload, options, audience.say)
     code = launch([chosen], scale, options, None, audience=audience)
     if code == INTERRUPTED:
         raise KeyboardInterrupt("what is finished is kept; the same call goes on")

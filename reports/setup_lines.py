@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from folklore.harness.judging.explaining import enumerated
-from folklore.harness.judging.regimes import hidden_parameters, in_thousands
+from folklore.harness.judging.regimes import in_thousands
 from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.own.address import PROOF, READ, address_of
 from folklore.harness.spec import Configuration, Study
-from folklore.harness.training.architectures import architecture_named
 from folklore.harness.training.schedules import schedule_named
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.base import PROOF, READ
 from folklore.reports.arms_table import RANGE_TEST
 from folklore.reports.words import counted
 
@@ -30,7 +30,7 @@ def setup_lines(records: TrialSet, machine: Mapping[str, Any]) -> list[tuple[str
         by_model.setdefault(each.workload.model, []).append(each)
     lines = []
     for model, several in by_model.items():
-        data = enumerated(list(dict.fromkeys(_data(each) for each in several)))
+        data = enumerated(list(dict.fromkeys(workload_of(each.workload).data_name for each in several)))
         lines += [("model", f"{_model(model, several)}, on {data}"), ("trained", _seen(several))]
     lines.append(("optimizer", f"{_optimizers(trained)}; {_schedules(trained)}"))
     diverged = int((records.trials["outcome"] == "diverged").sum())
@@ -63,25 +63,19 @@ def _settings(study: Study, scale: str, arm: str) -> Iterable[Configuration]:
 
 
 def _model(model: str, settings: Sequence[Configuration]) -> str:
-    if model == "own":
-        return f"own module {address_of(settings[0].workload.dataset)}"
-    counts = {hidden_parameters(each.workload) or 0 for each in settings}
+    counts = {workload_of(each.workload).hidden_parameters or 0 for each in settings}
     low, high = min(counts), max(counts)
-    name = model.upper() if len(model) <= 3 else model
+    workload = workload_of(settings[0].workload)
+    name = model.upper() if len(model) <= 3 and high else workload.model_name
     if not high:
         return name
     size = in_thousands(low) if low == high else f"{in_thousands(low)} to {in_thousands(high)}"
-    reads_text = architecture_named(model).reads_text
-    return f"{name} of {size} parameters beside {'embeddings' if reads_text else 'input and output'}"
-
-
-def _data(setting: Configuration) -> str:
-    return f"data of {address_of(setting.workload.dataset)}" if setting.workload.model == "own" else setting.workload.dataset
+    return f"{name} of {size} parameters beside {'embeddings' if workload.reads_text else 'input and output'}"
 
 
 def _seen(settings: Sequence[Configuration]) -> str:
     """300 steps of 8 x 32 tokens: 77k tokens, 3.1 a parameter."""
-    text = settings[0].workload.model != "own" and architecture_named(settings[0].workload.model).reads_text
+    text = workload_of(settings[0].workload).reads_text
     steps = [each.training.steps for each in settings]
     batches = [batch for each in settings for _, _, batch in each.training.batch_segments]
     contexts = [each.workload.context if text else 1 for each in settings]
@@ -91,9 +85,8 @@ def _seen(settings: Sequence[Configuration]) -> str:
     found = f"{_range(steps)} steps of {batch}: {_range(seen, in_thousands)} {unit}"
     if not text:
         return found
-    ratios = [
-        count / hidden for count, each in zip(seen, settings, strict=True) if (hidden := hidden_parameters(each.workload))
-    ]
+    sizes = (workload_of(each.workload).hidden_parameters for each in settings)
+    ratios = [count / hidden for count, hidden in zip(seen, sizes, strict=True) if hidden]
     return f"{found}, {_range(ratios, _ratio)} a parameter without embeddings" if ratios else found
 
 

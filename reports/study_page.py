@@ -23,7 +23,6 @@ from folklore.harness.judging.trial_sets import HERE, TrialSet
 from folklore.harness.judging.verdict_history import Change, history
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.judging.verdicts import Verdict
-from folklore.harness.own.address import PROOF, READ, address_of
 from folklore.harness.planning import catalog
 from folklore.harness.planning.catalog import Register
 from folklore.harness.planning.recipe import study_recipe
@@ -31,6 +30,8 @@ from folklore.harness.spec import Claim, Judgement, Study
 from folklore.harness.storing.declaration import changed_since
 from folklore.harness.storing.source_check import commits_of, sources_of
 from folklore.harness.storing.trial_schema import SUMMARY
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.base import PROOF, READ
 from folklore.reports import claim_figures, curves, figures, interactive, search_figures
 from folklore.reports.answers import answer
 from folklore.reports.arms_table import ArmsTable, arms_table
@@ -266,9 +267,8 @@ def _command(study: Study, scale: str | None, store_option: str) -> str:
     A study that no built-in module declares came from a file or is a variation: the store's declarations know it by its name.
     """
     at_scale = f" --scale {scale}" if scale else ""
-    if study.workload.model == "own":
-        workload = address_of(study.workload.dataset)
-        return f"folklore run {study.variation_of}{at_scale} --workload {workload}{store_option}"
+    if option := workload_of(study.workload).option:
+        return f"folklore run {study.variation_of}{at_scale} {option}{store_option}"
     if study.name not in catalog.study_names():
         return f"folklore run {study.name}{at_scale}{store_option}"
     return f"make study-{study.name}" + (f" SCALE={scale}" if scale else "")

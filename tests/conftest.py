@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from folklore.harness.data.text import Text
 from folklore.harness.observables import RelativeGap, TunedLoss
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Measurement, Scale, Study, Training, Workload
 from folklore.harness.storing.store import SCHEMES
+from folklore.harness.workloads.data.text import Text
 from tests.cpu_seconds import CpuSeconds
 from tests.harness.helpers import markov
 from tests.shared_ray import shared_ray

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.data import load
 from folklore.harness.judging.regimes import in_thousands
 from folklore.harness.judging.trial_sets import published_sets
 from folklore.harness.planning import catalog
 from folklore.harness.planning.plan import make_plan
 from folklore.harness.spec import Study, Workload
-from folklore.harness.training.network import build
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.data import load
 from tests.benchmarks.works import WORKS
 from tests.command_line import folklore
 
@@ -27,7 +27,7 @@ def text() -> str:
 
 
 def parameters(workload: Workload) -> str:
-    model = build(workload, load(workload.dataset).facts)
+    model = workload_of(workload).model(load(workload.dataset).facts)
     return in_thousands(sum(math.prod(each.shape) for each in model.parameters))
 
 

@@ -49,8 +49,8 @@ def budget(
         raise unknown("optimizer", optimizer, OPTIMIZERS)
     batch, limit = choices.count("--batch-size", batch_size) or 1, _bytes_of(memory)
     if ":" in model:
-        from folklore.harness.own.finding import find
         from folklore.harness.planning.own_budget import own
+        from folklore.harness.workloads.own.finding import find
 
         subject = own(find(model).workload, precision)
     else:
@@ -103,9 +103,9 @@ def _real(plain: "Budget", held: int | None) -> str:
 def _built_in(fields: dict[str, Any], vocabulary: int, precision: str, batch: int) -> "Subject":
     from pydantic import ValidationError
 
-    from folklore.harness import data
     from folklore.harness.spec import Workload
     from folklore.harness.training.budget import best_segments, built_in
+    from folklore.harness.workloads import data, workload_of
 
     if fields["model"] not in MODELS:
         raise unknown("model", fields["model"], MODELS)
@@ -113,7 +113,7 @@ def _built_in(fields: dict[str, Any], vocabulary: int, precision: str, batch: in
         workload = Workload.model_validate(fields)
     except ValidationError as error:
         raise invalid("budget", error) from None
-    if workload.model == "gpt":
+    if workload_of(workload).reads_text:
         facts = data.DataFacts(hash="", classes=choices.count("--vocabulary", vocabulary) or 1)
     else:
         facts = data.describe(workload.dataset)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from folklore.harness.errors import UserError
 
 if TYPE_CHECKING:
-    from folklore.harness.options import Options
     from folklore.harness.spec import Study
 
 
@@ -48,15 +47,6 @@ def judgeable_study(name: str, store: str) -> "Study":
     from folklore.harness.planning import catalog
 
     return catalog.judgeable(study_named(name, store))
-
-
-def on_own_workload(study: "Study", address: str | None, options: "Options") -> "Study":
-    """The study, or its variation on a user's workload."""
-    if address is None:
-        return study
-    from folklore.harness.planning.own_study import own_study
-
-    return own_study(study, address, options)
 
 
 def all_studies() -> "list[Study]":

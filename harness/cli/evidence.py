@@ -41,7 +41,8 @@ def verdicts(
         if published:
             judged = [(each.scale, each.verdicts) for each in judged_evidence(chosen)]
         else:
-            judged = [(each.scale, each.verdicts()) for each in stored_sets(chosen, Ledger(Store(store), chosen.name))]
+            sets = stored_sets(chosen, Ledger(Store(store), chosen.name), lambda at, device: scale in (None, at))
+            judged = [(each.scale, each.verdicts()) for each in sets]
         found += [verdict for at, verdicts in judged if scale in (None, at) for verdict in verdicts]
         tell(count, len(chosen_studies))
     print_verdicts(found, as_json, readable_names(chosen_studies))

@@ -14,6 +14,7 @@ from folklore.harness.reading.compare import Comparison, Side
 from folklore.harness.reading.provenance import Basis, Explanation, sparkline
 from folklore.harness.spec import Workload
 from folklore.harness.statistics import LEVEL
+from folklore.harness.workloads import workload_of
 
 # So many digests of an arm are printed unless all are asked for.
 DIGESTS_SHOWN = 4
@@ -102,9 +103,8 @@ def print_trial(facts: Mapping[str, Any]) -> None:
     at = f" at step {facts['divergence_step']}" if facts["divergence_step"] is not None else ""
     _line(f"{facts['outcome']}{at}")
     shown = dict[str, str]()
-    # An own workload's loss has a unit of its own, which its page names, and a squared error has none.
-    workload = Workload.model_validate(facts["differs_from_defaults"].get("workload", {}))
-    unit = "" if workload.model == "own" or workload.squares else " nats"
+    workload = workload_of(Workload.model_validate(facts["differs_from_defaults"].get("workload", {})))
+    unit = f" {workload.loss_unit}".rstrip()
     for name in ("initial_loss", "train_loss", "validation_loss", "test_loss"):
         value = facts[name]
         shown[name.replace("_", " ")] = "not finite" if value is None else f"{value:.4f}{unit}"

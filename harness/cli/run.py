@@ -94,12 +94,13 @@ def plan(
         store, None, None, choices.count("--workers", workers), choices.count("--lanes", lanes), program, choices.datasets(data)
     )
     changes = _changes(settings, seeds, only)
-    chosen, scale = _as_wished(choices.judgeable_study(study, store), scale, changes, workload, options)
     from folklore.harness.planning.prepare import default_scale, prepare
-    from folklore.harness.running.run import plan_facts, power_facts
+    from folklore.harness.running.run import changed_as_wished, plan_facts, power_facts
     from folklore.harness.storing.ledger import Ledger
     from folklore.harness.storing.store import Store
 
+    declared = choices.judgeable_study(study, store)
+    chosen, scale = changed_as_wished(declared, scale, changes, workload, options, _warn)
     ready = prepare(chosen, scale or default_scale(chosen), options, Ledger(Store(store), chosen.name), only_plan=True)
     print_plan(plan_facts(ready), power_facts(ready), as_json)
 
@@ -157,7 +158,7 @@ def run(
         counts = choices.count("--workers", workers), choices.count("--lanes", lanes)
         options = Options(store, tracking, address, *counts, program, choices.datasets(data))
         from folklore.harness.cli.terminal import Terminal
-        from folklore.harness.running.run import launch
+        from folklore.harness.running.run import changed_as_wished, launch
 
         changes = _changes(settings, seeds, only)
         if changes and (every or until_decided):
@@ -165,7 +166,7 @@ def run(
         if workload is not None and study is None:
             raise UserError("--workload takes the place of one study's: name it, and leave --all out")
         if study is not None:
-            one, scale = _as_wished(chosen[0], scale, changes, workload, options)
+            one, scale = changed_as_wished(chosen[0], scale, changes, workload, options, _warn)
             chosen = [one]
         code = launch(chosen, scale, options, deadline, until_decided_at, Terminal(events))
     if code:
@@ -178,19 +179,8 @@ def _changes(settings: list[str] | None, seeds: int | None, only: list[str] | No
     return Changes.parse(settings or (), choices.count("--seeds", seeds), only or ())
 
 
-def _as_wished(
-    study: "Study", scale: str | None, changes: "Changes", workload: str | None, options: Options
-) -> "tuple[Study, str | None]":
-    """The study as it is declared, on an own workload, or varied; and the scale, which a variation fixes."""
-    if not changes:
-        return choices.on_own_workload(study, workload, options), scale
-    from folklore.harness.planning.variation import differences
-    from folklore.harness.running.run import varied
-
-    found, scale = varied(study, scale, changes, options)
-    for line in differences(found, study):
-        err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
-    return choices.on_own_workload(found, workload, options), scale
+def _warn(line: str) -> None:
+    err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 
 def _chosen(study: str | None, every: bool, store: str) -> "list[Study]":

@@ -94,7 +94,7 @@ def publish(
             f" its pages with `folklore report --store {store} --output FOLDER`, or make it a module of studies/"
         )
     wanted = scale or default_scale(chosen)
-    sets = [each for each in stored_sets(chosen, Ledger(Store(store), chosen.name)) if each.scale == wanted]
+    sets = stored_sets(chosen, Ledger(Store(store), chosen.name), lambda at, device: at == wanted)
     if not sets:
         raise UserError(f"study '{chosen.name}' has no stored trials at scale '{wanted}': run it first")
     checks = [checked(each, as_is) for each in sets]  # of all before one is written

@@ -85,9 +85,9 @@ def lr_find(
         "context": context,
     }
     if workload is not None:
-        from folklore.harness.own.finding import find
+        from folklore.harness.workloads.own.finding import find
 
-        fields = {"model": "own", "dataset": find(workload).dataset}
+        fields = find(workload).declared.model_dump()
     trained = {"optimizer": optimizer, "batch_size": batch_size, "steps": steps}
     try:
         chosen = Workload.model_validate(fields)

@@ -20,10 +20,9 @@ from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.judging.withdrawing import as_judged, as_they_stand
 from folklore.harness.machine.repository import OURS, Repository
 from folklore.harness.planning.computing import computed_jobs, digest, jobs_of
-from folklore.harness.planning.plan import Plan, make_plan
+from folklore.harness.planning.plan import Plan, Plans
 from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Judgement, Study
-from folklore.harness.spec.extended import extended
 from folklore.harness.storing import evidence
 from folklore.harness.storing.computations import Computation, Computations
 from folklore.harness.storing.declaration import Declaration, declarations, declared_otherwise, looks_of
@@ -32,6 +31,12 @@ from folklore.harness.storing.source_check import SourceCheck, findings
 from folklore.harness.storing.trial_schema import JUDGED
 
 HERE, PUBLISHED = "this store", "published"
+# Whether the set of a scale and kind of device is asked for.
+Wanted = Callable[[str, str], bool]
+
+
+def everywhere(scale: str, device: str) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -112,20 +117,24 @@ def trial_sets(
     failures: Mapping[str, str] | None = None,
     declared: Callable[[str], Sequence[Declaration]] = lambda scale: (),
     computations: Computations | None = None,
+    wanted: Wanted = everywhere,
+    plans: Plans | None = None,
 ) -> list[TrialSet]:
     """A set for each scale and kind of device that this study, as it is declared now, has trials of.
 
     A trial belongs to a scale by its digest, whatever it was called when it ran. A scale that merely shares some trials with
     one that ran has no set. Trials on other data or by another engine version are never mixed: where there are several, the
     set with the newest trial is taken. declared: what was fixed for a scale before it ran. computations: of the study's jobs.
+    wanted: whether a set of a scale and device is asked for. plans: those that the command has made of the study.
     """
     sets: dict[tuple[str, str], TrialSet] = {}
+    plans = plans or Plans()
     for device, engine_version, data_hashes in _origins(trials):
-        for scale in study.scales:
+        for scale in (each for each in study.scales if wanted(each, device)):
             if not _may_have_a_set(study, scale, device, trials) or not _datasets(study, scale) <= data_hashes.keys():
                 continue
             fixed = tuple(declared(scale))
-            plan = make_plan(study, scale, device, data_hashes, engine_version=engine_version)
+            plan = plans.plan(study, scale, device, data_hashes, engine_version)
             plan = at_its_look(plan, trials, looks_of(fixed, study))
             found = replace(planned_set(plan, trials, source, failures), declarations=fixed, computations=computations or {})
             if not _is_of_scale(found, trials):
@@ -149,18 +158,17 @@ def at_its_look(plan: Plan, trials: pd.DataFrame, looks: tuple[int, ...] | None)
     """The plan with as many seeds as have been reached of those its looks come to."""
     if not looks:
         return plan
-    whole = with_seeds(plan, looks[-1])
-    seeds = seeds_reached(looks, plan.study.seed_numbers_at(plan.scale), searched_plan(whole, trials).select(trials))
-    return with_seeds(plan, seeds)
+    study, scale = plan.study, plan.scale
+    whole = at_last_look(plan, looks)
+    seeds = seeds_reached(looks, study.seed_numbers_at(scale), searched_plan(whole, trials).select(trials))
+    return whole.with_seeds(study.with_seeds(scale, seeds, f"it is judged after {', '.join(map(str, looks))} seeds"))
 
 
-def with_seeds(plan: Plan, seeds: int) -> Plan:
-    """The same plan with the study's first so many seeds, of which it declares fewer."""
-    study = extended(plan.study, plan.scale, seeds)
-    return make_plan(study, plan.scale, plan.device, plan.data_hashes, plan.lanes, plan.engine_version)
+def at_last_look(plan: Plan, looks: tuple[int, ...]) -> Plan:
+    return plan.with_seeds(plan.study.with_seeds(plan.scale, looks[-1], "its looks come to them"))
 
 
-def stored_sets(study: Study, ledger: Ledger) -> list[TrialSet]:
+def stored_sets(study: Study, ledger: Ledger, wanted: Wanted = everywhere, plans: Plans | None = None) -> list[TrialSet]:
     return trial_sets(
         study,
         ledger.trials(JUDGED),
@@ -168,10 +176,12 @@ def stored_sets(study: Study, ledger: Ledger) -> list[TrialSet]:
         ledger.failures(),
         lambda scale: declarations(ledger.store, study, scale),
         ledger.computations(),
+        wanted,
+        plans,
     )
 
 
-def published_sets(study: Study) -> list[TrialSet]:
+def published_sets(study: Study, wanted: Wanted = everywhere, plans: Plans | None = None) -> list[TrialSet]:
     """Of the published evidence."""
     trials = evidence.trials(study.name)
     if trials is None:
@@ -182,6 +192,8 @@ def published_sets(study: Study) -> list[TrialSet]:
         PUBLISHED,
         declared=lambda scale: evidence.declarations(study.name, scale),
         computations=evidence.computations(study.name),
+        wanted=wanted,
+        plans=plans,
     )
     return [replace(each, source_check=evidence.source_check(study.name, each.scale, each.device)) for each in found]
 

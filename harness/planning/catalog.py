@@ -136,7 +136,7 @@ def _study_of_module(path: Path) -> Study:
     except UserError as error:
         raise UserError(f"{subject}: {error}") from None
     except Exception as error:  # whatever a user's file raises
-        from folklore.harness.own.place import with_place  # imports torch
+        from folklore.harness.workloads.own.place import with_place  # imports torch
 
         raise UserError(f"{subject} raises {with_place(error)}: fix it") from None
     if not isinstance(study, Study):

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from folklore.harness.machine.description import Device
+from folklore.harness.number_formats import format_named
 from folklore.harness.planning.plan import PlannedPack
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.training.measured_steps import EVALUATION_TARGETS, MOST_PRODUCTS
-from folklore.harness.training.number_formats import format_named
+from folklore.harness.training.measured_steps import MOST_PRODUCTS
 from folklore.harness.training.optimizers import optimizer_kind
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.base import EVALUATION_TARGETS
 
 if TYPE_CHECKING:
     from folklore.models import Model
@@ -56,6 +58,9 @@ class Estimate:
     pack_bytes: int
     workers: int
     source: str
+
+
+NOTHING_LEFT = Estimate(0.0, 0, 1, "nothing is left")
 
 
 def trial_flops(configuration: Configuration, model: "Model") -> float:
@@ -112,7 +117,7 @@ def _sharpness_bytes(measurement: Measurement, workload: Workload, parameters: i
     backward pass through both keep of as many examples as are passed at once."""
     if measurement.sharpness == "off":
         return 0
-    targets = workload.context if workload.model == "gpt" else 1
+    targets = workload.context if workload_of(workload).reads_text else 1
     at_once = min(measurement.sharpness_examples, max(1, EVALUATION_TARGETS // targets))
     remembered = (measurement.sharpness == "probes") * (1 + measurement.preconditioned_sharpness)
     return FLOAT_BYTES * ((MOST_PRODUCTS + 3 + remembered) * parameters + 3 * at_once * model.activations_per_example)
@@ -127,6 +132,8 @@ def estimate(
 ) -> Estimate:
     """Cost of these packs. measured: pack key -> seconds a trial, where trials of that shape are stored. timed: shape key ->
     seconds of a lane's step, where one was timed."""
+    if not packs:
+        return NOTHING_LEFT
     rate, seconds, largest, sources = RATES[device.kind], 0.0, 0, Counter[str]()
     for pack in packs:
         configuration = pack.trials[0].configuration
@@ -145,14 +152,12 @@ def estimate(
             per_second = _flops_per_second(configuration.training.precision, device.kind)
             seconds += trial_flops(configuration, model) * len(pack.trials) / per_second
             seconds += configuration.training.steps * configuration.training.micro_batches * rate.step_overhead_seconds
-    workers = max(1, min(device.count, len(packs)))
-    return Estimate(seconds / workers + (rate.start_seconds if packs else 0.0), largest, workers, _named(sources))
+    workers = min(device.count, len(packs))
+    return Estimate(seconds / workers + rate.start_seconds, largest, workers, _named(sources))
 
 
 def _named(sources: Counter[str]) -> str:
     """Where an estimate comes from; of several sources, for how many trials each."""
-    if not sources:
-        return "nothing is left"
     total = sum(sources.values())
     several = [f"{source} for {count} of {total} trials" for source, count in sources.items()]
     return "; ".join(several) if len(several) > 1 else next(iter(sources))

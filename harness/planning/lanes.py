@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 
 from folklore.harness.machine.description import Device, worker_memory_bytes
+from folklore.harness.number_formats import format_named
 from folklore.harness.planning import cost
 from folklore.harness.planning.plan import PlannedPack
 from folklore.harness.spec import Configuration, Workload, fingerprint
@@ -20,7 +21,6 @@ from folklore.harness.spec.trial import Trial
 from folklore.harness.storing.comparisons import refusals
 from folklore.harness.storing.reading import read_or_leave
 from folklore.harness.storing.store import Store
-from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.programs import EAGER, default_program
 from folklore.harness.training.throughput import NEAR, Timing
 from folklore.models import Model, OwnModule

@@ -6,17 +6,15 @@ what compares the models with each other says nothing any more.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from folklore.harness import data
 from folklore.harness.errors import UserError
-from folklore.harness.spec import Alternative, Criterion, Judgement, Reported, Study, Workload, arms_of, canonical_json
+from folklore.harness.spec import Alternative, Criterion, Judgement, Study, Workload, arms_of, canonical_json
+from folklore.harness.spec.criterion import Observing
 from folklore.harness.spec.parts import with_other_arms
-from folklore.harness.training.network import build, lr_multipliers, require_suited
-from folklore.harness.training.own_module import require_trainable
 from folklore.harness.training.procedures import require_data
+from folklore.harness.training.suitability import lr_multipliers, require_suited
+from folklore.harness.workloads import workload_of
 
-Observing = Criterion | Reported | Alternative
 OTHER_MODEL = "it compares models, and there is one"
 # How a model here is built, beside how large it is: what arms of one model differ by in these is what a study is about.
 DESIGN = (
@@ -74,10 +72,11 @@ def untrainable(study: Study) -> dict[str, str]:
             factors = study.factors_at(scale, arm)
             configuration = study.configuration(scale, arm, {name: values[0] for name, values in factors.items()})
             workload, training = configuration.workload, configuration.training
-            dataset = data.load(workload.dataset)
-            model = build(workload, dataset.facts)
+            own = workload_of(workload)
+            dataset = own.data()
+            model = own.model(dataset.facts)
             try:
-                require_trainable(configuration)
+                own.require_trainable(configuration)
                 require_suited(training, workload, model)
                 lr_multipliers(workload, training, model)
                 require_data(configuration, dataset)
@@ -91,21 +90,22 @@ def judgement_left(judgement: Judgement, left: Left, spelled: Callable[[str], st
     says that the recipe is meant, where arms are named after models."""
     if not any(arms_of(each.observe) for each in judgement.criteria):
         return COMPUTED
-    criteria: dict[str, Criterion] = {}
-    for each in judgement.criteria:
-        if reason := _lost(each, left):
+    for criterion in judgement.criteria:
+        if reason := _lost(criterion, left):
             return reason
-        others = tuple(_renamed(other, left) for other in each.alternatives or () if not _lost(other, left))
-        name = spelled(each.name)
-        kept = _renamed(each, left).model_copy(update={"name": name, "alternatives": others or None})
-        same = kept.model_dump() | {"name": "", "panel": None, "says": "", "expected": None, "alternatives": None}
-        criteria.setdefault(canonical_json(same), kept)
-    reported = tuple(
-        _renamed(each, left).model_copy(update={"name": spelled(each.name)})
-        for each in judgement.reported
-        if not _lost(each, left)
-    )
-    return judgement.model_copy(update={"criteria": tuple(criteria.values()), "reported": reported})
+
+    def renamed(each: Observing) -> Observing | None:
+        if _lost(each, left):
+            return None
+        name = each.name if isinstance(each, Alternative) else spelled(each.name)
+        return each.model_copy(update={"name": name, "observe": with_other_arms(each.observe, left.names)})
+
+    made = judgement.with_observations(renamed)
+    criteria: dict[str, Criterion] = {}
+    for each in made.criteria:
+        same = each.model_dump() | {"name": "", "panel": None, "says": "", "expected": None, "alternatives": None}
+        criteria.setdefault(canonical_json(same), each)
+    return made.model_copy(update={"criteria": tuple(criteria.values())})
 
 
 def _lost(observing: Observing, left: Left) -> str:
@@ -113,10 +113,6 @@ def _lost(observing: Observing, left: Left) -> str:
     for arm in sorted(arms & left.lost.keys()):
         return f"arm '{arm}' is not trained: {left.lost[arm]}"
     return OTHER_MODEL if len({left.models[arm] for arm in arms}) > 1 else ""
-
-
-def _renamed(observing: Any, left: Left) -> Any:
-    return observing.model_copy(update={"observe": with_other_arms(observing.observe, left.names)})
 
 
 def _designed(study: Study, arm: str) -> str:

@@ -1,6 +1,6 @@
 """A named study with a user's workload in place of its own: a variation, with a name, a ledger and a page to itself."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,16 +9,16 @@ from pydantic import ValidationError
 from folklore.harness.errors import UserError, invalid
 from folklore.harness.observables import Unmeasured
 from folklore.harness.options import Options
-from folklore.harness.own.address import own_title
-from folklore.harness.own.finding import Found, find
-from folklore.harness.planning.own_arms import Left, Observing, arms_left, judgement_left, untrainable
+from folklore.harness.planning.own_arms import Left, arms_left, judgement_left, untrainable
 from folklore.harness.planning.proving import require_proved
-from folklore.harness.spec import Alternative, Criterion, Judgement, Study, Workload
-from folklore.harness.spec.configuration import OWN
+from folklore.harness.spec import Alternative, Change, Judgement, Study, Workload
+from folklore.harness.spec.criterion import Observing
+from folklore.harness.spec.own_address import OWN
 from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.storing.store import Store
-from folklore.harness.training.own_module import own_module
 from folklore.harness.training.programs import EAGER
+from folklore.harness.workloads.own.finding import Found, find
+from folklore.harness.workloads.own.module import own_module
 from folklore.models.reduction import Reduction
 
 # Of the workload's identity in the variation's name.
@@ -60,7 +60,7 @@ def own_study(study: Study, address: str, options: Options) -> Study:
 
 def _on(study: Study, found: Found, left: Left) -> Study:
     """The study with what is left of its arms and judgements. Raises UserError where no claim is."""
-    own, reduction = found.workload, own_module(found.dataset).reduction
+    own, reduction = found.workload, own_module(found.planned).reduction
     replaced = _models_of_arms(study)
     spelled = (lambda name: f"{name} (its recipe on {own.name})") if replaced else str
     made = {each.claim: judgement_left(each, left, spelled) for each in study.judgements}
@@ -75,10 +75,8 @@ def _on(study: Study, found: Found, left: Left) -> Study:
     dump = study.model_dump()
     dump |= {
         "name": f"{study.name[:LONGEST_STEM]}_own_{found.identity[:DIGITS]}",
-        "variation_of": study.variation_of or study.name,
-        "title": own_title(study.title, own.name),
-        "workload": Workload(model="own", dataset=found.dataset).model_dump(),
-        "departures": (*_departures(study, found, reduction), *_not_there(left, unjudged), *study.departures),
+        "title": f"{study.title}, on own workload '{own.name}'",
+        "workload": found.declared.model_dump(),
         "judgements": [each.model_dump() for each in judgements],
         "answer": [claim for claim in study.answer if claim not in unjudged],
         # Of other models.
@@ -103,8 +101,9 @@ def _on(study: Study, found: Found, left: Left) -> Study:
                 scale["arm_settings"].setdefault(name, {})["batch_size"] = arm["settings"]["batch_size"] = whole
     if own.optimizer is not None:
         _add_own_optimizer(dump)
+    why = (*_departures(study, found, reduction), *_not_there(left, unjudged))
     try:
-        return Study.model_validate(dump)
+        return study.changed(Change(why=why, workload=own.name), **dump)
     except ValidationError as error:
         raise invalid(f"study '{study.name}' on own workload '{found.workload.name}'", error) from None
 
@@ -153,26 +152,14 @@ def _of_its_loss(judgement: Judgement, found: Found) -> Judgement:
     own = found.workload
     reason = f"the loss of own workload '{own.name}' may be negative, and shares of it mean nothing: judge a difference instead"
 
-    def changed(each: Observing) -> dict[str, Any]:
+    def spelled(each: Observing) -> Observing:
         lost = own.loss_may_be_negative and any(relative_to_losses(each.observe))
-        observed = {"observe": Unmeasured(reason=reason) if lost else each.observe}
-        if isinstance(each, Alternative):
-            return observed
-        return {**observed, "unit": own.loss_unit if each.unit == NATS else each.unit}
+        fields: dict[str, Any] = {"observe": Unmeasured(reason=reason)} if lost else {}
+        if not isinstance(each, Alternative) and each.unit == NATS:
+            fields["unit"] = own.loss_unit
+        return each.model_copy(update=fields)
 
-    return _with_observations(judgement, changed)
-
-
-def _with_observations(judgement: Judgement, changed: Callable[[Observing], dict[str, Any]]) -> Judgement:
-    """With its criteria, their other readings, and what it reports, changed."""
-
-    def of(criterion: Criterion) -> Criterion:
-        others = criterion.alternatives and tuple(each.model_copy(update=changed(each)) for each in criterion.alternatives)
-        return criterion.model_copy(update={**changed(criterion), "alternatives": others})
-
-    criteria = tuple(of(each) for each in judgement.criteria)
-    reported = tuple(each.model_copy(update=changed(each)) for each in judgement.reported)
-    return judgement.model_copy(update={"criteria": criteria, "reported": reported})
+    return judgement.with_observations(spelled)
 
 
 def _departures(study: Study, found: Found, reduction: Reduction) -> Iterator[str]:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from folklore.harness.spec import Configuration, Study, canonical_json, fingerprint
+from folklore.harness.spec import Configuration, Search, Study, canonical_json, fingerprint
 from folklore.harness.spec.study import Value
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training import ENGINE_VERSION
@@ -53,26 +53,70 @@ class PlannedPack:
 
 @dataclass(frozen=True)
 class Plan:
-    """All trials of a study at a scale on a kind of device, and how they are packed.
+    """All trials of a study at a scale on a kind of device, and how they are packed. It is made once (make_plan) and extended
+    from there: what is expanded stays expanded.
 
     Of searched arms it holds the trials of the `proposals` made so far, and of the `chosen` values once all are made.
+    settings: the points that are known beforehand. grid: seed -> their trials.
     """
 
     study: Study
     scale: str
     device: str
     data_hashes: DataHashes
-    trials: tuple[Trial, ...]
+    settings: Sequence[Setting]
+    grid: Mapping[int, Sequence[Trial]]
     lanes: LanesByShape = 1
     engine_version: int = ENGINE_VERSION
     proposals: Mapping[str, Sequence[float]] = field(default_factory=dict)
     chosen: Mapping[str, float] = field(default_factory=dict)
 
+    @cached_property
+    def trials(self) -> tuple[Trial, ...]:
+        """Those of proposals, and then seed by seed: a run that is cut short has whole seeds, in all arms."""
+        search = self.study.search_at(self.scale)
+        if search is None:
+            return tuple(itertools.chain(*self.grid.values()))
+        proposed = [self._searched(search, arm, value) for arm, values in self.proposals.items() for value in values]
+        chosen = self._expanded([self._searched(search, arm, value) for arm, value in self.chosen.items()], self.grid)
+        judged = (trials for seed, known in self.grid.items() for trials in (known, chosen[seed]))
+        return tuple(itertools.chain(*self._expanded(proposed, search.seed_numbers).values(), *judged))
+
     def with_search(self, proposals: Mapping[str, Sequence[float]], chosen: Mapping[str, float]) -> "Plan":
         """The same plan at a later state of its search."""
-        return make_plan(
-            self.study, self.scale, self.device, self.data_hashes, self.lanes, self.engine_version, proposals, chosen
-        )
+        return replace(self, proposals=proposals, chosen=chosen)
+
+    @collector_paused()
+    def with_seeds(self, study: Study) -> "Plan":
+        """The same plan of the study with other seeds; trials of seeds that it has had stay as they are."""
+        seeds = study.seed_numbers_at(self.scale)
+        grid = {**self.grid, **self._expanded(self.settings, [seed for seed in seeds if seed not in self.grid])}
+        return replace(self, study=study, grid={seed: grid[seed] for seed in seeds})
+
+    def _searched(self, search: Search, arm: str, value: float) -> Setting:
+        point: dict[str, Value] = {search.factor: value}
+        return Setting(arm, point, self.study.configuration(self.scale, arm, point))
+
+    def _expanded(self, settings: Sequence[Setting], seeds: Iterable[int]) -> dict[int, tuple[Trial, ...]]:
+        """Seed -> the trials of settings."""
+        study = self.study
+        identified = [(each, *_identified(each.configuration, self.data_hashes)) for each in settings]
+        return {
+            seed: tuple(
+                Trial(
+                    digest=fingerprint(
+                        [study.name, study.version, self.engine_version, self.device, data_hash, identity, seed]
+                    ),
+                    arm=setting.arm,
+                    point=setting.point,
+                    seed=seed,
+                    configuration=setting.configuration,
+                    data_hash=data_hash,
+                )
+                for setting, identity, data_hash in identified
+            )
+            for seed in seeds
+        }
 
     def with_lanes(self, lanes: LanesByShape) -> "Plan":
         """The same trials in packs of other numbers of lanes."""
@@ -121,7 +165,7 @@ def points(study: Study, scale: str) -> Iterable[tuple[str, dict[str, Value]]]:
 
 @collector_paused()
 def settings(study: Study, scale: str) -> tuple[Setting, ...]:
-    """Every point of `points`, resolved. It is the dear part of a plan of many points: whoever plans twice passes it on."""
+    """Every point of `points`, resolved. It is the expensive part of a plan of many points."""
     return tuple(Setting(arm, point, study.configuration(scale, arm, point)) for arm, point in points(study, scale))
 
 
@@ -133,44 +177,46 @@ def make_plan(
     data_hashes: DataHashes,
     lanes: LanesByShape = 1,
     engine_version: int = ENGINE_VERSION,
-    proposals: Mapping[str, Sequence[float]] | None = None,
-    chosen: Mapping[str, float] | None = None,
     resolved: Sequence[Setting] | None = None,
 ) -> Plan:
     """Expand, digest and pack. `device` ('cpu', 'cuda') is part of a digest: numbers of two kinds are never mixed.
 
     Points of two arms that resolve to the same trial share it: it is trained once.
-    proposals, chosen: arm -> values of the searched factor, for searched arms. resolved: `settings(study, scale)`, if known.
+    resolved: `settings(study, scale)`, if known.
     """
-    search, proposals, chosen = study.search_at(scale), proposals or {}, chosen or {}
-    judged = list(settings(study, scale) if resolved is None else resolved)
-    groups: list[tuple[Sequence[Setting], Sequence[int]]] = []
-    if search is not None:
+    known = settings(study, scale) if resolved is None else resolved
+    return Plan(study, scale, device, data_hashes, known, {}, lanes, engine_version).with_seeds(study)
 
-        def searched(arm: str, value: float) -> Setting:
-            point: dict[str, Value] = {search.factor: value}
-            return Setting(arm, point, study.configuration(scale, arm, point))
 
-        proposed = [searched(arm, value) for arm, values in proposals.items() for value in values]
-        groups.append((proposed, search.seed_numbers))
-        judged += [searched(arm, value) for arm, value in chosen.items()]
-    groups.append((judged, study.seed_numbers_at(scale)))
-    # Seeds outermost: a run that is cut short has whole seeds, in all arms.
-    trials = tuple(
-        Trial(
-            digest=fingerprint([study.name, study.version, engine_version, device, data_hash, identity, seed]),
-            arm=setting.arm,
-            point=setting.point,
-            seed=seed,
-            configuration=setting.configuration,
-            data_hash=data_hash,
-        )
-        for group, seeds in groups
-        for identified in [[(each, *_identified(each.configuration, data_hashes)) for each in group]]
-        for seed in seeds
-        for setting, identity, data_hash in identified
-    )
-    return Plan(study, scale, device, data_hashes, trials, lanes, engine_version, proposals, chosen)
+class Plans:
+    """The plans of one study in a command: each is made once, and handed on from here; of other seeds it is extended."""
+
+    def __init__(self) -> None:
+        self._made: list[Plan] = []
+
+    def plan(
+        self,
+        study: Study,
+        scale: str,
+        device: str,
+        data_hashes: Mapping[str, str],
+        engine_version: int = ENGINE_VERSION,
+        resolved: Sequence[Setting] | None = None,
+    ) -> Plan:
+        """As `make_plan`."""
+        for made in self._made:
+            same = (made.scale, made.device, made.engine_version) == (scale, device, engine_version)
+            if same and not _differ(made.data_hashes, data_hashes):
+                return made.with_seeds(study)
+        self._made.append(make_plan(study, scale, device, data_hashes, engine_version=engine_version, resolved=resolved))
+        return self._made[-1]
+
+
+def _differ(one: DataHashes, other: DataHashes) -> bool:
+    """Whether a dataset that both name is not the same; what only one names the study does not train on at this scale."""
+    if isinstance(one, str) or isinstance(other, str):
+        return one != other
+    return any(one[name] != other[name] for name in one.keys() & other.keys())
 
 
 def _unique(trials: Sequence[Trial]) -> Iterable[Trial]:

@@ -6,7 +6,7 @@ Torch is imported only if something is left to train, or is asked what training 
 import logging
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from statistics import fmean
@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from folklore.harness import data
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.machine.description import Device, local_device, worker_memory_bytes
+from folklore.harness.number_formats import format_named
 from folklore.harness.options import Options
 from folklore.harness.planning import cost
 from folklore.harness.planning.computing import computed_jobs
-from folklore.harness.planning.cost import Estimate
-from folklore.harness.planning.plan import Plan, PlannedPack, Setting, make_plan, settings
+from folklore.harness.planning.cost import NOTHING_LEFT, Estimate
+from folklore.harness.planning.plan import Plan, PlannedPack, Plans, Setting, settings
 from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Configuration, Study, Workload
 from folklore.harness.spec.computed import ComputedJob
 from folklore.harness.storing.ledger import Ledger
-from folklore.harness.training.number_formats import format_named
+from folklore.harness.workloads import data, workload_of
 
 log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    from folklore.harness.planning.lanes import Packing
+    from folklore.harness.planning.lanes import Choice, Packing, Shape
     from folklore.models import Model
 
 
@@ -40,10 +40,12 @@ class Prepared:
     """A plan with everything that can be known before training.
 
     datasets: what a study calls a dataset -> the one used for it; facts: what is known of each. left: what is to be trained; of
-    a search, that of the rounds known so far and stand-ins for the rest. jobs, jobs_left: digest -> what is computed.
+    a search, that of the rounds known so far and stand-ins for the rest. jobs, jobs_left: digest -> what is computed. plans:
+    all that were made of its study.
     """
 
     plan: Plan
+    plans: Plans
     datasets: Mapping[str, str]
     facts: Mapping[str, data.DataFacts]
     left: tuple[PlannedPack, ...]
@@ -60,25 +62,37 @@ class Prepared:
         return {name: found.hash for name, found in self.facts.items()}
 
     @cached_property
+    def model_of(self) -> "Callable[[Workload], Model]":
+        """Builds the model of a workload, each once; torch is imported with the first."""
+        return cache(lambda workload: workload_of(workload).model(self.facts[workload.dataset]))
+
+    @cached_property
     def packing(self) -> "Packing":
-        """How many lanes packs have, and as what program they run."""
-        return _packing(self.ledger, self.device, _models(self.facts), self.options)
+        from folklore.harness.planning.lanes import Packing
+
+        return Packing(self.ledger.store, self.device, self.model_of, self.options.lanes, self.options.program)
+
+    @cached_property
+    def shapes(self) -> "dict[str, Shape]":
+        """What is to be trained of each shape that trials share packs by."""
+        from folklore.harness.planning.lanes import shapes
+
+        return shapes(self.plan.trials, self.datasets)
+
+    def choices(self) -> "dict[str, Choice]":
+        """Shape -> how many lanes its packs have, and as what program they run, as far as it is known now."""
+        return self.packing.choices(self.shapes)
 
     @cached_property
     def proof(self) -> str:
         """What was compared of an own workload before it is trained; '' of the models here, which tests compare."""
-        if self.plan.study.workload.model != "own":
-            return ""
-        from folklore.harness.training.own_module import own_module
-
-        return str(own_module(self.plan.study.workload.dataset).proof)
+        return workload_of(self.plan.study.workload).proof()
 
     @cached_property
     def parameters(self) -> int:
         """Of the largest model."""
-        model_of = _models(self.facts)
         workloads = {trial.configuration.workload for trial in self.plan.trials}
-        return max(sum(math.prod(p.shape) for p in model_of(each).parameters) for each in workloads)
+        return max(sum(math.prod(p.shape) for p in self.model_of(each).parameters) for each in workloads)
 
 
 def default_scale(study: Study, device: Device | None = None) -> str:
@@ -96,77 +110,59 @@ def prepare(
     on, where these are not this machine's.
     """
     resolved = settings(study, scale)
-    configurations = list({each.pack_key: each for each in _configurations(study, scale, resolved)}.values())
+    configurations = _configurations(study, scale, resolved)
     datasets = _datasets(study, scale, configurations, options)
     facts = {name: data.describe(used) for name, used in datasets.items()}
     device = _device(study, scale, options, only_plan, cluster or local_device())
-    plan = make_plan(study, scale, device.kind, {name: found.hash for name, found in facts.items()}, resolved=resolved)
-    if study.search_at(scale) is not None:
+    plans, hashes = Plans(), {name: found.hash for name, found in facts.items()}
+    plan = plans.plan(study, scale, device.kind, hashes, resolved=resolved)
+    ready = Prepared(plan, plans, datasets, facts, (), NOTHING_LEFT, device, options, ledger)
+    return _against_ledger(ready, configurations, only_plan)
+
+
+def extended(ready: Prepared, study: Study) -> Prepared:
+    """With the seeds that the study has come to; what is planned stays as it is. Raises UserError as `prepare` does."""
+    plan = ready.plan.with_seeds(study)
+    return _against_ledger(replace(ready, plan=plan), _configurations(study, plan.scale, plan.settings))
+
+
+def _against_ledger(ready: Prepared, configurations: Sequence[Configuration], only_plan: bool = False) -> Prepared:
+    """With what is left of the plan, in packs, and what that will cost; trained or not, it is one that can be."""
+    plan, ledger, datasets = ready.plan, ready.ledger, ready.datasets
+    if plan.study.search_at(plan.scale) is not None:
         plan = outline(searched_plan(plan, ledger.trials()))
-    done, jobs = ledger.digests(), computed_jobs(study, scale)
+    done, jobs = ledger.digests(), computed_jobs(plan.study, plan.scale)
     computed = ledger.computations() if jobs else {}
     jobs_left = {digest: job for digest, job in jobs.items() if digest not in computed}
+    ready = replace(ready, plan=plan, left=(), estimate=NOTHING_LEFT, jobs=jobs, jobs_left=jobs_left)
     # What is trained could be trained: nothing needs to be checked that torch would have to be imported for.
-    if not only_plan and options.program is None and plan.digests <= done:
-        return Prepared(plan, datasets, facts, (), _no_cost(device), device, options, ledger, jobs, jobs_left)
-    model_of = _models(facts)
-    _require_trainable(study, scale, configurations, device, model_of, options)
+    if not only_plan and ready.options.program is None and plan.digests <= done:
+        return ready
+    _require_trainable(ready, configurations)
     _require_data([each for each in configurations if not only_plan or _is_given(datasets[each.workload.dataset])], datasets)
-    plan = plan.with_lanes(_lanes(plan, datasets, _packing(ledger, device, model_of, options)))
-    left = plan.without(done)
-    measured = _measured(ledger, plan)
-    estimate = cost.estimate(left, device, model_of, measured, _timed(left, datasets, device, measured))
-    return Prepared(plan, datasets, facts, left, estimate, device, options, ledger, jobs, jobs_left)
+    plan = plan.with_lanes({key: each.lanes for key, each in ready.choices().items()})
+    left, measured = plan.without(done), _measured(ledger, plan)
+    timed = _timed(left, datasets, ready.device, measured)
+    estimate = cost.estimate(left, ready.device, ready.model_of, measured, timed)
+    return replace(ready, plan=plan, left=left, estimate=estimate)
 
 
-def _no_cost(device: Device) -> Estimate:
-    def model_of(workload: Workload) -> "Model":
-        raise AssertionError("nothing is trained, so no model is asked for")
-
-    return cost.estimate((), device, model_of, {})
-
-
-def _models(facts: Mapping[str, data.DataFacts]) -> "Callable[[Workload], Model]":
-    from folklore.harness.training.network import build
-
-    return cache(lambda workload: build(workload, facts[workload.dataset]))
-
-
-def _packing(ledger: Ledger, device: Device, model_of: "Callable[[Workload], Model]", options: Options) -> "Packing":
-    from folklore.harness.planning.lanes import Packing
-
-    return Packing(ledger.store, device, model_of, options.lanes, options.program)
-
-
-def _lanes(plan: Plan, datasets: Mapping[str, str], packing: "Packing") -> dict[str, int]:
-    from folklore.harness.planning.lanes import shapes
-
-    return {key: each.lanes for key, each in packing.choices(shapes(plan.trials, datasets)).items()}
-
-
-def _require_trainable(
-    study: Study,
-    scale: str,
-    configurations: Collection[Configuration],
-    device: Device,
-    model_of: "Callable[[Workload], Model]",
-    options: Options,
-) -> None:
+def _require_trainable(ready: Prepared, configurations: Collection[Configuration]) -> None:
     """Raises UserError for a model that cannot be built, and for what this device cannot do or hold."""
     import torch
 
-    from folklore.harness.training.network import lr_multipliers, require_suited
-    from folklore.harness.training.own_module import require_trainable
     from folklore.harness.training.programs import program_named
+    from folklore.harness.training.suitability import lr_multipliers, require_suited
 
+    study, scale, device, model_of = ready.plan.study, ready.plan.scale, ready.device, ready.model_of
     for configuration in configurations:
-        require_trainable(configuration)
+        workload_of(configuration.workload).require_trainable(configuration)
         model = model_of(configuration.workload)
         lr_multipliers(configuration.workload, configuration.training, model)
         require_suited(configuration.training, configuration.workload, model)
     _require_precisions(study, scale, device, {each.training.precision for each in configurations})
-    if options.program is not None:
-        program_named(options.program, torch.device(device.kind))
+    if ready.options.program is not None:
+        program_named(ready.options.program, torch.device(device.kind))
     free = worker_memory_bytes(device)
     heaviest = max(configurations, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))
     if cost.lanes_that_fit(heaviest, model_of(heaviest.workload), free) < 1:
@@ -194,11 +190,11 @@ def _is_given(dataset: str) -> bool:
     return dataset not in data.BY_PATH
 
 
-def _configurations(study: Study, scale: str, resolved: Iterable[Setting]) -> Iterator[Configuration]:
-    yield from (setting.configuration for setting in resolved)
-    for arm in study.arms_at(scale):
-        if study.arms[arm].searched:
-            yield study.configuration(scale, arm, {})
+def _configurations(study: Study, scale: str, resolved: Iterable[Setting]) -> list[Configuration]:
+    """One of each shape and length."""
+    known = [setting.configuration for setting in resolved]
+    known += [study.configuration(scale, arm, {}) for arm in study.arms_at(scale) if study.arms[arm].searched]
+    return list({each.pack_key: each for each in known}.values())
 
 
 def _datasets(study: Study, scale: str, configurations: Iterable[Configuration], options: Options) -> dict[str, str]:
@@ -268,12 +264,12 @@ def _timed(
     for pack in packs:
         configuration, lanes = pack.trials[0].configuration, len(pack.trials)
         key = configuration.shape_key
-        if configuration.workload.model == "own" and configuration.pack_key not in measured and key not in found:
-            from folklore.harness.own.raising import raised_by_user
+        workload = workload_of(configuration.workload)
+        if not workload.cost_is_counted and configuration.pack_key not in measured and key not in found:
             from folklore.harness.training.throughput import time_one_step
 
-            dataset = data.load(datasets[configuration.workload.dataset])
-            with raised_by_user(datasets[configuration.workload.dataset]):
+            with workload.raising():
+                dataset = workload.data(datasets[configuration.workload.dataset])
                 found[key] = time_one_step(configuration, dataset, device.kind, lanes) / lanes
     return found
 

@@ -5,16 +5,16 @@ import json
 import logging
 
 from folklore.harness.errors import UnwritableError
-from folklore.harness.own.finding import Found, require_reproducible
 from folklore.harness.storing.store import Store
-from folklore.harness.training.own_module import own_module
+from folklore.harness.workloads.own.finding import Found, require_reproducible
+from folklore.harness.workloads.own.module import own_module
 
 log = logging.getLogger(__name__)
 
 
 def require_proved(found: Found, store: Store) -> None:
     """Raises UserError. What another process found is remembered in the store by the workload's identity; it takes seconds."""
-    proof = own_module(found.dataset).proof
+    proof = own_module(found.planned).proof
     name = f"own/{found.identity}.json"
     if store.exists(name):
         return

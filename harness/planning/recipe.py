@@ -4,13 +4,12 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
-from folklore.harness.own.address import address_of
 from folklore.harness.spec import Configuration, Study, Training, Workload
-from folklore.harness.training.architectures import architecture_named
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.schedules import schedule_named
 from folklore.harness.training.schedules.base import percent
 from folklore.harness.training.takeover import words as takeover_words
+from folklore.harness.workloads import workload_of
 
 LR = "peak_lr"
 # Longer lists of values are told by their ends.
@@ -72,30 +71,14 @@ def _by_text(arms: Mapping[str, Sequence[str]]) -> str:
 def _parts(configuration: Configuration) -> dict[str, str]:
     workload, training = configuration.workload, configuration.training
     return {
-        "model": _model(workload),
-        "data": _data(workload),
+        "model": workload_of(workload).model_words,
+        "data": workload_of(workload).data_words,
         "optimizer": _optimizer(training),
         "linear warmup": _warmup(training),
         "schedule": schedule_named(training.schedule).words(training),
         "training": _seen(workload, training) + _batches(training),
         "number format": _precision(training),
     }
-
-
-def _model(workload: Workload) -> str:
-    if workload.model == "own":
-        return f"own module {address_of(workload.dataset)}"
-    loss = ", half the squared distance from one-hot targets" * (workload.loss == "squared_error")
-    return architecture_named(workload.model).words(workload) + loss
-
-
-def _data(workload: Workload) -> str:
-    found = f"of {address_of(workload.dataset)}" if workload.model == "own" else workload.dataset
-    if workload.training_set_size is not None:
-        found += f", its first {workload.training_set_size:,} training examples"
-    if workload.feature_scale != 1:
-        found += f", features times {workload.feature_scale:g}"
-    return found + (f", {workload.label_noise:.3g} of the labels drawn at random" if workload.label_noise else "")
 
 
 def _optimizer(training: Training) -> str:
@@ -117,7 +100,7 @@ def _warmup(training: Training) -> str:
 def _seen(workload: Workload, training: Training) -> str:
     count = training.examples
     batch = str(training.batch_size) + "".join(f", then {size}" for _, _, size in training.batch_segments[1:])
-    if workload.model != "own" and architecture_named(workload.model).reads_text:
+    if workload_of(workload).reads_text:
         sequences = f"{batch} sequences of {workload.context} tokens"
         return f"{_many(training.steps, 'step')} x {sequences} = {count:,} sequences, {count * workload.context:,} tokens"
     return f"{_many(training.steps, 'step')} x {batch} examples = {count:,} examples"

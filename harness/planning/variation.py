@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid, unknown
-from folklore.harness.spec import Alternative, Criterion, Judgement, Measurement, Study, Training, Workload, arms_of
+from folklore.harness.spec import Change, Judgement, Measurement, Study, Training, Workload, arms_of
 from folklore.harness.spec.study import MINIMUM_JUDGED_SEEDS, Value
 
 # A name has at most 64 characters.
@@ -22,8 +22,6 @@ LONGEST_STEM = 48
 # Varied by settings, or by a workload of one's own (harness/own).
 NAME = re.compile(r"(?P<stem>[a-z][a-z0-9_]*)_(varied|own)_[0-9a-f]{8}")
 PARTS = (("workload", Workload), ("training", Training), ("measurement", Measurement))
-# What the lines of a variation's departures begin with that say what was varied.
-VARIED = "Varied: "
 # What is no field of a configuration and decides one: the steps of every arm follow from it.
 EXAMPLES = "examples"
 
@@ -92,55 +90,66 @@ def vary(study: Study, scale: str, changes: Changes) -> Study:
         raise UserError(f"'{study.name}' is a variation itself: vary the study it comes from")
     study.scale(scale)
     draft = _Draft(study, scale, changes)
-    departures = draft.apply()
-    if not departures:
+    draft.apply()
+    if not draft.lines:
         raise UserError(
             f"nothing of this differs from study '{study.name}' at scale '{scale}': leave --set, --seeds and --only out"
         )
-    varied, unjudged = _validated(study, scale, draft.content)
-    if draft.not_judged:
-        unjudged.append(f"Not judged, for they read arms that are not trained: {', '.join(draft.not_judged)}.")
-    words = [
-        f"A variation of study '{study.name}', version {study.version}, at scale '{scale}', and not that study as it was"
-        " declared: its verdicts are its own.",
-        *(f"{VARIED}{each}" for each in departures),
-        *unjudged,
-    ]
-    name = f"{study.name[:LONGEST_STEM]}_varied_{varied.hash[:8]}"
-    whole = {
-        "name": name,
-        "variation_of": study.name,
-        "title": f"{study.title}: a variation",
-        "departures": (*words, *study.departures),
-    }
-    return varied.model_copy(update=whole)
-
-
-def differences(variation: Study, study: Study) -> tuple[str, ...]:
-    """In what a variation differs from its study, in sentences: they stand before the study's own departures."""
-    return variation.departures[: len(variation.departures) - len(study.departures)]
+    try:
+        found = draft.made()
+    except ValidationError as error:
+        raise invalid(f"a variation of study '{study.name}'", error) from None
+    # Of what was changed alone: equal changes give the equal name.
+    changed = found.model_copy(update={"variation_of": None}).hash
+    return found.model_copy(update={"name": f"{study.name[:LONGEST_STEM]}_varied_{changed[:8]}"})
 
 
 class _Draft:
-    """A study's content while it is changed; every change leaves a line that says what was and what is."""
+    """A study's content while it is changed; what it comes to, with a line for every change that says what was and what is."""
 
     def __init__(self, study: Study, scale: str, changes: Changes):
         self.study, self.scale, self.changes = study, scale, changes
         self.content: dict[str, Any] = study.model_dump()
         self.at_scale = self.content["scales"] = {scale: self.content["scales"][scale]}
         self.at_scale = self.at_scale[scale]
-        self.lines: list[str] = []
+        # What is set -> what was before, in words that follow it.
+        self.lines: dict[str, str] = {}
         self.not_judged: list[str] = []
 
-    def apply(self) -> list[str]:
-        """What differs, a line each; nothing where nothing does."""
+    def apply(self) -> None:
         self._keep_arms()
         for name, values in self.changes.settings.items():
             self._set(name, values)
         if self.changes.seeds is not None and self.changes.seeds != self.study.seeds_at(self.scale):
-            self.lines.append(f"seeds = {self.changes.seeds}, where the study has {self.study.seeds_at(self.scale)}.")
+            self.lines[f"seeds = {self.changes.seeds}"] = f", where the study has {self.study.seeds_at(self.scale)}."
             self.at_scale["seeds"] = self.changes.seeds
-        return self.lines
+
+    def made(self) -> Study:
+        """The changed study, judged if it can be; else a line says why it is not. Raises ValidationError."""
+        try:
+            return self._changed()
+        except ValidationError as error:
+            if not self.study.scale(self.scale).judged:
+                raise
+            why = str(invalid("", error)).removeprefix(": ")
+        seeds = self.at_scale["seeds"] or self.study.seeds
+        if seeds < MINIMUM_JUDGED_SEEDS:
+            why = f"{seeds} seed{'s' * (seeds != 1)}, and a verdict takes at least {MINIMUM_JUDGED_SEEDS}"
+        self.at_scale |= {"judged": False, "description": f"a variation with {why}"}
+        return self._changed(f"Not judged: {why}.")
+
+    def _changed(self, *unjudged: str) -> Study:
+        study = self.study
+        why = [
+            f"A variation of study '{study.name}', version {study.version}, at scale '{self.scale}', and not that study as it"
+            " was declared: its verdicts are its own.",
+            *(f"Varied: {setting}{before}" for setting, before in self.lines.items()),
+            *unjudged,
+        ]
+        if self.not_judged:
+            why.append(f"Not judged, for they read arms that are not trained: {', '.join(self.not_judged)}.")
+        fields = {**self.content, "title": f"{study.title}: a variation"}
+        return study.changed(Change(why=tuple(why), settings=tuple(self.lines)), **fields)
 
     @property
     def arms(self) -> list[str]:
@@ -159,7 +168,7 @@ class _Draft:
             overrides = self.at_scale[field_name]
             self.at_scale[field_name] = overrides and {name: each for name, each in overrides.items() if name in kept}
         if gone:
-            self.lines.append(f"the arms {', '.join(kept)} alone; left out: {', '.join(gone)}.")
+            self.lines[f"the arms {', '.join(kept)} alone"] = f"; left out: {', '.join(gone)}."
         judged = {each.claim: _at(each, self.scale, kept) for each in self.study.judgements}
         self.not_judged = [claim for claim, judgement in judged.items() if judgement is None]
         self.content["judgements"] = [each.model_dump() for each in judged.values() if each is not None]
@@ -216,10 +225,10 @@ class _Draft:
         if list(before) == [_spelled(values)]:
             return
         if len(before) == 1:
-            self.lines.append(f"{name} = {_spelled(values)}, where the study has {next(iter(before))}.")
+            self.lines[f"{name} = {_spelled(values)}"] = f", where the study has {next(iter(before))}."
         else:
             each = "; ".join(f"{was} in {', '.join(names)}" for was, names in before.items())
-            self.lines.append(f"{name} = {_spelled(values)} in every arm, where the study has {each}.")
+            self.lines[f"{name} = {_spelled(values)} in every arm"] = f", where the study has {each}."
 
     def _set_field(self, name: str, value: Value) -> None:
         """For all arms, but for those that have a value of their own: it is what they are compared by."""
@@ -239,51 +248,25 @@ class _Draft:
             self.content[EXAMPLES] = self.at_scale[EXAMPLES] = None
         if was != value:
             kept = f"; the arms {', '.join(own)} keep values of their own" if own else ""
-            self.lines.append(f"{name} = {_spelled([value])}, where the study has {_spelled([was])}{kept}.")
+            self.lines[f"{name} = {_spelled([value])}"] = f", where the study has {_spelled([was])}{kept}."
 
     def _set_examples(self, value: Value) -> None:
         was = self.study.scale(self.scale).examples or self.study.examples
         self.at_scale[EXAMPLES] = value
         if was != value:
-            self.lines.append(f"every arm is trained on {value} examples, where the study has {was or 'steps instead'}.")
+            self.lines[f"every arm is trained on {value} examples"] = f", where the study has {was or 'steps instead'}."
 
     def _own_settings(self, arm: str) -> set[str]:
         return {*self.study.arms[arm].settings, *(self.study.scale(self.scale).arm_settings or {}).get(arm, {})}
 
 
-def _alternatives(criterion: Criterion, arms: Sequence[str]) -> tuple[Alternative, ...] | None:
-    """Other readings of a criterion that these arms allow."""
-    return tuple(each for each in criterion.alternatives or () if not arms_of(each.observe) - set(arms)) or None
-
-
 def _at(judgement: Judgement, scale: str, arms: Sequence[str]) -> Judgement | None:
     """A judgement as it is made at one scale by these arms; None where it needs others."""
-    criteria = [
-        each.model_copy(update={"scales": None, "alternatives": _alternatives(each, arms)})
-        for each in judgement.criteria_at(scale)
-    ]
+    criteria = tuple(each.model_copy(update={"scales": None}) for each in judgement.criteria_at(scale))
     if not criteria or any(arms_of(each.observe) - set(arms) for each in criteria):
         return None
-    reported = [each for each in judgement.reported if not arms_of(each.observe) - set(arms)]
-    return judgement.model_copy(update={"criteria": tuple(criteria), "reported": tuple(reported)})
-
-
-def _validated(study: Study, scale: str, content: dict[str, Any]) -> tuple[Study, list[str]]:
-    """The varied study, judged where it can be; and else a line that says why it is not."""
-    try:
-        return Study.model_validate(content), []
-    except ValidationError as error:
-        if not study.scale(scale).judged:
-            raise invalid(f"a variation of study '{study.name}'", error) from None
-        why = str(invalid("", error)).removeprefix(": ")
-    seeds = content["scales"][scale]["seeds"] or study.seeds
-    if seeds < MINIMUM_JUDGED_SEEDS:
-        why = f"{seeds} seed{'s' * (seeds != 1)}, and a verdict takes at least {MINIMUM_JUDGED_SEEDS}"
-    content["scales"][scale] |= {"judged": False, "description": f"a variation with {why}"}
-    try:
-        return Study.model_validate(content), [f"Not judged: {why}."]
-    except ValidationError as error:
-        raise invalid(f"a variation of study '{study.name}'", error) from None
+    here = judgement.model_copy(update={"criteria": criteria})
+    return here.with_observations(lambda each: None if arms_of(each.observe) - set(arms) else each)
 
 
 def _spelled(values: Iterable[Value]) -> str:

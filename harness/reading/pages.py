@@ -13,6 +13,7 @@ from folklore.harness.judging.verdict_memory import Judged, Memory
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.options import Options
 from folklore.harness.planning.catalog import Register, register
+from folklore.harness.planning.plan import Plans
 from folklore.harness.spec import Study
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.pages_folder import pages_folder
@@ -85,12 +86,13 @@ def write_pages(
     output: Path | None = None,
     only: Sequence[str] | None = None,
     drawn_so_far: Callable[[int, int], None] = lambda count, of: None,
+    plans: Mapping[str, Plans] | None = None,
 ) -> tuple[Path, Mapping[str, list[Verdict]]]:
     """The index and all pages, or those of some studies; returns the folder, and the verdicts of the studies written.
 
     only: those studies' pages. Pages are left as they are if nothing that is on them has changed. A variation has a page of its
-    own and no place in the index. drawn_so_far: is told how many studies are judged and drawn, and of how many. Raises
-    UnwritableError.
+    own and no place in the index. drawn_so_far: is told how many studies are judged and drawn, and of how many. plans: those
+    that the command has made, by study. Raises UnwritableError.
     """
     if output is None:
         output = pages_folder(store)
@@ -98,9 +100,10 @@ def write_pages(
     memory = Memory(store)
 
     def sets_of(study: Study) -> list[TrialSet]:
-        own = stored_sets(study, Ledger(store, study.name))
+        made = (plans or {}).get(study.name) or Plans()
+        own = stored_sets(study, Ledger(store, study.name), plans=made)
         have = {(each.scale, each.device) for each in own}
-        return own + [each for each in published_sets(study) if (each.scale, each.device) not in have]
+        return own + published_sets(study, lambda *place: place not in have, made)
 
     shown = experiments(Path(store.root)) if store.is_local else {}
     names = [study.name for study in ordered] if only is None else only

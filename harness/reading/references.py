@@ -1,13 +1,13 @@
 """From a reference such as warmup@laptop-cpu:published to the trials it means."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid, unknown
 from folklore.harness.judging.trial_sets import TrialSet, published_sets, stored_sets
+from folklore.harness.planning.plan import Plans
 from folklore.harness.reading.stored_studies import named_study
 from folklore.harness.spec import Study
 from folklore.harness.storing.declaration import stored_declarations
@@ -86,12 +86,13 @@ def find_sets(
     if device not in (None, "cpu", "cuda"):
         raise unknown("device", str(device), ("cpu", "cuda"))
 
-    def wanted(sets: Sequence[TrialSet]) -> list[TrialSet]:
-        return [each for each in sets if scale in (None, each.scale) and device in (None, each.device)]
+    def wanted(at: str, on: str) -> bool:
+        return scale in (None, at) and device in (None, on)
 
-    own = [] if source == PUBLISHED else wanted(stored_sets(study, Ledger(store, study.name)))
+    plans = Plans()
+    own = [] if source == PUBLISHED else stored_sets(study, Ledger(store, study.name), wanted, plans)
     if source == STORED or (own and scale is not None and device is not None):
         return own
     have = {(each.scale, each.device) for each in own}
-    found = own + [each for each in wanted(published_sets(study)) if (each.scale, each.device) not in have]
+    found = own + published_sets(study, lambda *place: wanted(*place) and place not in have, plans)
     return sorted(found, key=lambda each: not each.study.scale(each.scale).judged)

@@ -13,10 +13,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid, unknown
-from folklore.harness.own.address import address_of, workload_named_in
 from folklore.harness.planning import catalog
-from folklore.harness.planning.variation import VARIED
-from folklore.harness.spec import Study
+from folklore.harness.spec import Change, Study
 from folklore.harness.storing.declaration import stored_declarations
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
@@ -67,15 +65,10 @@ def readable_name(study: Study) -> str:
     """'resnet through warmup', 'warmup with peak_lr = 0.01, 0.02'; of what is no variation its own name."""
     if study.variation_of is None:
         return study.name
-    if study.workload.model == "own":
-        return f"{workload_named_in(study.title) or address_of(study.workload.dataset)} through {study.variation_of}"
-    lines = [line.removeprefix(VARIED) for line in study.departures if line.startswith(VARIED)]
-    return f"{study.variation_of} with {'; '.join(map(_short, lines))}"
-
-
-def _short(line: str) -> str:
-    """What is varied, without what it was before."""
-    return re.split(r", where |; ", line)[0].removesuffix(".")
+    if study.workload.own is not None:
+        names = [each.workload for each in study.changes if each.workload]
+        return f"{names[-1] if names else study.workload.own.place} through {study.variation_of}"
+    return f"{study.variation_of} with {'; '.join(setting for each in study.changes for setting in each.settings)}"
 
 
 def readable_names(studies: Iterable[Study]) -> dict[str, str]:
@@ -113,7 +106,17 @@ def _declared(store: Store, name: str) -> Study | None:
     """The study as it was declared last."""
     for each in stored_declarations(store, name)[-1:]:
         try:
-            return Study.model_validate(each.declared)
+            return _with_record(Study.model_validate(each.declared))
         except ValidationError as error:
             log.warning("%s: left out, as it was declared by another Folklore", invalid(f"study '{name}'", error))
     return None
+
+
+def _with_record(study: Study) -> Study:
+    """A variation that was declared before changes were recorded: its departures and its title tell what they were."""
+    if study.variation_of is None or study.changes:
+        return study
+    varied = [line.removeprefix("Varied: ") for line in study.departures if line.startswith("Varied: ")]
+    settings = tuple(re.split(r", where |; ", line)[0].removesuffix(".") for line in varied)
+    own = re.search(r", on own workload '(.+)'$", study.title)
+    return study.model_copy(update={"changes": (Change(settings=settings, workload=own[1] if own else ""),)})

@@ -14,7 +14,6 @@ import pandas as pd
 
 from folklore.harness.errors import UnwritableError, one_line
 from folklore.harness.options import Options, checkpoint_seconds
-from folklore.harness.planning.lanes import shapes
 from folklore.harness.planning.plan import Plan, PlannedPack
 from folklore.harness.planning.prepare import Prepared
 from folklore.harness.reading.pages import site
@@ -26,6 +25,7 @@ from folklore.harness.running.ray_connection import Resources, require_reachable
 from folklore.harness.running.ray_process import RayProcess
 from folklore.harness.tracking.live import Launch, Projector, Sink
 from folklore.harness.tracking.sync import open_tracker
+from folklore.harness.workloads import workload_of
 
 if TYPE_CHECKING:
     from folklore.harness.running.computing_job import ComputingQueue
@@ -99,8 +99,7 @@ class StudyRun:
     def __init__(self, prepared: Prepared, options: Options, view: RunView, projector: Projector, deadline: float | None):
         self.prepared, self.view, self.projector, self.deadline = prepared, view, projector, deadline
         self.ledger, self.packing = prepared.ledger, prepared.packing
-        self.shapes = shapes(prepared.plan.trials, prepared.datasets)
-        self.choices = self.packing.choices(self.shapes)
+        self.choices = prepared.choices()
         study, store = prepared.plan.study, self.ledger.store
         launch = Launch(prepared.plan.scale, sum(len(pack.trials) for pack in prepared.left), prepared.data_hashes)
         self.sink = Sink(self.ledger, lambda: open_tracker(study, options, store), launch)
@@ -115,7 +114,7 @@ class StudyRun:
     def measurements(self) -> dict[str, Job]:
         """What is to be measured of the shapes that something is left to train of."""
         left = {trial.configuration.shape_key for pack in self.prepared.left for trial in pack.trials}
-        worth = self.packing.worth_measuring(self.shapes)
+        worth = self.packing.worth_measuring(self.prepared.shapes)
         return {f"lanes:{key}": lanes_job(self.packing, key, shape) for key, shape in worth.items() if key in left}
 
     def open_queues(self) -> "list[JobQueue]":
@@ -129,7 +128,7 @@ class StudyRun:
 
     def _open_packs(self) -> PackQueue:
         """The study's packs, with as many lanes as are known to be best now."""
-        self.choices = self.packing.choices(self.shapes)
+        self.choices = self.prepared.choices()
         lanes = {key: choice.lanes for key, choice in self.choices.items()}
         plan: Plan = self.prepared.plan.with_search({}, {}).with_lanes(lanes)
         stored, done = self.ledger.trials, self.ledger.digests
@@ -137,7 +136,6 @@ class StudyRun:
         return self.queue
 
     def job(self, pack: PlannedPack) -> Job:
-        from folklore.harness.running.handing import pickled
         from folklore.harness.running.training_job import TrainingJob
 
         plan, first = self.prepared.plan, pack.trials[0].configuration
@@ -154,7 +152,7 @@ class StudyRun:
             choice,
             self.deadline,
             checkpoint_seconds(),
-            pickled(dataset),
+            workload_of(first.workload).pickled(),
         )
 
     def added(self, pack: PlannedPack) -> None:

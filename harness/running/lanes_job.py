@@ -6,20 +6,18 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from folklore.harness import data
 from folklore.harness.errors import TooLargeError
 from folklore.harness.machine.description import Device
 from folklore.harness.machine.device_memory import free_device_memory, too_large_where_memory_ends
-from folklore.harness.own.raising import raised_by_user
 from folklore.harness.planning import cost
 from folklore.harness.planning.lanes import Packing, Shape, measured_file
-from folklore.harness.running.handing import pickled, receive
 from folklore.harness.running.jobs import Progress
 from folklore.harness.spec import canonical_json
 from folklore.harness.storing.comparisons import agree, comparisons, refusals, refuse
 from folklore.harness.storing.store import Store
 from folklore.harness.training.programs import EAGER, Program, default_program, program_named
 from folklore.harness.training.throughput import DiffersError, LanesSearch, Timing, measure
+from folklore.harness.workloads import workload_of
 
 # A compilation takes about half a minute a worker; it is tried where a shape trains much longer than that.
 SECONDS_WORTH_COMPILING = 900.0
@@ -28,7 +26,7 @@ SECONDS_WORTH_COMPILING = 900.0
 def lanes_job(packing: Packing, key: str, shape: Shape) -> "LanesJob":
     """What measures a shape of a plan."""
     start, most = packing.tried(shape)
-    uri, given = packing.store.root_uri, pickled(shape.dataset)
+    uri, given = packing.store.root_uri, workload_of(shape.configuration.workload).pickled()
     return LanesJob(key, shape, packing.device, uri, start, most, packing.program, given)
 
 
@@ -43,7 +41,7 @@ class LanesJob:
     start: int
     most: int
     program: str | None
-    workload: bytes | None = None  # handing.py
+    workload: bytes | None = None  # workloads/own/handing.py
 
     def open(self) -> "LanesWork":
         return LanesWork(self)
@@ -54,8 +52,9 @@ class LanesWork:
 
     def __init__(self, job: LanesJob):
         self.job = job
-        receive(job.shape.dataset, job.workload)
-        self.dataset = data.load(job.shape.dataset)
+        self.workload = workload_of(job.shape.configuration.workload)
+        self.workload.receive(job.workload)
+        self.dataset = self.workload.data(job.shape.dataset)
         if job.device.kind == "cpu":
             torch.set_num_threads(1)
         self.search = LanesSearch(job.start, job.most)
@@ -111,7 +110,7 @@ class LanesWork:
 
     def _measured(self, lanes: int, program: Program) -> Timing:
         remembered, shape = len(self.agreed), self.job.shape
-        with raised_by_user(shape.dataset), too_large_where_memory_ends():
+        with self.workload.raising(), too_large_where_memory_ends():
             timing = measure(shape.configuration, self.dataset, self.job.device.kind, lanes, program, self.agreed)
         if len(self.agreed) > remembered:
             agree(self.store, self.job.key, self.agreed)

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from folklore.harness import data
-from folklore.harness.data import Dataset
 from folklore.harness.errors import UserError
 from folklore.harness.machine.description import Device, available_memory_bytes
 from folklore.harness.planning import cost
 from folklore.harness.reading.range_test import RangeTest
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.training.network import build
 from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.data import Dataset
 
 # A ramp of less has no shape to read, and every step's loss is kept.
 LEAST_RISE, MOST_STEPS = 10.0, 10_000
@@ -35,7 +34,7 @@ def run_range_test(
         training=Training.model_validate({**training.model_dump(), **ramp}),
         measurement=Measurement(probes=2, evaluations=1, evaluation_examples=16, final_examples=16, curve_points=steps),
     )
-    dataset = data.load(workload.dataset)
+    dataset = workload_of(workload).data()
     _require_memory(configuration, dataset, len(seeds), device)
     pack = Pack([Lane(configuration, seed) for seed in seeds], dataset, device.kind)
     pack.advance()
@@ -46,7 +45,7 @@ def run_range_test(
 
 
 def _require_memory(configuration: Configuration, dataset: Dataset, lanes: int, device: Device) -> None:
-    need = lanes * cost.lane_bytes(configuration, build(configuration.workload, dataset.facts))
+    need = lanes * cost.lane_bytes(configuration, workload_of(configuration.workload).model(dataset.facts))
     free = available_memory_bytes(device)
     if need > cost.MEMORY_SHARE * free:
         raise UserError(

@@ -1,7 +1,7 @@
 """One `folklore run`: plan, train what is missing, judge, write pages. What training needs is imported when it is needed."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from folklore.harness.errors import UserError, one_line, unknown
 from folklore.harness.judging.power import pilot_of, require_power, resolutions, whole_seeds
 from folklore.harness.judging.sequential import DEFAULT_TIMES, planned_looks, undecided
-from folklore.harness.judging.trial_sets import TrialSet, at_its_look, stored_set, stored_sets, with_seeds
+from folklore.harness.judging.trial_sets import TrialSet, Wanted, at_its_look, at_last_look, everywhere, stored_set, stored_sets
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.options import Options, checkpoint_seconds
-from folklore.harness.planning.prepare import Prepared, datasets_named, default_scale, prepare, progress
+from folklore.harness.planning.prepare import Prepared, datasets_named, default_scale, extended, prepare, progress
 from folklore.harness.planning.recipe import study_recipe
-from folklore.harness.planning.variation import Changes, is_variation, vary
+from folklore.harness.planning.variation import Changes, vary
 from folklore.harness.reading.stored_studies import every_study
 from folklore.harness.running.audience import Audience, Nobody
 from folklore.harness.running.events import EVENTS
@@ -22,7 +22,6 @@ from folklore.harness.running.lease import leases
 from folklore.harness.running.progress import duration
 from folklore.harness.running.ray_connection import cluster_device
 from folklore.harness.spec import Study
-from folklore.harness.spec.extended import extended
 from folklore.harness.storing.declaration import declarations, declare, looks_of, require_declarable
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.pages_folder import pages_folder
@@ -62,12 +61,24 @@ def launch(
         return _launch(store, studies, scale, options, deadline, until_decided, audience or Nobody())
 
 
-def varied(study: Study, scale: str | None, changes: Changes, options: Options) -> tuple[Study, str]:
-    """A variation of a study, which says what it is, and the scale it is at. Raises UserError."""
-    if scale is None:
-        scale = default_scale(study, None if options.address is None else cluster_device(options.address))
-    found = vary(study, scale, changes)
-    return found, scale
+def changed_as_wished(
+    study: Study, scale: str | None, changes: Changes, workload: str | None, options: Options, say: Callable[[str], None]
+) -> tuple[Study, str | None]:
+    """The study as it is declared, varied, or on the own workload at an address; and the scale, which a variation fixes.
+
+    say: is told line by line what a variation changes. Raises UserError.
+    """
+    if changes:
+        if scale is None:
+            scale = default_scale(study, None if options.address is None else cluster_device(options.address))
+        study = vary(study, scale, changes)
+        for line in study.changes[-1].why:
+            say(line)
+    if workload is not None:
+        from folklore.harness.planning.own_study import own_study
+
+        study = own_study(study, workload, options)
+    return study, scale
 
 
 def _launch(
@@ -83,27 +94,19 @@ def _launch(
     # What trains is looked at where it is: the machine that starts a cluster's run may have no GPU itself.
     cluster = None if options.address is None else cluster_device(options.address)
     pairs = _with_own_datasets(studies, scale, options)
-
     # One ledger a study, for a ledger keeps what it has read.
-    ledgers = {study.name: Ledger(store, study.name) for study, _ in pairs}
-
-    def prepared(study: Study, own: Options) -> Prepared:
-        return prepare(study, scale or default_scale(study, cluster), own, ledgers[study.name], cluster=cluster)
-
-    ready = [prepared(study, own) for study, own in pairs]
-    _declare_all(ready, until_decided)
-    at_look = [_at_look(each) for each in ready]
     ready = [
-        each if study is None else prepared(study, own) for each, study, (_, own) in zip(ready, at_look, pairs, strict=True)
+        prepare(study, scale or default_scale(study, cluster), own, Ledger(store, study.name), cluster=cluster)
+        for study, own in pairs
     ]
+    _declare_all(ready, until_decided)
+    ready = [_at_look(each) for each in ready]
     outcomes = _train_or_sync(ready, options, deadline, audience)
     every = list(outcomes)
     while until_decided and not any(outcome.interrupted or outcome.given_up for outcome in outcomes):
-        following = [study for each in ready if (study := _at_next_look(each, audience)) is not None]
-        if not following:
+        further = [following for each in ready if (following := _at_next_look(each, audience)) is not None]
+        if not further:
             break
-        own = {study.name: chosen for study, chosen in pairs}
-        further = [prepared(study, own[study.name]) for study in following]
         outcomes = _train_or_sync(further, options, deadline, audience)
         every += outcomes
         names = [each.plan.study.name for each in further]
@@ -151,17 +154,18 @@ def _require_power(ready: Prepared) -> None:
     # A variation asks what would be; what is expected of the study as it is declared need not hold for it.
     if study.scale(scale).judged and expecting and study.variation_of is None:
         # Nor are its own trials that are published: whoever repeats a study must be able to.
-        require_power(study, scale, pilot_of([each for each in _seen(ready) if each.scale != scale], scale))
+        require_power(study, scale, pilot_of(_seen(ready, lambda at, device: at != scale), scale))
 
 
 def _pilot(ready: Prepared) -> TrialSet | None:
     return pilot_of(_seen(ready), ready.plan.scale)
 
 
-def _seen(ready: Prepared) -> list[TrialSet]:
+def _seen(ready: Prepared, wanted: Wanted = everywhere) -> list[TrialSet]:
     from folklore.harness.judging.trial_sets import published_sets
 
-    return [*stored_sets(ready.plan.study, ready.ledger), *published_sets(ready.plan.study)]
+    study, plans = ready.plan.study, ready.plans
+    return [*stored_sets(study, ready.ledger, wanted, plans), *published_sets(study, wanted, plans)]
 
 
 def _looks(ready: Prepared, until_decided: UntilDecided | None) -> tuple[int, ...] | None:
@@ -176,29 +180,29 @@ def _looks(ready: Prepared, until_decided: UntilDecided | None) -> tuple[int, ..
 
 def _stored(ready: Prepared, looks: tuple[int, ...] | None) -> int:
     """Trials of the plan that are stored; with looks, of all seeds they come to. Raises UserError where those cannot be had."""
-    plan = with_seeds(ready.plan, looks[-1]) if looks else ready.plan
+    plan = at_last_look(ready.plan, looks) if looks else ready.plan
     return len(plan.digests & ready.ledger.digests())
 
 
-def _at_look(ready: Prepared) -> Study | None:
-    """The study with the seeds of the look it has come to; None where it is judged once."""
+def _at_look(ready: Prepared) -> Prepared:
+    """With the seeds of the look that it has come to, if it is judged by looks."""
     plan, ledger = ready.plan, ready.ledger
     looks = looks_of(declarations(ledger.store, plan.study, plan.scale), plan.study)
-    return at_its_look(plan, ledger.trials(), looks).study if looks else None
+    study = at_its_look(plan, ledger.trials(), looks).study if looks else plan.study
+    return ready if study is plan.study else extended(ready, study)
 
 
-def _at_next_look(ready: Prepared, audience: Audience) -> Study | None:
-    """The study with the seeds of the next look; None where there is none, or no claim that more seeds could decide."""
+def _at_next_look(ready: Prepared, audience: Audience) -> Prepared | None:
+    """With the seeds of the next look; None if there is none, or no claim that more seeds could decide."""
     records = stored_set(ready.plan, ready.ledger)
     open_claims = undecided(records.verdicts())
     study, scale = records.study, records.scale
     following = [look for look in records.looks or () if look > study.seeds_at(scale)]
     if not open_claims or not following:
         return None
-    audience.say(
-        f"{study.name}: {len(open_claims)} claims are not decided by {study.seeds_at(scale)} seeds: {following[0]} are next"
-    )
-    return extended(study, scale, following[0])
+    why = f"{len(open_claims)} claims are not decided by {study.seeds_at(scale)} seeds"
+    audience.say(f"{study.name}: {why}: {following[0]} are next")
+    return extended(ready, study.with_seeds(scale, following[0], why))
 
 
 def run_facts(ready: Prepared) -> dict[str, Any]:
@@ -269,9 +273,7 @@ def power_facts(ready: Prepared) -> dict[str, Any] | None:
 
 def _lanes(ready: Prepared) -> str:
     """Lanes of the packs, what they run as, and where that comes from."""
-    from folklore.harness.planning.lanes import shapes
-
-    choices = ready.packing.choices(shapes(ready.plan.trials, ready.datasets)).values()
+    choices = ready.choices().values()
     if not choices:
         return "1 (alone)"
     few, many = min(each.lanes for each in choices), max(each.lanes for each in choices)
@@ -281,8 +283,8 @@ def _lanes(ready: Prepared) -> str:
 
 def _with_own_datasets(studies: Sequence[Study], scale: str | None, options: Options) -> list[tuple[Study, Options]]:
     """Of several studies each gets the datasets it names; one that none of them names is refused."""
-    if len(studies) == 1:
-        return [(studies[0], options)]
+    if len(studies) == 1 or not options.datasets:
+        return [(study, options) for study in studies]
     named = {study.name: datasets_named(study, scale or default_scale(study)) for study in studies}
     for given in options.datasets:
         if not any(given in names for names in named.values()):
@@ -324,14 +326,14 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
 
 
 def _reasons_apart(ready: Prepared) -> list[str]:
-    from folklore.harness.planning.lanes import reasons_apart, shapes
+    from folklore.harness.planning.lanes import reasons_apart
 
-    return reasons_apart(ready.packing.choices(shapes(ready.plan.trials, ready.datasets)).values())
+    return reasons_apart(ready.choices().values())
 
 
 def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:
     study = ready.plan.study
-    departures = list(study.departures) if is_variation(study.name) else []
+    departures = list(study.departures) if study.variation_of is not None else []
     return {name: facts[name] for name in EVENTS["planned"] if name in facts} | {"departures": departures}
 
 
@@ -386,7 +388,8 @@ def _show(
     studies = [each.plan.study for each in ready]
     names = [study.name for study in studies]
     others = [study for study in every_study(store) if study.name not in names]
-    pages, found = write_pages(store, [*others, *studies], only=names)
+    plans = {each.plan.study.name: each.plans for each in ready}
+    pages, found = write_pages(store, [*others, *studies], only=names, plans=plans)
     shown: dict[str, list[Verdict]] = {}
     for each in ready:
         own = [v for v in found.get(each.plan.study.name, ()) if (v.scale, v.device) == (each.plan.scale, each.plan.device)]
@@ -394,7 +397,7 @@ def _show(
         shown[each.plan.study.name] = own
         audience.judged(own)
         for verdict in own:
-            said = {**verdict.row(), "unit": verdict.unit, "variation": is_variation(verdict.study)}
+            said = {**verdict.row(), "unit": verdict.unit, "variation": each.plan.study.variation_of is not None}
             audience.emit("verdict", **said)
     page = names[0] if len(names) == 1 else "index"
     audience.say(f"page: {pages / page}.html")

@@ -6,25 +6,22 @@ from dataclasses import dataclass
 
 import torch
 
-from folklore.harness import data
 from folklore.harness.errors import UnwritableError, one_line
 from folklore.harness.machine.description import environment
 from folklore.harness.machine.device_memory import free_device_memory, too_large_where_memory_ends
 from folklore.harness.options import CHECKPOINT_SECONDS
-from folklore.harness.own.address import KIND, PROOF, READ
-from folklore.harness.own.raising import raised_by_user
 from folklore.harness.planning.lanes import Choice
 from folklore.harness.planning.plan import PlannedPack
-from folklore.harness.running.handing import receive
 from folklore.harness.running.jobs import Progress
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows
 from folklore.harness.storing.comparisons import Comparisons, agree, comparisons, comparisons_file, refuse
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from folklore.harness.training.own_module import own_module
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import EAGER, Program, program_named
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.base import PROOF, READ
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +39,7 @@ class TrainingJob:
     choice: Choice
     deadline: float | None = None  # seconds since 1970
     checkpoint_seconds: float = CHECKPOINT_SECONDS
-    workload: bytes | None = None  # handing.py
+    workload: bytes | None = None  # workloads/own/handing.py
 
     def open(self) -> "TrainingWork":
         return TrainingWork(self)
@@ -53,7 +50,9 @@ class TrainingWork:
 
     def __init__(self, job: TrainingJob):
         self.job = job
-        receive(job.dataset, job.workload)
+        first = job.pack.trials[0].configuration
+        self.workload = workload_of(first.workload)
+        self.workload.receive(job.workload)
         # Of the sources that train: whoever edits or commits meanwhile changes nothing about them.
         self.environment = environment()
         self.store = Store(job.store_uri)
@@ -62,18 +61,16 @@ class TrainingWork:
         self.stored = self.ledger.read(job.pack.key, ["digest"]) is not None
         if self.stored:
             return
-        first = job.pack.trials[0].configuration
         self.shape_key = first.shape_key
-        self.dataset = data.load(job.dataset)
+        self.dataset = self.workload.data(job.dataset)
         planned = job.pack.trials[0].data_hash
         if self.dataset.facts.hash != planned:
             raise ValueError(
                 f"dataset '{job.dataset}' has hash {self.dataset.facts.hash} here and {planned} in the plan;"
                 " give every node the same files"
             )
-        if first.workload.model == KIND:
-            proof = own_module(first.workload.dataset, job.device, first.training.precision).proof
-            self.environment = {**self.environment, PROOF: str(proof)}
+        if proof := self.workload.proof(job.device, first.training.precision):
+            self.environment = {**self.environment, PROOF: proof}
         if contents := self.dataset.facts.contents:
             self.environment = {**self.environment, READ: contents}
         if job.device == "cpu":
@@ -82,7 +79,7 @@ class TrainingWork:
         lanes = [Lane(trial.configuration, trial.seed) for trial in job.pack.trials]
         program, note = self._program()
         free_device_memory(job.device)  # of a pack before this one that did not get as far as its end
-        with raised_by_user(job.dataset), too_large_where_memory_ends():
+        with self.workload.raising(), too_large_where_memory_ends():
             self.training = Pack(lanes, self.dataset, job.device, program, self.agreed)
         self.training.runner.note = self.training.runner.note or note
         state = self.ledger.read_checkpoint(job.pack.key)
@@ -108,7 +105,7 @@ class TrainingWork:
             return Progress(done=True, share=1.0, lanes=len(self.job.pack.trials))
         self.between_steps = False
         differed = self.training.runner.differs
-        with raised_by_user(self.job.dataset), too_large_where_memory_ends():
+        with self.workload.raising(), too_large_where_memory_ends():
             self.training.advance(seconds)
         self.between_steps = True
         if self.training.runner.differs and not differed:
@@ -158,10 +155,10 @@ class TrainingWork:
         self.ledger.write(job.pack.key, rows)
 
     def close(self) -> None:
-        if self.stored:
-            return
         """A pack that is ended before it is done leaves a checkpoint. Workers are reused: the next one must find the device's
         memory free."""
+        if self.stored:
+            return
         if self.between_steps and self.training.step > 0 and not self.training.done:
             self._save()
         self.training.close()

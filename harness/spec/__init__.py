@@ -1,6 +1,7 @@
 """What a study may say. Everything here is data: validated, frozen, and with a canonical JSON form."""
 
 from folklore.harness.spec.base import Spec, canonical_json, fingerprint
+from folklore.harness.spec.change import Change
 from folklore.harness.spec.claims import Claim, Document, Regime, Side, Source
 from folklore.harness.spec.configuration import Configuration, Measurement, Training, Workload
 from folklore.harness.spec.criterion import Alternative, Criterion, Expected, Judgement, Reported
@@ -15,6 +16,7 @@ __all__ = [
     "Arm",
     "AtLeast",
     "AtMost",
+    "Change",
     "Claim",
     "Configuration",
     "Criterion",

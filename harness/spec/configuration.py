@@ -9,13 +9,12 @@ from pydantic import Field, model_validator
 
 from folklore.harness.spec.base import Mark, Spec, Unit, canonical_json, marked
 from folklore.harness.spec.names import module_names
+from folklore.harness.spec.own_address import OWN, OwnAddress
 
-MODELS = module_names("training/architectures")
+MODELS = module_names("workloads/architectures")
 OPTIMIZERS = module_names("training/optimizers")
-# A user's own model, and the optimizer that it may bring along.
-OWN = "own"
 SCHEDULES = module_names("training/schedules")
-PRECISIONS = module_names("training/number_formats")
+PRECISIONS = module_names("number_formats")
 if TYPE_CHECKING:
     ModelName = str
     OptimizerName = str
@@ -27,7 +26,7 @@ else:
 PER_LANE, COSTS_NOTHING, SINCE_PUBLICATION = Mark.PER_LANE, Mark.COSTS_NOTHING, Mark.SINCE_PUBLICATION
 # The smallest normal number and the largest.
 SMALLEST_FP32, LARGEST_FP32 = 2.0**-126, (2 - 2.0**-23) * 2.0**127
-# Kinds of datasets whose targets are numbers (harness/data/synthetic.py).
+# Kinds of datasets whose targets are numbers (harness/workloads/data/synthetic.py).
 OF_NUMBERS = ("quadratic", "regression")
 SQUARED_ERROR = "half the squared error"
 SamplingName = Literal["replacement", "epochs", "full"]
@@ -100,6 +99,19 @@ class Workload(Spec):
         description="of an mlp's or cnn's classes; 'squared_error': half the squared distance from the one-hot target, summed"
         " over classes (Cohen et al. 2021)",
     )
+
+    @property
+    def own(self) -> OwnAddress | None:
+        """Where it is found if it is a user's own."""
+        return OwnAddress.parse(self.dataset) if self.model == OWN else None
+
+    @model_validator(mode="after")
+    def _own_is_found(self) -> Self:
+        if self.model == OWN and self.own is None:
+            raise ValueError(
+                f"dataset = {self.dataset}: with model = {OWN} it is {OWN}:MODULE:ATTRIBUTE@IDENTITY, as --workload writes it"
+            )
+        return self
 
     @property
     def squares(self) -> bool:

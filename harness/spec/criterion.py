@@ -6,6 +6,7 @@ verdict an interval has among them.
 """
 
 import string
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated, Any, Literal, Self, cast
 
@@ -270,6 +271,9 @@ class Reported(Spec):
     unit: str = ""
 
 
+Observing = Criterion | Reported | Alternative
+
+
 class Judgement(Spec):
     """How one claim is decided.
 
@@ -292,6 +296,17 @@ class Judgement(Spec):
 
     def criteria_at(self, scale: str) -> tuple[Criterion, ...]:
         return tuple(each for each in self.criteria if each.scales is None or scale in each.scales)
+
+    def with_observations(self, changed: Callable[[Any], Any]) -> "Judgement":
+        """With its criteria, their other readings and what it reports changed; what becomes None is left out."""
+        criteria = []
+        for each in self.criteria:
+            others = tuple(other for before in each.alternatives or () if (other := changed(before)) is not None)
+            if (criterion := changed(each)) is not None:
+                criteria.append(criterion.model_copy(update={"alternatives": others or None}))
+        reported = (changed(each) for each in self.reported)
+        kept = tuple(each for each in reported if each is not None)
+        return self.model_copy(update={"criteria": tuple(criteria), "reported": kept})
 
     def advice_on(self, verdict: str, reading: str) -> str:
         """What to do; empty where nothing was declared for such an outcome."""

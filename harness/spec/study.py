@@ -4,21 +4,32 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
-from folklore.harness.errors import unknown
+from folklore.harness.errors import invalid, unknown
 from folklore.harness.spec.base import (
     LONGEST_LABEL,
     WORDS,
     Longest,
     Mark,
     Spec,
+    Undeclared,
     canonical_json,
     declared,
     fingerprint,
     marked,
 )
+from folklore.harness.spec.change import Change
 from folklore.harness.spec.claims import Claim
 from folklore.harness.spec.configuration import SQUARED_ERROR, Configuration, Measurement, Training, Workload
 from folklore.harness.spec.criterion import Judgement
@@ -201,6 +212,46 @@ class Study(Spec):
     variation_of: str | None = Field(
         default=None, description="set by a run that changes a named study: the study; it has no place in the index"
     )
+    changes: Annotated[tuple[Change, ...], Undeclared("it tells where the study comes from")] = Field(
+        default=(), description="set by a run that changes a study: what it changed and why, the first change first"
+    )
+
+    def changed(self, change: Change, **fields: Any) -> "Study":
+        """A copy with these fields in place of its own, and a record of what was changed and why. Every changed study is made
+        here, so that all rules are checked again. Raises ValidationError.
+
+        With other settings or another workload it is another study, a variation, whose departures begin by saying why; added
+        seeds leave a study what it was declared to be.
+        """
+        content = {**self.model_dump(), **fields, "changes": (*self.changes, change)}
+        if not change.seeds:
+            content["variation_of"] = self.variation_of or self.name
+            content["departures"] = (*change.why, *content["departures"])
+        return Study.model_validate(content)
+
+    def with_seeds(self, scale: str, seeds: int, why: str) -> "Study":
+        """The study with so many seeds at a scale, which are more than it declares. Raises UserError if it cannot have them."""
+        if seeds == self.seeds_at(scale):
+            return self
+        try:
+            return self.changed(Change(why=(why,), seeds={scale: seeds}))
+        except ValidationError as error:
+            raise invalid(f"study '{self.name}' with {seeds} seeds", error) from None
+
+    @model_serializer(mode="wrap")
+    def _as_declared(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without seeds that a run added, and without a record if nothing else was changed."""
+        content: dict[str, Any] = dumped(self)
+        kept = [each for each in content.pop("changes", ()) if not each["seeds"]]
+        return {**content, "changes": kept} if kept else content
+
+    @field_validator("changes", mode="before")
+    @classmethod
+    def _adds_no_seeds(cls, value: Any) -> Any:
+        """In a file: seeds beyond those declared would enter neither hash nor declaration."""
+        if isinstance(value, list | tuple) and any(isinstance(each, Mapping) and each.get("seeds") for each in value):
+            raise ValueError("holds seeds, which only a run adds (--until-decided): declare seeds instead")
+        return value
 
     @property
     def hash(self) -> str:
@@ -251,8 +302,9 @@ class Study(Spec):
         return self.scale(scale).seeds or self.seeds
 
     def seeds_at(self, scale: str) -> int:
-        """The seeds it is trained and judged on: those declared, unless a run has come to more (extended.py)."""
-        return self.declared_seeds_at(scale)
+        """The seeds it is trained and judged on: those declared, unless a run has added some."""
+        added = [each.seeds[scale] for each in self.changes if scale in each.seeds]
+        return added[-1] if added else self.declared_seeds_at(scale)
 
     def seed_numbers_at(self, scale: str) -> range:
         return range(self.first_seed, self.first_seed + self.seeds_at(scale))

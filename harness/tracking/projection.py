@@ -22,14 +22,13 @@ from typing import Any
 import pandas as pd
 
 from folklore.harness.errors import UserError, masked, one_line
-from folklore.harness.own.address import PROOF, READ
-from folklore.harness.planning.variation import is_variation
 from folklore.harness.spec import Study
 from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.trial_schema import CURVE_PREFIX
 from folklore.harness.tracking.state import KIND, MODELS, NOTE, identity, study_note
 from folklore.harness.tracking.uri import DATABASES, SQLITE, require_reachable
 from folklore.harness.training.curves import CURVES
+from folklore.harness.workloads.base import PROOF, READ
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "CRITICAL")  # its errors reach us as such, and users as a line
@@ -117,7 +116,7 @@ class Tracker:
             "folklore.scale": scale,
             LAUNCHER: _launcher(),
             "folklore.study_hash": self.study.hash,
-            "folklore.variation": str(is_variation(self.study.name)).lower(),
+            "folklore.variation": str(self.study.variation_of is not None).lower(),
             NOTE: _launch_note(self.study, scale, trials),
             **origin.tags,
         }

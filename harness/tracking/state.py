@@ -4,7 +4,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from folklore.harness.planning.variation import is_variation
 from folklore.harness.spec import Study, fingerprint
 from folklore.harness.tracking.uri import SQLITE
 
@@ -51,7 +50,7 @@ _EXPERIMENT = """
 def study_note(study: Study) -> str:
     """Markdown."""
     claims = [f"- `{each.claim}`: {'; '.join(criterion.name for criterion in each.criteria)}" for each in study.judgements]
-    varied = [f"- {each}" for each in study.departures] if is_variation(study.name) else []
+    varied = [f"- {each}" for each in study.departures] if study.variation_of is not None else []
     return "\n".join(
         [
             f"**{study.title}.** {study.question}",

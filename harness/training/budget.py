@@ -15,13 +15,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError, one_line
 from folklore.harness.machine.device_memory import is_memory_end
 from folklore.harness.spec import Workload
 from folklore.harness.training.allocations import Allocations, pretended
-from folklore.harness.training.network import build
 from folklore.harness.training.optimizers import optimizer_kind
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.data import DataFacts
 from folklore.models import View
 
 # Of products; weights, gradients and state are FP32.
@@ -102,7 +102,7 @@ def state_bytes(step: Step, optimizer: str) -> int:
 def built_in(workload: Workload, facts: DataFacts, precision: str, segments: int | None = None) -> Subject:
     """A model that a study may name, for data of these facts. Raises UserError where the two do not fit. segments: into how
     many its blocks are parted if they are recomputed; none: every block is one."""
-    model = build(workload, facts)
+    model = workload_of(workload).model(facts)
     segments = len(model.blocks) if segments is None else segments
     narrow = torch.bfloat16 if precision == "bf16" else torch.float32
 
@@ -127,7 +127,7 @@ def built_in(workload: Workload, facts: DataFacts, precision: str, segments: int
 def best_segments(workload: Workload, facts: DataFacts, precision: str, batch: int) -> int:
     """Into how many segments the blocks are best parted for a batch: every block, which keeps least at once of a large block,
     or as many as the root of their number, which keeps least at the end of the forward pass."""
-    count = len(build(workload, facts).blocks)
+    count = len(workload_of(workload).model(facts).blocks)
 
     def peak(segments: int) -> int:
         return count_step(built_in(workload, facts, precision, segments), batch, recompute=True).peak

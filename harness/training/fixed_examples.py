@@ -4,7 +4,7 @@ fire."""
 import torch
 from torch import Tensor
 
-from folklore.harness.training.network import PackedNetwork
+from folklore.harness.workloads.network import PackedNetwork
 from folklore.models import Tap
 
 

@@ -1,5 +1,6 @@
 """From gradients to updates: the LR of each step, clipping, loss scaling and the optimizer of all lanes."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -9,13 +10,15 @@ from torch import Tensor
 from folklore.harness.spec import Configuration
 from folklore.harness.training.clipping import clip_factor, clip_limits
 from folklore.harness.training.loss_scaling import LossScaler
-from folklore.harness.training.network import PackedNetwork, lr_multipliers
 from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.optimizers.adam import Adam
-from folklore.harness.training.own_network import OwnNetwork
+from folklore.harness.training.optimizers.base import Part
 from folklore.harness.training.own_optimizer import OwnOptimizer
 from folklore.harness.training.schedules import learning_rate_table
+from folklore.harness.training.suitability import lr_multipliers
 from folklore.harness.training.takeover import with_takeover
+from folklore.harness.workloads.network import PackedNetwork
+from folklore.harness.workloads.own.network import OwnNetwork
 
 
 class Learner:
@@ -28,11 +31,12 @@ class Learner:
         trainings, device = [lane.training for lane in lanes], network.flat_KP.device
         self.network = network
         self.clock = torch.zeros(1, dtype=torch.int64, device=device)
-        first = make_optimizer(trainings, network.flat_KP, network.decays_P, network.parts)
+        parts = _parts(network)
+        first = make_optimizer(trainings, network.flat_KP, network.decays_P, parts)
         if isinstance(first, OwnOptimizer):
             assert isinstance(network, OwnNetwork), "require_suited refuses it to the models here"
             first.attach(network.optimizer_factory(), network.of_lanes(), network.flat_KP)
-        self.optimizer = with_takeover(first, trainings, network.flat_KP, network.decays_P, network.parts)
+        self.optimizer = with_takeover(first, trainings, network.flat_KP, network.decays_P, parts)
         self.scaler = LossScaler(trainings, device)
         self.lr_SK = torch.from_numpy(learning_rate_table(trainings)).float().to(device)
         self.clip_limit_K = clip_limits(trainings, device)
@@ -108,6 +112,12 @@ class Learner:
             **{f"scaler.{name}": value for name, value in self.scaler.state.items()},
             **({} if self.taken_KN is None else {"taken": self.taken_KN}),
         }
+
+
+def _parts(network: PackedNetwork) -> list[Part]:
+    """Where each weight of the model lies in a lane's row."""
+    starts = itertools.accumulate(network.sizes, initial=0)
+    return [Part(start, p.shape, p.growing_sides == 2) for start, p in zip(starts, network.model.parameters, strict=False)]
 
 
 def _lr_multiplier(lanes: Sequence[Configuration], network: PackedNetwork) -> Tensor | None:

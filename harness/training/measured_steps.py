@@ -1,11 +1,9 @@
-"""At which steps of a run it is looked at, and how much at once."""
+"""At which steps of a run it is looked at, and how much at most."""
 
 import math
 
 from folklore.harness.spec import Measurement, Training
 
-# Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
-EVALUATION_TARGETS = 4096
 # Products of a Hessian with a vector after which an eigenvalue that has not converged is given up.
 MOST_PRODUCTS = 80
 # More early probes than this add cost and no information to the first hundredth of a run.

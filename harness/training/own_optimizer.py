@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from folklore.harness.errors import UserCodeError
+from folklore.harness.errors import UserCodeError, UserError
 from folklore.harness.spec import Training
 from folklore.harness.training.optimizers.base import PackedOptimizer
+from folklore.harness.workloads.base import BaseWorkload
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,6 +26,18 @@ class OwnOptimizer(PackedOptimizer):
     @staticmethod
     def words(training: Training) -> str:
         return "the workload's own, with its own weight decay"
+
+    @classmethod
+    def require(cls, training: Training, workload: BaseWorkload) -> None:
+        """There must be one, and a training must ask nothing of it beside the LR of a step."""
+        if workload.optimizer() is None:
+            raise UserError(
+                "optimizer 'own': is that of an own workload; give it one by OwnWorkload(optimizer=...), or name another"
+            )
+        asked = {"scaled_parameter": training.scaled_parameter is not None, "sgd_from": training.sgd_from < 1}
+        asked |= {"outlier": training.outlier != "none", "loss_scaling": training.loss_scaling == "dynamic"}
+        for field in (name for name, is_asked in asked.items() if is_asked):
+            raise UserError(f"{field} = {getattr(training, field)}: an own optimizer does not follow it; leave it out")
 
     def attach(self, make: Callable[[list[Any]], Optimizer], lanes: Sequence[Sequence[Tensor]], parameters_KP: Tensor) -> None:
         """lanes: of each lane its parameters, whose values lie in its row of parameters_KP, in that order. Raises UserCodeError

@@ -15,16 +15,13 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from folklore.harness.data import Dataset, Split
 from folklore.harness.errors import UserError
+from folklore.harness.number_formats import format_named
 from folklore.harness.spec import Configuration
 from folklore.harness.training.agreement import LossCheck, Step, StepCheck, Verdict
 from folklore.harness.training.dropout import dropout_of
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.measured_steps import probe_steps
-from folklore.harness.training.network import require_suited
-from folklore.harness.training.number_formats import format_named
-from folklore.harness.training.own_network import make_network
 from folklore.harness.training.probes import PROBES
 from folklore.harness.training.probes.base import ProbedStep
 from folklore.harness.training.procedures import Evaluation, make_procedure, require_data
@@ -32,7 +29,10 @@ from folklore.harness.training.programs import EAGER, Check, Program, StepRunner
 from folklore.harness.training.records import Records
 from folklore.harness.training.result import LaneResult, lane_result
 from folklore.harness.training.step_key import step_key
+from folklore.harness.training.suitability import require_suited
 from folklore.harness.training.usage import Usage
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.data import Dataset, Split
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,8 @@ class Pack:
         dataset = dataset.limited(first.workload.training_set_size)
         for configuration in configurations:
             require_data(configuration, dataset)
-        self.network = make_network(first.workload, dataset.facts, self.seeds, self.device, self.training.precision)
+        workload, precision = workload_of(first.workload), self.training.precision
+        self.network = workload.network(dataset.facts, self.seeds, self.device, precision)
         for training in self.trainings:
             require_suited(training, first.workload, self.network.model)
         self.network.segments = self.training.recompute_segments

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from folklore.harness.spec import Configuration
 from folklore.harness.spec.configuration import LOSS_SCALES
-from folklore.harness.training.network import PackedNetwork, Scores
 from folklore.harness.training.probes.base import Probe
 from folklore.harness.training.procedures import Evaluation
 from folklore.harness.training.result import Numbers, ends, has_left
+from folklore.harness.workloads.network import PackedNetwork, Scores
 
 # Steps that a progress display takes the mean of.
 RECENT_STEPS = 20

@@ -16,7 +16,6 @@ from torch import Tensor
 from torch.utils.checkpoint import set_checkpoint_early_stop
 from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
-from folklore.harness.data import DataFacts
 from folklore.harness.spec import Training, Workload
 from folklore.harness.spec.computed import Curve, Plot, Table, Worked
 from folklore.harness.training.allocations import Allocations, pretended
@@ -33,6 +32,7 @@ from folklore.harness.training.budget import (
     total,
 )
 from folklore.harness.training.optimizers import make_optimizer
+from folklore.harness.workloads.data import DataFacts
 from folklore.studies.computed.small_gpt import GPT, engine
 
 GB = 1e9

@@ -15,13 +15,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from folklore.harness.data import load
 from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.spec.computed import Curve, Plot, Table, Worked
 from folklore.harness.training.allocations import pretended
 from folklore.harness.training.budget import built_in
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.procedures import SAMPLINGS
+from folklore.harness.workloads.data import load
 from folklore.studies.computed.memory import DOCUMENT_GPU, FUSED_ATTENTION, GB, LARGE, LARGE_TOKENS, large_step, slope
 from folklore.studies.computed.small_gpt import UNMEASURED
 

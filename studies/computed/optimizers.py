@@ -8,14 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from folklore.harness.data import DataFacts, load
 from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.spec.computed import Curve, Plot, Table, Worked
 from folklore.harness.spec.trials import Numbers
-from folklore.harness.training.network import build
 from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.optimizers.base import Part
 from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.data import DataFacts, load
 from folklore.studies.computed.small_gpt import UNMEASURED
 
 GPT = Workload(model="gpt", dataset="python-docs", width=16, depth=2, heads=2, context=16)
@@ -51,7 +51,8 @@ def state() -> Worked:
 
 def clamped() -> Worked:
     """smallest_share: the smallest update over weight, in LRs, that a clamp leaves of GPT-2 medium's size, at its start."""
-    norms = [p.initial_std * float(np.sqrt(np.prod(p.shape))) for p in build(MEDIUM, TOKENS).parameters if len(p.shape) > 1]
+    parameters = workload_of(MEDIUM).model(TOKENS).parameters
+    norms = [p.initial_std * float(np.sqrt(np.prod(p.shape))) for p in parameters if len(p.shape) > 1]
     return Worked({"smallest_share": min(1.0, CLAMP / max(norms))})
 
 
@@ -136,7 +137,7 @@ def _compared(pack: Pack, before: Tensor, gradient: Tensor) -> tuple[Numbers, Nu
 
 
 def _matrices(pack: Pack) -> list[Part]:
-    return [part for part in pack.network.parts if part.is_matrix]
+    return [part for part in pack.optimizer.parts if part.is_matrix]
 
 
 def _distance(change: Tensor, update: Tensor, size: float) -> float:

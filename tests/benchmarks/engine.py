@@ -17,10 +17,10 @@ from folklore.harness.machine.description import available_cores, local_device
 from folklore.harness.machine.device_memory import free_device_memory
 from folklore.harness.planning.lanes import Packing
 from folklore.harness.storing.store import Store
-from folklore.harness.training.network import build
 from folklore.harness.training.pack import Pack
 from folklore.harness.training.programs import Program, default_program
 from folklore.harness.training.throughput import LanesSearch, measure
+from folklore.harness.workloads import workload_of
 from tests.benchmarks.solo import EAGER, Solo, Way, ways
 from tests.benchmarks.works import AGREEMENT_STEPS, Work
 
@@ -110,7 +110,7 @@ def _width(work: Work, device: str) -> tuple[int, Program, dict[int, float]]:
     if work.lanes is not None:
         return work.lanes, program, {}
     facts, shape = work.dataset().facts, work.shape()
-    packing = Packing(Store(tempfile.mkdtemp()), local_device(), lambda workload: build(workload, facts))
+    packing = Packing(Store(tempfile.mkdtemp()), local_device(), lambda workload: workload_of(workload).model(facts))
     search = LanesSearch(packing.nominal(shape.configuration), min(MOST_LANES[device], work.trials))
     while search.following is not None:
         search.tell(measure(work.configuration(0), work.dataset(), device, search.following, program))

@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 
-from folklore.harness.data import load
 from folklore.harness.machine.description import environment, local_device
 from folklore.harness.options import Options
 from folklore.harness.planning.plan import PlannedPack, make_plan
@@ -23,6 +22,7 @@ from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import default_program
+from folklore.harness.workloads.data import load
 from tests.benchmarks.stock import study_of
 from tests.benchmarks.works import Work, gpt
 

@@ -6,9 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from folklore.harness.data import DataFacts
 from folklore.harness.spec import Workload
-from folklore.harness.training.network import build, initial_values
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.data import DataFacts
+from folklore.harness.workloads.network import initial_values
 from folklore.models.cnn import LEAST_SIDE_TO_HALVE
 
 
@@ -83,7 +84,7 @@ PLAIN: dict[str, type[nn.Module]] = {"gpt": PlainGPT, "mlp": PlainMLP, "cnn": Pl
 def plain_model(workload: Workload, facts: DataFacts, seed: int) -> nn.Module:
     """The workload's network in standard parametrization, with the weights that a lane of this seed starts from."""
     assert workload.parametrization == "standard", "the plain networks know standard parametrization alone"
-    model, ours = PLAIN[workload.model](workload, facts), build(workload, facts).parameters
+    model, ours = PLAIN[workload.model](workload, facts), workload_of(workload).model(facts).parameters
     values = torch.split(initial_values(ours, seed), [torch.Size(p.shape).numel() for p in ours])
     with torch.no_grad():
         for theirs, parameter, value in zip(model.parameters(), ours, values, strict=True):

@@ -6,7 +6,7 @@ from functools import cache
 
 import torch
 
-from folklore.harness.training.network import build
+from folklore.harness.workloads import workload_of
 from tests.benchmarks.works import Work
 
 SIDE = {"cpu": 1024, "cuda": 8192}
@@ -38,7 +38,7 @@ def copy_bytes_per_second(device: str) -> float:
 def share(work: Work, device: str, lane_steps_per_second: float) -> dict[str, float]:
     """What part of the time a step would take at these rates, whichever of the two is longer, of the time it takes."""
     configuration = work.configuration(0)
-    model, training = build(configuration.workload, work.dataset().facts), configuration.training
+    model, training = workload_of(configuration.workload).model(work.dataset().facts), configuration.training
     flops = 3.0 * training.batch_size * model.flops_per_example
     weights = sum(math.prod(parameter.shape) for parameter in model.parameters)
     activations = training.batch_size * model.activations_per_example * (2 if training.precision == "bf16" else 4)

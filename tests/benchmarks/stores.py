@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from folklore.harness import data
 from folklore.harness.machine.description import environment
 from folklore.harness.observables import RelativeGap, TunedLoss
 from folklore.harness.planning.plan import make_plan
@@ -33,6 +32,7 @@ from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training.result import LaneResult
+from folklore.harness.workloads import data
 
 PANELS, ARMS = 5, 10
 TRIALS, LANES, POINTS, LAYERS, PROBES = 50_000, 16, 60, 10, 40

@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from folklore.harness.data import tokenize
-from folklore.harness.data.text import Text
 from folklore.harness.planning.computing import computed_jobs
 from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.spec import Study
@@ -19,6 +17,8 @@ from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.storing.computations import Computation, computation
 from folklore.harness.training import ENGINE_VERSION
 from folklore.harness.training.result import LaneResult
+from folklore.harness.workloads.data import tokenize
+from folklore.harness.workloads.data.text import Text
 
 INITIAL_LOSS = 5.0
 

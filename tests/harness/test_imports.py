@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("studies", "harness", "models", "reports")
 # What lies in harness/, rooms and single modules: each may import those before it.
 ORDER = (
-    *("errors", "randomness", "options", "input_files", "machine", "statistics", "spec", "own", "data"),
-    *("training", "observables", "storing"),
-    *("planning", "judging", "tracking", "reading", "running", "bundle", "install", "cli", "api", "__main__"),
+    *("errors", "randomness", "options", "input_files", "machine", "statistics", "spec", "number_formats", "workloads"),
+    *("training", "observables", "storing", "planning", "judging", "tracking", "reading", "running", "bundle", "install"),
+    *("cli", "api", "__main__"),
 )
 # The only modules that may import these packages, at any level.
 OWNERS = {
@@ -68,7 +68,7 @@ def test_studies_import_what_they_are_made_of() -> None:
     """But for the functions that compute: with the engine and its data, and each other's parts."""
     for path in sources("studies"):
         computes = path.parent.name == "computed"
-        allowed = ("spec", "observables", *(("training", "data", "randomness") if computes else ()))
+        allowed = ("spec", "observables", *(("training", "workloads", "randomness") if computes else ()))
         # What is withdrawn belongs to the register, and stands in a file of its own.
         beside = "errata" if path.stem == "register" else "computed" if computes else "shorthand"
         names = [name for name in ours(path) if name[:2] != ["studies", beside]]
@@ -122,13 +122,10 @@ def test_every_package_is_installed() -> None:
 
 
 def test_the_engine_knows_no_sweeps() -> None:
-    """Of a user's workload it knows what it is and how it is found, and where its errors come from; of the machine, what can be
-    trained on."""
-    allowed = {"errors", "randomness", "machine", "spec", "data", "training"}
+    """Of the machine, what can be trained on."""
+    allowed = {"errors", "randomness", "machine", "spec", "number_formats", "workloads", "training"}
     for path in sources("harness/training"):
-        names = [name for name in ours(path) if name[0] == "harness"]
-        assert {name[1] for name in names if name[1] != "own"} <= allowed, path
-        assert {name[2] for name in names if name[1] == "own"} <= {"examples", "finding", "place", "workload"}, path
+        assert {name[1] for name in ours(path) if name[0] == "harness"} <= allowed, path
 
 
 def test_each_big_package_has_one_owner() -> None:
@@ -140,7 +137,7 @@ def test_each_big_package_has_one_owner() -> None:
 
 # Where something is pickled and read again in one run, and never a file or a store: a user's module that is copied, and a
 # workload on its way to a worker.
-PICKLING = {"models/module_itself.py", "harness/running/handing.py"}
+PICKLING = {"models/module_itself.py", "harness/workloads/own/handing.py"}
 
 
 def test_no_eval_and_no_pickle() -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError
+from folklore.harness.number_formats import format_named
 from folklore.harness.observables import FormGap
 from folklore.harness.observables.estimating import fits, range_test_rules
 from folklore.harness.observables.range_tests import FinderRule
@@ -20,10 +20,9 @@ from folklore.harness.spec import Study, Training, Workload
 from folklore.harness.spec.computed import Function, registry
 from folklore.harness.spec.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES
 from folklore.harness.storing import trial_rows, trial_schema
-from folklore.harness.training import network
-from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.optimizers import base, optimizer_kind
 from folklore.harness.training.schedules import schedule_named
+from folklore.harness.workloads import workload_of
 from folklore.models.parametrization import LR_RULES
 from folklore.studies.computed import operations
 from tests.harness.helpers import planned, result, rows
@@ -99,7 +98,7 @@ def test_every_number_format_is_one_that_a_gpu_has() -> None:
 def test_a_model_without_a_builder_trains_no_other() -> None:
     unknown = Workload(dataset="digits").model_copy(update={"model": "transformer"})
     with pytest.raises(UserError, match="no model named 'transformer': known: cnn, gpt, linear, mlp, quadratic"):
-        network.build(unknown, DataFacts("x", 10, (64,)))
+        workload_of(unknown)
 
 
 def test_a_probe_without_a_column_is_not_lost(study: Study) -> None:

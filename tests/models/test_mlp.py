@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from folklore.harness.data import load
 from folklore.harness.spec import Workload
-from folklore.harness.training.network import PackedNetwork
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.network import PackedNetwork
 from folklore.models.layers import View
 
 DIGITS = load("digits")

@@ -6,10 +6,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from folklore.harness.data import load
 from folklore.harness.spec import Training, Workload
-from folklore.harness.training.architectures import architecture_named
-from folklore.harness.training.network import PackedNetwork, lr_multipliers
+from folklore.harness.training.suitability import lr_multipliers
+from folklore.harness.workloads.architectures import architecture_named
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.network import PackedNetwork
 
 DIGITS = load("digits")
 LANES, BATCH, WIDTH, DEPTH, CLASSES = 2, 5, 8, 4, 10

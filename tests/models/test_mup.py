@@ -7,13 +7,13 @@ import pytest
 import torch
 from torch import nn
 
-from folklore.harness import data
-from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.training.network import build, lr_multipliers
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.schedules import learning_rates
+from folklore.harness.training.suitability import lr_multipliers
+from folklore.harness.workloads import data, workload_of
+from folklore.harness.workloads.data import DataFacts
 from folklore.models import GPT, MLP, Parametrization
 from folklore.models.parametrization import LR_RULES
 from tests.benchmarks.plain import PlainBlock, PlainGPT
@@ -62,7 +62,7 @@ def test_learning_rate_multipliers_of_the_mlp(optimizer: str, theirs: type) -> N
     model = reference()
     groups = theirs(model.parameters(), lr=1.0).param_groups
     expected = {id(parameter): group["lr"] for group in groups for parameter in group["params"]}
-    ours = build(WORKLOAD, DataFacts("x", CLASSES, (FEATURES,)))
+    ours = workload_of(WORKLOAD).model(DataFacts("x", CLASSES, (FEATURES,)))
     multipliers = lr_multipliers(WORKLOAD, Training(optimizer=optimizer), ours)
     for parameter, multiplier in zip(ours.parameters, multipliers, strict=True):
         assert multiplier == pytest.approx(expected[id(model.get_parameter(parameter.name))]), parameter.name
@@ -83,7 +83,7 @@ def test_learning_rate_multipliers_of_the_gpt(optimizer: str, theirs: type) -> N
     groups = theirs(module.parameters(), lr=1.0).param_groups
     expected = {id(parameter): group["lr"] for group in groups for parameter in group["params"]}
     workload = Workload(width=WIDTH, parametrization="mup", base_width=BASE, context=8)
-    ours = build(workload, DataFacts("x", 50))
+    ours = workload_of(workload).model(DataFacts("x", 50))
     for parameter, multiplier in zip(
         ours.parameters, lr_multipliers(workload, Training(optimizer=optimizer), ours), strict=True
     ):
@@ -155,7 +155,7 @@ def test_the_attention_scale_follows_the_head_as_mup_sees_it(heads: int, base_he
     # The delta model differs in both, so that both sides count as growing.
     mup.set_base_shapes(module, shaped(BASE, at_base), delta=shaped(16 * BASE, 2 * at_base), rescale_params=False)
     growth = module.get_parameter("query").infshape[1].width_mult()
-    ours = build(widened(heads, base_heads), DataFacts("x", 50))
+    ours = workload_of(widened(heads, base_heads)).model(DataFacts("x", 50))
     assert isinstance(ours, GPT)
     assert [block.scale for block in ours.blocks] == pytest.approx([(BASE // at_base) ** -0.5 / growth] * 2)
 
@@ -232,7 +232,7 @@ def test_a_zero_readout_starts_at_uniform() -> None:
 
 def test_an_optimizer_without_a_rule_has_no_mup() -> None:
     """It does not get Adam's rule for want of its own."""
-    ours = build(WORKLOAD, DataFacts("x", CLASSES, (FEATURES,)))
+    ours = workload_of(WORKLOAD).model(DataFacts("x", CLASSES, (FEATURES,)))
     lion = Training(optimizer="lion")
     with pytest.raises(UserError, match=r"optimizer 'lion' has no published rule in muP: choose parametrization = standard"):
         lr_multipliers(WORKLOAD, lion, ours)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from folklore.harness.spec import Workload
-from folklore.harness.training.architectures import architecture_named
+from folklore.harness.workloads.architectures import architecture_named
 from folklore.models import GPT, View
 
 VOCABULARY, CONTEXT, WIDTH, DEPTH, HEADS, LANES, BATCH = 11, 12, 16, 3, 4, 2, 3

@@ -75,7 +75,7 @@ ERRORS_AND_INPUT = (
     ),
     Fault(
         "a file that names code imports it",
-        "harness/own/finding.py",
+        "harness/workloads/own/finding.py",
         "    if address not in ASKED:\n",
         "    if False:\n",
         HARNESS + "test_malformed.py::test_a_file_that_names_code_imports_none",
@@ -85,14 +85,14 @@ ERRORS_AND_INPUT = (
         "harness/input_files.py",
         "        count += len(chunk)\n",
         "        count += 0\n",
-        HARNESS + "data/test_data.py::test_a_text_that_unpacks_to_more_than_is_read",
+        HARNESS + "workloads/test_data.py::test_a_text_that_unpacks_to_more_than_is_read",
     ),
     Fault(
         "all blocks of steps draw the same batches",
         "harness/randomness.py",
         "Philox(key=[key(seed, use), block])",
         "Philox(key=[key(seed, use), 0])",
-        HARNESS + "data/test_data.py::test_batches_are_keyed_on_seed_and_draw",
+        HARNESS + "workloads/test_data.py::test_batches_are_keyed_on_seed_and_draw",
     ),
 )
 
@@ -161,28 +161,28 @@ SPEC = (
 OWN = (
     Fault(
         "weights that were loaded have no part in the identity",
-        "harness/own/identity.py",
+        "harness/workloads/own/identity.py",
         "{value.requires_grad} {held}",
         "{value.requires_grad}",
-        HARNESS + "own/test_identity.py::test_what_stands_outside_the_sources_counts",
+        HARNESS + "workloads/test_identity.py::test_what_stands_outside_the_sources_counts",
     ),
     Fault(
         "what a module computes has no part in the identity",
-        "harness/own/identity.py",
+        "harness/workloads/own/identity.py",
         'return f"{loss:.{DIGITS}g}"',
         'return "computed"',
-        HARNESS + "own/test_identity.py::test_what_stands_outside_the_sources_counts",
+        HARNESS + "workloads/test_identity.py::test_what_stands_outside_the_sources_counts",
     ),
     Fault(
         "seeds that start alike are two",
-        "harness/own/identity.py",
+        "harness/workloads/own/identity.py",
         "if trained and not drawn and not workload.one_start:",
         "if False:",
-        HARNESS + "own/test_identity.py::test_seeds_that_start_alike_are_one_unless_that_is_meant",
+        HARNESS + "workloads/test_identity.py::test_seeds_that_start_alike_are_one_unless_that_is_meant",
     ),
     Fault(
         "parts of a batch weigh by their examples",
-        "harness/training/own_network.py",
+        "harness/workloads/own/network.py",
         "counts = (self.counts[each].sum(dim=axis) for each in (part, whole))",
         "counts = (torch.ones_like(self.counts[each]).sum(dim=axis) for each in (part, whole))",
         HARNESS + "training/test_own_kinds.py::test_parts_of_a_batch_weigh_by_what_the_loss_is_a_mean_of",
@@ -204,61 +204,61 @@ OWN = (
     Fault(
         "what is learned by heart has diverged",
         "harness/training/procedures/plain.py",
-        "pairs = zip(ENDS, (0, steps), strict=True) if self.is_own else ()",
+        "pairs = zip(ENDS, (0, steps), strict=True) if self.diverges_in_training else ()",
         "pairs = ()",
         HARNESS + "training/test_own_kinds.py::test_a_run_diverges_where_its_training_loss_leaves_its_start_upwards",
     ),
     Fault(
         "copies may lie in two splits",
-        "harness/data/examples.py",
+        "harness/workloads/data/examples.py",
         "len(splits[features[each].tobytes()]) == 1",
         "True",
-        HARNESS + "data/test_images.py::test_copies_across_drawn_splits_are_trained_on",
+        HARNESS + "workloads/test_images.py::test_copies_across_drawn_splits_are_trained_on",
     ),
     Fault(
         "a workload that was changed goes on under the old plan",
-        "harness/own/finding.py",
-        "if found.identity != planned:",
+        "harness/workloads/own/finding.py",
+        "if found.identity != planned.identity:",
         "if not found.identity:",
-        HARNESS + "own/test_own_workload.py::test_a_change_makes_other_trials",
+        HARNESS + "workloads/test_own_workload.py::test_a_change_makes_other_trials",
     ),
 )
 
 DATA = (
     Fault(
         "test examples are trained on",
-        "harness/data/text.py",
+        "harness/workloads/data/text.py",
         "held_out = (position == VALIDATION_BLOCK) | (position == TEST_BLOCK)",
         "held_out = position == VALIDATION_BLOCK",
-        HARNESS + "data/test_data.py::test_splits_partition_the_text",
+        HARNESS + "workloads/test_data.py::test_splits_partition_the_text",
     ),
     Fault(
         "features are scaled by what is held out, too",
-        "harness/data/examples.py",
+        "harness/workloads/data/examples.py",
         "mean, deviation = train.mean(), train.std()",
         "mean, deviation = features.mean(), features.std()",
-        HARNESS + "data/test_images.py::test_digits_are_what_they_were",
+        HARNESS + "workloads/test_images.py::test_digits_are_what_they_were",
     ),
     Fault(
         "a text's target is its last input",
-        "harness/data/text.py",
+        "harness/workloads/data/text.py",
         "return windows[..., :-1], windows[..., 1:]",
         "return windows[..., :-1], windows[..., :-1]",
-        HARNESS + "data/test_data.py::test_a_target_is_the_token_that_follows",
+        HARNESS + "workloads/test_data.py::test_a_target_is_the_token_that_follows",
     ),
 )
 
 ENGINE = (
     Fault(
         "a mean of lane losses for their sum",
-        "harness/training/network.py",
+        "harness/workloads/network.py",
         "torch.autograd.grad(scaled_K.sum(), ",
         "torch.autograd.grad(scaled_K.mean(), ",
         TRAINING + "test_contract.py::test_a_lane_is_what_it_is_alone_in_any_order_and_beside_one_that_is_lost[gpt]",
     ),
     Fault(
         "gradients stay as large as a loss scale makes them",
-        "harness/training/network.py",
+        "harness/workloads/network.py",
         "gradient_KP if scale_K is None else gradient_KP.div_(scale_K.unsqueeze(1))",
         "gradient_KP",
         TRAINING + "test_precision.py::test_a_scaled_loss_has_the_same_gradient",
@@ -307,7 +307,7 @@ ENGINE = (
     ),
     Fault(
         "gains and biases decay",
-        "harness/training/network.py",
+        "harness/workloads/network.py",
         "[float(p.decays) for p in self.model.parameters]",
         "[1.0 for p in self.model.parameters]",
         TRAINING + "test_pack.py::test_matches_a_plain_torch_loop",
@@ -363,7 +363,7 @@ ENGINE = (
     ),
     Fault(
         "evaluations drop activations",
-        "harness/training/network.py",
+        "harness/workloads/network.py",
         "outputs = self.outputs(inputs)\n",
         "outputs = self.outputs(inputs, drop=self.drop)\n",
         TRAINING + "test_dropout.py::test_evaluations_and_curvature_are_of_the_whole_network",
@@ -390,8 +390,15 @@ ENGINE = (
         TRAINING + "test_precision.py::test_underflow_is_what_casting_flushes",
     ),
     Fault(
+        "activations of FP16 are held in FP32",
+        "harness/number_formats/fp16.py",
+        'activations="float16"',
+        'activations="float32"',
+        HARNESS + "test_registries.py::test_every_number_format_is_one_that_a_gpu_has",
+    ),
+    Fault(
         "gradients have the forward pass's FP8",
-        "harness/training/emulated_fp8.py",
+        "models/emulated_fp8.py",
         "rounded(gradients[0], torch.float8_e5m2, ctx.scaled)",
         "rounded(gradients[0], torch.float8_e4m3fn, ctx.scaled)",
         TRAINING + "test_precision.py::test_fp8_products_round_operands_and_gradients",
@@ -506,8 +513,8 @@ PLANS = (
     Fault(
         "a digest without the data",
         "harness/planning/plan.py",
-        "engine_version, device, data_hash, identity, seed]",
-        "engine_version, device, identity, seed]",
+        "self.engine_version, self.device, data_hash, identity, seed]",
+        "self.engine_version, self.device, identity, seed]",
         PLANNING + "test_plan.py::test_digests_depend_on_what_decides_the_numbers",
     ),
     Fault(
@@ -520,8 +527,8 @@ PLANS = (
     Fault(
         "a variation is trained into the study's own ledger",
         "harness/planning/variation.py",
-        '        "name": name,\n',
-        '        "name": study.name,\n',
+        'return found.model_copy(update={"name": f"{study.name[:LONGEST_STEM]}_varied_{changed[:8]}"})',
+        'return found.model_copy(update={"name": study.name})',
         PLANNING + "test_variation.py::test_no_trial_of_a_variation_is_one_of_the_study",
     ),
 )

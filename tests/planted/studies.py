@@ -398,7 +398,7 @@ SYMBOLS = 8
 
 
 def _markov_study() -> Study:
-    from folklore.harness.data.synthetic import entropy
+    from folklore.harness.workloads.data.synthetic import entropy
 
     least = entropy(SYMBOLS)
     own = _Claims()

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.data import load
-from folklore.harness.data.synthetic import entropy, stationary, transitions
 from folklore.harness.judging.outcomes import INVALID, MULTIPLICITY, VERDICTS
 from folklore.harness.spec import Study
 from folklore.harness.spec.criterion import READINGS
 from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.data.synthetic import entropy, stationary, transitions
 from tests.command_line import folklore_here
 from tests.planted import studies, truths
 

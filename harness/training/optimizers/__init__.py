@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from folklore.harness.spec import Training
-from folklore.harness.spec.configuration import OWN
+from folklore.harness.spec.names import registered
+from folklore.harness.spec.own_address import OWN
 from folklore.harness.training.optimizers.base import PackedOptimizer, Part
-from folklore.harness.training.registry import registered
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,7 +23,7 @@ def optimizer_kind(name: str) -> type[PackedOptimizer]:
         from folklore.harness.training.own_optimizer import OwnOptimizer
 
         return OwnOptimizer
-    kind: type[PackedOptimizer] = registered("optimizer", "optimizers", "OPTIMIZER", name)
+    kind: type[PackedOptimizer] = registered("optimizer", "training/optimizers", "OPTIMIZER", name)
     return kind
 
 

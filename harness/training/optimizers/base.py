@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from folklore.harness.errors import UserError
 from folklore.harness.spec import Training
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from folklore.harness.workloads import BaseWorkload
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,15 @@ class PackedOptimizer(ABC):
     @abstractmethod
     def words(training: Training) -> str:
         """The hyper-parameters it reads, as a recipe tells them; LR, weight decay and clipping are told of all alike."""
+
+    @classmethod
+    def require(cls, training: Training, workload: BaseWorkload) -> None:
+        """Raises UserError where it cannot train a workload as a training says."""
+        if cls.estimates_curvature and not workload.has_logits:
+            raise UserError(
+                f"optimizer '{training.optimizer}' samples classes from a model's softmax, and an own workload has a loss of"
+                " its own; choose another optimizer, such as adamw"
+            )
 
     def per_lane(self, field: str) -> Tensor:
         import torch

@@ -15,7 +15,7 @@ from folklore.harness.training.curve import Curve
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from folklore.harness.training.network import PackedNetwork
+    from folklore.harness.workloads.network import PackedNetwork
     from folklore.models import Tap
 
 

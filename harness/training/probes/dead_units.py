@@ -15,7 +15,7 @@ from folklore.harness.training.probes.base import Probe, ProbedStep
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from folklore.harness.training.network import PackedNetwork
+    from folklore.harness.workloads.network import PackedNetwork
 
 DEAD = Curve("probe_dead_units", "share", "share of the hidden units that are zero on all of fixed training examples")
 DEAD_FIRST = Curve("probe_dead_units_first", "share", "the same of the first layer's units")

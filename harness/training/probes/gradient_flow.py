@@ -18,7 +18,7 @@ from folklore.harness.training.probes.base import Probe, ProbedStep
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from folklore.harness.training.network import PackedNetwork
+    from folklore.harness.workloads.network import PackedNetwork
 
 OF = "of the gradient of fixed training examples' loss"
 NORM = Curve("probe_flow_norm", "nats", f"norm {OF}")

@@ -16,7 +16,7 @@ from folklore.harness.training.probes.base import Probe, ProbedStep
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from folklore.harness.training.network import PackedNetwork
+    from folklore.harness.workloads.network import PackedNetwork
 
 # The largest magnitude that rounds to zero in FP16: half its smallest subnormal number, a tie that goes to even.
 FP16_FLUSHED = 2.0**-25

@@ -21,7 +21,7 @@ from folklore.harness.training.probes.base import Probe, ProbedStep
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from folklore.harness.training.network import PackedNetwork
+    from folklore.harness.workloads.network import PackedNetwork
 
 RATIO = Curve(
     "probe_update_ratio", "", "norm of the update over that of the weights", tracked="update/ratio_to_weights", place=8

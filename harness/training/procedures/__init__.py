@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from folklore.harness.data import Dataset
 from folklore.harness.spec import Configuration
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.own_network import OwnNetwork
 from folklore.harness.training.procedures import augmentation, curvature, outlier
 from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.procedures.augmentation import Augmentation, require_images
@@ -21,6 +19,7 @@ from folklore.harness.training.procedures.plateau import PlateauDrops
 from folklore.harness.training.procedures.summed import Summed
 from folklore.harness.training.procedures.token_rows import TokenRows, require_rows
 from folklore.harness.training.schedules import schedule_named
+from folklore.harness.workloads.data import Dataset
 
 SAMPLINGS: dict[str, type[Plain]] = {"replacement": Plain, "epochs": Epochs, "full": FullBatch}
 
@@ -44,7 +43,7 @@ def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset
         procedure = Augmentation(procedure, [lane.training for lane in lanes], seeds, dataset, learner)
     if training.micro_batches > 1:
         procedure = Accumulation(procedure, network, training.micro_batch_size)
-    if isinstance(network, OwnNetwork) and network.sums:
+    if network.sums:
         procedure = Summed(procedure, network)
     if curvature.is_asked_for(training):
         procedure = Curvature(procedure, training, seeds, learner)

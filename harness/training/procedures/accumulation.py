@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.workloads.network import PackedNetwork
 from folklore.models import Tap
 
 

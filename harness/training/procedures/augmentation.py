@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.data import Dataset
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration, Training
 from folklore.harness.training.counted import Counted
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.workloads.data import Dataset
 
 
 def is_asked_for(training: Training) -> bool:

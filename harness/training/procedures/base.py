@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from folklore.harness.data import Index, Split
+from folklore.harness.workloads.data import Index, Split
 from folklore.models import Tap
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from folklore.harness.data import STEPS_PER_DRAW, Index
 from folklore.harness.spec import Training
 from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.workloads.data import STEPS_PER_DRAW, Index
 
 
 class BatchRamp(Wrapper):

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.data import Dataset
 from folklore.harness.errors import UserError
 from folklore.harness.randomness import torch_generator
 from folklore.harness.spec import Configuration, Training
@@ -20,6 +19,7 @@ from folklore.harness.training.learner import Learner
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.optimizers.sophia import Sophia
 from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.workloads.data import Dataset
 
 
 def is_asked_for(training: Training) -> bool:

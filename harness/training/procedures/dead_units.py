@@ -8,17 +8,15 @@ from torch import Tensor
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration
 from folklore.harness.training.fixed_examples import Firing
-from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.network import PackedNetwork
 
 
 def require_units(configuration: Configuration) -> None:
-    """Raises UserError where dead units are asked for and nothing is one: a unit whose sum is normalized, or goes on past its
-    activation, has a gradient however often it is zero."""
-    if not configuration.measurement.dead_units:
-        return
+    """Raises UserError where dead units are asked for and no unit can be one."""
     workload = configuration.workload
-    if workload.model != "mlp" or workload.activation != "relu" or workload.norm != "none" or workload.residual:
+    if configuration.measurement.dead_units and not workload_of(workload).can_show("dead_units"):
         kind = f"model '{workload.model}', activation {workload.activation}, norm {workload.norm}"
         raise UserError(
             f"dead_units: {kind}{', residual' * workload.residual}: are of an mlp of ReLUs without norm or residual stream;"

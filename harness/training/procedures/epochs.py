@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from folklore.harness.data import Dataset, Index
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration
-from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.procedures.plain import Plain
+from folklore.harness.workloads.data import Dataset, Index
+from folklore.harness.workloads.network import PackedNetwork
 
 
 class Epochs(Plain):

@@ -6,12 +6,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from folklore.harness.data import STEPS_PER_DRAW, Dataset, Index, Split
 from folklore.harness.spec import Configuration
 from folklore.harness.training.measured_steps import evaluation_steps
-from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.procedures.base import Evaluation
 from folklore.harness.training.result import ENDS
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.data import STEPS_PER_DRAW, Dataset, Index, Split
+from folklore.harness.workloads.network import PackedNetwork
 from folklore.models import Tap
 
 
@@ -20,7 +21,8 @@ class Plain:
 
     def __init__(self, configuration: Configuration, seeds: Sequence[int], dataset: Dataset, network: PackedNetwork):
         self.training, self.measurement = configuration.training, configuration.measurement
-        self.context, self.is_own = configuration.workload.context, configuration.workload.model == "own"
+        self.context = configuration.workload.context
+        self.diverges_in_training = workload_of(configuration.workload).diverges_in_training
         self.seeds, self.dataset, self.network = tuple(seeds), dataset, network
         self.device = network.flat_KP.device
         self.arrays = self._on_device(dataset.training_arrays(configuration.workload.label_noise))
@@ -77,10 +79,9 @@ class Plain:
         )
 
     def _ends(self) -> tuple[Evaluation, ...]:
-        """The same training examples before and after, by which a run is known to have diverged. Trials of the models here were
-        stored by their held-out losses: few of these overfit."""
+        """The same training examples before and after, by which a run is known to have diverged."""
         steps, often = self.training.steps, self.measurement.evaluation_examples
-        pairs = zip(ENDS, (0, steps), strict=True) if self.is_own else ()
+        pairs = zip(ENDS, (0, steps), strict=True) if self.diverges_in_training else ()
         return tuple(Evaluation(record, "train", often, (after,)) for record, after in pairs)
 
     def _of_training_examples(self, on_the_way: tuple[int, ...]) -> tuple[Evaluation, ...]:

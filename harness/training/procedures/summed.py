@@ -2,15 +2,15 @@
 
 from torch import Tensor
 
-from folklore.harness.training.own_network import OwnNetwork
 from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.workloads.network import PackedNetwork
 from folklore.models import Tap
 
 
 class Summed(Wrapper):
     """The network gives the mean and its gradient, which records and evaluations of batches of any size have in common."""
 
-    def __init__(self, inner: Procedure, network: OwnNetwork):
+    def __init__(self, inner: Procedure, network: PackedNetwork):
         super().__init__(inner)
         self.network = network
 

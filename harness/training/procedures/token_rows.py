@@ -13,13 +13,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from folklore.harness.data import Dataset, Index
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration
-from folklore.harness.training.architectures import architecture_named
-from folklore.harness.training.network import NOT_COUNTED, PackedNetwork
 from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
 from folklore.harness.training.token_groups import GROUPS, QUARTER
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.data import Dataset, Index
+from folklore.harness.workloads.network import NOT_COUNTED, PackedNetwork
 
 # Share of the run that is over when counting begins: the embedding has left where it started.
 BEGIN = 0.2
@@ -27,8 +27,9 @@ BEGIN = 0.2
 
 def require_rows(configuration: Configuration) -> None:
     """Raises UserError where the rows of an embedding are asked for and there is none."""
-    model = configuration.workload.model
-    if configuration.measurement.token_rows and (model == "own" or not architecture_named(model).embedding):
+    workload = configuration.workload
+    if configuration.measurement.token_rows and not workload_of(workload).can_show("token_rows"):
+        model = workload.model
         raise UserError(f"token_rows: model '{model}' is not known to have an embedding of tokens; choose gpt, or leave it out")
 
 
@@ -38,7 +39,7 @@ class TokenRows(Wrapper):
 
     def __init__(self, inner: Procedure, configuration: Configuration, dataset: Dataset, network: PackedNetwork):
         super().__init__(inner)
-        self.table_KVW = network.views[architecture_named(configuration.workload.model).embedding]
+        self.table_KVW = network.views[workload_of(configuration.workload).embedding]
         self.begin = round(BEGIN * configuration.training.steps)
         self.measurement = configuration.measurement
         device, (lanes, rows, _) = self.table_KVW.device, self.table_KVW.shape

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from folklore.harness.spec import Training
-from folklore.harness.training.registry import registered
+from folklore.harness.spec.names import registered
 from folklore.harness.training.schedules.base import Curve, Schedule
 
 
 def schedule_named(name: str) -> Schedule:
     """Raises UserError for a name that is none's."""
-    found: Schedule = registered("schedule", "schedules", "SCHEDULE", name)
+    found: Schedule = registered("schedule", "training/schedules", "SCHEDULE", name)
     return found
 
 

@@ -200,9 +200,9 @@ def test_large_scales_are_planned_without_their_hardware_or_data(scale: str) -> 
 
 
 def test_the_plan_subtracts_what_is_done(study: Study, study_file: Path, tmp_path: Path) -> None:
-    from folklore.harness import data
     from folklore.harness.machine import description
     from folklore.harness.planning.plan import make_plan
+    from folklore.harness.workloads import data
 
     plan = make_plan(study, "laptop", description.local_device().kind, data.load("python-docs").facts.hash, 16)
     ledger = Ledger(Store(str(tmp_path / "s")), "toy")

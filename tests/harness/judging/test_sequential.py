@@ -14,7 +14,6 @@ from folklore.harness.judging.outcomes import OPEN, SUPPORTED
 from folklore.harness.judging.sequential import judge_in_looks, planned_looks, seeds_reached, undecided
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.spec import AtLeast, AtMost, Study
-from folklore.harness.spec.extended import extended
 from folklore.harness.spec.trial import Trial
 from folklore.harness.statistics.looks import levels, spent
 from folklore.harness.training.result import LaneResult
@@ -69,7 +68,7 @@ def _rising(gaps: dict[int, float]):
 
 
 def _extended(study: Study, seeds: int) -> Study:
-    return extended(study, "laptop", seeds)
+    return study.with_seeds("laptop", seeds, "no claim is decided")
 
 
 def test_a_claim_keeps_its_first_verdict(study: Study) -> None:
@@ -124,7 +123,7 @@ def test_a_claim_without_a_number_for_want_of_seeds_is_open(study: Study) -> Non
 
 def test_more_seeds_that_meet_a_search_are_one_line(study: Study) -> None:
     with pytest.raises(UserError, match=r"study 'toy' with 200005 seeds") as caught:
-        extended(study, "laptop", 200_005)
+        study.with_seeds("laptop", 200_005, "no claim is decided")
     assert "\n" not in str(caught.value)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness import data
 from folklore.harness.machine.description import Device
 from folklore.harness.planning.lanes import Choice, Packing, Shape, shapes
 from folklore.harness.planning.plan import Plan, make_plan
@@ -17,9 +16,9 @@ from folklore.harness.storing.comparisons import comparisons, comparisons_file, 
 from folklore.harness.storing.store import Store
 from folklore.harness.training import programs
 from folklore.harness.training.agreement import StepCheck
-from folklore.harness.training.network import build
 from folklore.harness.training.programs import EAGER
 from folklore.harness.training.throughput import Timing
+from folklore.harness.workloads import data, workload_of
 from tests.harness.training.plain_steps import plant
 
 DEVICE = Device("cpu", "a <machine>/x", 2, 8 * 2**30)
@@ -27,7 +26,7 @@ FACTS = data.DataFacts("data", 17)
 
 
 def packing(folder: Path, **wishes: object) -> Packing:
-    return Packing(Store(str(folder)), DEVICE, lambda workload: build(workload, FACTS), **wishes)  # type: ignore[arg-type]
+    return Packing(Store(str(folder)), DEVICE, lambda workload: workload_of(workload).model(FACTS), **wishes)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from folklore.harness import data
 from folklore.harness.errors import UserError
 from folklore.harness.machine.description import Device
 from folklore.harness.options import Options
@@ -14,7 +13,7 @@ from folklore.harness.planning.prepare import prepare
 from folklore.harness.spec import Configuration, Measurement, Study, Training, Workload
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from folklore.harness.training.network import build
+from folklore.harness.workloads import data, workload_of
 
 
 def prepared(study: Study, folder: Path, workload: dict[str, Any], only_plan: bool, **training: Any) -> None:
@@ -53,7 +52,7 @@ def test_data_still_to_be_given_can_be_planned_with(study: Study, tmp_path: Path
 
 def test_memory_is_that_of_a_micro_batch() -> None:
     workload = Workload(model="mlp", dataset="digits", width=8, depth=1)
-    model = build(workload, data.load("digits").facts)
+    model = workload_of(workload).model(data.load("digits").facts)
     weights = 4 * (64 * 8 + 8 + 8 * 10 + 10)
 
     def held(micro_batches: int, **measurement: Any) -> int:
@@ -70,7 +69,7 @@ def test_memory_is_that_of_a_micro_batch() -> None:
 def test_eigenvalues_are_counted() -> None:
     """15 products of 6 forward passes a look, and a basis of 80 vectors beside what three passes over its examples keep."""
     workload = Workload(model="mlp", dataset="digits", width=8, depth=1)
-    model = build(workload, data.load("digits").facts)
+    model = workload_of(workload).model(data.load("digits").facts)
     weights = 4 * (64 * 8 + 8 + 8 * 10 + 10)
 
     def configuration(**measurement: Any) -> Configuration:

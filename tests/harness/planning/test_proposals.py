@@ -188,7 +188,7 @@ def test_another_scales_proposals_are_not_this_ones(searched: Study) -> None:
     ledger.run()
     base = make_plan(both, "laptop", "cpu", "data")
     before = searched_plan(base, ledger.stored())
-    proposed = make_plan(both, "more", "cpu", "data", proposals={"none": [0.011, 0.012]})
+    proposed = make_plan(both, "more", "cpu", "data").with_search({"none": [0.011, 0.012]}, {})
     foreign = trial_rows.frame(rows(both, proposed.trials, outcome, scale="more"))
     after = searched_plan(base, pd.concat([ledger.stored(), foreign], ignore_index=True))
     assert after.digests == before.digests

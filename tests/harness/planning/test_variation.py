@@ -145,6 +145,21 @@ def test_a_variation_is_not_varied_again(study: Study) -> None:
         varied(varied(study, "steps=7"), "steps=8")
 
 
+def test_what_could_not_be_read_again_is_not_made(study: Study) -> None:
+    """Its title says that it is a variation; one that is too long then was declared, and left out by whoever read the store."""
+    with pytest.raises(UserError, match=r"a variation of study 'toy': title has 202 characters, more than 200"):
+        varied(study.model_copy(update={"title": "t" * 189}), "steps=7")
+
+
+def test_what_was_varied_is_recorded(study: Study) -> None:
+    (change,) = varied(study, "steps=7", seeds=6).changes
+    assert change.settings == ("steps = 7", "seeds = 6")
+    assert [line for line in change.why if line.startswith("Varied: ")] == [
+        "Varied: steps = 7, where the study has 10.",
+        "Varied: seeds = 6, where the study has 5.",
+    ]
+
+
 @pytest.mark.parametrize("name", catalog.study_names())
 def test_every_study_can_be_varied(name: str) -> None:
     """Each arm alone, and few seeds: what is left is a valid study whose judgements read arms that are there."""

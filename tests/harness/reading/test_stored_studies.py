@@ -10,12 +10,11 @@ from typer.testing import CliRunner
 from folklore import harness
 from folklore.harness.cli import app
 from folklore.harness.errors import UserError
-from folklore.harness.own.address import own_title
 from folklore.harness.planning import catalog
 from folklore.harness.planning.variation import Changes, vary
 from folklore.harness.reading.references import Reference
 from folklore.harness.reading.stored_studies import named_study, readable_name, stored_studies
-from folklore.harness.spec import Study
+from folklore.harness.spec import Change, Study
 from folklore.harness.storing import evidence
 from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
@@ -57,8 +56,7 @@ def from_file(study: Study, store: Store) -> Study:
 def own(study: Study, store: Store) -> Study:
     """On a workload whose module cannot be imported any more."""
     workload = {"model": "own", "dataset": DATASET}
-    title = own_title("A toy", "resnet18-digits")
-    return kept(store, changed(study, name=OWN, variation_of="toy", title=title, workload=workload))
+    return kept(store, study.changed(Change(workload="resnet18-digits"), name=OWN, workload=workload))
 
 
 @pytest.fixture
@@ -166,7 +164,18 @@ def test_a_misspelled_name(store: Store, from_file: Study, own: Study, name: str
 
 
 def test_an_older_declaration_is_named_by_its_address(own: Study) -> None:
-    assert readable_name(own.model_copy(update={"title": "A toy"})) == "gone_module:workload through toy"
+    assert readable_name(own.model_copy(update={"changes": ()})) == "gone_module:workload through toy"
+
+
+def test_what_was_declared_before_changes_were_recorded_keeps_its_name(study: Study, store: Store) -> None:
+    """A variation, and one on an own workload: departures and title told what was changed."""
+    words = {"variation_of": "toy", "departures": ("Varied: steps = 7, where the study has 10.", "one text")}
+    workload = {"model": "own", "dataset": DATASET}
+    kept(store, changed(study, name="toy_varied_01234567", title="A toy: a variation", **words))
+    title = "A toy: a variation, on own workload 'resnet18-digits'"
+    kept(store, changed(study, name=OWN, title=title, workload=workload, **words))
+    assert {readable_name(each) for each in stored_studies(store)} == {"toy with steps = 7", "resnet18-digits through toy"}
+    assert named_study(store, "toy with steps = 7").name == "toy_varied_01234567"
 
 
 @pytest.mark.parametrize("line", ["folklore verdicts --store {} to", "folklore plan --store {} to"])

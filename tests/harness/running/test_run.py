@@ -6,13 +6,17 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from folklore.harness.cli import app
 from folklore.harness.errors import UserError
 from folklore.harness.judging.trial_sets import published_sets, stored_sets
 from folklore.harness.machine.description import local_device
 from folklore.harness.options import Options
+from folklore.harness.planning import plan
 from folklore.harness.planning.catalog import load_study, study_names
 from folklore.harness.planning.prepare import Prepared
 from folklore.harness.running import run
@@ -26,6 +30,7 @@ from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.tracking.sync import open_tracker, sync
 from folklore.harness.training.result import LaneResult
+from folklore.reports import parallel
 from tests.harness.helpers import bowl, result, rows
 
 
@@ -109,6 +114,39 @@ def test_seeds_are_added_until_the_claim_is_decided(study: Study, tmp_path: Path
     assert len(trainer.seeds) > 1, "five seeds were not enough at the first look's level"
     assert verdict.verdict == "supported"
     assert verdict.seeds == trainer.seeds[-1] < 40, "and it ended where it was decided"
+
+
+@pytest.fixture
+def planned_from_scratch(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str, str]]:
+    """Study, scale and device -> how often it was planned other than by extending a plan."""
+    counts, make_plan = Counter[tuple[str, str, str]](), plan.make_plan
+
+    def counted(study: Study, scale: str, device: str, *arguments: Any, **options: Any) -> plan.Plan:
+        counts[study.name, scale, device] += 1
+        return make_plan(study, scale, device, *arguments, **options)
+
+    monkeypatch.setattr(plan, "make_plan", counted)
+    monkeypatch.setattr(parallel, "available_cores", lambda: 1)  # what another process plans would not be counted
+    return counts
+
+
+def test_a_scale_is_planned_once_a_command(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned_from_scratch: Counter[tuple[str, str, str]]
+) -> None:
+    """Though seeds are added twice, what is there is judged after each look, and pages are written."""
+    trainer = Trainer(monkeypatch, _gap(0.0, 0.005), shows=True)
+    store, file = str(tmp_path / "s"), tmp_path / "toy.json"
+    file.write_text(study.canonical_json())
+    assert launch([study], "laptop", Options(store), None, UntilDecided(12)) == 0
+    assert trainer.seeds == [5, 8, 12]
+    once = ("toy", "laptop", "cpu")
+    assert planned_from_scratch[once] == 1
+    for command in (["run", str(file), "--scale", "laptop"], ["plan", str(file), "--scale", "laptop"], ["verdicts", str(file)]):
+        planned_from_scratch.clear()
+        done = CliRunner().invoke(app, [*command, "--store", store])
+        assert done.exit_code == 0, done.output
+        assert planned_from_scratch[once] == 1, command
+        assert set(planned_from_scratch.values()) == {1}, command
 
 
 def test_an_effect_that_is_not_there_takes_all_seeds(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ import pytest
 from folklore.harness.errors import UserError
 from folklore.harness.judging.trial_sets import stored_sets
 from folklore.harness.spec import AtLeast, Study
-from folklore.harness.spec.extended import extended
 from folklore.harness.storing.declaration import changed_since, changes, declarations, declare, looks_of
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
@@ -73,7 +72,7 @@ def test_looks_cannot_be_changed(study: Study, store: Store) -> None:
     assert declare(store, study, "laptop", trials_before=50, looks=(5, 8, 12)).looks == (5, 8, 12)
     with pytest.raises(UserError, match=r"is judged after 5, 8, 12 seeds"):
         declare(store, study, "laptop", trials_before=50, looks=(5, 8, 40))
-    further = extended(study, "laptop", 8)
+    further = study.with_seeds("laptop", 8, "no claim is decided")
     assert declare(store, further, "laptop", trials_before=50).looks == (5, 8, 12)
 
 

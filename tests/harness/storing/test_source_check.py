@@ -15,7 +15,6 @@ from folklore.harness.machine.repository import AS_COMMITTED, CHANGED, ROOT, SOU
 from folklore.harness.observables import Computed
 from folklore.harness.planning.catalog import load_study
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study
-from folklore.harness.spec.extended import extended
 from folklore.harness.storing import evidence
 from folklore.harness.storing.declaration import declarations, declare
 from folklore.harness.storing.source_check import SourceCheck, _hash_at, findings
@@ -81,7 +80,9 @@ def test_trials_of_commits_that_declare_what_judges_them_are_published(
 
 def test_added_seeds_are_of_the_same_declaration(stored: TrialSet, clone: Repository) -> None:
     commit = committed(clone.root, declaring(stored.study.hash))
-    more = replace(stored, study=extended(stored.study, "laptop", 8), trials=trained(stored.trials, commit))
+    more = replace(
+        stored, study=stored.study.with_seeds("laptop", 8, "no claim is decided"), trials=trained(stored.trials, commit)
+    )
     assert told(more, clone) == []
 
 

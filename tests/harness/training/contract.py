@@ -12,14 +12,14 @@ from typing import Any, get_args
 import torch
 from torch import Tensor
 
-from folklore.harness.data import Dataset, load
-from folklore.harness.own.finding import find
+from folklore.harness.number_formats import format_named
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.spec.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES, SamplingName
 from folklore.harness.training.agreement import MOMENT, OF_THE_LANE, UNITS, UPDATE
 from folklore.harness.training.hessian import TOLERANCE
-from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.workloads.data import Dataset, load
+from folklore.harness.workloads.own.finding import find
 from tests.harness.helpers import markov
 
 State = dict[str, Tensor]
@@ -274,7 +274,7 @@ def _workload(base: Workload, **fields: Any) -> Workload:
 
 
 def _own(name: str) -> Workload:
-    return Workload(model="own", dataset=find(f"tests.harness.training.own_workloads:{name}").dataset)
+    return find(f"tests.harness.training.own_workloads:{name}").declared
 
 
 SGD = {"optimizer": "sgd"}

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.data import Dataset, tokenize
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.spec.configuration import OPTIMIZERS
 from folklore.harness.training import programs
 from folklore.harness.training.agreement import Step, StepCheck, Verdict
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import Program
+from folklore.harness.workloads.data import Dataset, tokenize
 
 MEASUREMENT = Measurement(probes=2, evaluations=2, evaluation_examples=8, final_examples=8)
 GPT = Workload(width=8, depth=1, heads=2, context=8)

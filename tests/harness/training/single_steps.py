@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from folklore.harness.number_formats import format_named
 from folklore.harness.training.agreement import OF_THE_LANE, UNITS, UPDATE
-from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.pack import Pack
 
 Layout = Callable[[str, Tensor], Tensor]  # name, one lane's parameter -> as torch.nn holds it

@@ -14,18 +14,19 @@ import torch
 from sklearn.metrics import accuracy_score, log_loss
 from torch import Tensor
 
-from folklore.harness.data.examples import digits
-from folklore.harness.data.text import Text
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import Curve, FallShare, FinalLoss, Gap, LossAt, TunedLoss
-from folklore.harness.own.finding import find
 from folklore.harness.planning.cost import trial_flops
 from folklore.harness.spec import Study, Training, Workload
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.storing import trial_rows
-from folklore.harness.training import network as networks
-from folklore.harness.training.network import NOT_COUNTED, PackedNetwork, build
 from folklore.harness.training.pack import Pack
+from folklore.harness.workloads import network as networks
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.data.examples import digits
+from folklore.harness.workloads.data.text import Text
+from folklore.harness.workloads.network import NOT_COUNTED, PackedNetwork
+from folklore.harness.workloads.own.finding import find
 from tests.harness import helpers
 from tests.harness.training import contract, own_workloads
 from tests.harness.training.contract import GPT, trained
@@ -138,7 +139,7 @@ def test_a_lane_that_is_lost_has_no_accuracy() -> None:
 
 def test_there_is_none_of_numbers_and_of_own_losses() -> None:
     address = "tests.harness.training.own_workloads:perceptron"
-    for workload in (Workload(model="linear", dataset="regression:12"), Workload(model="own", dataset=find(address).dataset)):
+    for workload in (Workload(model="linear", dataset="regression:12"), find(address).declared):
         (result,) = trained(lane(workload, peak_lr=2.0**-9)).results()
         assert result.test_accuracy is result.initial_accuracy is result.final_training_accuracy is None
         assert result.final_training_loss is not None
@@ -148,7 +149,7 @@ def test_there_is_none_of_numbers_and_of_own_losses() -> None:
 
 def test_own_modules_are_in_eval_mode() -> None:
     """Dropout draws nothing where training examples are evaluated: the loss is the module's own in eval mode."""
-    workload = Workload(model="own", dataset=find("tests.harness.training.own_workloads:dropout").dataset)
+    workload = find("tests.harness.training.own_workloads:dropout").declared
     made = trained(lane(workload, peak_lr=2.0**-9))
     features, targets = own_workloads.dropout.training
     index = torch.linspace(0, len(targets) - 1, min(400, len(targets))).round().long()
@@ -161,7 +162,7 @@ def test_own_modules_are_in_eval_mode() -> None:
 
 def test_a_plan_counts_training_examples() -> None:
     chosen = lane(MLP).configuration
-    model = build(MLP, digits().facts)
+    model = workload_of(MLP).model(digits().facts)
     without = lane(MLP, measurement=MEASUREMENT | {"training_examples": 0}).configuration
     assert trial_flops(chosen, model) - trial_flops(without, model) == pytest.approx(3 * 400 * model.flops_per_example)
 

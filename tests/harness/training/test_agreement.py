@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 import torch
 
-from folklore.harness.data import load
-from folklore.harness.data.text import Text
+from folklore.harness.number_formats import format_named
 from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.spec.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES
 from folklore.harness.spec.names import module_names
 from folklore.harness.training import programs
 from folklore.harness.training.agreement import MOST_CALLS, Step, StepCheck, Verdict
-from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.procedures import Wrapper
 from folklore.harness.training.programs import EAGER, Program
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.data.text import Text
 from tests.harness.training.plain_steps import GPT, MEASUREMENT, VARIANTS, lanes, larger_update, plant, reordered
 
 Fault = Callable[[Pack], None]

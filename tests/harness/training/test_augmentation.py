@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.data import load
-from folklore.harness.data.base import DataFacts
-from folklore.harness.data.examples import Examples
 from folklore.harness.errors import UserError
 from folklore.harness.training.pack import Pack
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.data.base import DataFacts
+from folklore.harness.workloads.data.examples import Examples
 from tests.harness.training import contract
 from tests.harness.training.contract import CNN, GPT
 

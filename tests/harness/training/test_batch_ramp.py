@@ -10,16 +10,16 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from folklore.harness.data import load
-from folklore.harness.data.examples import digits
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.planning.cost import lane_bytes, trial_flops
 from folklore.harness.planning.recipe import trial_recipe
 from folklore.harness.spec import Training, Workload
-from folklore.harness.training.network import build
 from folklore.harness.training.pack import Pack
 from folklore.harness.training.schedules import learning_rates
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.data.examples import digits
+from folklore.harness.workloads.data.text import Text
 from folklore.models import View
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, MLP
@@ -138,7 +138,7 @@ def test_evaluations_and_probes_come_after_equal_shares_of_the_examples() -> Non
 
 
 def test_a_plan_counts_the_examples() -> None:
-    model = build(MLP, digits().facts)
+    model = workload_of(MLP).model(digits().facts)
     ramped, plain = lane(MLP, steps=4736).configuration, lane(MLP, steps=8192, batch_ramp=()).configuration
     assert trial_flops(ramped, model) == pytest.approx(trial_flops(plain, model), rel=1e-3)
     largest = lane(MLP, batch_ramp=(), batch_size=64).configuration

@@ -8,15 +8,15 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from folklore.harness.data import DataFacts
 from folklore.harness.errors import UserError
-from folklore.harness.own.workload import OwnWorkload
 from folklore.harness.planning.own_budget import own
 from folklore.harness.spec import Training, Workload
 from folklore.harness.training import budget as counted
 from folklore.harness.training.budget import budget, built_in, count_step, largest_that_fits, state_bytes, total
 from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.real_step import real_peak
+from folklore.harness.workloads.data import DataFacts
+from folklore.harness.workloads.own.workload import OwnWorkload
 
 TEXT = DataFacts(hash="", classes=50)
 GPT = Workload(model="gpt", width=32, depth=9, heads=2, context=32)

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from folklore.harness.data import load
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
 from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.data.text import Text
 from tests.harness.training import contract
 from tests.harness.training.contract import trained
 

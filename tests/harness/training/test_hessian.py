@@ -9,17 +9,17 @@ import scipy.sparse.linalg
 import torch
 from torch import Tensor
 
-from folklore.harness.data import Dataset
-from folklore.harness.data.examples import digits
-from folklore.harness.data.synthetic import quadratic, regression
-from folklore.harness.data.text import Text
 from folklore.harness.spec import Workload
 from folklore.harness.training import hessian
-from folklore.harness.training import network as network_of_a_pack
 from folklore.harness.training.hessian import hessian_product, largest_eigenvalue, sharpness
-from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.pack import Pack
 from folklore.harness.training.probes.sharpness import RESIDUAL, VALUE
+from folklore.harness.workloads import network as network_of_a_pack
+from folklore.harness.workloads.data import Dataset
+from folklore.harness.workloads.data.examples import digits
+from folklore.harness.workloads.data.synthetic import quadratic, regression
+from folklore.harness.workloads.data.text import Text
+from folklore.harness.workloads.network import PackedNetwork
 from tests.harness.training import contract
 
 CPU = torch.device("cpu")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.data import load
 from folklore.harness.training.noise import noise_scale
 from folklore.harness.training.probes.half_batch import gradient_variance
+from folklore.harness.workloads.data import load
 from tests.harness.training.contract import MLP, lane, trained
 
 BATCH = 64

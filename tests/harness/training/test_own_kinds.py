@@ -15,15 +15,15 @@ from torch import Tensor, nn
 from torch.utils.data import WeightedRandomSampler
 
 from folklore.harness import OwnWorkload
-from folklore.harness.data import load
 from folklore.harness.errors import UserError
-from folklore.harness.own.finding import find
 from folklore.harness.randomness import key
-from folklore.harness.spec import Workload
-from folklore.harness.training import own_network
-from folklore.harness.training.own_module import own_module, require_trainable
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.schedules import learning_rates
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.own import network as own_network
+from folklore.harness.workloads.own.finding import find
+from folklore.harness.workloads.own.module import own_module
 from tests.harness.training import contract, own_kinds
 from tests.harness.training.own_kinds import KINDS, plain_loss, taken
 from tests.harness.training.single_steps import assert_lane_is_torchs, assert_losses_agree
@@ -76,10 +76,10 @@ def pack(kind: str, monkeypatch: pytest.MonkeyPatch, **training: object) -> Pack
     for each in (own_module, own_network.own_data, own_network.counts_of):
         each.cache_clear()
     settings = {"steps": STEPS, "batch_size": BATCH, "peak_lr": 2.0**-6, "optimizer": "adamw", **training}
-    workload = Workload(model="own", dataset=find(f"{own_kinds.__name__}:chosen").dataset)
+    workload = find(f"{own_kinds.__name__}:chosen").declared
     measurement = {"probes": 2, "evaluations": 2, "evaluation_examples": 40, "final_examples": 80}
     chosen = contract.lane(workload, measurement=measurement, **settings).configuration
-    require_trainable(chosen)
+    workload_of(workload).require_trainable(chosen)
     return Pack([Lane(chosen, 1), Lane(chosen, SEED)], load(workload.dataset))
 
 

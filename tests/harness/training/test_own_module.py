@@ -9,22 +9,23 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.data import load
 from folklore.harness.errors import UserError
 from folklore.harness.machine.description import Device
+from folklore.harness.number_formats import format_named
 from folklore.harness.observables import MeanActivationSlope
-from folklore.harness.own.finding import find
 from folklore.harness.planning.lanes import Choice, Packing, Shape
 from folklore.harness.randomness import key
 from folklore.harness.spec import Configuration, Workload
 from folklore.harness.storing.store import Store
 from folklore.harness.training.hessian import sharpness
-from folklore.harness.training.network import build
-from folklore.harness.training.number_formats import format_named
-from folklore.harness.training.own_module import own_module, require_trainable
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.result import LaneResult
 from folklore.harness.training.schedules import learning_rates
+from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.own.finding import find
+from folklore.harness.workloads.own.module import own_module
+from folklore.models import Model
 from tests.harness.training import contract, own_workloads
 from tests.harness.training.single_steps import assert_lane_is_torchs, assert_losses_agree
 
@@ -50,7 +51,7 @@ def address(name: str) -> str:
 
 def configuration(name: str, **training: object) -> Configuration:
     settings = {"steps": 40, "batch_size": 8, "peak_lr": 2.0**-5, **training}
-    workload = Workload(model="own", dataset=find(address(name)).dataset)
+    workload = find(address(name)).declared
     return contract.lane(workload, measurement=MEASUREMENT, **settings).configuration
 
 
@@ -75,7 +76,7 @@ def assert_as_alone(made: Pack, lane: int, name: str) -> LaneResult:
     ]
     optimizer = torch.optim.SGD(groups, momentum=0.9) if training.optimizer == "sgd" else torch.optim.AdamW(groups)
     (inputs, targets), rates = workload.training, learning_rates(made.trainings[lane])
-    index = load(find(address(name)).dataset).batch_index(seed, 0, training.batch_size, 0)
+    index = load(find(address(name)).declared.dataset).batch_index(seed, 0, training.batch_size, 0)
 
     def loss_at(step: int) -> torch.Tensor:
         torch.manual_seed(key(seed, f"forward:{step}"))
@@ -99,7 +100,7 @@ def assert_as_alone(made: Pack, lane: int, name: str) -> LaneResult:
 
 @pytest.mark.parametrize("name", PACKED)
 def test_a_packed_lane_is_what_torch_makes_of_it_alone(name: str) -> None:
-    assert own_module(find(address(name)).dataset).alone == ""
+    assert own_module(find(address(name)).planned).alone == ""
     assert_as_alone(pack(name, [1, 3, 2]), 1, name)
 
 
@@ -129,7 +130,7 @@ def test_other_optimizers(settings: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("name", APART)
 def test_what_cannot_be_packed_says_why_and_is_what_torch_makes_of_it(name: str) -> None:
-    assert own_module(find(address(name)).dataset).alone.startswith(APART[name])
+    assert own_module(find(address(name)).planned).alone.startswith(APART[name])
     assert assert_as_alone(pack(name, [3]), 0, name).lanes == 1
 
 
@@ -210,9 +211,10 @@ def test_a_claim_about_activations_is_out_of_regime() -> None:
 
 
 def test_the_plan_packs_what_can_be_packed(tmp_path: object) -> None:
-    packing = Packing(
-        Store(str(tmp_path)), Device("cpu", "c", 2, 8 << 30), lambda each: build(each, load(each.dataset).facts), given=8
-    )
+    def model(each: Workload) -> Model:
+        return workload_of(each).model(load(each.dataset).facts)
+
+    packing = Packing(Store(str(tmp_path)), Device("cpu", "c", 2, 8 << 30), model, given=8)
 
     def choice(name: str) -> Choice:
         chosen = configuration(name)
@@ -235,9 +237,10 @@ def test_the_plan_packs_what_can_be_packed(tmp_path: object) -> None:
 )
 def test_what_an_own_module_does_not_have_is_refused(part: str, fields: dict[str, object], message: str) -> None:
     plain = configuration("perceptron")
-    require_trainable(plain)
+    own = workload_of(plain.workload)
+    own.require_trainable(plain)
     with pytest.raises(UserError, match=message):
-        require_trainable(plain.model_copy(update={part: getattr(plain, part).model_copy(update=fields)}))
+        own.require_trainable(plain.model_copy(update={part: getattr(plain, part).model_copy(update=fields)}))
 
 
 @pytest.mark.parametrize("name", ["perceptron", "batch_norm", "dropout"])

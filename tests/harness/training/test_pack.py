@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 import torch
 
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
 from folklore.harness.training.schedules import learning_rates
+from folklore.harness.workloads.data.text import Text
 from folklore.models import View
 from tests.harness.training import contract
 from tests.harness.training.contract import pack, trained
@@ -83,7 +83,7 @@ def test_results_before_the_end_are_refused() -> None:
 
 def test_lanes_of_one_seed_start_from_one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing a large model takes seconds; and what is kept of the last draw must not be what a pack trains on."""
-    from folklore.harness.training import network
+    from folklore.harness.workloads import network
 
     drawn: list[int] = []
     genuine = network.torch_generator

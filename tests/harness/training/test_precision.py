@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 import torch
 
-from folklore.harness.data.text import Text
+from folklore.harness.number_formats import format_named
 from folklore.harness.spec import Training
 from folklore.harness.spec.configuration import LOSS_SCALES
-from folklore.harness.training.emulated_fp8 import Fp8Product, rounded
 from folklore.harness.training.loss_scaling import LossScaler
-from folklore.harness.training.network import PackedNetwork
-from folklore.harness.training.number_formats import format_named
 from folklore.harness.training.probes.underflow import FP16_FLUSHED, underflow_shares
+from folklore.harness.workloads.data.text import Text
+from folklore.harness.workloads.network import PackedNetwork
+from folklore.models.emulated_fp8 import Fp8Product, rounded
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, lane, trained
 from tests.harness.training.single_steps import assert_losses_agree

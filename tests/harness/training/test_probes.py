@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.data.text import Text
 from folklore.harness.spec import Measurement, Training, Workload
 from folklore.harness.training import pack as pack_module
 from folklore.harness.training.curve import Curve
 from folklore.harness.training.curves import CURVES
 from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
-from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.probes import PROBES
 from folklore.harness.training.probes.base import Probe, ProbedStep
 from folklore.harness.training.probes.half_batch import gradient_variance
+from folklore.harness.workloads.data.text import Text
+from folklore.harness.workloads.network import PackedNetwork
 from tests.harness.helpers import markov
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, lane, trained

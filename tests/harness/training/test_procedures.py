@@ -16,18 +16,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from folklore.harness.data import STEPS_PER_DRAW, Dataset, load
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
-from folklore.harness.own.finding import find
 from folklore.harness.spec import Workload
 from folklore.harness.spec.configuration import SamplingName
-from folklore.harness.training import own_network, pack
+from folklore.harness.training import pack
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.procedures import SAMPLINGS, Evaluation, Procedure, Wrapper, make_procedure
 from folklore.harness.training.schedules import learning_rates
+from folklore.harness.workloads.data import STEPS_PER_DRAW, Dataset, load
+from folklore.harness.workloads.data.text import Text
+from folklore.harness.workloads.network import PackedNetwork
+from folklore.harness.workloads.own import network as own_network
+from folklore.harness.workloads.own.finding import find
 from folklore.models import View
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, MLP, assert_parts_agree
@@ -46,8 +47,8 @@ def lanes(workload: Workload, count: int = 3, **training: Any) -> list[Lane]:
 
 
 def own(name: str) -> tuple[Workload, Dataset]:
-    dataset = find(f"tests.harness.training.own_workloads:{name}").dataset
-    return Workload(model="own", dataset=dataset), load(dataset)
+    declared = find(f"tests.harness.training.own_workloads:{name}").declared
+    return declared, load(declared.dataset)
 
 
 # Computed before there were procedures: losses of the first, third and last step by lane, of all evaluations, and the first

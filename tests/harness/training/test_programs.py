@@ -10,8 +10,6 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from folklore.harness.data import Dataset, load
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
 from folklore.harness.training import agreement, compile_cache, programs
@@ -19,6 +17,8 @@ from folklore.harness.training.agreement import Verdict
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import EAGER, Program, StepRunner, default_program, program_named
 from folklore.harness.training.usage import Usage
+from folklore.harness.workloads.data import Dataset, load
+from folklore.harness.workloads.data.text import Text
 from tests.harness.training.plain_steps import VARIANTS, compared_at_every_step, lanes
 
 CPU = torch.device("cpu")

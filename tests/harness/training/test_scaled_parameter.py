@@ -5,14 +5,14 @@ from functools import partial
 import pytest
 import torch
 
-from folklore.harness import data
 from folklore.harness.errors import UserError
 from folklore.harness.planning import cost
 from folklore.harness.planning.recipe import trial_recipe
 from folklore.harness.spec import Training, Workload
 from folklore.harness.spec.configuration import OPTIMIZERS
-from folklore.harness.training.network import build, lr_multipliers
 from folklore.harness.training.pack import Pack
+from folklore.harness.training.suitability import lr_multipliers
+from folklore.harness.workloads import data, workload_of
 from tests.harness.training import contract
 
 GPT = Workload(model="gpt", width=16, depth=1, heads=2, context=16)
@@ -88,7 +88,7 @@ def test_a_scaled_parameter_learns_as_in_a_lane_of_that_lr_and_the_others_as_in_
 
 def test_it_goes_on_top_of_mups_multiplier() -> None:
     workload = GPT.model_copy(update={"parametrization": "mup", "base_width": 4})
-    model = build(workload, data.DataFacts("x", 50))
+    model = workload_of(workload).model(data.DataFacts("x", 50))
     plain = lr_multipliers(workload, Training(), model)
     scaled = lr_multipliers(workload, Training(scaled_parameter="blocks.0.mlp.*.weight", scaled_lr=0.01), model)
     ratios = {p.name: new / old for p, new, old in zip(model.parameters, scaled, plain, strict=True)}
@@ -112,5 +112,5 @@ def test_it_is_told_and_counted() -> None:
     )
     assert trial_recipe(scaled)["optimizer"] == trial_recipe(plain)["optimizer"] + ", the LR of hidden.1.weight times 0.01"
     assert plain.pack_key == scaled.pack_key, "they share a pack"
-    model = build(MLP, data.load("digits").facts)
+    model = workload_of(MLP).model(data.load("digits").facts)
     assert cost.lane_bytes(scaled, model) > cost.lane_bytes(plain, model)

@@ -10,15 +10,15 @@ import pytest
 import pytorch_optimizer
 import torch
 
-from folklore.harness.data import load
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Training, Workload
-from folklore.harness.training.network import require_suited
 from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.optimizers.sophia import Sophia
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.procedures.curvature import Curvature
+from folklore.harness.training.suitability import require_suited
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.data.text import Text
 from tests.harness.training import contract
 
 STEPS, SIZE, TOLERANCE = 120, 60, 2e-5
@@ -210,7 +210,7 @@ def test_targets_that_are_numbers_are_refused() -> None:
 
 
 def test_own_workloads_are_refused() -> None:
-    workload = Workload(model="own", dataset="own")
+    workload = Workload(model="own", dataset="own:my_module:workload@0123456789abcdef")
     with pytest.raises(UserError, match="an own workload has a loss of its own; choose another optimizer, such as adamw"):
         require_suited(Training(optimizer="sophia"), workload, SimpleNamespace(blocks=()))  # type: ignore[arg-type]
 

@@ -4,13 +4,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from folklore.harness.data.examples import digits
-from folklore.harness.data.text import Text
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
 from folklore.harness.training.hessian import sharpness
-from folklore.harness.training.network import PackedNetwork
 from folklore.harness.training.pack import Pack
+from folklore.harness.workloads.data.examples import digits
+from folklore.harness.workloads.data.text import Text
+from folklore.harness.workloads.network import PackedNetwork
 from tests.harness.training import contract
 
 DIGITS = digits()

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from folklore.harness.data import load
-from folklore.harness.data.text import Text
 from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.spec.base import Mark, marked
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import Program
 from folklore.harness.training.step_key import step_key
+from folklore.harness.workloads.data import load
+from folklore.harness.workloads.data.text import Text
 from tests.harness.training.plain_steps import GPT, MEASUREMENT
 
 CAPTURED, COMPILED = Program(captured=True), Program(compiled=True)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from folklore.harness.data.text import Text
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.programs import EAGER
 from folklore.harness.training.throughput import GAIN, LanesSearch, Timing, measure
+from folklore.harness.workloads.data.text import Text
 
 
 def walked(search: LanesSearch, lane_seconds: dict[int, float], free_bytes: int | None = None, a_lane: int = 0) -> list[int]:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from folklore.harness.data import load
+from folklore.harness.workloads.data import load
 from tests.reports.recomputed.tables import published, trials
 
 STUDY = "edge_of_stability"

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.data import load
 from folklore.harness.planning import catalog
 from folklore.harness.planning.computing import computed_jobs
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
@@ -28,6 +27,7 @@ from folklore.harness.training.procedures.epochs import Epochs
 from folklore.harness.training.procedures.plain import Plain
 from folklore.harness.training.schedules import cosine
 from folklore.harness.training.schedules.base import Schedule
+from folklore.harness.workloads.data import load
 from folklore.models import layers
 from folklore.studies.computed import adam, constants, descent, memory, noise, optimizers, small_gpt, sparse
 from tests.parts import slow_for

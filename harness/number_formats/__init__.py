@@ -1,0 +1,14 @@
+"""Number formats of products and activations, a module each, which calls it FORMAT: to add one is to add a module.
+
+Weights and optimizer states stay in FP32 (Micikevicius et al. 2018, section 3.1). Precision is explicit and not autocast's. A
+module is imported without torch, for what plans need to know.
+"""
+
+from folklore.harness.number_formats.base import NumberFormat
+from folklore.harness.spec.names import registered
+
+
+def format_named(precision: str) -> NumberFormat:
+    """Raises UserError for a name that is none's."""
+    found: NumberFormat = registered("number format", "number_formats", "FORMAT", precision)
+    return found

@@ -1,0 +1,7 @@
+"""FP8 operands as they are; emulated."""
+
+from dataclasses import replace
+
+from folklore.harness.number_formats import fp8
+
+FORMAT = replace(fp8.FORMAT, scaled=False)

@@ -1,0 +1,14 @@
+"""What made one study out of another: settings that were varied, a workload of one's own, or seeds that a run added."""
+
+from pydantic import Field
+
+from folklore.harness.spec.base import Spec
+
+
+class Change(Spec):
+    """One change and why it was made: it has either settings, a workload or seeds. `Study.changed` keeps it."""
+
+    why: tuple[str, ...] = Field(default=(), description="what readers are told: how the study differs from the declared one")
+    settings: tuple[str, ...] = Field(default=(), description="what a variation sets, in short: 'steps = 7'")
+    workload: str = Field(default="", description="the name of the own workload in place of the study's")
+    seeds: dict[str, int] = Field(default={}, description="scale -> how many seeds a run has come to; never declared")

@@ -1,0 +1,34 @@
+"""Where a user's own workload is found, and what it was when it was planned."""
+
+from dataclasses import dataclass
+from typing import Self
+
+# What a workload's model is called if it is a user's own, and the optimizer that it may bring along.
+OWN = "own"
+
+
+@dataclass(frozen=True)
+class OwnAddress:
+    """An attribute of a Python module. identity: of all that decides the workload's numbers, 16 hexadecimal digits. It is part
+    of the address, so that it enters the digests of trials, the shapes whose lanes are remembered, and what a worker holds its
+    own copy against."""
+
+    module: str
+    attribute: str
+    identity: str
+
+    @classmethod
+    def parse(cls, dataset: str) -> Self | None:
+        """Of the text own:MODULE:ATTRIBUTE@IDENTITY, which stands for it in a configuration; None of any other."""
+        kind, _, rest = dataset.partition(":")
+        place, _, identity = rest.partition("@")
+        module, _, attribute = place.partition(":")
+        return cls(module, attribute, identity) if kind == OWN and module and attribute else None
+
+    @property
+    def place(self) -> str:
+        """MODULE:ATTRIBUTE, as --workload takes it."""
+        return f"{self.module}:{self.attribute}"
+
+    def __str__(self) -> str:
+        return f"{OWN}:{self.place}@{self.identity}"

@@ -1,0 +1,82 @@
+"""Datasets by name: splits to train on, to choose by and to judge by, and batches keyed on a seed."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from folklore.harness.errors import UserError, unknown
+from folklore.harness.spec.characters import refused_character
+from folklore.harness.spec.own_address import OwnAddress
+from folklore.harness.workloads.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
+from folklore.harness.workloads.data.examples import digits
+from folklore.harness.workloads.data.images import read_images
+from folklore.harness.workloads.data.synthetic import LARGEST as SYNTHETIC
+from folklore.harness.workloads.data.synthetic import synthetic
+from folklore.harness.workloads.data.text import python_documentation, python_source, read_text, tokenize
+
+BUILT_IN = ("digits", "python-docs", "python-source")
+
+
+@dataclass(frozen=True)
+class GivenByPath:
+    """words: what it is; write: how --data has it; facts: placeholders to plan with, the hash unknown."""
+
+    words: str
+    write: str
+    facts: DataFacts
+
+
+# Sets a study may name although no package carries them: the user says where they lie.
+BY_PATH = {
+    "web-text": GivenByPath(
+        "any large sample of web text, such as a shard of OpenWebText or FineWeb",
+        "text:PATH",
+        DataFacts(hash="unknown", classes=256),
+    ),
+    "cifar-10": GivenByPath(
+        "the images of CIFAR-10, in a sub-folder for each class",
+        "images:PATH",
+        DataFacts(hash="unknown", classes=10, features=(3, 32, 32)),
+    ),
+}
+
+
+def describe(name: str) -> DataFacts:
+    """For a plan: the facts of a dataset, or placeholders for one that is still to be given."""
+    return BY_PATH[name].facts if name in BY_PATH else load(name).facts
+
+
+@lru_cache(maxsize=4)
+def load(name: str) -> Dataset:
+    """A dataset by its name. Raises UserError.
+
+    `digits`, `python-docs`, `python-source`, a synthetic one (synthetic.py), `text:PATH` (a file, also gzipped, or
+    a folder of .txt files) or `images:PATH` (a folder or a .zip with a sub-folder for each class).
+    """
+    if (character := refused_character(name)) is not None:
+        raise UserError(f"dataset {name}: holds {character}, which cannot be shown as it is; rename the file or folder")
+    if name == "python-docs":
+        return tokenize(name, python_documentation())
+    if name == "python-source":
+        return tokenize(name, python_source())
+    if name == "digits":
+        return digits()
+    if name in BY_PATH:
+        given = BY_PATH[name]
+        raise UserError(f"dataset '{name}' ({given.words}) is not shipped: say where it lies with --data {name}={given.write}")
+    kind, _, path = name.partition(":")
+    if kind == "text" and path:
+        text, contents = read_text(Path(path))
+        return tokenize(name, text, str(contents))
+    if kind == "images" and path:
+        return read_images(Path(path))
+    if (address := OwnAddress.parse(name)) is not None:
+        from folklore.harness.workloads.own.dataset import own_examples  # imports torch, as the user's module does
+
+        return own_examples(address)
+    if kind in SYNTHETIC:
+        return synthetic(kind, path)
+    raise unknown("dataset", name, (*BUILT_IN, *BY_PATH, *(f"{kind}:SIZE" for kind in SYNTHETIC), "text:PATH", "images:PATH"))
+
+
+__all__ = ["STEPS_PER_DRAW", "DataFacts", "Dataset", "Index", "Split", "describe", "load", "tokenize"]

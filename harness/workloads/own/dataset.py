@@ -1,0 +1,68 @@
+"""A user's own examples as a dataset, by their numbers: what a number stands for the network of an own workload knows.
+
+So every step, part of a batch and evaluation is made of numbers alone, whatever the examples come in.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from folklore.harness.errors import UserError
+from folklore.harness.spec.own_address import OwnAddress
+from folklore.harness.workloads.data.base import ByExample, DataFacts, Split
+from folklore.harness.workloads.own.examples import copies
+from folklore.harness.workloads.own.finding import find_again
+from folklore.harness.workloads.own.identity import data_hash
+from folklore.harness.workloads.own.workload import SPLITS
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+NAMES: dict[Split, str] = {"train": SPLITS[0], "validation": SPLITS[1], "test": SPLITS[2]}
+
+
+@dataclass(frozen=True)
+class OwnExamples(ByExample):
+    """first: split -> the number of its first example, counted over all splits."""
+
+    name: str
+    facts: DataFacts
+    counts: dict[Split, int]
+    first: dict[Split, int]
+
+    def count(self, split: Split) -> int:
+        return self.counts[split]
+
+    def arrays(self, split: Split) -> "tuple[Tensor, ...]":
+        import torch
+
+        return (torch.arange(self.first[split], self.first[split] + self.counts[split]),)
+
+    def training_arrays(self, label_noise: float) -> "tuple[Tensor, ...]":
+        if label_noise:
+            raise UserError(f"label_noise = {label_noise}: dataset '{self.name}' has no labels; leave it at 0")
+        return self.arrays("train")
+
+    def limited(self, training_set_size: int | None) -> "OwnExamples":
+        if training_set_size is None:
+            return self
+        self.require_size(training_set_size)
+        return replace(self, counts={**self.counts, "train": training_set_size})
+
+    def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":
+        """The numbers, twice: examples and targets go by the same."""
+        numbers = arrays[0][index]
+        return numbers, numbers
+
+
+def own_examples(address: OwnAddress) -> OwnExamples:
+    """Raises UserError where they cannot be found, or have changed since they were planned with."""
+    workload = find_again(address).workload
+    counts = {split: len(workload.examples[own]) for split, own in NAMES.items()}
+    said = ", ".join(f"{own} {counts[split]}" for split, own in NAMES.items())
+    training, *others = workload.examples.items()
+    for split, examples in others:
+        if count := copies(training[1], examples):
+            said += f"; {count} of {split} have the inputs of training examples"
+    facts = DataFacts(hash=data_hash(workload), classes=0, features=(1,), contents=f"examples, as given: {said}")
+    first: dict[Split, int] = {"train": 0, "validation": counts["train"], "test": counts["train"] + counts["validation"]}
+    return OwnExamples(str(address), facts, counts, first)

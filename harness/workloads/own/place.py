@@ -1,0 +1,39 @@
+"""Where in a user's code an error comes from."""
+
+import os
+import sysconfig
+import traceback
+from pathlib import Path
+
+import torch
+
+from folklore import models
+from folklore.harness.errors import one_line
+
+# Code that is not the user's: ours, torch's and Python's own. What else is installed may well be.
+HARNESS = Path(__file__).parents[2]
+NOT_THEIRS = tuple(str(folder) + os.sep for folder in (HARNESS, HARNESS.parent / "studies", *models.__path__, *torch.__path__))
+PYTHON = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
+INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib")})
+LONGEST_MESSAGE = 300
+
+
+def place(error: BaseException) -> str:
+    """The innermost line of the user's code on an error's way: 'my_module.py, line 12'. Empty where there is none."""
+    theirs = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame.filename)]
+    if not theirs and isinstance(error, SyntaxError) and error.filename:
+        return f"{os.path.basename(error.filename)}, line {error.lineno}"
+    return f"{os.path.basename(theirs[-1].filename)}, line {theirs[-1].lineno}" if theirs else ""
+
+
+def with_place(error: BaseException) -> str:
+    """What an error is, what it says, and where it comes from: 'ValueError (too deep) in my_module.py, line 12'."""
+    said = error.msg if isinstance(error, SyntaxError) else one_line(error)
+    where = place(error)
+    return f"{type(error).__name__} ({said[:LONGEST_MESSAGE]}){where and f' in {where}'}"
+
+
+def _is_theirs(file: str) -> bool:
+    if file.startswith(("<", *NOT_THEIRS)):
+        return False
+    return file.startswith(INSTALLED) or not file.startswith(PYTHON)
