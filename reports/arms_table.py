@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.relative import require_a_zero
-from folklore.harness.judging.spelling import in_prose
+from folklore.harness.judging.spelling import number_and_interval
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.observables import FinalLoss, Gap, RelativeGap, Scaled, TunedLoss
@@ -244,10 +244,10 @@ def _row(records: TrialSet, arm: str, label: str, *, reference: bool, gap: Obser
     if not isinstance(gap, Observation) or axis is None:
         note = _first_clause(gap) if isinstance(gap, str) else ""
         return Row(label, reference, best, diverged=diverged, note=note, seen=own_ends)
-    number, _, rest = in_prose(gap.estimate, gap.low, gap.high, "relative").partition(" ")
+    number, interval = number_and_interval(gap.estimate, gap.low, gap.high, "relative")
     forest = interval_marks(axis, gap.low, gap.estimate, gap.high, ROW_HEIGHT / 2, _side(gap))
     return Row(
-        label, reference, best, gap=_signed(number), gap_interval=rest, forest=_forest(axis, forest), diverged=diverged,
+        label, reference, best, gap=_signed(number), gap_interval=interval, forest=_forest(axis, forest), diverged=diverged,
         seen=own_ends, difference=(gap.low, gap.estimate, gap.high),
     )  # fmt: skip
 
