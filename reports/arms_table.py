@@ -202,7 +202,7 @@ def _gaps(table: TrialArrays, arms: Sequence[str], reference: str) -> tuple[dict
         try:
             pairs[arm] = loss_of(table, arm)
         except UndecidableError as error:
-            found[arm] = str(error)
+            found[arm] = error.reason
     in_shares = all(_has_a_zero(RelativeGap(left=left, right=right), table) for left in pairs.values())
     fall = _initial_loss(table, reference) - base
     if not in_shares and fall <= 0:
@@ -212,7 +212,7 @@ def _gaps(table: TrialArrays, arms: Sequence[str], reference: str) -> tuple[dict
         try:
             found[arm] = observe(gap, table)
         except UndecidableError as error:
-            found[arm] = str(error)
+            found[arm] = error.reason
     return found, "its loss" if in_shares else "its fall"
 
 
@@ -239,10 +239,10 @@ def _row(records: TrialSet, arm: str, label: str, *, reference: bool, gap: Obser
             return Row(label, reference, best, diverged=diverged, note="at the edge of its grid: no optimum")
         seen = observe(loss_of(records.table, arm), records.table)
     except UndecidableError as error:
-        return Row(label, reference, Markup(""), diverged=diverged, note=_first_clause(str(error)))
+        return Row(label, reference, Markup(""), diverged=diverged, note=error.reason)
     own_ends = (seen.low, seen.estimate, seen.high)
     if not isinstance(gap, Observation) or axis is None:
-        note = _first_clause(gap) if isinstance(gap, str) else ""
+        note = gap if isinstance(gap, str) else ""
         return Row(label, reference, best, diverged=diverged, note=note, seen=own_ends)
     number, interval = number_and_interval(gap.estimate, gap.low, gap.high, "relative")
     forest = interval_marks(axis, gap.low, gap.estimate, gap.high, ROW_HEIGHT / 2, _side(gap))
@@ -261,10 +261,6 @@ def _best(table: TrialArrays, arm: str, over: str | None) -> tuple[Markup, bool]
     grid = table.grid(arm, over)
     best = int(mean(table.losses(arm, over, "validation_loss"), table.resamples[:1])[0].argmin())
     return raised(float(grid[best]), rounded=bool(table.study.arms[arm].searched)), len(grid) > 1 and best in (0, len(grid) - 1)
-
-
-def _first_clause(text: str) -> str:
-    return text.partition(";")[0]
 
 
 def spelled(rows: Sequence[Row]) -> tuple[Row, ...]:

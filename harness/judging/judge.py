@@ -114,6 +114,7 @@ def _finding(
             p_supported=1.0,
             p_refuted=1.0,
             reason=str(error),
+            settling=error.remedy,
             **kept,
         )
     elsewhere = None if regime is None or criterion.precondition else outside(regime, criterion, table.study, table.scale)
