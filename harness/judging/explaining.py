@@ -202,15 +202,17 @@ def retold(verdict: Verdict, criteria: Sequence[Criterion], quantifier: Quantifi
     say of them."""
     if not verdict.findings:
         return verdict
-    findings = tuple(
-        replace(finding, says=filled(criterion, finding.estimate, finding.low, finding.high))
-        if finding.estimate is not None and finding.low is not None and finding.high is not None
-        else finding
-        for criterion, finding in zip(criteria, verdict.findings, strict=True)
-    )
+    seen = zip(criteria, verdict.findings, strict=True)
+    findings = tuple(replace(finding, says=_said(criterion, finding)) for criterion, finding in seen)
     over_all = undecided_over_all(verdict.panels, quantifier) if verdict.reading == MULTIPLICITY else None
     found = Combined(verdict.verdict, verdict.reading, verdict.p, verdict.panels, verdict.direction, over_all)
     return replace(verdict, findings=findings, answer=answer(findings, found, deciding(findings, found)))
+
+
+def _said(criterion: Criterion, seen: Finding) -> Sentence:
+    if seen.estimate is None or seen.low is None or seen.high is None:
+        return Sentence()
+    return filled(criterion, seen.estimate, seen.low, seen.high)
 
 
 def in_question(criterion: Criterion) -> str:
