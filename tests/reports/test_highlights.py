@@ -9,7 +9,8 @@ from folklore.reports.highlights import MOST, Highlights, highlights
 from folklore.reports.outcome_table import Outcome, OutcomeTable
 from tests.verdicts import a_verdict, saying
 
-BASE = a_verdict(study="warmup", claim="", findings=(), answer=saying("It is 1.8x (1.6–2.0)."))
+NUMBERS = {"estimate": 1.8, "low": 1.6, "high": 2.0, "unit": "x"}
+BASE = a_verdict(study="warmup", claim="", findings=(), answer=saying("It is 1.8x (1.6–2.0)."), **NUMBERS)
 
 
 def claim(name: str, **told: object) -> Claim:
