@@ -52,7 +52,7 @@ def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> O
         raise UndecidableError("open", f"the estimate does not exist in {share:.0%} of the resamples", ADD_SEEDS)
     seeds = min(leaf.seeds_behind(table) for leaf in leaves(observable))
     if seeds < LEAST_SEEDS:
-        raise UndecidableError("open", f"rests on {seeds} seeds, and an interval needs {LEAST_SEEDS}; {ADD_SEEDS}")
+        raise UndecidableError("open", f"rests on {seeds} seeds, and an interval needs {LEAST_SEEDS}", ADD_SEEDS)
     sampled = Sampled(float(values[0]), defined, seeds, observable.log_axis)
     seen = student(sampled, bootstrap_error(sampled), level)
     least, most = observable.bounds
