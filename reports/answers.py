@@ -8,26 +8,20 @@ If named claims have more than four sentences together each says its first alone
 claim is open, that some of its parts fail, on which workloads it holds.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from folklore.harness.judging.combining import SOME_PARTS
 from folklore.harness.judging.error_rates import FRAGILE
 from folklore.harness.judging.explaining import WHY_OPEN
 from folklore.harness.judging.outcomes import DECIDED, INVALID, OPEN
-from folklore.harness.judging.spelling import COMPARED, in_prose
+from folklore.harness.judging.sentences import Sentence
 from folklore.harness.judging.verdicts import Verdict
+from folklore.reports.phrases import with_bold_numbers
 
 MOST_SENTENCES = 4
-# A number, its unit, its interval in brackets, and the word that says which way it goes.
-_DIGITS = r"[−]?(?:\d[\d,]*(?:\.\d+)?(?:e[−+]?\d+)?|inf)"
-_INTERVAL = re.compile(
-    rf"{_DIGITS}(?:%|x|(?: [^\W\d]\w*){{0,3}}) \({_DIGITS}(?:–| to ){_DIGITS}(?:, 90%)?\)(?: (?:{'|'.join(COMPARED)})\b)?"
-)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_])")
 
 
 @dataclass(frozen=True)
@@ -42,10 +36,10 @@ class Answer:
 def answer(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callable[[Verdict], str]) -> Answer:
     """The answer of a study at one scale. named: the claims that the study says answer it. standing: firm, fragile or exact."""
     spoken = speaking(verdicts, named, standing)
-    brief = sum(len(sentences(each.answer)) for each in spoken) > MOST_SENTENCES and len(spoken) > 1
+    brief = sum(len(each.answer) for each in spoken) > MOST_SENTENCES and len(spoken) > 1
     lead = () if named or any(each.verdict in DECIDED for each in spoken) else (_undecided(verdicts),)
     return Answer(
-        (*lead, *(with_bold_numbers(each, shortened(each) if brief else each.answer) for each in spoken)),
+        (*lead, *(with_bold_numbers(shortened(each) if brief else each.answer) for each in spoken)),
         tuple(dict.fromkeys(each.advice for each in spoken if each.advice)),
         tuple(each.claim for each in spoken),
     )
@@ -62,7 +56,7 @@ def speaking(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callab
     found: list[Verdict] = []
     room = MOST_SENTENCES
     for each in ordered:
-        needed = len(sentences(each.answer))
+        needed = len(each.answer)
         if needed <= room or not found:
             found.append(each)
             room -= needed
@@ -70,34 +64,19 @@ def speaking(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callab
     return sorted(found, key=list(verdicts).index)
 
 
-def sentences(text: str) -> list[str]:
-    return [each for each in _SENTENCE_END.split(text.strip()) if each]
-
-
-def shortened(verdict: Verdict) -> str:
+def shortened(verdict: Verdict) -> tuple[Sentence, ...]:
     """Its first sentence, as far as that does not mislead, and of what is open why it is."""
-    first, *rest = sentences(verdict.answer) or [""]
-    if not rest or verdict.estimate is None or verdict.reading == SOME_PARTS:
+    if len(verdict.answer) < 2 or verdict.estimate is None or verdict.reading == SOME_PARTS:
         return verdict.answer
+    first, last = verdict.answer[0], verdict.answer[-1]
     if len(verdict.panels) > 1:
-        return f"{first} {rest[-1]}"
-    return f"{first} The claim is open: {WHY_OPEN[verdict.reading]}." if verdict.verdict == OPEN else first
+        return first, last
+    if verdict.verdict == OPEN:
+        return first, Sentence((f"The claim is open: {WHY_OPEN[verdict.reading]}.",))
+    return (first,)
 
 
 def _undecided(verdicts: Sequence[Verdict]) -> Markup:
     if any(each.verdict == INVALID for each in verdicts):
         return Markup("Trials are missing, so that nothing is decided.")
     return Markup("None of the {} claims is decided here.").format(len(verdicts)) if verdicts else Markup("")
-
-
-def with_bold_numbers(verdict: Verdict, text: str | None = None) -> Markup:
-    """A verdict's sentence, or part of it, escaped. In bold what was measured: numbers with an interval, and exact ones."""
-    exact = {
-        in_prose(each.estimate, each.estimate, each.estimate, each.unit)
-        for each in verdict.findings
-        if each.estimate is not None and verdict.is_arithmetic
-    }
-    told = _INTERVAL.sub(lambda found: f"<b>{found[0]}</b>", str(escape(verdict.answer if text is None else text)))
-    for number in sorted(exact):
-        told = re.sub(rf"(?<![\w.,−]){re.escape(str(escape(number)))}(?!\w|[.,]\d)", lambda found: f"<b>{found[0]}</b>", told)
-    return Markup(told)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.relative import require_a_zero
-from folklore.harness.judging.spelling import in_prose
+from folklore.harness.judging.spelling import number_and_interval
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.observables import FinalLoss, Gap, RelativeGap, Scaled, TunedLoss
@@ -202,7 +202,7 @@ def _gaps(table: TrialArrays, arms: Sequence[str], reference: str) -> tuple[dict
         try:
             pairs[arm] = loss_of(table, arm)
         except UndecidableError as error:
-            found[arm] = str(error)
+            found[arm] = error.reason
     in_shares = all(_has_a_zero(RelativeGap(left=left, right=right), table) for left in pairs.values())
     fall = _initial_loss(table, reference) - base
     if not in_shares and fall <= 0:
@@ -212,7 +212,7 @@ def _gaps(table: TrialArrays, arms: Sequence[str], reference: str) -> tuple[dict
         try:
             found[arm] = observe(gap, table)
         except UndecidableError as error:
-            found[arm] = str(error)
+            found[arm] = error.reason
     return found, "its loss" if in_shares else "its fall"
 
 
@@ -239,15 +239,15 @@ def _row(records: TrialSet, arm: str, label: str, *, reference: bool, gap: Obser
             return Row(label, reference, best, diverged=diverged, note="at the edge of its grid: no optimum")
         seen = observe(loss_of(records.table, arm), records.table)
     except UndecidableError as error:
-        return Row(label, reference, Markup(""), diverged=diverged, note=_first_clause(str(error)))
+        return Row(label, reference, Markup(""), diverged=diverged, note=error.reason)
     own_ends = (seen.low, seen.estimate, seen.high)
     if not isinstance(gap, Observation) or axis is None:
-        note = _first_clause(gap) if isinstance(gap, str) else ""
+        note = gap if isinstance(gap, str) else ""
         return Row(label, reference, best, diverged=diverged, note=note, seen=own_ends)
-    number, _, rest = in_prose(gap.estimate, gap.low, gap.high, "relative").partition(" ")
+    number, interval = number_and_interval(gap.estimate, gap.low, gap.high, "relative")
     forest = interval_marks(axis, gap.low, gap.estimate, gap.high, ROW_HEIGHT / 2, _side(gap))
     return Row(
-        label, reference, best, gap=_signed(number), gap_interval=rest, forest=_forest(axis, forest), diverged=diverged,
+        label, reference, best, gap=_signed(number), gap_interval=interval, forest=_forest(axis, forest), diverged=diverged,
         seen=own_ends, difference=(gap.low, gap.estimate, gap.high),
     )  # fmt: skip
 
@@ -261,10 +261,6 @@ def _best(table: TrialArrays, arm: str, over: str | None) -> tuple[Markup, bool]
     grid = table.grid(arm, over)
     best = int(mean(table.losses(arm, over, "validation_loss"), table.resamples[:1])[0].argmin())
     return raised(float(grid[best]), rounded=bool(table.study.arms[arm].searched)), len(grid) > 1 and best in (0, len(grid) - 1)
-
-
-def _first_clause(text: str) -> str:
-    return text.partition(";")[0]
 
 
 def spelled(rows: Sequence[Row]) -> tuple[Row, ...]:

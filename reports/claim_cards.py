@@ -18,7 +18,7 @@ from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.judging.withdrawing import Withdrawn, as_judged
 from folklore.harness.spec import Claim, Criterion, Document, Erratum, Judgement, Observed, Published
 from folklore.reports import changes_page
-from folklore.reports.answers import with_bold_numbers
+from folklore.reports.phrases import with_bold_numbers
 from folklore.reports.strip import Seen, Strip, strips
 from folklore.reports.words import READINGS
 
@@ -109,7 +109,7 @@ def card(
         reading=READINGS.get(judged.reading, judged.reading),
         standing=stands,
         fragile=tuple(why_fragile(verdict, robust, rates)) if robust is not None and stands == FRAGILE else (),
-        sentence=with_bold_numbers(judged),
+        sentence=with_bold_numbers(judged.answer),
         workloads=workloads(verdict, judgement, claim),
         strips=strips(_seen(criteria, verdict, own), verdict.scale),
         places=_places(claim, documents),

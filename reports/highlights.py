@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from folklore.harness.judging.error_rates import ARITHMETIC, FIRM, FRAGILE
 from folklore.harness.judging.grading import right_side
 from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
+from folklore.harness.judging.sentences import Sentence, plain
 from folklore.harness.spec import Claim
 from folklore.reports import phrases
 from folklore.reports.outcome_table import Outcome, OutcomeTable
@@ -27,7 +28,7 @@ class Item:
 
     claim: Claim
     outcome: Outcome
-    said: str
+    said: tuple[Sentence, ...]
     right: str = ""
 
     @property
@@ -36,7 +37,7 @@ class Item:
 
     @property
     def words(self) -> int:
-        return len(phrases.title(self.claim)) + len(self.said)
+        return len(phrases.title(self.claim)) + len(plain(self.said))
 
 
 @dataclass(frozen=True)

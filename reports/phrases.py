@@ -1,9 +1,11 @@
 """Claims and numbers as they stand in sentences and dense rows."""
 
 import re
+from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
+from folklore.harness.judging.sentences import Number, Sentence
 from folklore.harness.judging.spelling import in_prose
 from folklore.harness.judging.verdict_history import Stand
 from folklore.harness.judging.verdicts import Finding, Verdict
@@ -11,10 +13,6 @@ from folklore.harness.spec import Claim
 
 # An answer of several sentences that is longer than this is cut to the sentence of the criterion that decides.
 LONGEST_ANSWER = 150
-# A number with its unit, before its interval in parentheses or at the end: "1.8x (1.6–2.0)", "−0.44% (−0.99 to 0.11)", ": 0.5."
-_NUMBER = re.compile(
-    r"(?<![\w.,−])[−+]?\d[\d.,]*(?:e[−+]?\d+)?(?:%|x\b)?(?: [a-z]+)?(?= \([−+]?\d)|(?<=: )[−+]?\d[\d.,]*(?:%|x\b)?(?=\.$)"
-)
 
 
 def title(claim: Claim) -> str:
@@ -30,19 +28,23 @@ def number(seen: Verdict | Finding | Stand) -> str:
     return in_prose(seen.estimate, seen.low, seen.high, seen.unit)
 
 
-def said(verdict: Verdict) -> str:
+def said(verdict: Verdict) -> tuple[Sentence, ...]:
     """A verdict's answer, or of a long one the sentence of the criterion whose numbers are the verdict's."""
-    if len(verdict.answer) <= LONGEST_ANSWER:
+    if len(verdict.plain_answer) <= LONGEST_ANSWER:
         return verdict.answer
     numbers = (verdict.estimate, verdict.low, verdict.high)
     deciding = [each.says for each in verdict.findings if (each.estimate, each.low, each.high) == numbers]
-    return deciding[0] if deciding else verdict.answer
+    return tuple(deciding[:1]) or verdict.answer
 
 
-def with_numbers(text: str) -> Markup:
-    """The text, escaped, with its numbers in bold."""
-    parts, end = [], 0
-    for found in _NUMBER.finditer(text):
-        parts += [escape(text[end : found.start()]), Markup("<b>{}</b>").format(found[0])]
-        end = found.end()
-    return Markup("").join([*parts, escape(text[end:])])
+def with_bold_numbers(sentences: Iterable[Sentence], *, whole: bool = True) -> Markup:
+    """Sentences, escaped, with what was measured in bold. whole: its interval and the word that says which way it goes, too."""
+    return Markup(" ").join(
+        Markup("").join(_bold(part, whole) if isinstance(part, Number) else escape(part) for part in each.parts)
+        for each in sentences
+    )
+
+
+def _bold(number: Number, whole: bool) -> Markup:
+    bold, rest = (str(number), "") if whole else (number.value, number.rest)
+    return Markup("<b>{}</b>{}").format(bold, rest)

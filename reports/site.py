@@ -219,7 +219,7 @@ def _templates() -> Environment:
     pages.globals["calibrated"] = bool(calibration.rows())
     pages.globals["words"] = WORDS
     pages.filters["claim_title"] = phrases.title
-    pages.filters["with_numbers"] = phrases.with_numbers
+    pages.filters["with_bold_numbers"] = phrases.with_bold_numbers
     pages.filters["spell"] = spell
     pages.filters["prose"] = phrases.number
     pages.filters["interval"] = lambda seen: spell_interval(seen.estimate, seen.low, seen.high, seen.unit)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
-from folklore.harness.judging.spelling import in_prose, region, spell_declared
+from folklore.harness.judging.spelling import number_and_interval, region, spell_declared
 from folklore.harness.judging.verdicts import Finding
 from folklore.harness.spec import Criterion, Published
 from folklore.reports.axis import Axis, Label, interval_marks, percent, placed
@@ -93,9 +93,9 @@ def _numbers(finding: Finding) -> tuple[str, str]:
     if ends is None:
         return "", ""
     low, estimate, high = ends
-    number, bracket, interval = in_prose(estimate, low, high, finding.unit).partition(" (")
+    number, interval = number_and_interval(estimate, low, high, finding.unit)
     level = "" if math.isclose(finding.level, 0.95) or low == high else f" {finding.level:.0%}"
-    return number, bracket.strip() + interval + level
+    return number, interval + level
 
 
 def _drawn(seen: Sequence[Seen], scale: str) -> Strip:

@@ -3,17 +3,21 @@
 import math
 import re
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 
 def power_of_two(value: float) -> str:
     """2^-6.5 for what lies on a half-octave grid, three digits for the rest."""
+    exponent = _half_octaves(value)
+    return f"{value:.3g}" if exponent is None else f"2^{exponent:g}"
+
+
+def _half_octaves(value: float) -> float | None:
+    """The exponent of two of what lies on a half-octave grid."""
     if value <= 0:
-        return f"{value:.3g}"
+        return None
     exponent = math.log2(value)
-    if math.isclose(exponent * 2, round(exponent * 2), abs_tol=1e-9):
-        return f"2^{exponent:g}"
-    return f"{value:.3g}"
+    return exponent if math.isclose(exponent * 2, round(exponent * 2), abs_tol=1e-9) else None
 
 
 def share(part: int, whole: int) -> str:
@@ -36,11 +40,11 @@ def power(value: float, base: int = 10) -> str:
 
 def raised(value: float, *, rounded: bool = False) -> Markup:
     """2^-7.5 with a raised exponent; copied as text it keeps its caret. rounded: to a tenth of an octave."""
-    text = f"2^{math.log2(value):.1f}" if rounded and value > 0 else power_of_two(value)
-    base, caret, exponent = text.partition("^")
-    if not caret:
-        return escape(base)
-    return Markup('{}<span class="caret">^</span><sup>{}</sup>').format(base, exponent.replace("-", "−"))
+    exponent = math.log2(value) if rounded and value > 0 else _half_octaves(value)
+    if exponent is None:
+        return Markup(f"{value:.3g}")
+    told = f"{exponent:.1f}" if rounded else f"{exponent:g}"
+    return Markup('2<span class="caret">^</span><sup>{}</sup>').format(told.replace("-", "−"))
 
 
 # What stands beside a verdict: why it is not more.

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from folklore.harness.judging.sentences import Sentence
 from folklore.harness.judging.verdicts import Finding, Verdict
 
 
@@ -17,3 +18,8 @@ def a_verdict(verdict: str = "supported", **fields: Any) -> Verdict:
     numbers = {name: getattr(first, name) for name in ("estimate", "low", "high", "seeds", "unit")}
     usual = {"study": "toy", "claim": "c", "scale": "laptop", "device": "cpu", "trials": 100, "reason": "because"}
     return Verdict(**{**usual, **numbers, "verdict": verdict, "findings": tuple(findings), **fields})
+
+
+def saying(*texts: str) -> tuple[Sentence, ...]:
+    """An answer without numbers."""
+    return tuple(Sentence((text,)) for text in texts)

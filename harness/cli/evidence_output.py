@@ -38,7 +38,7 @@ def _print_explanation(each: Explanation, every_trial: bool) -> None:
     )
     _line(f"\n{place}")
     reading = f" ({verdict.reading})" if verdict.reading else ""
-    _line(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{verdict.verdict}{reading}[/]: {escape(verdict.answer)}")
+    _line(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{verdict.verdict}{reading}[/]: {escape(verdict.plain_answer)}")
     if isinstance(verdict, Withdrawn):
         _line(f"  {escape(was(verdict))}")
     _line(f"  by the rule: {escape(as_judged(verdict).reason)}")

@@ -294,15 +294,15 @@ def _answer(verdict: "Verdict") -> tuple[str, ...]:
     from folklore.harness.judging.withdrawing import Withdrawn
 
     if isinstance(verdict, Withdrawn):
-        return verdict.answer, was(verdict)
+        return verdict.plain_answer, was(verdict)
     advice = (f"what to do: {verdict.advice}",) if verdict.advice else ()
-    return (verdict.answer, *advice, *(f"caution: {each}" for each in verdict.cautions))
+    return (verdict.plain_answer, *advice, *(f"caution: {each}" for each in verdict.cautions))
 
 
 def was(verdict: "Withdrawn") -> str:
     """What a withdrawn verdict said."""
     reading = f" ({verdict.judged.reading})" if verdict.judged.reading else ""
-    return f"until {verdict.erratum.date} it was {verdict.judged.verdict}{reading}: {verdict.judged.answer}"
+    return f"until {verdict.erratum.date} it was {verdict.judged.verdict}{reading}: {verdict.judged.plain_answer}"
 
 
 def coloured(verdict: str, reading: str = "") -> Text:

@@ -117,36 +117,52 @@ def _over_panels(panels: tuple[Panel, ...], quantifier: Quantifier, alpha: float
     if not counted:
         return Combined(OUT_OF_REGIME, panels[0].reading, 1.0, panels)
     least = least_that_hold(quantifier, len(counted))
-    p_supported = partial_conjunction([panel.p_supported for panel in counted], least)
-    p_direction = partial_conjunction([panel.p_direction for panel in counted], least)
-    p_refuted = partial_conjunction([panel.p_refuted for panel in counted], len(counted) - least + 1)
-    p_of: Mapping[str, float] = {SUPPORTED: p_supported, PARTLY: p_direction, REFUTED: p_refuted}
+    p_of = _p_values(counted, least)
     if len(counted) == 1:
         (only,) = counted
         p = p_of[only.verdict] if only.verdict in DECIDED else min(p_of.values())
         return Combined(only.verdict, only.reading, max(p, _p_that_one_fails(only, alpha)), panels)
-    if p_supported <= alpha:
-        return Combined(SUPPORTED, "", p_supported, panels)
+    if p_of[SUPPORTED] <= alpha:
+        return Combined(SUPPORTED, "", p_of[SUPPORTED], panels)
     holds = [panel for panel in counted if panel.verdict in (SUPPORTED, PARTLY)]
     disagreement = _p_of_disagreement(counted)
     if holds and REFUTED in verdicts and disagreement <= alpha:
         return Combined(PARTLY, SOME_WORKLOADS, disagreement, panels)
-    if p_refuted <= alpha and REFUTED in verdicts:
+    if p_of[REFUTED] <= alpha and REFUTED in verdicts:
         reading = min(counted, key=lambda panel: panel.p_refuted).reading
-        return Combined(REFUTED, reading, p_refuted, panels)
+        return Combined(REFUTED, reading, p_of[REFUTED], panels)
     readings = [panel.reading for panel in holds if panel.verdict == PARTLY]
-    if p_direction <= alpha and readings:
-        return Combined(PARTLY, min(readings, key=TELLING.index), p_direction, panels)
-    over_all = None
+    if p_of[PARTLY] <= alpha and readings:
+        return Combined(PARTLY, min(readings, key=TELLING.index), p_of[PARTLY], panels)
+    over_all = undecided_over_all(panels, quantifier)
     undecided = [panel.reading for panel in counted if panel.verdict == OPEN]
-    if verdicts.count(SUPPORTED) >= least:
-        over_all = p_supported
-    elif verdicts.count(REFUTED) > len(counted) - least:
-        over_all = p_refuted
-    elif not undecided:
-        over_all = disagreement if holds and REFUTED in verdicts else p_direction
     reading = min(undecided, key=OPEN_TELLING.index) if over_all is None else MULTIPLICITY
     return Combined(OPEN, reading, min(p_of.values()), panels, over_all=over_all)
+
+
+def undecided_over_all(panels: Sequence[Panel], quantifier: Quantifier) -> float | None:
+    """Of a claim that is open, the p value over all workloads of what single ones decide; None if they leave it open, too."""
+    counted = [panel for panel in panels if panel.verdict != OUT_OF_REGIME]
+    verdicts = [panel.verdict for panel in counted]
+    least = least_that_hold(quantifier, len(counted))
+    p = _p_values(counted, least)
+    if verdicts.count(SUPPORTED) >= least:
+        return p[SUPPORTED]
+    if verdicts.count(REFUTED) > len(counted) - least:
+        return p[REFUTED]
+    if OPEN in verdicts:
+        return None
+    disagree = REFUTED in verdicts and (SUPPORTED in verdicts or PARTLY in verdicts)
+    return _p_of_disagreement(counted) if disagree else p[PARTLY]
+
+
+def _p_values(panels: Sequence[Panel], least: int) -> Mapping[str, float]:
+    """Of each verdict that decides over all workloads."""
+    return {
+        SUPPORTED: partial_conjunction([panel.p_supported for panel in panels], least),
+        PARTLY: partial_conjunction([panel.p_direction for panel in panels], least),
+        REFUTED: partial_conjunction([panel.p_refuted for panel in panels], len(panels) - least + 1),
+    }
 
 
 def _p_that_one_fails(panel: Panel, alpha: float) -> float:

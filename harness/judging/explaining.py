@@ -1,8 +1,9 @@
-"""Why a verdict is what it is, and the sentence that a reader takes away."""
+"""Why a verdict is what it is, and the sentences that a reader takes away."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from folklore.harness.judging.combining import SOME_PARTS, SOME_WORKLOADS, Combined
+from folklore.harness.judging.combining import SOME_PARTS, SOME_WORKLOADS, Combined, undecided_over_all
 from folklore.harness.judging.outcomes import (
     BETWEEN,
     MULTIPLICITY,
@@ -14,9 +15,11 @@ from folklore.harness.judging.outcomes import (
     SUPPORTED,
     TOO_NOISY,
 )
+from folklore.harness.judging.sentences import Sentence, filled
 from folklore.harness.judging.spelling import region, spell_interval
-from folklore.harness.judging.verdicts import Finding
+from folklore.harness.judging.verdicts import Finding, Verdict
 from folklore.harness.spec import Criterion
+from folklore.harness.spec.claims import Quantifier
 from folklore.harness.statistics.intervals import Observation
 
 
@@ -156,30 +159,60 @@ def enumerated(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> str:
-    """The sentences that a reader takes away."""
+def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> tuple[Sentence, ...]:
+    """What a reader takes away."""
     if deciding.estimate is None:
-        return f"No number: {deciding.reason}."
+        return (Sentence((f"No number: {deciding.reason}.",)),)
     parts = [each for each in findings if not each.precondition and each.estimate is not None]
     said = deciding.says
     if _rests_on(found, deciding):
-        return f"{said} What the claim rests on is not surely so here, and so nothing is decided."
+        return said, Sentence(("What the claim rests on is not surely so here, and so nothing is decided.",))
     if found.verdict == OUT_OF_REGIME:
-        return f"{deciding.reason[:1].upper()}{deciding.reason[1:]}. What is seen here decides nothing: {said}"
+        why = Sentence((f"{deciding.reason[:1].upper()}{deciding.reason[1:]}.",))
+        return why, Sentence(("What is seen here decides nothing: ", *said.parts))
     if len(found.panels) > 1:
-        start = "It depends on the workload: the claim" if found.reading == SOME_WORKLOADS else "The claim"
-        together = "" if found.over_all is None else f" Over all of them together that is not sure (p = {found.over_all:.2g})."
-        return f"{said} {start} {_over_panels(found)}.{together}"
+        return said, *_on_which(found)
     if found.reading == MULTIPLICITY:
-        told = dict.fromkeys((said, _clearest_against(parts).says))
+        told = _different((deciding, _clearest_against(parts)))
         which = "The last" if len(told) > 1 else "That"
         many = f"over its {len(parts)} parts p = {found.panels[0].p_refuted:.2g} is not enough"
-        return f"{' '.join(told)} {which} alone would refute the claim, but {many}."
+        return *told, Sentence((f"{which} alone would refute the claim, but {many}.",))
     if found.verdict == OPEN:
-        return f"{said} Whether {deciding.claimed} is open: {deciding.settling}."
+        return said, Sentence((f"Whether {deciding.claimed} is open: {deciding.settling}.",))
     if len(parts) > 1 and found.verdict != REFUTED:
-        said = " ".join(dict.fromkeys(each.says for each in parts[:3]))
-    return said
+        return _different(parts[:3])
+    return (said,)
+
+
+def _on_which(found: Combined) -> Iterator[Sentence]:
+    """The claim holds on MLP and CNN; fails on GPT."""
+    start = "It depends on the workload: the claim" if found.reading == SOME_WORKLOADS else "The claim"
+    yield Sentence((f"{start} {_over_panels(found)}.",))
+    if found.over_all is not None:
+        yield Sentence((f"Over all of them together that is not sure (p = {found.over_all:.2g}).",))
+
+
+def _different(findings: Iterable[Finding]) -> tuple[Sentence, ...]:
+    """What findings say, each thing once."""
+    return tuple({str(each.says): each.says for each in findings}.values())
+
+
+def retold(verdict: Verdict, criteria: Sequence[Criterion], quantifier: Quantifier) -> Verdict:
+    """A verdict that was read back, whose sentences are plain text, with sentences that know their numbers: what its criteria
+    say of them."""
+    if not verdict.findings:
+        return verdict
+    seen = zip(criteria, verdict.findings, strict=True)
+    findings = tuple(replace(finding, says=_said(criterion, finding)) for criterion, finding in seen)
+    over_all = undecided_over_all(verdict.panels, quantifier) if verdict.reading == MULTIPLICITY else None
+    found = Combined(verdict.verdict, verdict.reading, verdict.p, verdict.panels, verdict.direction, over_all)
+    return replace(verdict, findings=findings, answer=answer(findings, found, deciding(findings, found)))
+
+
+def _said(criterion: Criterion, seen: Finding) -> Sentence:
+    if seen.estimate is None or seen.low is None or seen.high is None:
+        return Sentence()
+    return filled(criterion, seen.estimate, seen.low, seen.high)
 
 
 def in_question(criterion: Criterion) -> str:

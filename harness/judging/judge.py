@@ -27,8 +27,9 @@ from folklore.harness.judging.outcomes import (
     probabilities,
 )
 from folklore.harness.judging.regimes import outside
+from folklore.harness.judging.sentences import Sentence, filled
 from folklore.harness.judging.settling import what_would_settle
-from folklore.harness.judging.spelling import sentence, spell_interval
+from folklore.harness.judging.spelling import spell_interval
 from folklore.harness.judging.surprises import surprise
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdicts import Finding, Verdict
@@ -113,6 +114,7 @@ def _finding(
             p_supported=1.0,
             p_refuted=1.0,
             reason=str(error),
+            settling=error.remedy,
             **kept,
         )
     elsewhere = None if regime is None or criterion.precondition else outside(regime, criterion, table.study, table.scale)
@@ -133,7 +135,7 @@ def _finding(
         reason=elsewhere or explaining.reason(criterion, seen, verdict, reading, settling),
         reading=reading,
         p_direction=p.direction,
-        says=sentence(criterion, seen.estimate, seen.low, seen.high),
+        says=filled(criterion, seen.estimate, seen.low, seen.high),
         cautions=cautions(criterion.observe, table, calibration),
         surprise=surprise(criterion, seen, table.scale),
         grade=criterion.observe.grade,
@@ -202,5 +204,5 @@ def _unjudged(study: Study, judgement: Judgement, scale: str, device: str, trial
         reason=reason,
         unit="",
         findings=(),
-        answer=reason,
+        answer=(Sentence((reason,)),),
     )

@@ -49,10 +49,10 @@ def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> O
     defined = values[1:][np.isfinite(values[1:])]
     if len(defined) < LEAST_DEFINED_SHARE * table.resample_count:
         share = 1 - len(defined) / table.resample_count
-        raise UndecidableError("open", f"the estimate does not exist in {share:.0%} of the resamples; {ADD_SEEDS}")
+        raise UndecidableError("open", f"the estimate does not exist in {share:.0%} of the resamples", ADD_SEEDS)
     seeds = min(leaf.seeds_behind(table) for leaf in leaves(observable))
     if seeds < LEAST_SEEDS:
-        raise UndecidableError("open", f"rests on {seeds} seeds, and an interval needs {LEAST_SEEDS}; {ADD_SEEDS}")
+        raise UndecidableError("open", f"rests on {seeds} seeds, and an interval needs {LEAST_SEEDS}", ADD_SEEDS)
     sampled = Sampled(float(values[0]), defined, seeds, observable.log_axis)
     seen = student(sampled, bootstrap_error(sampled), level)
     least, most = observable.bounds

@@ -51,5 +51,6 @@ def _refuse(arm: str, start: str, lowest: float, table: TrialArrays) -> None:
     raise UndecidableError(
         "out of regime",
         f"shares of a loss mean nothing here: that of arm '{arm}' falls {start}to {end}, which is"
-        f" {'negative' if lowest < 0 else 'near zero'}; judge a difference of losses instead",
+        f" {'negative' if lowest < 0 else 'near zero'}",
+        "judge a difference of losses instead",
     )

@@ -89,4 +89,4 @@ def undecided(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _wants_seeds(finding: Finding) -> bool:
-    return finding.verdict in (OPEN, SUPPORTED) and (finding.low is not None or ADD_SEEDS in finding.reason)
+    return finding.verdict in (OPEN, SUPPORTED) and (finding.low is not None or finding.settling == ADD_SEEDS)

@@ -1,26 +1,13 @@
-"""Numbers, regions and sentences as people read them."""
+"""Numbers and regions as people read them."""
 
 import math
-import string
-from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
 
 from folklore.harness.spec import Criterion, Rule
 
 PERCENT = ("relative", "share")
 # A number of more digits was not written by anybody but worked out: 1/3, or 1 over a margin of 1.1.
 MOST_DECLARED_DIGITS = 12
-
-# Blanks of a criterion's sentence (spec/criterion.py): the word for a positive difference, or a ratio above one, and the other.
-COMPARED = {
-    "lower": ("lower", "higher"),
-    "higher": ("higher", "lower"),
-    "smaller": ("smaller", "larger"),
-    "larger": ("larger", "smaller"),
-    "less": ("less", "more"),
-    "more": ("more", "less"),
-}
 
 
 def spell(value: float, unit: str = "") -> str:
@@ -55,17 +42,22 @@ def region(rule: Rule, criterion: Criterion) -> str:
     return rule.words(lambda value: spell_declared(value, criterion.unit))
 
 
-def in_prose(estimate: float, low: float, high: float, unit: str = "", level: str = "") -> str:
-    """An estimate as it stands in a sentence: 1.8x (1.6–2.0), 1.1% (0.6–1.6). What is known exactly stands alone. level: of its
-    interval, if it is not the usual one."""
+def in_prose(estimate: float, low: float, high: float, unit: str = "") -> str:
+    """An estimate as it stands in a sentence: 1.8x (1.6–2.0), 1.1% (0.6–1.6). What is known exactly stands alone."""
+    return " ".join(number_and_interval(estimate, low, high, unit)).rstrip()
+
+
+def number_and_interval(estimate: float, low: float, high: float, unit: str = "", level: str = "") -> tuple[str, str]:
+    """An estimate in prose, and its interval in parentheses: none if it is known exactly. level: of the interval, if it
+    is not the usual one."""
     percent = 100 if unit in PERCENT else 1
     estimate, low, high = (percent * each for each in (estimate, low, high))
     if low == estimate == high:
-        return _with_unit(f"{estimate:.3g}".replace("-", "−") if abs(estimate) < 1e3 else f"{estimate:,.0f}", unit)
+        return _with_unit(f"{estimate:.3g}".replace("-", "−") if abs(estimate) < 1e3 else f"{estimate:,.0f}", unit), ""
     decimals = _decimals(estimate, (high - low) / 2)
     told, *ends = (_fixed(each, decimals) for each in (estimate, low, high))
     between = " to " if low < 0 or "no bound" in ends else "–"
-    return f"{_with_unit(told, unit)} ({between.join(ends)}{f', {level}' if level else ''})"
+    return _with_unit(told, unit), f"({between.join(ends)}{f', {level}' if level else ''})"
 
 
 def _fixed(value: float, decimals: int) -> str:
@@ -95,42 +87,3 @@ def _with_unit(number: str, unit: str) -> str:
     if unit in PERCENT:
         return f"{number}%"
     return f"{number}x" if unit == "x" else f"{number} {unit}".rstrip()
-
-
-def sentence(criterion: Criterion, estimate: float, low: float, high: float) -> str:
-    """What a criterion says with its numbers filled in. Without a sentence of its own: its name and its number."""
-    numbers = in_prose(estimate, low, high, criterion.unit, _level(criterion))
-    if not criterion.says:
-        return f"{criterion.name[:1].upper()}{criterion.name[1:]}: {numbers}."
-    filled: dict[str, Callable[[], str]] = {
-        "estimate": lambda: numbers,
-        "value": lambda: in_prose(estimate, estimate, estimate, criterion.unit),
-        "low": lambda: in_prose(low, low, low, criterion.unit),
-        "high": lambda: in_prose(high, high, high, criterion.unit),
-    }
-    for blank in COMPARED:
-        filled[blank] = lambda blank=blank: _compared(blank, estimate, low, high, criterion)  # type: ignore[misc]
-    told = "".join(
-        literal + (filled[blank]() if blank is not None else "")
-        for literal, blank, _, _ in string.Formatter().parse(criterion.says)
-    )
-    return told if told.endswith((".", "!", "?")) else f"{told}."
-
-
-def _compared(blank: str, estimate: float, low: float, high: float, criterion: Criterion) -> str:
-    """A difference without its sign, or a ratio above one, and the word for its direction."""
-    usual, other = COMPARED[blank]
-    ratio = criterion.observe.log_axis
-    turned = 0 < estimate < 1 if ratio else estimate < 0
-    if turned:
-        estimate, low, high = (_turned(each, ratio) for each in (estimate, high, low))
-    return f"{in_prose(estimate, low, high, criterion.unit, _level(criterion))} {other if turned else usual}"
-
-
-def _level(criterion: Criterion) -> str:
-    """Tests at 5% a side have 90% intervals."""
-    return "90%" if criterion.one_sided else ""
-
-
-def _turned(value: Any, ratio: bool) -> float:
-    return (1 / value if value else float("inf")) if ratio else -float(value)

@@ -109,7 +109,9 @@ class TrialArrays:
             loss, initial = (1 - self._measured(arm, over, name) for name in (accuracy, "initial_accuracy"))
         if column not in ALWAYS_MEASURED and (np.isnan(loss) & (outcome != "diverged")).any():
             raise UndecidableError(
-                "invalid", f"{in_words(column)} was not measured in {self.arm_name(arm)}; train it anew with a study that does"
+                "invalid",
+                f"{in_words(column)} was not measured in {self.arm_name(arm)}",
+                "train it anew with a study that does",
             )
         return judged_losses(loss, initial, outcome)
 
@@ -159,13 +161,13 @@ class TrialArrays:
         if found is None or not found.complete:
             have = 0 if found is None else len(found.values)
             raise UndecidableError(
-                "invalid", f"the search of {name} has {have} of {search.budget} proposals; run the study again to train them"
+                "invalid", f"the search of {name} has {have} of {search.budget} proposals", "run the study again to train them"
             )
         if found.at_edge:
             raise UndecidableError(
                 "open",
-                f"the best {in_words(search.factor)} of {name}, {found.best:.3g}, lies at the edge of the searched range;"
-                " a wider one would settle it",
+                f"the best {in_words(search.factor)} of {name}, {found.best:.3g}, lies at the edge of the searched range",
+                "a wider one would settle it",
             )
         return found.best
 

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from folklore.harness.judging import verdict_history
+from folklore.harness.judging import explaining, verdict_history
 from folklore.harness.judging.cautions import published_calibration
 from folklore.harness.judging.judge import report
 from folklore.harness.judging.robustness import Robustness
@@ -200,8 +200,8 @@ def _published() -> dict[str, Any]:
 
 
 def _written(key: str, study: Study, judged: list[Judged]) -> dict[str, Any]:
-    plain = [replace(each, verdicts=[as_judged(verdict) for verdict in each.verdicts]) for each in judged]
-    return {"of": key, "version": study.version, "judged": [asdict(each) for each in plain]}
+    kept = [{**asdict(each), "verdicts": [as_judged(verdict).to_dict() for verdict in each.verdicts]} for each in judged]
+    return {"of": key, "version": study.version, "judged": kept}
 
 
 def _read(kept: Mapping[str, Any], key: str, study: Study) -> list[Judged] | None:
@@ -211,7 +211,19 @@ def _read(kept: Mapping[str, Any], key: str, study: Study) -> list[Judged] | Non
         judged = [Judged.from_dict(each) for each in kept["judged"]]
     except (TypeError, KeyError):  # as another Folklore wrote it
         return None
-    return [replace(each, verdicts=as_they_stand(study, each.verdicts)) for each in judged]
+    return [replace(each, verdicts=as_they_stand(study, _retold(study, each.verdicts))) for each in judged]
+
+
+def _retold(study: Study, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """What was stored has plain text for sentences: told anew, they know their numbers as when it was judged."""
+    claims = register().including(study)
+    judgements = {each.claim: each for each in study.judgements}
+    found = []
+    for verdict in verdicts:
+        judgement = judgements[verdict.claim]
+        quantifier = judgement.quantifier or claims.claim(verdict.claim).quantifier
+        found.append(explaining.retold(verdict, judgement.criteria_at(verdict.scale), quantifier))
+    return found
 
 
 def _state(output: Path, state: object) -> bytes:

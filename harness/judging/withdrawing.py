@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from folklore.harness.judging.outcomes import DECIDED, OPEN, WITHDRAWN
+from folklore.harness.judging.sentences import Sentence
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.planning.catalog import register
 from folklore.harness.spec import Erratum, Study
@@ -49,5 +50,5 @@ def as_judged(verdict: Verdict) -> Verdict:
 def _withdrawn(verdict: Verdict, erratum: Erratum) -> Withdrawn:
     kept = {each.name: getattr(verdict, each.name) for each in fields(Verdict)}
     nothing = {"reading": "", "advice": "", "p": 1.0, "direction": "", "panels": (), "right": {}, "surprise": None}
-    told = {"verdict": WITHDRAWN, "reason": erratum.reason, "answer": erratum.reason}
+    told = {"verdict": WITHDRAWN, "reason": erratum.reason, "answer": (Sentence((erratum.reason,)),)}
     return Withdrawn(**{**kept, **nothing, **told}, erratum=erratum, judged=verdict)

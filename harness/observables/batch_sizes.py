@@ -216,7 +216,7 @@ class DoublingGain(BatchSweep):
 
 def _out_of_reach(arm: str, trials: Trials, count: int) -> UndecidableError:
     subject = f"{count} runs of {trials.arm_name(arm)} do" if count > 1 else f"a run of {trials.arm_name(arm)} does"
-    return UndecidableError("open", f"{subject} not reach the target loss; longer training would settle it")
+    return UndecidableError("open", f"{subject} not reach the target loss", "longer training would settle it")
 
 
 class FormGap(Observed):

@@ -156,7 +156,7 @@ class Curve(Observed):
         columns = [trials.values(self.arm, self.over, f"curve_{name}") for name in (STEPS_OF[curve], curve)]
         name = trials.arm_name(self.arm)
         if any(each is None for each in columns[1].ravel()):
-            raise UndecidableError("invalid", f"{name} was trained before its {in_words(curve)} was kept; train it anew")
+            raise UndecidableError("invalid", f"{name} was trained before its {in_words(curve)} was kept", "train it anew")
         steps, values = (stacked(each) for each in columns)
         began = "initial_loss" if _is_loss(curve) else "initial_accuracy" if curve.endswith("_accuracy") else None
         if began is not None:  # a run that is lost counts, as everywhere, with the loss it began with
@@ -167,7 +167,7 @@ class Curve(Observed):
         share = steps / total
         inside = (share > self.first + 1e-9) & (share <= self.last + 1e-9)
         if not inside.any():
-            raise UndecidableError("open", f"{name} has no point of its {in_words(curve)} in the window; a longer one would")
+            raise UndecidableError("open", f"{name} has no point of its {in_words(curve)} in the window", "a longer one would")
         return share, np.where(inside, values, np.nan)
 
     def at_the_lr(self, values_GS: Numbers, trials: Trials, weights: Numbers) -> Numbers:
@@ -211,7 +211,7 @@ class Curve(Observed):
         diverged = trials.diverged(self.arm, self.over)
         if not (count | diverged).any():
             name, curve = trials.arm_name(self.arm), in_words(self.of)
-            raise UndecidableError("open", f"{name} has no two points of its {curve} in the window; a longer one would do")
+            raise UndecidableError("open", f"{name} has no two points of its {curve} in the window", "a longer one would do")
         return np.where(diverged, 1.0, (change > self.by).sum(axis=2) / count)
 
 

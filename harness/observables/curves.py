@@ -167,7 +167,7 @@ class UnderflowShare(Observed):
         column = trials.values(arm, over, f"curve_probe_layer_underflow_{self.of}")
         if any(curve is None for curve in column.ravel()):
             raise UndecidableError(
-                "invalid", f"underflow was not measured in {trials.arm_name(arm)}; the study has to set measurement.underflow"
+                "invalid", f"underflow was not measured in {trials.arm_name(arm)}", "the study has to set measurement.underflow"
             )
         shares = np.array([[np.mean([step[self.scale_exponent] for step in curve]) for curve in row] for row in column])
         return seed_mean(shares[best], weights)
@@ -207,11 +207,11 @@ class NoiseScale(Observed):
         for begin, end in itertools.pairwise(ends):
             inside = (share > begin) & (share <= end)
             if not inside.any():
-                raise UndecidableError("open", f"{trials.arm_name(arm)} has no probe in a piece of its window; add probes")
+                raise UndecidableError("open", f"{trials.arm_name(arm)} has no probe in a piece of its window", "add probes")
             trace, signal = (seed_mean(np.nanmean(np.where(inside, part, np.nan), axis=2)[best], weights) for part in parts)
             if signal[0] <= 0:
                 lost = f"the mean gradient of {trials.arm_name(arm)} is lost in its noise"
-                raise UndecidableError("open", f"{lost}; more probes or a larger batch would show it")
+                raise UndecidableError("open", lost, "more probes or a larger batch would show it")
             scales.append(np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan))
         return np.asarray(np.mean(scales, axis=0))
 

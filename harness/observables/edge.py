@@ -112,7 +112,7 @@ class EdgeSharpness(_AtTheEdge):
                 found = np.where(np.isfinite(median), median, highest)
             logs = np.log(found)
         if not np.isfinite(logs).any():
-            raise UndecidableError("open", f"no run of {trials.arm_name(self.arm)} has a sharpness there; another LR would")
+            raise UndecidableError("open", f"no run of {trials.arm_name(self.arm)} has a sharpness there", "another LR would")
         return np.asarray(np.exp(seed_mean(logs, weights)))
 
 
@@ -151,7 +151,7 @@ class EdgeLoss(_AtTheEdge):
             shares = np.nansum(values, axis=1) / np.isfinite(values).sum(axis=1)
         if not np.isfinite(shares).any():
             raise UndecidableError(
-                "open", f"no run of {trials.arm_name(self.arm)} is at the edge for long enough; train longer"
+                "open", f"no run of {trials.arm_name(self.arm)} is at the edge for long enough", "train longer"
             )
         return seed_mean(shares, weights)
 
@@ -161,8 +161,8 @@ class EdgeLoss(_AtTheEdge):
         if points < 1 or abs(points - round(points)) > 1e-9 or not np.allclose(np.diff(step), step[0]):
             raise UndecidableError(
                 "invalid",
-                f"windows of {self.window} steps are not whole points of a training curve with one each {step[0]:g} steps;"
-                " set measurement.curve_points accordingly",
+                f"windows of {self.window} steps are not whole points of a training curve with one each {step[0]:g} steps",
+                "set measurement.curve_points accordingly",
             )
         size = round(points)
         count = len(step) // size
@@ -173,5 +173,5 @@ def _curve(arm: str, name: str, trials: Trials) -> Numbers:
     """[S, points]. Raises UndecidableError if the trials have no such curve."""
     values = trials.values(arm, trials.only_factor(arm), f"curve_{name}")[:1]
     if any(curve is None or not len(curve) for curve in values.ravel()):
-        raise UndecidableError("invalid", f"{trials.arm_name(arm)} was trained without {in_words(name)}; train it anew")
+        raise UndecidableError("invalid", f"{trials.arm_name(arm)} was trained without {in_words(name)}", "train it anew")
     return np.asarray(stacked(values)[0])

@@ -54,6 +54,7 @@ class LengthRatio(Observed):
             raise UndecidableError(
                 "open",
                 f"runs {2 ** found[0]:.2g} times as long would end with the loss that is to be met, and lengths from"
-                f" {2 ** x.min():.2g} to {2 ** x.max():.2g} were trained; others would settle it",
+                f" {2 ** x.min():.2g} to {2 ** x.max():.2g} were trained",
+                "others would settle it",
             )
         return np.asarray(np.exp2(np.clip(found, low, high)))

@@ -52,7 +52,7 @@ class BetweenLines(Observed):
         values_RA = np.stack([self.of_arm(arm, trials, weights) for line in self.lines for arm in line], axis=1)
         total_R = values_RA.var(axis=1)
         if not np.isfinite(total_R[0]):
-            raise UndecidableError("open", f"no seed of an arm has a {in_words(self.of)}; shorter runs or a lower LR would")
+            raise UndecidableError("open", f"no seed of an arm has a {in_words(self.of)}", "shorter runs or a lower LR would")
         if (spread := float(np.sqrt(total_R[0]))) < self.spread_at_least:
             raise UndecidableError(
                 "out of regime",
@@ -69,7 +69,7 @@ class BetweenLines(Observed):
         curves = trials.values(arm, factor, "curve_probe_sharpness")[0]
         if any(curve is None or not len(curve) for curve in curves):
             raise UndecidableError(
-                "invalid", f"sharpness was not measured in {trials.arm_name(arm)}; the study has to set measurement.sharpness"
+                "invalid", f"sharpness was not measured in {trials.arm_name(arm)}", "the study has to set measurement.sharpness"
             )
         with np.errstate(divide="ignore", invalid="ignore"):
             return seed_mean(np.log([float(curve[-1]) for curve in curves]), weights)

@@ -142,7 +142,8 @@ class LossAt(_LossOfArm):
             raise UndecidableError(
                 "open",
                 f"{name} was trained at {in_words(self.over)}s from {grid[0]:.3g} to {grid[-1]:.3g}, and its loss at"
-                f" {values[chosen[0]]:.3g} is not known; a grid that goes as far would settle it",
+                f" {values[chosen[0]]:.3g} is not known",
+                "a grid that goes as far would settle it",
             )
         if self.window_octaves is not None:
             return np.asarray(np.einsum("rs,rs->r", weights, losses) / weights.sum(axis=1))  # every row has a value of its own
@@ -184,7 +185,8 @@ class LossAfter(Observed):
             raise UndecidableError(
                 "open",
                 f"{trials.arm_name(self.arm)} was evaluated {count} times, first after {1 / count:.3g} of its steps, and this"
-                f" asks for its loss after {self.share:.3g}; more evaluations would settle it",
+                f" asks for its loss after {self.share:.3g}",
+                "more evaluations would settle it",
             )
         before = min(max(int(place + SAME_VALUE), 0), count - 1)
         part = max(place - before, 0.0)

@@ -58,7 +58,8 @@ def _curve(arm: str, over: str, curve: str, field: str, trials: Trials) -> tuple
     if any(each is None or not len(each) for each in values.ravel()):
         raise UndecidableError(
             "invalid",
-            f"{in_words(curve)} was not measured in {trials.arm_name(arm)}; the study has to set measurement.{field}",
+            f"{in_words(curve)} was not measured in {trials.arm_name(arm)}",
+            f"the study has to set measurement.{field}",
         )
     return trials.values(arm, over, f"curve_{STEPS_OF[curve]}"), values
 
@@ -69,7 +70,8 @@ def _require_reached(found: Numbers, least: float, level: float, whose: str) -> 
         raise UndecidableError(
             "open",
             f"{share:.0%} of the runs of {whose} come to a training loss of {level:.3g} with a sharpness, fewer than"
-            f" {least:.0%}; longer runs or a higher level would settle it",
+            f" {least:.0%}",
+            "longer runs or a higher level would settle it",
         )
 
 

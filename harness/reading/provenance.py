@@ -187,7 +187,7 @@ def _basis(basis: Basis) -> dict[str, Any]:
         "verdict": finding and finding.verdict,
         "reading": finding and finding.reading,
         "level": finding and finding.level,
-        "says": finding and finding.says,
+        "says": finding and str(finding.says),
         "estimate": finding and finding.estimate,
         "low": finding and finding.low,
         "high": finding and finding.high,

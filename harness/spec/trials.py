@@ -24,13 +24,15 @@ def in_words(factor: str) -> str:
 class UndecidableError(Exception):
     """There is no number. verdict: what the judge says instead.
 
-    The message is a clause for the readers of pages, which goes on after "no number, because": why there is none, and what
-    would help. It names arms by their labels (Trials.arm_name).
+    reason and remedy are clauses for the readers of pages, which go on after "no number, because": why there is none, and what
+    would help. They name arms by their labels (Trials.arm_name).
     """
 
-    def __init__(self, verdict: Literal["open", "out of regime", "invalid"], reason: str):
-        super().__init__(reason)
+    def __init__(self, verdict: Literal["open", "out of regime", "invalid"], reason: str, remedy: str = ""):
+        super().__init__(f"{reason}; {remedy}" if remedy else reason)
         self.verdict = verdict
+        self.reason = reason
+        self.remedy = remedy
 
 
 class Trials(Protocol):

@@ -10,6 +10,7 @@ from folklore.harness.judging.error_rates import ErrorRates
 from folklore.harness.judging.outcomes import VERDICTS
 from folklore.harness.judging.power import Resolution
 from folklore.harness.judging.robustness import Alternative, Robustness
+from folklore.harness.judging.sentences import Number, Sentence
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.judging.verdicts import Finding, Panel, Verdict
 from folklore.harness.observables import RelativeGap, TunedLoss
@@ -48,16 +49,19 @@ def criterion(**fields: object) -> Criterion:
     return Criterion(**{**values, **fields})  # type: ignore[arg-type]
 
 
+LOWER = Sentence(("It <is> ", Number(0.05, 0.04, 0.06, "relative", word="lower"), "."))
+
+
 def finding(verdict: str = "supported", **fields: object) -> Finding:
     missing = verdict in ("out of regime", "invalid")
     estimate, low, high = (None, None, None) if missing else (0.05, 0.04, 0.06)
     numbers = {"unit": "relative", "estimate": estimate, "low": low, "high": high, "seeds": 5}
-    told = {"name": "a gap", "reason": "that <is> why", "says": "It is 5% (4–6) lower."}
+    told = {"name": "a gap", "reason": "that <is> why"}
     return a_finding(verdict, **{**numbers, **told, **fields})
 
 
 def verdict(name: str = "supported", *findings: Finding, **fields: object) -> Verdict:
-    told = {"trials": 50, "reason": "why", "answer": "It <is> 5.0% (4.0–6.0) lower."}
+    told = {"trials": 50, "reason": "why", "answer": (LOWER,)}
     return a_verdict(name, **{"findings": findings or (finding(name),), **told, **fields})
 
 

@@ -7,11 +7,10 @@ from folklore.harness.spec import Claim, Source
 from folklore.harness.spec.claims import Side
 from folklore.reports.highlights import MOST, Highlights, highlights
 from folklore.reports.outcome_table import Outcome, OutcomeTable
-from tests.verdicts import a_verdict
+from tests.verdicts import a_verdict, saying
 
-BASE = a_verdict(
-    study="warmup", claim="", unit="x", findings=(), answer="It is 1.8x (1.6–2.0).", estimate=1.8, low=1.6, high=2.0, seeds=5
-)
+NUMBERS = {"estimate": 1.8, "low": 1.6, "high": 2.0, "unit": "x"}
+BASE = a_verdict(study="warmup", claim="", findings=(), answer=saying("It is 1.8x (1.6–2.0)."), **NUMBERS)
 
 
 def claim(name: str, **told: object) -> Claim:
@@ -52,7 +51,7 @@ def test_firm_comes_before_fragile_and_the_surest_first() -> None:
 
 
 def test_of_equally_sure_ones_the_shortest_comes_first_and_studies_take_turns() -> None:
-    long = {"answer": "It is a good deal larger than it was before: 1.8x (1.6–2.0)."}
+    long = {"answer": saying("It is a good deal larger than it was before: 1.8x (1.6–2.0).")}
     found = picked(outcome("a.long", **long), outcome("a.short"), outcome("a.third"), *(outcome(f"b.{i}") for i in range(4)))
     assert ids(found["What holds"]) == ["b.0", "a.short", "b.1", "a.third"]
     assert len(found["What holds"].items) == MOST

@@ -2,26 +2,20 @@
 
 import pytest
 
+from folklore.harness.judging.sentences import Number, Sentence
 from folklore.harness.spec import Claim
 from folklore.reports import phrases
 
 
-@pytest.mark.parametrize(
-    ("text", "bold"),
-    [
-        (
-            "20% warmup makes the usable LR 1.8x larger (1.6–2.0).",
-            "20% warmup makes the usable LR <b>1.8x larger</b> (1.6–2.0).",
-        ),
-        ("Tuned loss, linear against cosine: −0.44% (−0.99 to 0.11).", "<b>−0.44%</b> (−0.99 to 0.11)"),
-        ("Best LR at 3 octaves (1.9–4).", "Best LR at <b>3 octaves</b> (1.9–4)."),
-        ("Largest number: 65,504.", "Largest number: <b>65,504</b>."),
-        ("No <number> at all, FP16 & 20 tokens.", "No &lt;number&gt; at all, FP16 &amp; 20 tokens."),
-        ("The <b> & the best: 1.8x.", "The &lt;b&gt; &amp; the best: <b>1.8x</b>."),
-    ],
-)
-def test_numbers_stand_out_and_all_is_escaped(text: str, bold: str) -> None:
-    assert bold in phrases.with_numbers(text)
+def test_what_was_measured_is_bold_and_all_is_escaped() -> None:
+    larger = Sentence(("<i>It</i> is ", Number(1.8, 1.6, 2.0, "<x>", word="larger"), ", not 4x4."))
+    exact = Sentence(("Number: ", Number(65504.0, 65504.0, 65504.0), "."))
+    assert phrases.with_bold_numbers((larger, exact)) == (
+        "&lt;i&gt;It&lt;/i&gt; is <b>1.8 &lt;x&gt; (1.6–2.0) larger</b>, not 4x4. Number: <b>65,504</b>."
+    )
+    assert phrases.with_bold_numbers((larger, exact), whole=False) == (
+        "&lt;i&gt;It&lt;/i&gt; is <b>1.8 &lt;x&gt;</b> (1.6–2.0) larger, not 4x4. Number: <b>65,504</b>."
+    )
 
 
 @pytest.mark.parametrize(

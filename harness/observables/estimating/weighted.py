@@ -96,8 +96,8 @@ def position(trials: Trials, arm: str, over: str, value: float) -> int:
     if not math.isclose(grid[near], value, rel_tol=1e-6):
         raise UndecidableError(
             "open",
-            f"{trials.arm_name(arm)} was not trained at the {in_words(over)} of {value:.3g} that this compares; a grid with it"
-            " would settle it",
+            f"{trials.arm_name(arm)} was not trained at the {in_words(over)} of {value:.3g} that this compares",
+            "a grid with it would settle it",
         )
     return near
 

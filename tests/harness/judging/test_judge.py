@@ -218,8 +218,8 @@ def test_a_study_answers_and_advises(study: Study) -> None:
     claims = claims.model_copy(update={"judgements": (advised,)})
     (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
     assert (found.verdict, found.reading, found.direction) == (PARTLY, "smaller", "claimed")
-    assert found.answer.startswith("Half warmup ends 4.97% (4.9")
-    assert found.answer.endswith(") lower than none.")
+    assert found.plain_answer.startswith("Half warmup ends 4.97% (4.9")
+    assert found.plain_answer.endswith(") lower than none.")
     assert found.advice == "try it gently"
 
 
@@ -230,14 +230,14 @@ def test_panels_disagree(study: Study) -> None:
     (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
     assert (found.verdict, found.reading) == (PARTLY, "some workloads")
     assert found.row()["panels"] == {"MLP": SUPPORTED, "GPT": REFUTED}
-    assert "holds on MLP; fails on GPT" in found.answer
+    assert "holds on MLP; fails on GPT" in found.plain_answer
 
 
 def test_many_panels_are_counted_and_those_that_differ_named(study: Study) -> None:
     holding = [{**criterion(0.0, 0.0), "panel": f"MLP {width}"} for width in (8, 16, 32, 64)]
     claims = judging(study, [*holding, {**criterion(0.2, 0.1), "panel": "GPT"}])
     (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
-    assert "holds on 4 of 5 workloads; fails on GPT" in found.answer
+    assert "holds on 4 of 5 workloads; fails on GPT" in found.plain_answer
 
 
 def nearly_refuted(study: Study, outcome, tested: int) -> tuple[Study, float]:
@@ -258,11 +258,13 @@ def test_what_is_not_sure_over_all_parts_is_not_called_noisy(study: Study) -> No
     assert [each.verdict for each in found.findings] == [SUPPORTED, SUPPORTED, REFUTED]
     p = 3 * found.findings[-1].p_refuted
     assert (found.verdict, found.reading) == (OPEN, "multiplicity")
-    assert found.answer.endswith(f"The last alone would refute the claim, but over its 3 parts p = {p:.2g} is not enough.")
+    assert found.plain_answer.endswith(
+        f"The last alone would refute the claim, but over its 3 parts p = {p:.2g} is not enough."
+    )
     assert found.findings[-1].says in found.answer
     assert found.reason.startswith("hard: +4.97% [")
     assert f"but p = {p:.2g} over 3 parts is more than 0.05; about " in found.reason
-    assert "noisy" not in found.answer + found.reason
+    assert "noisy" not in found.plain_answer + found.reason
     (alone,) = judge(judging(study, [criterion(bound + 1, bound)]), "laptop", "cpu", frame(study, outcome))
     assert (alone.verdict, alone.findings[0].settling) == (REFUTED, "")
 
@@ -288,7 +290,9 @@ def test_every_open_workload_says_why_it_is_open(study: Study) -> None:
     claims = judging(study, [noisy, between])
     (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
     assert found.verdict == OPEN
-    assert found.answer.endswith("The claim is open on MLP (too noisy) and GPT (between what supports it and what refutes it).")
+    assert found.plain_answer.endswith(
+        "The claim is open on MLP (too noisy) and GPT (between what supports it and what refutes it)."
+    )
 
 
 def test_a_toy_refutes_no_claim_about_large_models(study: Study) -> None:
@@ -305,5 +309,5 @@ def test_a_toy_refutes_no_claim_about_large_models(study: Study) -> None:
         claims = claims.model_copy(update={"judgements": judgements})
         (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(gap)))
         assert (found.verdict, found.reading) == (OUT_OF_REGIME, "regime")
-        assert "this model has 888 parameters" in found.answer
+        assert "this model has 888 parameters" in found.plain_answer
         assert found.p == 1.0

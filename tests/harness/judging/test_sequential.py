@@ -15,6 +15,7 @@ from folklore.harness.judging.sequential import judge_in_looks, planned_looks, s
 from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.spec import AtLeast, AtMost, Study
 from folklore.harness.spec.trial import Trial
+from folklore.harness.spec.trials import ADD_SEEDS
 from folklore.harness.statistics.looks import levels, spent
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import frame, result
@@ -113,12 +114,12 @@ def test_a_look_counts_when_all_its_seeds_are_whole() -> None:
 
 
 def test_a_claim_without_a_number_for_want_of_seeds_is_open(study: Study) -> None:
-    def verdict(reason: str, word: str = OPEN) -> Verdict:
-        return a_verdict(findings=(a_finding(word, reason=reason, estimate=None, low=None, high=None),), verdict=OPEN)
+    def verdict(settling: str, word: str = OPEN) -> Verdict:
+        return a_verdict(findings=(a_finding(word, settling=settling, estimate=None, low=None, high=None),), verdict=OPEN)
 
-    assert undecided([verdict("the estimate does not exist in 12% of the resamples; add seeds")]) == ["c"]
-    assert undecided([verdict("the best peak LR is the lowest that was tried")]) == []
-    assert undecided([verdict("needs a GPU", "out of regime")]) == []
+    assert undecided([verdict(ADD_SEEDS)]) == ["c"]
+    assert undecided([verdict("another LR would")]) == []
+    assert undecided([verdict("", "out of regime")]) == []
 
 
 def test_more_seeds_that_meet_a_search_are_one_line(study: Study) -> None:

@@ -73,7 +73,7 @@ def test_it_counts_as_nothing_and_grades_nobody(study: Study) -> None:
     assert grade(claim, told, "TB") == "supported"
     assert grade(claim, found, "TB") is None
     assert right_side(claim, found) == ""
-    assert (found.advice, found.surprise, found.answer) == ("", None, ERRATUM.reason)
+    assert (found.advice, found.surprise, found.plain_answer) == ("", None, ERRATUM.reason)
     assert undecided([verdict("open")]) == [CLAIM]
     assert undecided(as_they_stand(study, [verdict("open")])) == [], "no seeds are added for a wrong question"
 
