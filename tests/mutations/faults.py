@@ -572,9 +572,23 @@ VERDICTS = (
     Fault(
         "verdicts are remembered whatever trials come",
         "harness/judging/verdict_memory.py",
-        "_claims(study), own, declared, evidence.state(study.name), _code()]",
-        "_claims(study), declared, evidence.state(study.name), _code()]",
-        JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_code_change",
+        "_claims(study), own, declared, evidence.state(study.name), _statistics()]",
+        "_claims(study), declared, evidence.state(study.name), _statistics()]",
+        JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
+    ),
+    Fault(
+        "verdicts are remembered whatever judged them",
+        "harness/judging/verdict_memory.py",
+        "return [STATISTICS_VERSION, {name",
+        "return [{name",
+        JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
+    ),
+    Fault(
+        "judging changes and its version does not",
+        "harness/judging/spelling.py",
+        "percent = 100 if unit in PERCENT else 1",
+        'percent = 100 if unit == "share" else 1',
+        JUDGING + "test_statistics_version.py::test_judging_that_changes_has_another_version",
     ),
     Fault(
         "calibration counts an interval beside the truth",
