@@ -5,10 +5,8 @@ VENV ?= .venv
 TORCH ?= torch==2.13.0
 # Without a GPU no GPU libraries are installed; CUDA=1 installs them all the same (a cluster's login node).
 CUDA ?=
-# Options of `python -m venv`; --system-site-packages reuses a torch that the machine already has (by pip: uv does not see it).
+# Options of `uv venv`; --system-site-packages reuses a torch that the machine already has.
 VENV_OPTIONS ?=
-# Which uv to use; empty: pip does its work.
-UV ?= uv
 STORE ?= results
 SCALE ?=
 ARGS ?=
@@ -21,7 +19,7 @@ BIN := $(VENV)/bin
 # A stamp for what studies need, and one for each extra on top of it; dev is what tests and checks need.
 READY := $(VENV)/.ready $(EXTRAS:%=$(VENV)/.ready-%)
 READY_DEV := $(VENV)/.ready-dev
-INSTALL := $(PYTHON) -I harness/install.py --venv '$(VENV)' --venv-options='$(VENV_OPTIONS)' --uv '$(UV)'
+INSTALL := $(PYTHON) -I harness/install.py --venv '$(VENV)' --venv-options='$(VENV_OPTIONS)' --torch '$(TORCH)' $(if $(CUDA),--cuda)
 PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder --durations=25
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true
@@ -42,7 +40,7 @@ setup: $(READY) ## make the environment in .venv, with what studies need (the ot
 setup-dev: $(READY_DEV) ## the same with what tests and checks need
 
 $(VENV)/.ready: pyproject.toml constraints.txt
-	@$(INSTALL) --torch '$(TORCH)' $(if $(CUDA),--cuda)
+	@$(INSTALL)
 	@touch $@
 
 $(VENV)/.ready-%: $(VENV)/.ready
@@ -106,4 +104,4 @@ doctor: $(READY) ## check this machine and installation
 	@$(BIN)/folklore doctor
 
 clean: ## remove the environment (results stay)
-	rm -rf $(VENV)
+	rm -rf $(VENV) .uv

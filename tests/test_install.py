@@ -77,9 +77,9 @@ def test_pips_settings_reach_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     )
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
     monkeypatch.setenv("PIP_INDEX_URL", "https://nearer.example/simple")
-    environment, options = install.uv_settings(install.pip_settings(Path(sys.executable)), {"UV_HTTP_TIMEOUT": "7"})
-    assert options == []
-    assert environment == {
+    uv = install.Uv("uv", install.pip_settings(), {"UV_HTTP_TIMEOUT": "7"})
+    assert uv.options == []
+    assert uv.environment == {
         "UV_DEFAULT_INDEX": "https://nearer.example/simple",
         "UV_EXTRA_INDEX_URL": "https://one.example https://two.example",
         "UV_FIND_LINKS": "/wheels,/more",
@@ -92,9 +92,39 @@ def test_pips_settings_reach_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_what_uv_was_told_itself_counts_more() -> None:
     pip = {"extra-index-url": "https://one.example", "find-links": "/wheels", "no-index": "1"}
     given = {"UV_INDEX": "https://own.example", "UV_INDEX_STRATEGY": "first-index", "REQUESTS_CA_BUNDLE": "/bundle.pem"}
-    environment, options = install.uv_settings(pip, given)
-    assert environment == {**given, "UV_FIND_LINKS": "/wheels", "SSL_CERT_FILE": "/bundle.pem"}
-    assert options == ["--no-index"]
+    uv = install.Uv("uv", pip, given)
+    assert uv.environment == {**given, "UV_FIND_LINKS": "/wheels", "SSL_CERT_FILE": "/bundle.pem"}
+    assert uv.options == ["--no-index"]
+
+
+def program(path: Path, *lines: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(("#!/bin/sh", *lines)) + "\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(("version", "taken"), [("uv 0.7.0", True), ("uv 1.0.0 (of today)", True), ("uv 0.6.17", False)])
+def test_the_uv_on_path_is_taken_unless_it_is_too_old(
+    version: str, taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path / "bin" / "uv", f"echo '{version}'")
+    program(tmp_path / "own" / "bin" / "uv")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setattr(install, "OWN_UV", tmp_path / "own")
+    assert install.find_uv() == str(tmp_path / ("bin" if taken else "own/bin") / "uv")
+
+
+def test_a_uv_that_cannot_be_had_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(install, "OWN_UV", tmp_path / "own")
+    program(tmp_path / "python", "echo no ensurepip >&2", "exit 1")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(install.SetupError, match=r"uv cannot be had \(no ensurepip\): put uv, from 0\.7 on, .*python3-venv"):
+        install.find_uv()
+    program(tmp_path / "own" / "bin" / "python", "echo no index >&2", "exit 1")
+    program(tmp_path / "python")
+    with pytest.raises(install.SetupError, match=r"uv cannot be had \(no index\): put uv, .*PIP_INDEX_URL"):
+        install.find_uv()
 
 
 def wheel(folder: Path, name: str, version: str, *requirements: str) -> None:
@@ -121,75 +151,94 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     monkeypatch.setattr(install, "has_torch", lambda python: False)
-    monkeypatch.setattr(install, "constraints", lambda python: tmp_path / "constraints.txt")
-    (tmp_path / "constraints.txt").write_text(install.without_torch(install.CONSTRAINTS.read_text()))
     monkeypatch.setattr(install, "has_gpu", lambda: False)
-    # The tests' own environment is the one that is asked: what should be refused must not be installed if it is not.
-    for name in ("install_by_pip", "uv_install"):
-        monkeypatch.setattr(install, name, lambda *_: pytest.fail("a test was about to install something"))
+    monkeypatch.setattr(install, "written", lambda python, name, text: written(tmp_path / name, text))
     return folder
+
+
+def written(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
 
 
 TORCH = "exampletorch==2.13.0"
 
 
-def by_uv(wheels: Path) -> list[str]:
-    """Options for a CPU torch, by the uv of this machine."""
-    uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
-    if uv is None:
-        pytest.skip("no uv here")
-    environment, options = install.uv_settings(install.pip_settings(Path(sys.executable)), os.environ)
-    environment["UV_CACHE_DIR"] = str(wheels.parent / "cache")
-    return install.cpu_torch_options(uv, Path(sys.executable), [TORCH], environment, options)
+class RecordingUv(install.Uv):
+    """The uv of this machine, which says what it would install into the tests' environment, and installs nothing."""
+
+    def __init__(self, folder: Path):
+        path = shutil.which("uv") or str(install.OWN_UV / "bin" / "uv")
+        if not os.path.exists(path):
+            pytest.skip("no uv here")
+        super().__init__(path, install.pip_settings(), {**os.environ, "UV_CACHE_DIR": str(folder / "cache")})
+        self.installed: list[str] = []
+
+    def install(self, python: Path, *arguments: str) -> None:
+        self.installed += arguments
 
 
-def test_no_gpu_libraries_without_a_gpu(wheels: Path) -> None:
+def test_no_gpu_libraries_without_a_gpu(wheels: Path, tmp_path: Path) -> None:
+    uv = RecordingUv(tmp_path)
     with pytest.raises(install.SetupError, match=r"would bring 1 GPU libraries.*TORCH=.*PIP_FIND_LINKS=.*CUDA=1"):
-        install.install_project(Path(sys.executable), None, TORCH, cuda=False)
+        install.install(uv, Path(sys.executable), "", TORCH, cuda=False)
+    assert uv.installed == []
 
 
-def test_no_gpu_libraries_by_uv_either(wheels: Path) -> None:
-    with pytest.raises(install.SetupError, match="would bring 1 GPU libraries"):
-        by_uv(wheels)
+@pytest.mark.parametrize("way_out", ["a CPU build", "CUDA=1", "UV_TORCH_BACKEND"])
+def test_a_torch_that_may_come_is_taken_as_it_is(way_out: str, wheels: Path, tmp_path: Path) -> None:
+    uv = RecordingUv(tmp_path)
+    if way_out == "a CPU build":
+        wheel(wheels, "exampletorch", "2.13.0+cpu")
+    if way_out == "UV_TORCH_BACKEND":
+        uv.environment["UV_TORCH_BACKEND"] = "cu130"
+    install.install(uv, Path(sys.executable), "", TORCH, cuda=way_out == "CUDA=1")
+    assert uv.installed == ["-c", str(tmp_path / "constraints.txt"), TORCH, "-e", str(ROOT), "pip"]
 
 
-def test_a_cpu_build_at_hand_is_taken(wheels: Path) -> None:
-    wheel(wheels, "exampletorch", "2.13.0+cpu")
-    assert install.gpu_libraries_by_pip(Path(sys.executable), [TORCH]) == []
-    assert by_uv(wheels) == []
+def test_a_torch_that_is_there_stays(wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that uv does not see, outside the environment; and what mup asks for brings no other."""
+    uv, python = RecordingUv(tmp_path), Path(sys.executable)
+    monkeypatch.setattr(install, "has_torch", lambda python: True)
+    install.install(uv, python, "dev", "torch==2.13.0", cuda=False)
+    options, wanted = uv.installed[:4], uv.installed[4:]
+    assert wanted == ["-e", f"{ROOT}[dev]", "mup"]
+    wheel(wheels, "needs_torch", "1.0", "torch>2.14", "torchvision", "nvidia-example")
+    assert uv.gpu_libraries(python, "needs-torch") is None, "there is no such torch"
+    assert uv.gpu_libraries(python, *options, "needs-torch") == ["nvidia-example==1.0"]
 
 
 def test_a_python_that_does_not_fit_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(install, "OLDEST", (3, 98))
     monkeypatch.setattr(install, "NEWEST", (3, 99))
-    with pytest.raises(install.SetupError, match=r"and this is 3\.\d+; no uv .* make PYTHON="):
-        install.make_environment(tmp_path / "venv", [], uv="")
+    folder = tmp_path / "venv"
+    uv = RecordingUv(tmp_path)
+    monkeypatch.setattr(install, "BROUGHT", "==3.99.0")
+    uv.environment["UV_PYTHON_DOWNLOADS"] = "never"
+    with pytest.raises(install.SetupError, match=r"and this is 3\.\d+; uv has no other .*3\.99.* make PYTHON="):
+        install.make_environment(uv, folder, [])
     with pytest.raises(install.SetupError, match=r"has Python 3\.\d+, .*make clean"):
-        install.require_fitting(Path(sys.executable))
-    (tmp_path / "venv" / "bin").mkdir(parents=True)
-    (tmp_path / "venv" / "bin" / "python").symlink_to("/no/such/python")
+        install.require_fitting(folder, Path(sys.executable))
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").symlink_to("/no/such/python")
     with pytest.raises(install.SetupError, match="does not run"):
-        install.make_environment(tmp_path / "venv", [], uv="")
+        install.make_environment(uv, folder, [])
+
+
+def test_the_environment_has_the_options_that_are_asked_for(tmp_path: Path) -> None:
+    python = install.make_environment(RecordingUv(tmp_path), tmp_path / "venv", ["--system-site-packages"])
+    assert "include-system-site-packages = true" in (python.parents[1] / "pyvenv.cfg").read_text()
+    assert install.make_environment(RecordingUv(tmp_path), tmp_path / "venv", []) == python, "as it is there"
 
 
 @pytest.mark.parametrize(
-    ("there", "asked", "pinned"),
-    [
-        (False, "torch==2.13.0", True),
-        (False, "torch==2.12.0", False),
-        (False, "/wheels/torch.whl", False),
-        (True, "torch==2.13.0", False),
-    ],
+    ("asked", "pinned"), [("torch==2.13.0", True), ("torch==2.12.0", False), ("/wheels/torch.whl", False), (None, False)]
 )
-def test_the_pin_of_torch_gives_way_to_another(
-    there: bool, asked: str, pinned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(install, "has_torch", lambda python: there)
-    python = tmp_path / "bin" / "python"
-    install.write_constraints(python, asked)
-    written = install.constraints(python).read_text().splitlines()
-    assert ("torch==2.13.0" in written) == pinned
-    assert len(written) == len(install.CONSTRAINTS.read_text().splitlines()) - (not pinned)
+def test_the_pin_of_torch_gives_way_to_another(asked: str | None, pinned: bool, tmp_path: Path) -> None:
+    _, file = install.pins(tmp_path / "bin" / "python", asked)
+    kept = Path(file).read_text().splitlines()
+    assert ("torch==2.13.0" in kept) == pinned
+    assert len(kept) == len(install.CONSTRAINTS.read_text().splitlines()) - (not pinned)
 
 
 def test_the_makefile_asks_for_the_torch_that_is_pinned() -> None:

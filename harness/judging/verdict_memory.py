@@ -1,16 +1,13 @@
-"""What became of each study's claims, remembered, so that an index need not judge anew what has not changed, nor a run that
-trains nothing write its pages anew.
+"""What became of each study's claims, remembered, so that an index need not judge anew what has not changed.
 
 Twice: `evidence/verdicts.json` stands beside the published trials (a test holds it to what is judged now), and a store keeps
-what was last judged of its own trials, by the code that judged.
+what was last judged of its own trials, by its trials, its declarations and the version of the statistics.
 """
 
-import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -30,14 +27,12 @@ from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.reading import DamagedError, read_as
 from folklore.harness.storing.store import Store
 
-# What else decides a number, beside the harness itself.
+# Raised whenever the same trials and declaration come to other numbers or words of a verdict, be it by judging, by metrics or
+# by planning: stores then forget what they were judged by before. tests/harness/judging/test_statistics_version.py fails if it
+# is not raised.
+STATISTICS_VERSION = 1
+# What else decides a number.
 LIBRARIES = ("numpy", "pandas", "scipy")
-# And what else decides how a page looks.
-PAGE_LIBRARIES = (*LIBRARIES, "jinja2", "matplotlib", "plotly", "seaborn")
-
-
-# What the pages of a store's latest run were made of, and what was written.
-PAGES = "written/pages.json"
 
 
 @dataclass(frozen=True)
@@ -56,7 +51,7 @@ class Judged:
 
     @classmethod
     def of(cls, records: TrialSet, known: "Sequence[Judged]" = ()) -> "Judged":
-        """known: what is remembered of the same trials, declaration and code: it is not worked out again."""
+        """known: what is remembered of the same trials, declaration and statistics: it is not worked out again."""
         for each in known:
             if (each.scale, each.device) == (records.scale, records.device):
                 return each
@@ -95,49 +90,12 @@ class Memory:
         if own:
             self.store.write(self._name(study), json.dumps(_written(self._key(study, own), study, judged)).encode())
 
-    def written(
-        self, output: Path, studies: Sequence[Study], only: Collection[str], experiments: Mapping[str, str]
-    ) -> dict[str, list[Judged]] | None:
-        """What is on some studies' pages in a folder, if writing all of them would change no byte; else None.
-
-        studies: all that the index shows; only: those whose pages are written; experiments: their ids in MLflow.
-        """
-        if not self.store.exists(PAGES):
-            return None
-        state = [self._pages_key(studies, only, experiments), _files(output)]
-        try:
-            written = self.store.read(PAGES)
-        except ValueError:  # no regular file
-            return None
-        if written != _state(output, state):
-            return None
-        found = {study.name: self.recall(study) for study in studies if study.name in only}
-        return None if any(each is None for each in found.values()) else {name: each or [] for name, each in found.items()}
-
-    def remember_written(
-        self, output: Path, studies: Sequence[Study], only: Collection[str], experiments: Mapping[str, str]
-    ) -> None:
-        self.store.write(PAGES, _state(output, [self._pages_key(studies, only, experiments), _files(output)]))
-
-    def _pages_key(self, studies: Sequence[Study], only: Collection[str], experiments: Mapping[str, str]) -> str:
-        """Of all that pages are made of."""
-        of_studies = [
-            [
-                study.canonical_json(),
-                Ledger(self.store, study.name).state(),
-                declaration.state(self.store, study.name),
-                experiments.get(study.name),
-            ]
-            for study in studies
-        ]
-        return fingerprint([of_studies, sorted(only), _files(evidence.FOLDER), _page_code()])
-
     def _name(self, study: Study) -> str:
         return f"judged/{study.name}.json"
 
     def _key(self, study: Study, own: list[str]) -> str:
         declared = declaration.state(self.store, study.name)
-        return fingerprint([study.canonical_json(), _claims(study), own, declared, evidence.state(study.name), _code()])
+        return fingerprint([study.canonical_json(), _claims(study), own, declared, evidence.state(study.name), _statistics()])
 
 
 def published_verdicts(study: Study) -> list[Judged] | None:
@@ -226,35 +184,6 @@ def _retold(study: Study, verdicts: Sequence[Verdict]) -> list[Verdict]:
     return found
 
 
-def _state(output: Path, state: object) -> bytes:
-    return json.dumps({"folder": str(output), "state": fingerprint(state)}).encode()
-
-
-def _files(folder: Path) -> dict[str, str]:
-    """Name -> hash of what is in it, of all files in a folder and below."""
-    return {
-        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-    }
-
-
-@cache
-def _code() -> str:
-    """The harness' own sources and the libraries it computes with."""
-    root = Path(__file__).parents[1]
-    sources = {str(file.relative_to(root)): file.read_text(encoding="utf-8") for file in sorted(root.rglob("*.py"))}
-    return fingerprint([sources, {name: version(name) for name in LIBRARIES}, published_calibration()])
-
-
-@cache
-def _page_code() -> str:
-    """The sources and templates of pages, the register's claims and errata, and all code and libraries that make pages."""
-    here, claims = evidence.FOLDER.parent, register()
-    sources = {
-        str(file.relative_to(here)): file.read_text(encoding="utf-8")
-        for file in sorted(here.rglob("*"))
-        if file.suffix in (".py", ".html", ".css", ".js")
-    }
-    said = [each.model_dump(mode="json") for each in (*claims.documents, *claims.claims, *claims.errata)]
-    return fingerprint([_code(), sources, said, {name: version(name) for name in PAGE_LIBRARIES}])
+def _statistics() -> list[Any]:
+    """What judges, beside a study's own thresholds."""
+    return [STATISTICS_VERSION, {name: version(name) for name in LIBRARIES}, published_calibration()]

@@ -14,6 +14,7 @@ from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.options import Options
 from folklore.harness.planning.catalog import Register, register
 from folklore.harness.planning.plan import Plans
+from folklore.harness.reading.page_memory import PageMemory
 from folklore.harness.spec import Study
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.pages_folder import pages_folder
@@ -107,7 +108,8 @@ def write_pages(
 
     shown = experiments(Path(store.root)) if store.is_local else {}
     names = [study.name for study in ordered] if only is None else only
-    if (current := memory.written(output, ordered, names, shown)) is not None:
+    written = PageMemory(store, output, ordered, names, shown)
+    if (current := written.recall()) is not None:
         return output, _verdicts(current)
     pages = site()
     try:
@@ -131,7 +133,7 @@ def write_pages(
         if study.name in found:
             memory.remember(study, found[study.name])
     if len(found) == len(ordered):
-        memory.remember_written(output, ordered, names, shown)
+        written.remember()
     return output, _verdicts(found)
 
 

@@ -3,11 +3,15 @@
 import zlib
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pytest
 
+from folklore.harness.judging.trial_sets import stored_sets
+from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.planning.computing import computed_jobs
 from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.spec import Study
@@ -15,6 +19,8 @@ from folklore.harness.spec.computed import called
 from folklore.harness.spec.trial import Trial
 from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.storing.computations import Computation, computation
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
 from folklore.harness.training import ENGINE_VERSION
 from folklore.harness.training.result import LaneResult
 from folklore.harness.workloads.data import tokenize
@@ -90,3 +96,18 @@ def computations(study: Study, scale: str = "laptop") -> dict[str, Computation]:
         worked = [called(job, seed) for seed in job.seeds or (None,)]
         found[digest] = computation(study.name, study.version, ENGINE_VERSION, job, worked, {}, 0.0)
     return found
+
+
+def judge_stored(study: Study, store: Store) -> list[Judged]:
+    return [Judged.of(records) for records in stored_sets(study, Ledger(store, study.name))]
+
+
+def close(first: Any, second: Any) -> bool:
+    """Equal up to the last digits of floats, which may differ between machines."""
+    if isinstance(first, dict):
+        return first.keys() == second.keys() and all(close(first[key], second[key]) for key in first)
+    if isinstance(first, list | tuple):
+        return len(first) == len(second) and all(close(a, b) for a, b in zip(first, second, strict=True))
+    if isinstance(first, float):
+        return bool(first == pytest.approx(second, rel=1e-6, abs=1e-9, nan_ok=True))
+    return bool(first == second)

@@ -579,9 +579,23 @@ VERDICTS = (
     Fault(
         "verdicts are remembered whatever trials come",
         "harness/judging/verdict_memory.py",
-        "_claims(study), own, declared, evidence.state(study.name), _code()]",
-        "_claims(study), declared, evidence.state(study.name), _code()]",
-        JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_code_change",
+        "_claims(study), own, declared, evidence.state(study.name), _statistics()]",
+        "_claims(study), declared, evidence.state(study.name), _statistics()]",
+        JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
+    ),
+    Fault(
+        "verdicts are remembered whatever judged them",
+        "harness/judging/verdict_memory.py",
+        "return [STATISTICS_VERSION, {name",
+        "return [{name",
+        JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
+    ),
+    Fault(
+        "judging changes and its version does not",
+        "harness/judging/spelling.py",
+        "percent = 100 if unit in PERCENT else 1",
+        'percent = 100 if unit == "share" else 1',
+        JUDGING + "test_statistics_version.py::test_judging_that_changes_has_another_version",
     ),
     Fault(
         "calibration counts an interval beside the truth",
@@ -621,6 +635,20 @@ SHOWING_RUNS = (
         "            self.ledger.mark_projected(pack, tracker.identity)\n"
         "            tracker.record(trial_rows.frame(rows), self.run_id)\n",
         HARNESS + "tracking/test_live.py::test_what_mlflow_did_not_take_is_not_marked_as_there",
+    ),
+    Fault(
+        "a row of MLflow's tables is not the one its client writes",
+        "harness/tracking/tables.py",
+        '"user_id": "unknown",',
+        '"user_id": "",',
+        HARNESS + "tracking/test_tables.py::test_every_row_is_what_the_client_writes[sqlite]",
+    ),
+    Fault(
+        "MLflow's tables are written whatever its version",
+        "harness/tracking/tables.py",
+        "return VERSION in TESTED and uri",
+        "return uri",
+        HARNESS + "tracking/test_tables.py::test_only_what_was_tested_is_written",
     ),
 )
 
