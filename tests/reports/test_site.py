@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.judging.calibration import CASES, SEEDS
 from folklore.harness.judging.trial_sets import HERE, PUBLISHED, TrialSet, publish, published_sets, trial_sets
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.planning.catalog import Register
@@ -17,7 +16,7 @@ from folklore.harness.storing import evidence
 from folklore.harness.storing.declaration import declarations, declare
 from folklore.harness.storing.source_check import SourceCheck
 from folklore.harness.storing.store import Store
-from folklore.reports import calibration, matrix, site, study_page
+from folklore.reports import matrix, site, study_page
 from tests.harness.helpers import bowl, frame, result
 from tests.reports.links import dead_links, pages_of
 
@@ -58,14 +57,17 @@ def records(study: Study, floor: float = 2.1) -> TrialSet:
     return found
 
 
+pytestmark = pytest.mark.usefixtures("few_calibrated")
 GOLDEN = Path(__file__).parent / "golden"
 TEMPLATES = Path(site.__file__).parent / "templates"
 
 
-@pytest.fixture
-def written(study: Study, tmp_path: Path) -> Path:
-    site.write(tmp_path, [study], REGISTER, of([records(study)]))
-    return tmp_path
+@pytest.fixture(scope="module")
+def written(study: Study, few_calibrated: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pages that tests only read."""
+    folder = tmp_path_factory.mktemp("written")
+    site.write(folder, [study], REGISTER, of([records(study)]))
+    return folder
 
 
 def test_the_verdict_is_on_both_pages(written: Path) -> None:
@@ -254,35 +256,9 @@ def test_robustness_stands_beside_the_verdict(study: Study, tmp_path: Path) -> N
     assert "other choices" in page
 
 
-def test_the_page_of_the_calibration(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What misses a goal is marked, and the index links to the page where there is one."""
-    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
-    site.write(tmp_path, [study], REGISTER, of([]))
-    assert "calibration.html" not in (tmp_path / "index.html").read_text()
-    row = {"observable": "gap", "world": "plain, 5 seeds", "condition": "plain", "seeds": 5, "worlds": 300, "undecided": 0.0}
-    good = {**row, "coverage": 0.951, "false_supported": 0.02, "false_refuted": 0.03, "power": 0.8}
-    bad = {**good, "world": "skewed, 5 seeds", "condition": "skewed", "coverage": 0.881, "false_supported": 0.09}
-    (tmp_path / "calibration.json").write_text(json.dumps([good, bad]))
-    site.write(tmp_path, [study], REGISTER, of([]))
-    page = " ".join((tmp_path / "calibration.html").read_text().split())
-    assert "1 of 2 kinds of world: the intervals hold the truth in 93% to 97% of the cases" in page
-    assert "Most often: skewed (1 of 1)" in page
-    assert "“supported” in 5.5% and “refuted” in 3.0% of them: wrongly" in page
-    assert "88.1% *" in page
-    assert "9.0% *" in page
-    assert "3.0% *" not in page
-    assert "calibration.html" in (tmp_path / "index.html").read_text()
-
-
 def test_a_study_without_trials_has_a_page(study: Study, tmp_path: Path) -> None:
     site.write(tmp_path, [study], REGISTER, of([]))
     assert "No trials are stored or published yet" in (tmp_path / "toy.html").read_text()
-
-
-def test_the_published_calibration_is_of_todays_worlds() -> None:
-    """Every kind, condition and number of seeds that is counted now has its row, and no other has."""
-    expected = {(case.name, condition.name, count) for case in CASES for condition in case.conditions for count in SEEDS}
-    assert {(row["observable"], row["condition"], row["seeds"]) for row in calibration.rows()} == expected
 
 
 def test_a_declaration_is_published_with_its_trials(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
