@@ -16,6 +16,7 @@ from folklore.harness.spec.claims import Side
 from folklore.reports import document_page, glossary, index_page, rows, site
 from folklore.reports.outcome_table import OutcomeTable, outcome_table
 from folklore.reports.verdict_words import NOT_GRADED, TO_COME
+from tests.harness.helpers import changed
 from tests.reports.test_highlights import BASE, claim, outcome, table
 from tests.reports.test_site import REGISTER, records
 
@@ -132,7 +133,7 @@ def of_ones_own(study: Study, name: str, *claims: str) -> Study:
     made = [{"id": each, "kinds": ["empirical"], "paraphrase": f"claim {each}", "measure": "m"} for each in claims]
     (judgement,) = study.model_dump()["judgements"]
     judgements = [{**judgement, "claim": each} for each in claims]
-    return Study.model_validate({**study.model_dump(), "name": name, "claims": made, "judgements": judgements})
+    return changed(study, name=name, claims=made, judgements=judgements)
 
 
 def test_claims_of_ones_own_studies_count_in_no_number_of_the_documents(study: Study, tmp_path: Path) -> None:

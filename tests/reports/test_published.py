@@ -65,7 +65,7 @@ def test_every_link_leads_somewhere(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def first_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pages of somebody whose first commands were `make study-warmup`, which comes to the published trials, and three others."""
+    """Pages of somebody whose first commands were `make study-warmup`, which come to what is published, and three others."""
     store, warmup = Store(str(tmp_path_factory.mktemp("first"))), catalog.load_study("warmup")
     trials = pd.concat([records.trials for records in published_sets(warmup)])
     rows = pa.Table.from_pandas(

@@ -17,7 +17,7 @@ from folklore.harness.storing.declaration import declarations, declare
 from folklore.harness.storing.source_check import SourceCheck
 from folklore.harness.storing.store import Store
 from folklore.reports import matrix, site, study_page
-from tests.harness.helpers import bowl, frame, result
+from tests.harness.helpers import bowl, changed, frame, result
 from tests.reports.links import dead_links, pages_of
 
 REGISTER = Register(
@@ -153,9 +153,7 @@ def test_a_missing_trial_shows_as_invalid_without_a_number(study: Study, tmp_pat
 
 def test_a_changed_declaration_is_shown(study: Study, tmp_path: Path) -> None:
     whole = records(study)
-    dump = study.model_dump()
-    dump["judgements"][0]["criteria"][0]["claimed"]["value"] = 0.01
-    later = Study.model_validate(dump)
+    later = changed(study, {"judgements.0.criteria.0.claimed.value": 0.01})
     site.write(tmp_path, [later], REGISTER, of([TrialSet(later, "laptop", "cpu", HERE, whole.trials)]))
     assert "declaration of this study changed" in (tmp_path / "toy.html").read_text()
 
@@ -163,9 +161,7 @@ def test_a_changed_declaration_is_shown(study: Study, tmp_path: Path) -> None:
 def test_what_changed_since_the_first_declaration_is_listed(study: Study, tmp_path: Path) -> None:
     whole, store = records(study), Store(str(tmp_path / "store"))
     declare(store, study, "laptop", trials_before=0)
-    dump = study.model_dump()
-    dump["judgements"][0]["criteria"][0]["claimed"]["value"] = 0.01
-    later = Study.model_validate(dump)
+    later = changed(study, {"judgements.0.criteria.0.claimed.value": 0.01})
     fixed = tuple(declarations(store, later, "laptop"))
     site.write(tmp_path, [later], REGISTER, of([TrialSet(later, "laptop", "cpu", HERE, whole.trials, declarations=fixed)]))
     page = (tmp_path / "toy.html").read_text()
@@ -200,10 +196,7 @@ def test_the_page_says_which_sources_published_trials_come_from(study: Study, tm
 
 def test_the_first_screen_answers(study: Study, tmp_path: Path) -> None:
     """Question, answer, advice, set-up, what was varied; caveats of the scale beside it."""
-    dump = study.model_dump()
-    dump["judgements"][0]["advice"] = {"supported": "Do <it>."}
-    dump["scales"]["laptop"]["departures"] = ("a <toy>",)
-    told = Study.model_validate(dump)
+    told = changed(study, {"judgements.0.advice": {"supported": "Do <it>."}, "scales.laptop.departures": ("a <toy>",)})
     site.write(tmp_path, [told], REGISTER, of([records(told)]))
     page = (tmp_path / "toy.html").read_text()
     first = " ".join(page.partition("</section>")[0].split())
@@ -239,9 +232,7 @@ def test_several_scales_have_a_section_each_and_links_to_them(study: Study, tmp_
 
 def test_pages_of_studies_lead_to_their_neighbours(study: Study, tmp_path: Path) -> None:
     """Those that are there, in the order given."""
-    first, last = (
-        Study.model_validate({**study.model_dump(), "name": name, "title": f"<{name}>"}) for name in ("first", "last")
-    )
+    first, last = (changed(study, name=name, title=f"<{name}>") for name in ("first", "last"))
     site.write(tmp_path, [first, study, last], REGISTER, of([records(study)]), only=["toy", "last"], published=lambda _: None)
     page = (tmp_path / "toy.html").read_text()
     assert '<a href="last.html" rel="next">&lt;last&gt; →</a>' in page
@@ -301,7 +292,7 @@ def test_sets_are_never_mixed(study: Study) -> None:
 
 
 def test_a_single_page_and_an_index_that_links_to_what_is_there(study: Study, tmp_path: Path) -> None:
-    other = Study.model_validate({**study.model_dump(), "name": "other"})
+    other = changed(study, name="other")
     site.write(tmp_path, [other, study], REGISTER, of([records(study)]), only=["toy"])
     assert (tmp_path / "toy.html").exists()
     assert not (tmp_path / "other.html").exists()
@@ -435,8 +426,8 @@ def test_a_document_is_graded_in_its_own_order(study: Study, tmp_path: Path) -> 
 
 def test_the_study_a_claim_is_filed_under_speaks_for_it(study: Study, tmp_path: Path) -> None:
     """A copy of a declared study under another name, which judges the same claims, does not take its place in the index."""
-    filed = Study.model_validate({**study.model_dump(), "name": "warmup"})
-    copy = Study.model_validate({**study.model_dump(), "name": "warmup_mine"})
+    filed = changed(study, name="warmup")
+    copy = changed(study, name="warmup_mine")
     sets = [records(filed), records(copy, floor=1.99)]
     site.write(tmp_path, [filed, copy], REGISTER, of(sets), published=lambda _: None)
     index = (tmp_path / "index.html").read_text()
@@ -456,4 +447,4 @@ def test_what_is_never_judged_counts_nowhere(study: Study, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["index", "calibration", "glossary"])
 def test_no_study_has_the_name_of_another_page(study: Study, name: str) -> None:
     with pytest.raises(ValueError, match="is the name of a page"):
-        Study.model_validate({**study.model_dump(), "name": name})
+        changed(study, name=name)

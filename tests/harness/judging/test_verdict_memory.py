@@ -16,7 +16,7 @@ from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.source_check import SourceCheck
 from folklore.harness.storing.store import Store
-from tests.harness.helpers import bowl, planned, result, rows
+from tests.harness.helpers import bowl, changed, planned, result, rows
 
 
 def close(first: Any, second: Any) -> bool:
@@ -79,15 +79,13 @@ def test_it_forgets_when_trials_thresholds_evidence_or_code_change(
 ) -> None:
     memory = Memory(stored)
     memory.remember(study, judge_stored(study, stored))
-    dump = study.model_dump()
-    dump["judgements"][0]["criteria"][0]["claimed"]["value"] = 0.01
-    assert memory.recall(Study.model_validate(dump)) is None
-    with monkeypatch.context() as changed:
-        changed.setattr(verdict_memory, "_code", lambda: "other code")
+    assert memory.recall(changed(study, {"judgements.0.criteria.0.claimed.value": 0.01})) is None
+    with monkeypatch.context() as patched:
+        patched.setattr(verdict_memory, "_code", lambda: "other code")
         assert memory.recall(study) is None
-    with monkeypatch.context() as changed:
+    with monkeypatch.context() as patched:
         (tmp_path / f"{study.name}-gpu-cuda.parquet").write_bytes(b"new evidence")
-        changed.setattr(evidence, "FOLDER", tmp_path)
+        patched.setattr(evidence, "FOLDER", tmp_path)
         assert memory.recall(study) is None
     Ledger(stored, study.name).write_failure("other", ["digest"], "it broke")
     assert memory.recall(study) is None
@@ -138,8 +136,8 @@ def test_pages_are_written_anew_only_if_something_on_them_changes(
     assert not current(), "the page links to another experiment"
     experiments[study.name] = "1"
     for code in ("_code", "_page_code"):
-        with monkeypatch.context() as changed:
-            changed.setattr(verdict_memory, code, lambda: "other code")
+        with monkeypatch.context() as patched:
+            patched.setattr(verdict_memory, code, lambda: "other code")
             assert not current(), code
     for file in (pages / "toy.html", pages / "figures" / "one.svg"):
         before = file.read_text()
