@@ -21,7 +21,7 @@ from folklore.harness.storing.store import Store
 from folklore.harness.training.hessian import sharpness
 from folklore.harness.training.network import build
 from folklore.harness.training.number_formats import format_named
-from folklore.harness.training.own_module import own_module, require_trainable
+from folklore.harness.training.own_module import own_module, proved, require_trainable
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.result import LaneResult
 from folklore.harness.training.schedules import learning_rates
@@ -103,9 +103,15 @@ def test_a_packed_lane_is_what_torch_makes_of_it_alone(name: str) -> None:
     assert_as_alone(pack(name, [1, 3, 2]), 1, name)
 
 
+def test_it_is_proved_once_a_process() -> None:
+    dataset = find(address("perceptron")).dataset
+    first = own_module(dataset)
+    assert own_module(dataset, "cpu") is own_module(dataset, precision="fp32") is own_module(dataset, "cpu", "fp32") is first
+
+
 def test_lanes_share_a_program_whatever_is_asked_first() -> None:
     """A pack's first call is an evaluation, without gradients and in eval mode."""
-    own_module.cache_clear()
+    proved.cache_clear()
     made, calls = pack("perceptron", list(range(8))), 0
 
     def count(*arguments: object) -> None:
