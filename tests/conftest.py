@@ -76,9 +76,9 @@ def memory_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("folklore.harness.storing.store.SCHEMES", (*SCHEMES, "memory"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def study() -> Study:
-    """Two arms, five learning rates, five seeds, one claim."""
+    """Two arms, five learning rates, five seeds, one claim. Frozen, so all tests share it."""
     return Study(
         name="toy",
         version=1,

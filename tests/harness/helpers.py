@@ -1,8 +1,9 @@
 """Trial tables made up in the shape the ledger stores, so that the truth is known."""
 
 import zlib
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, reduce
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,15 @@ def markov() -> Text:
         state = min(16, int(np.searchsorted(transitions[state].cumsum(), uniform)))
         symbols.append(97 + state)
     return tokenize("markov", bytes(symbols))
+
+
+def changed(study: Study, places: Mapping[str, Any] | None = None, **fields: Any) -> Study:
+    """The study declared anew with other fields. places: what stands elsewhere, such as {"arms.half.settings.steps": 20}."""
+    dump = {**study.model_dump(), **fields}
+    for path, value in (places or {}).items():
+        *way, last = (int(name) if name.isdigit() else name for name in path.split("."))
+        reduce(getitem, way, dump)[last] = value
+    return Study.model_validate(dump)
 
 
 def planned(study: Study, scale: str = "laptop") -> Plan:
@@ -80,6 +90,14 @@ def rows(
 
 def frame(study: Study, outcome: Callable[[Trial], LaneResult], scale: str = "laptop") -> pd.DataFrame:
     return trial_rows.frame(rows(study, planned(study, scale).trials, outcome, scale=scale))
+
+
+def stored(study: Study, store: Store, outcome: Callable[[Trial], LaneResult], scale: str = "laptop") -> Ledger:
+    """A store's ledger of the study, with all of its trials trained, pack by pack."""
+    ledger = Ledger(store, study.name)
+    for pack in planned(study, scale).packs:
+        ledger.write(pack.key, rows(study, pack.trials, outcome, pack.key, scale))
+    return ledger
 
 
 def bowl(trial: Trial, optimum: float, floor: float, curvature: float = 0.05, noise: float = 0.0) -> float:

@@ -19,7 +19,7 @@ from folklore.harness.spec import Study, canonical_json
 from folklore.harness.storing import trial_schema
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from tests.harness.helpers import INITIAL_LOSS, bowl, planned, result, rows
+from tests.harness.helpers import INITIAL_LOSS, bowl, planned, result, rows, stored
 
 
 @pytest.fixture
@@ -32,8 +32,7 @@ def store(study: Study, tmp_path: Path) -> str:
         loss = bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0, noise=0.001)
         return result(loss, step=[5.0, 10.0], train_loss=[3.0, 2.0], lr=[0.1, 0.2])
 
-    for pack in planned(study).packs:
-        Ledger(Store(str(tmp_path)), study.name).write(pack.key, rows(study, pack.trials, outcome, pack.key))
+    stored(study, Store(str(tmp_path)), outcome)
     return str(tmp_path)
 
 

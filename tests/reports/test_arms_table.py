@@ -11,13 +11,13 @@ from folklore.harness.judging.trial_sets import HERE, TrialSet, trial_sets
 from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
 from folklore.reports.arms_table import MOST_ROWS, arms_table
-from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
+from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
 
 BEST = 2.0**-7
 
 
 def with_arms(study: Study, **arms: Arm) -> Study:
-    return Study.model_validate({**study.model_dump(), "arms": {**study.model_dump()["arms"], **arms}})
+    return changed(study, arms={**study.model_dump()["arms"], **arms})
 
 
 def recorded(study: Study, floors: dict[str, float], noise: float = 0.01) -> TrialSet:
@@ -82,9 +82,7 @@ def test_seeds_are_paired(study: Study) -> None:
 
 
 def test_the_arm_that_is_declared_is_the_reference(study: Study) -> None:
-    dump = study.model_dump()
-    dump["arms"]["half"]["reference"] = True
-    (panel,) = arms_table(recorded(Study.model_validate(dump), {})).panels
+    (panel,) = arms_table(recorded(changed(study, {"arms.half.reference": True}), {})).panels
     assert [row.reference for row in panel.rows] == [False, True], "in declared order"
     assert panel.reference == "half warmup"
     assert panel.rows[0].gap

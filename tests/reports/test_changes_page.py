@@ -15,6 +15,7 @@ from tests.reports.links import dead_links
 from tests.reports.test_highlights import claim
 from tests.reports.test_site import REGISTER, TEMPLATES, of, records
 
+pytestmark = pytest.mark.usefixtures("few_calibrated")
 REASON = "It asks <too> little. It asks it twice."
 ERRATUM = Erratum(
     claim="warmup.improves_best", study="toy", version=1, date="2026-11-25", reason=REASON, scale="laptop", verdict="supported",

@@ -32,6 +32,7 @@ from folklore.reports.claim_cards import Card, calibration_in_words, card, power
 from tests.reports.test_site import REGISTER, of, records
 from tests.verdicts import a_finding, a_verdict
 
+pytestmark = pytest.mark.usefixtures("few_calibrated")
 GAP = RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half"))
 DOCUMENTS = {"TB": Document(key="TB", title="A <title>", file="a.txt")}
 RATES = ErrorRates(10, 5, {})

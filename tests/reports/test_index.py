@@ -1,6 +1,5 @@
 """The index and the documents' pages: rows, counts, grades, and what cannot be said of a document."""
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -14,13 +13,14 @@ from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Document, Source, Study
 from folklore.harness.spec.claims import Side
-from folklore.harness.storing import evidence
 from folklore.reports import document_page, glossary, index_page, rows, site
 from folklore.reports.outcome_table import OutcomeTable, outcome_table
 from folklore.reports.verdict_words import NOT_GRADED, TO_COME
+from tests.harness.helpers import changed
 from tests.reports.test_highlights import BASE, claim, outcome, table
 from tests.reports.test_site import REGISTER, records
 
+pytestmark = pytest.mark.usefixtures("few_calibrated")
 TB, GL = (Document(key=key, title=f"The {key}", file="x") for key in ("TB", "GL"))
 
 
@@ -133,7 +133,7 @@ def of_ones_own(study: Study, name: str, *claims: str) -> Study:
     made = [{"id": each, "kinds": ["empirical"], "paraphrase": f"claim {each}", "measure": "m"} for each in claims]
     (judgement,) = study.model_dump()["judgements"]
     judgements = [{**judgement, "claim": each} for each in claims]
-    return Study.model_validate({**study.model_dump(), "name": name, "claims": made, "judgements": judgements})
+    return changed(study, name=name, claims=made, judgements=judgements)
 
 
 def test_claims_of_ones_own_studies_count_in_no_number_of_the_documents(study: Study, tmp_path: Path) -> None:
@@ -184,20 +184,6 @@ def test_firmness_of_ones_own_claims_is_of_their_study_alone() -> None:
     assert found.rates["laptop", "cpu"].q == {("warmup.size", "laptop", "cpu"): 0.04}
     own = outcome_table([weak, many], Register((TB,), tuple(claim(f"my.c{index}") for index in range(20))))
     assert own.rates["laptop", "cpu"].tested == 20
-
-
-def test_calibration_takes_rates_of_false_partly_if_they_are_counted(
-    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
-    row = {"observable": "gap", "world": "plain, 5 seeds", "condition": "plain", "seeds": 5, "worlds": 300, "undecided": 0.0}
-    row |= {"coverage": 0.951, "false_supported": 0.02, "false_refuted": 0.03, "false_partly": 0.08, "power": 0.8}
-    (tmp_path / "calibration.json").write_text(json.dumps([row]))
-    site.write(tmp_path, [study], Register((TB,), ()), no_trials, only=[], known=lambda _: [])
-    page = " ".join((tmp_path / "calibration.html").read_text().split())
-    assert "False partly" in page
-    assert "8.0% *" in page
-    assert "wrongly “partly” in 8.0%" in page
 
 
 no_trials: Callable[[Study], list[TrialSet]] = lambda _: []  # noqa: E731

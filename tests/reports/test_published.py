@@ -25,8 +25,10 @@ CURVES = "curves"
 MOST_BYTES = 1_000_000
 
 
-# Written in every run of the tests: of numbers that are computed, of few trials and of many arms. The slow ones write all.
-FEW = ("adam_internals", "embedding_lr", "warmup")
+# Written in every run of the tests: of numbers that are computed, of squared errors, of few trials and of many arms. The slow
+# tests write all.
+FEW = ("adam_internals", "edge_of_stability", "embedding_lr", "warmup")
+EITHER = pytest.mark.parametrize("site", ["first_run", pytest.param("folder", marks=pytest.mark.slow)])
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages
 
 
-@pytest.mark.parametrize("site", ["first_run", pytest.param("folder", marks=pytest.mark.slow)])
+@EITHER
 def test_every_page_is_small_with_its_figures(site: str, request: pytest.FixtureRequest) -> None:
     sizes, folder = {}, request.getfixturevalue(site)
     for page in folder.glob("*.html"):
@@ -63,7 +65,7 @@ def test_every_link_leads_somewhere(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def first_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pages of somebody whose first commands were `make study-warmup`, which comes to the published trials, and two others."""
+    """Pages of somebody whose first commands were `make study-warmup`, which come to what is published, and three others."""
     store, warmup = Store(str(tmp_path_factory.mktemp("first"))), catalog.load_study("warmup")
     trials = pd.concat([records.trials for records in published_sets(warmup)])
     rows = pa.Table.from_pandas(
@@ -90,7 +92,7 @@ def test_the_first_run_of_a_newcomer_leaves_no_dead_link(first_run: Path) -> Non
         assert "folklore report --store" in text, f"{name} does not say what writes them"
 
 
-@pytest.mark.parametrize("site", ["first_run", pytest.param("folder", marks=pytest.mark.slow)])
+@EITHER
 def test_every_criterion_says_its_number_or_why_it_has_none(site: str, request: pytest.FixtureRequest) -> None:
     """As text that everybody reads, and not in a text alternative of its picture alone."""
     folder = request.getfixturevalue(site)
@@ -105,13 +107,13 @@ def test_every_criterion_says_its_number_or_why_it_has_none(site: str, request: 
         assert [each for each in wanted if not any(each in text for text in told)] == []
 
 
-def test_no_squared_error_is_called_nats_on_a_page(folder: Path) -> None:
+def test_no_squared_error_is_called_nats_on_a_page(first_run: Path) -> None:
     """All losses of edge_of_stability are squared errors: on its pages, in its figures, and in the curves of its trials."""
-    files = [file for file in folder.rglob("edge_of_stability*") if file.is_file()]
+    files = [file for file in first_run.rglob("edge_of_stability*") if file.is_file()]
     assert {file.suffix for file in files} == {".html", ".svg", ".js"}
     assert [file.name for file in files if re.search(r"\bnats\b", file.read_text())] == []
-    assert "test loss (half the squared error)" in (folder / "edge_of_stability.html").read_text()
-    assert "test loss (nats)" in (folder / "warmup.html").read_text()
+    assert "test loss (half the squared error)" in (first_run / "edge_of_stability.html").read_text()
+    assert "test loss (nats)" in (first_run / "warmup.html").read_text()
 
 
 def _told(found: Finding) -> str:

@@ -14,19 +14,19 @@ from folklore.harness.options import Options
 from folklore.harness.reading.pages import store_option, write_pages
 from folklore.harness.spec import Study
 from folklore.harness.storing.declaration import declare
-from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.reports import site
-from tests.harness.helpers import bowl, planned, result, rows
+from tests.harness.helpers import bowl, changed, result, stored
 from tests.reports.test_site import REGISTER, of, records
+
+pytestmark = pytest.mark.usefixtures("few_calibrated")
 
 
 def test_a_study_from_a_file_is_run_again_by_the_name_that_its_store_knows(study: Study, tmp_path: Path) -> None:
     """Its file may be anywhere by now, or gone; the store need not be the default one."""
     store = Store(str(tmp_path / "my results"))
     declare(store, study, "smoke", trials_before=0)
-    trained = rows(study, planned(study, "smoke").trials, lambda trial: result(bowl(trial, -7, 2.0)), scale="smoke")
-    Ledger(store, study.name).write("pack", trained)
+    stored(study, store, lambda trial: result(bowl(trial, -7, 2.0)), "smoke")
     folder, _ = write_pages(store, [study])
     (command,) = re.findall(r"<pre>(.*?)</pre>", (folder / "toy.html").read_text())
     program, run, *arguments = shlex.split(html.unescape(command))
@@ -38,7 +38,7 @@ def test_a_study_from_a_file_is_run_again_by_the_name_that_its_store_knows(study
 
 
 def test_a_study_of_the_catalogue_is_made(study: Study, tmp_path: Path) -> None:
-    built_in = Study.model_validate({**study.model_dump(), "name": "warmup"})
+    built_in = changed(study, name="warmup")
     site.write(tmp_path, [built_in], REGISTER, of([records(built_in)]), published=lambda _: None, store_option=" --store x")
     assert "<pre>make study-warmup SCALE=laptop</pre>" in (tmp_path / "warmup.html").read_text()
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.judging.calibration import CASES, SEEDS
 from folklore.harness.judging.trial_sets import HERE, PUBLISHED, TrialSet, publish, published_sets, trial_sets
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.planning.catalog import Register
@@ -17,8 +16,8 @@ from folklore.harness.storing import evidence
 from folklore.harness.storing.declaration import declarations, declare
 from folklore.harness.storing.source_check import SourceCheck
 from folklore.harness.storing.store import Store
-from folklore.reports import calibration, matrix, site, study_page
-from tests.harness.helpers import bowl, frame, result
+from folklore.reports import matrix, site, study_page
+from tests.harness.helpers import bowl, changed, frame, result
 from tests.reports.links import dead_links, pages_of
 
 REGISTER = Register(
@@ -58,14 +57,17 @@ def records(study: Study, floor: float = 2.1) -> TrialSet:
     return found
 
 
+pytestmark = pytest.mark.usefixtures("few_calibrated")
 GOLDEN = Path(__file__).parent / "golden"
 TEMPLATES = Path(site.__file__).parent / "templates"
 
 
-@pytest.fixture
-def written(study: Study, tmp_path: Path) -> Path:
-    site.write(tmp_path, [study], REGISTER, of([records(study)]))
-    return tmp_path
+@pytest.fixture(scope="module")
+def written(study: Study, few_calibrated: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pages that tests only read."""
+    folder = tmp_path_factory.mktemp("written")
+    site.write(folder, [study], REGISTER, of([records(study)]))
+    return folder
 
 
 def test_the_verdict_is_on_both_pages(written: Path) -> None:
@@ -151,9 +153,7 @@ def test_a_missing_trial_shows_as_invalid_without_a_number(study: Study, tmp_pat
 
 def test_a_changed_declaration_is_shown(study: Study, tmp_path: Path) -> None:
     whole = records(study)
-    dump = study.model_dump()
-    dump["judgements"][0]["criteria"][0]["claimed"]["value"] = 0.01
-    later = Study.model_validate(dump)
+    later = changed(study, {"judgements.0.criteria.0.claimed.value": 0.01})
     site.write(tmp_path, [later], REGISTER, of([TrialSet(later, "laptop", "cpu", HERE, whole.trials)]))
     assert "declaration of this study changed" in (tmp_path / "toy.html").read_text()
 
@@ -161,9 +161,7 @@ def test_a_changed_declaration_is_shown(study: Study, tmp_path: Path) -> None:
 def test_what_changed_since_the_first_declaration_is_listed(study: Study, tmp_path: Path) -> None:
     whole, store = records(study), Store(str(tmp_path / "store"))
     declare(store, study, "laptop", trials_before=0)
-    dump = study.model_dump()
-    dump["judgements"][0]["criteria"][0]["claimed"]["value"] = 0.01
-    later = Study.model_validate(dump)
+    later = changed(study, {"judgements.0.criteria.0.claimed.value": 0.01})
     fixed = tuple(declarations(store, later, "laptop"))
     site.write(tmp_path, [later], REGISTER, of([TrialSet(later, "laptop", "cpu", HERE, whole.trials, declarations=fixed)]))
     page = (tmp_path / "toy.html").read_text()
@@ -198,10 +196,7 @@ def test_the_page_says_which_sources_published_trials_come_from(study: Study, tm
 
 def test_the_first_screen_answers(study: Study, tmp_path: Path) -> None:
     """Question, answer, advice, set-up, what was varied; caveats of the scale beside it."""
-    dump = study.model_dump()
-    dump["judgements"][0]["advice"] = {"supported": "Do <it>."}
-    dump["scales"]["laptop"]["departures"] = ("a <toy>",)
-    told = Study.model_validate(dump)
+    told = changed(study, {"judgements.0.advice": {"supported": "Do <it>."}, "scales.laptop.departures": ("a <toy>",)})
     site.write(tmp_path, [told], REGISTER, of([records(told)]))
     page = (tmp_path / "toy.html").read_text()
     first = " ".join(page.partition("</section>")[0].split())
@@ -237,9 +232,7 @@ def test_several_scales_have_a_section_each_and_links_to_them(study: Study, tmp_
 
 def test_pages_of_studies_lead_to_their_neighbours(study: Study, tmp_path: Path) -> None:
     """Those that are there, in the order given."""
-    first, last = (
-        Study.model_validate({**study.model_dump(), "name": name, "title": f"<{name}>"}) for name in ("first", "last")
-    )
+    first, last = (changed(study, name=name, title=f"<{name}>") for name in ("first", "last"))
     site.write(tmp_path, [first, study, last], REGISTER, of([records(study)]), only=["toy", "last"], published=lambda _: None)
     page = (tmp_path / "toy.html").read_text()
     assert '<a href="last.html" rel="next">&lt;last&gt; →</a>' in page
@@ -254,35 +247,9 @@ def test_robustness_stands_beside_the_verdict(study: Study, tmp_path: Path) -> N
     assert "other choices" in page
 
 
-def test_the_page_of_the_calibration(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What misses a goal is marked, and the index links to the page where there is one."""
-    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
-    site.write(tmp_path, [study], REGISTER, of([]))
-    assert "calibration.html" not in (tmp_path / "index.html").read_text()
-    row = {"observable": "gap", "world": "plain, 5 seeds", "condition": "plain", "seeds": 5, "worlds": 300, "undecided": 0.0}
-    good = {**row, "coverage": 0.951, "false_supported": 0.02, "false_refuted": 0.03, "power": 0.8}
-    bad = {**good, "world": "skewed, 5 seeds", "condition": "skewed", "coverage": 0.881, "false_supported": 0.09}
-    (tmp_path / "calibration.json").write_text(json.dumps([good, bad]))
-    site.write(tmp_path, [study], REGISTER, of([]))
-    page = " ".join((tmp_path / "calibration.html").read_text().split())
-    assert "1 of 2 kinds of world: the intervals hold the truth in 93% to 97% of the cases" in page
-    assert "Most often: skewed (1 of 1)" in page
-    assert "“supported” in 5.5% and “refuted” in 3.0% of them: wrongly" in page
-    assert "88.1% *" in page
-    assert "9.0% *" in page
-    assert "3.0% *" not in page
-    assert "calibration.html" in (tmp_path / "index.html").read_text()
-
-
 def test_a_study_without_trials_has_a_page(study: Study, tmp_path: Path) -> None:
     site.write(tmp_path, [study], REGISTER, of([]))
     assert "No trials are stored or published yet" in (tmp_path / "toy.html").read_text()
-
-
-def test_the_published_calibration_is_of_todays_worlds() -> None:
-    """Every kind, condition and number of seeds that is counted now has its row, and no other has."""
-    expected = {(case.name, condition.name, count) for case in CASES for condition in case.conditions for count in SEEDS}
-    assert {(row["observable"], row["condition"], row["seeds"]) for row in calibration.rows()} == expected
 
 
 def test_a_declaration_is_published_with_its_trials(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,7 +292,7 @@ def test_sets_are_never_mixed(study: Study) -> None:
 
 
 def test_a_single_page_and_an_index_that_links_to_what_is_there(study: Study, tmp_path: Path) -> None:
-    other = Study.model_validate({**study.model_dump(), "name": "other"})
+    other = changed(study, name="other")
     site.write(tmp_path, [other, study], REGISTER, of([records(study)]), only=["toy"])
     assert (tmp_path / "toy.html").exists()
     assert not (tmp_path / "other.html").exists()
@@ -459,8 +426,8 @@ def test_a_document_is_graded_in_its_own_order(study: Study, tmp_path: Path) -> 
 
 def test_the_study_a_claim_is_filed_under_speaks_for_it(study: Study, tmp_path: Path) -> None:
     """A copy of a declared study under another name, which judges the same claims, does not take its place in the index."""
-    filed = Study.model_validate({**study.model_dump(), "name": "warmup"})
-    copy = Study.model_validate({**study.model_dump(), "name": "warmup_mine"})
+    filed = changed(study, name="warmup")
+    copy = changed(study, name="warmup_mine")
     sets = [records(filed), records(copy, floor=1.99)]
     site.write(tmp_path, [filed, copy], REGISTER, of(sets), published=lambda _: None)
     index = (tmp_path / "index.html").read_text()
@@ -480,4 +447,4 @@ def test_what_is_never_judged_counts_nowhere(study: Study, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["index", "calibration", "glossary"])
 def test_no_study_has_the_name_of_another_page(study: Study, name: str) -> None:
     with pytest.raises(ValueError, match="is the name of a page"):
-        Study.model_validate({**study.model_dump(), "name": name})
+        changed(study, name=name)

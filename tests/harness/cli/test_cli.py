@@ -22,7 +22,7 @@ from folklore.harness.storing import evidence
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from tests.command_line import HANG_SECONDS
-from tests.harness.helpers import planned, result, rows
+from tests.harness.helpers import planned, result, rows, stored
 
 CLI = CliRunner()
 
@@ -119,8 +119,7 @@ def test_bad_input(arguments: tuple[str, ...], message: str, tmp_path: Path, mon
 def test_trials_are_published_from_known_sources_or_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Refused before a file is written; the reason goes beside the trials."""
     study, store, published = load_study("memory"), tmp_path / "store", tmp_path / "evidence"
-    for pack in planned(study).packs:
-        Ledger(Store(str(store)), "memory").write(pack.key, rows(study, pack.trials, lambda _: result(2.0), pack.key))
+    stored(study, Store(str(store)), lambda _: result(2.0))
     published.mkdir()
     monkeypatch.setattr(evidence, "FOLDER", published)
     monkeypatch.setattr(verdict_memory, "publish_verdicts", lambda studies: (published, []))

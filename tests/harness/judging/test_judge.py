@@ -12,7 +12,7 @@ from folklore.harness.spec import AtLeast, Claim, Criterion, Judgement, Outside,
 from folklore.harness.spec.trial import Trial
 from folklore.harness.statistics import ALPHA
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import bowl, computations, frame, result
+from tests.harness.helpers import bowl, changed, computations, frame, result
 
 KEYS = ["study", "claim", "scale", "device", "verdict", "estimate", "low", "high", "seeds", "trials", "reason"]
 NEW_KEYS = ["reading", "answer", "advice", "p", "direction", "cautions", "panels", "surprise", "after_the_fact", "withdrawn"]
@@ -92,7 +92,7 @@ def criterion(supported: float, refuted: float, name: str = "c") -> dict[str, ob
 
 def judging(study: Study, *judgements: Sequence[dict[str, object]]) -> Study:
     claims = [{"claim": f"c.{index}", "criteria": tuple(criteria)} for index, criteria in enumerate(judgements)]
-    return Study.model_validate({**study.model_dump(), "judgements": claims})
+    return changed(study, judgements=claims)
 
 
 def test_all_criteria_must_hold_and_one_refutes(study: Study) -> None:

@@ -34,19 +34,10 @@ from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.statistics.intervals import Observation, Sampled, bootstrap_error, student
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
+from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
+from tests.harness.observables.planted import table_of
 
 NOISE = {"none": 0.01, "half": 0.02}
-
-
-def table_of(study: Study, outcome) -> TrialArrays:
-    return TrialArrays(study, "laptop", frame(study, outcome))
-
-
-@pytest.fixture
-def wide(study: Study) -> Study:
-    """The toy study on a grid of twelve octaves, with warmups of 0 and 5 of 10 steps."""
-    return Study.model_validate({**study.model_dump(), "factors": {"peak_lr": tuple(2.0**e for e in range(-12, 1))}})
 
 
 def bowls(trial: Trial) -> LaneResult:
@@ -312,7 +303,7 @@ def widths(study: Study, slope: float) -> Study:
         }
         for width in (8, 16, 32)
     }
-    return Study.model_validate({**study.model_dump(), "arms": arms, "judgements": ()})
+    return changed(study, arms=arms, judgements=())
 
 
 @pytest.mark.parametrize("slope", [-1.0, 0.0, 0.5])
@@ -331,7 +322,7 @@ def test_the_exponent_of_the_optimum(study: Study, slope: float) -> None:
 
 
 def test_a_parabola_through_an_uneven_grid(study: Study) -> None:
-    uneven = Study.model_validate({**study.model_dump(), "factors": {"peak_lr": [2.0**e for e in (-10, -8, -7.5, -5, -4)]}})
+    uneven = changed(study, factors={"peak_lr": [2.0**e for e in (-10, -8, -7.5, -5, -4)]})
     seen = observe(Optimum(arm="none"), table_of(uneven, lambda trial: result(bowl(trial, -7.1, 2.0))))
     assert math.log2(seen.estimate) == pytest.approx(-7.1)
 
@@ -371,7 +362,7 @@ def test_the_mean_slope_of_a_tap(study: Study, settings: dict[str, object], expe
     scaled, points = widths(study, 0.0), ((8, "w8"), (16, "w16"), (32, "w32"))
     for grid, at in (([0.1], None), ([0.1, 0.2, 0.4], 0.1)):
         arms = {name: {**arm.model_dump(), "factors": {"peak_lr": grid}} for name, arm in scaled.arms.items()}
-        table = table_of(Study.model_validate({**scaled.model_dump(), "arms": arms}), activations_of)
+        table = table_of(changed(scaled, arms=arms), activations_of)
         seen = observe(MeanActivationSlope(points=points, at=at, **settings), table)
         assert seen.estimate == pytest.approx(expected, abs=1e-6)
     assert observe(MeanActivationSlope(points=points, at=0.2), table).estimate == pytest.approx(0.7, abs=1e-6)

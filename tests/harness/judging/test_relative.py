@@ -11,7 +11,6 @@ from folklore.harness.judging.judge import judge
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.outcomes import OUT_OF_REGIME, SUPPORTED
 from folklore.harness.judging.robustness import robustness
-from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import (
     FallShare,
     FinalLoss,
@@ -43,7 +42,8 @@ from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
+from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
+from tests.harness.observables.planted import table_of
 
 NONE, HALF = TunedLoss(arm="none"), TunedLoss(arm="half")
 REGRET = TransferRegret(arm="half", tuned_for="none")
@@ -80,11 +80,6 @@ DIFFERENT: tuple[Observable, ...] = (
 )
 
 
-@pytest.fixture
-def wide(study: Study) -> Study:
-    return Study.model_validate({**study.model_dump(), "factors": {"peak_lr": tuple(2.0**e for e in range(-12, 1))}})
-
-
 def shifted(by: float, floor: float = 2.0):
     """The bowls of two arms whose optima and floors differ, with a constant taken from every loss."""
 
@@ -95,10 +90,6 @@ def shifted(by: float, floor: float = 2.0):
         return replace(found, initial_loss=INITIAL_LOSS - by)
 
     return outcome
-
-
-def table_of(study: Study, outcome) -> TrialArrays:
-    return TrialArrays(study, "laptop", frame(study, outcome))
 
 
 @pytest.mark.parametrize("observable", RELATIVE, ids=lambda each: each.kind)
@@ -138,8 +129,7 @@ def test_no_false_verdict_of_negative_losses(wide: Study) -> None:
 
 
 def test_final_losses_are_looked_at_too(study: Study) -> None:
-    dump = {**study.model_dump(), "factors": {"peak_lr": (0.01,)}, "judgements": ()}
-    one = Study.model_validate(dump)
+    one = changed(study, factors={"peak_lr": (0.01,)}, judgements=())
     gap = RelativeGap(left=FinalLoss(arm="none"), right=FinalLoss(arm="half"))
     with pytest.raises(UndecidableError, match="mean nothing"):
         observe(gap, table_of(one, lambda trial: replace(result(-2.0 - 0.1 * trial.seed), initial_loss=1.0)))

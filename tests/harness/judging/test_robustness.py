@@ -23,12 +23,7 @@ from folklore.harness.spec import Alternative as DeclaredAlternative
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observable, Outside, Rule, Study, Within
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import bowl, frame, result
-
-
-@pytest.fixture
-def wide(study: Study) -> Study:
-    return Study.model_validate({**study.model_dump(), "factors": {"peak_lr": tuple(2.0**e for e in range(-12, 1))}})
+from tests.harness.helpers import bowl, changed, frame, result
 
 
 def _judged(study: Study, outcome) -> tuple[Robustness, ...]:
@@ -63,7 +58,7 @@ def _on_ratio(study: Study, supported, refuted) -> Study:
     ratio = Quotient(top=MaxTrainable(arm="half", within=0.05), bottom=MaxTrainable(arm="none", within=0.05))
     criterion = Criterion(name="ratio", observe=ratio, claimed=supported, refuted=refuted, unit="x")
     judgement = Judgement(claim="warmup.widens", criteria=(criterion,))
-    return Study.model_validate({**study.model_dump(), "judgements": (judgement,)})
+    return changed(study, judgements=(judgement,))
 
 
 def _two_octaves(trial: Trial) -> LaneResult:

@@ -7,11 +7,7 @@ from folklore.harness.judging.trial_sets import HERE, planned_set, trial_sets
 from folklore.harness.planning.plan import make_plan
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows, trial_schema
-from tests.harness.helpers import bowl, frame, result, rows
-
-
-def edited(study: Study, **fields: object) -> Study:
-    return Study.model_validate({**study.model_dump(), **fields})
+from tests.harness.helpers import bowl, changed, frame, result, rows
 
 
 @pytest.fixture
@@ -24,7 +20,7 @@ def verdicts(study: Study, trials: pd.DataFrame) -> list[str]:
 
 
 def test_a_changed_setting_does_not_reuse_trials_of_the_old_one(study: Study, trials: pd.DataFrame) -> None:
-    longer = edited(study, training={**study.training.model_dump(), "steps": 20})
+    longer = changed(study, training={**study.training.model_dump(), "steps": 20})
     assert verdicts(study, trials) == ["supported"]
     assert trial_sets(longer, trials, HERE) == []
     both = pd.concat([trials, frame(longer, lambda trial: result(bowl(trial, -7, 2.0, noise=0.001)))], ignore_index=True)
@@ -48,9 +44,11 @@ def test_a_renamed_arm_keeps_its_trials(study: Study, trials: pd.DataFrame) -> N
 
 
 def test_a_scale_that_only_adds_seeds_keeps_the_trials_there_are(study: Study, trials: pd.DataFrame) -> None:
-    dump = study.model_dump()
-    dump["scales"]["more"] = {"description": "more seeds", "seeds": 7}
-    (_, more) = [found for found in trial_sets(Study.model_validate(dump), trials, HERE) if found.scale != "smoke"]
+    (_, more) = [
+        found
+        for found in trial_sets(changed(study, {"scales.more": {"description": "more seeds", "seeds": 7}}), trials, HERE)
+        if found.scale != "smoke"
+    ]
     assert more.scale == "more"
     assert len(more.trials) == len(trials)
     assert set(more.trials["scale"]) == {"more"}
@@ -58,9 +56,9 @@ def test_a_scale_that_only_adds_seeds_keeps_the_trials_there_are(study: Study, t
 
 def test_arms_that_resolve_to_the_same_trial_share_it(study: Study, trials: pd.DataFrame) -> None:
     """Spelling out a default makes no other trial: nothing more is trained, and both arms have their rows."""
-    dump = study.model_dump()
-    dump["arms"]["again"] = {"label": "the default, spelled out", "settings": {"warmup_fraction": 0.5, "weight_decay": 0.1}}
-    doubled = Study.model_validate(dump)
+    doubled = changed(
+        study, {"arms.again": {"label": "the default, spelled out", "settings": {"warmup_fraction": 0.5, "weight_decay": 0.1}}}
+    )
     plan = make_plan(doubled, "laptop", "cpu", "data", lanes=100)
     assert sum(len(pack.trials) for pack in plan.packs) == len(trials)
     found = planned_set(plan, trials).trials
@@ -87,9 +85,7 @@ def test_a_file_without_a_later_column_is_read(study: Study) -> None:
 
 def test_a_gpu_scale_that_shares_trials_with_the_laptop_has_no_set(study: Study, trials: pd.DataFrame) -> None:
     """Its missing trials were never asked for: nothing is invalid. Once it is run as such, it has one."""
-    dump = study.model_dump()
-    dump["scales"]["gpu"] = {"description": "more seeds", "seeds": 7, "device": "cuda"}
-    shared = Study.model_validate(dump)
+    shared = changed(study, {"scales.gpu": {"description": "more seeds", "seeds": 7, "device": "cuda"}})
     assert [found.scale for found in trial_sets(shared, trials, HERE)] == ["laptop"]
     begun = trials.assign(scale=["gpu", *trials["scale"][1:]])
     assert [found.scale for found in trial_sets(shared, begun, HERE)] == ["laptop", "gpu"]
@@ -97,9 +93,7 @@ def test_a_gpu_scale_that_shares_trials_with_the_laptop_has_no_set(study: Study,
 
 def test_arms_on_two_datasets(study: Study) -> None:
     """Each trial's digest holds the hash of its own data; other content of one set leaves the other's trials valid."""
-    dump = {**study.model_dump(), "judgements": ()}
-    dump["arms"]["half"]["settings"] = {"model": "mlp", "dataset": "digits"}
-    both = Study.model_validate(dump)
+    both = changed(study, {"arms.half.settings": {"model": "mlp", "dataset": "digits"}}, judgements=())
     hashes = {"python-docs": "text", "digits": "images"}
     plan = make_plan(both, "laptop", "cpu", hashes, lanes=8)
     assert {(trial.arm, trial.data_hash) for trial in plan.trials} == {("none", "text"), ("half", "images")}
@@ -121,15 +115,19 @@ def test_arms_on_two_datasets(study: Study) -> None:
 
 
 def test_a_smoke_scale_that_shares_trials_with_the_laptop_has_no_set(study: Study, trials: pd.DataFrame) -> None:
-    dump = study.model_dump()
-    dump["scales"]["smoke"] = {
-        "description": "one seed of the same",
-        "seeds": 1,
-        "judged": False,
-        "factors": {"peak_lr": [2.0**-7]},
-    }
-    partly = list(make_plan(Study.model_validate(dump), "smoke", "cpu", "data").digests)[1:]
-    found = trial_sets(Study.model_validate(dump), trials[~trials["digest"].isin(partly)], HERE)
+    shared = changed(
+        study,
+        {
+            "scales.smoke": {
+                "description": "one seed of the same",
+                "seeds": 1,
+                "judged": False,
+                "factors": {"peak_lr": [2.0**-7]},
+            }
+        },
+    )
+    partly = list(make_plan(shared, "smoke", "cpu", "data").digests)[1:]
+    found = trial_sets(shared, trials[~trials["digest"].isin(partly)], HERE)
     assert [each.scale for each in found] == ["laptop"]
 
 
@@ -143,7 +141,7 @@ def test_a_laptop_scale_that_shares_trials_with_smoke_has_no_set(study: Study, t
 
 def test_versions_are_never_mixed(study: Study, trials: pd.DataFrame) -> None:
     """Trials of one version are none of another's, even where nothing else differs; each is judged on its own."""
-    second = edited(study, version=2)
+    second = changed(study, version=2)
     assert trial_sets(second, trials, HERE) == []
     newer = frame(second, lambda trial: result(bowl(trial, -7, 1.9 if trial.arm == "none" else 2.0, noise=0.001)))
     both = pd.concat([trials, newer], ignore_index=True)

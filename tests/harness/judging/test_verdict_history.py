@@ -12,10 +12,9 @@ from folklore.harness.judging.verdict_memory import publish_verdicts
 from folklore.harness.planning.catalog import register, study_names
 from folklore.harness.spec import Study
 from folklore.harness.storing import evidence
-from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.source_check import SourceCheck
 from folklore.harness.storing.store import Store
-from tests.harness.helpers import bowl, planned, result, rows
+from tests.harness.helpers import bowl, result, stored
 
 
 def test_it_ends_with_what_is_published() -> None:
@@ -78,13 +77,8 @@ def test_publishing_adds_what_changed(study: Study, tmp_path: Path, monkeypatch:
 
     def published(floor: float) -> list[Change]:
         store = Store(str(tmp_path / f"store{floor}"))
-        trained = rows(
-            study,
-            planned(study).trials,
-            lambda trial: result(bowl(trial, -7, floor if trial.arm == "none" else 2.0, noise=0.001)),
-        )
-        Ledger(store, study.name).write("pack", trained)
-        (records,) = stored_sets(study, Ledger(store, study.name))
+        ledger = stored(study, store, lambda trial: result(bowl(trial, -7, floor if trial.arm == "none" else 2.0, noise=0.001)))
+        (records,) = stored_sets(study, ledger)
         publish(records, SourceCheck())
         return publish_verdicts([study])[1]
 

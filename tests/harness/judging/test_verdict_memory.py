@@ -15,7 +15,7 @@ from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.source_check import SourceCheck
 from folklore.harness.storing.store import Store
-from tests.harness.helpers import close, judge_stored
+from tests.harness.helpers import changed, close, judge_stored
 
 
 @pytest.mark.parametrize("name", catalog.study_names())
@@ -53,18 +53,16 @@ def test_it_forgets_when_trials_thresholds_evidence_or_statistics_change(
 ) -> None:
     memory = Memory(stored)
     memory.remember(study, judge_stored(study, stored))
-    dump = study.model_dump()
-    dump["judgements"][0]["criteria"][0]["claimed"]["value"] = 0.01
-    assert memory.recall(Study.model_validate(dump)) is None
-    with monkeypatch.context() as changed:
-        changed.setattr(verdict_memory, "STATISTICS_VERSION", verdict_memory.STATISTICS_VERSION + 1)
+    assert memory.recall(changed(study, {"judgements.0.criteria.0.claimed.value": 0.01})) is None
+    with monkeypatch.context() as patched:
+        patched.setattr(verdict_memory, "STATISTICS_VERSION", verdict_memory.STATISTICS_VERSION + 1)
         assert memory.recall(study) is None
-    with monkeypatch.context() as changed:
-        changed.setattr(verdict_memory, "version", lambda name: "99")
+    with monkeypatch.context() as patched:
+        patched.setattr(verdict_memory, "version", lambda name: "99")
         assert memory.recall(study) is None
-    with monkeypatch.context() as changed:
+    with monkeypatch.context() as patched:
         (tmp_path / f"{study.name}-gpu-cuda.parquet").write_bytes(b"new evidence")
-        changed.setattr(evidence, "FOLDER", tmp_path)
+        patched.setattr(evidence, "FOLDER", tmp_path)
         assert memory.recall(study) is None
     Ledger(stored, study.name).write_failure("other", ["digest"], "it broke")
     assert memory.recall(study) is None

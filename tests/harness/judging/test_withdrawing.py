@@ -17,7 +17,7 @@ from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Erratum, Source, Study
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from tests.harness.helpers import bowl, frame, planned, result, rows
+from tests.harness.helpers import bowl, frame, result, stored
 from tests.verdicts import a_finding, a_verdict
 
 CLAIM = "warmup.improves_best"
@@ -88,8 +88,7 @@ def test_a_set_of_trials_is_withdrawn_and_its_robustness_is_that_of_what_was_jud
 
 def test_a_store_keeps_what_was_judged(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(str(tmp_path / "store"))
-    outcome = rows(study, planned(study).trials, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0)))
-    Ledger(store, study.name).write("pack", outcome)
+    stored(study, store, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0)))
     found = [Judged.of(records) for records in stored_sets(study, Ledger(store, study.name))]
     Memory(store).remember(study, found)
     kept = json.loads(store.read(f"judged/{study.name}.json"))

@@ -14,7 +14,7 @@ from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import Arm, Study, canonical_json
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import frame
+from tests.harness.helpers import changed, frame
 
 Change = Callable[[str, Column], Column]  # column's name, values [G, S]
 
@@ -59,7 +59,7 @@ def with_arms(study: Study, settings: Mapping[str, Mapping[str, Any]], lr: float
     """The study without judgements, and with these arms beside its own, trained at one LR if one is given."""
     factors: Any = {} if lr is None else {"factors": {"peak_lr": (lr,)}}
     arms = {name: Arm(label=name, settings=each, **factors) for name, each in settings.items()}
-    return Study.model_validate({**study.model_dump(), "judgements": (), "arms": {**study.arms, **arms}, **fields})
+    return changed(study, judgements=(), arms={**study.arms, **arms}, **fields)
 
 
 def table_of(study: Study, outcome: Callable[[Trial], LaneResult]) -> TrialArrays:

@@ -21,19 +21,24 @@ from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import bowl, result
+from tests.harness.helpers import bowl, changed, result
 from tests.harness.observables.planted import table_of
 
 
 @pytest.fixture
 def wide(study: Study) -> Study:
-    dump = {**study.model_dump(), "judgements": (), "factors": {"peak_lr": tuple(2.0**e for e in range(-10, -2))}}
-    dump["arms"]["alone"] = Arm(label="alone", settings={"warmup_fraction": 0.3}, factors={"peak_lr": (0.01,)})
-    dump["arms"]["other"] = Arm(label="other", settings={"warmup_fraction": 0.4}, factors={"peak_lr": (0.01,)})
-    dump["arms"]["elsewhere"] = Arm(
-        label="elsewhere", settings={"warmup_fraction": 0.6}, factors={"peak_lr": (0.01,)}, scales=("smoke",)
+    return changed(
+        study,
+        {
+            "arms.alone": Arm(label="alone", settings={"warmup_fraction": 0.3}, factors={"peak_lr": (0.01,)}),
+            "arms.other": Arm(label="other", settings={"warmup_fraction": 0.4}, factors={"peak_lr": (0.01,)}),
+            "arms.elsewhere": Arm(
+                label="elsewhere", settings={"warmup_fraction": 0.6}, factors={"peak_lr": (0.01,)}, scales=("smoke",)
+            ),
+        },
+        judgements=(),
+        factors={"peak_lr": tuple(2.0**e for e in range(-10, -2))},
     )
-    return Study.model_validate(dump)
 
 
 def outcome(trial: Trial) -> LaneResult:

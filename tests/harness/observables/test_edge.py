@@ -13,7 +13,7 @@ from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import INITIAL_LOSS, frame, result
+from tests.harness.helpers import INITIAL_LOSS, changed, frame, result
 from tests.harness.observables.planted import table_of, with_arms
 
 LR, LIMIT = 0.01, 2.0
@@ -98,9 +98,7 @@ def test_where_it_starts_and_how_high_it_comes_against_another_lr(planned: Study
     seeds = table.seed_numbers
     start = math.exp(np.mean([math.log(height(10, seed)) for seed in seeds]))
     assert seen(EdgeSharpness(arm="edge", limit=LIMIT, of="start"), table) == pytest.approx(start)
-    dump = planned.model_dump()
-    dump["arms"]["below"]["factors"]["peak_lr"] = (LR / 4,)
-    other = Study.model_validate(dump)
+    other = changed(planned, {"arms.below.factors.peak_lr": (LR / 4,)})
     quarter = table_of(other, outcome)
     own = seen(EdgeSharpness(arm="below", limit=LIMIT, of="highest", until=0.0), quarter)
     of_edge = seen(EdgeSharpness(arm="below", limit=LIMIT, of="highest", until=0.0, lr_of="edge"), quarter)

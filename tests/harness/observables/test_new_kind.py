@@ -47,7 +47,7 @@ from folklore.harness.spec.observed import (
 from folklore.harness.spec.parts import marks, with_other_arms
 from folklore.harness.spec.trials import Numbers, Trials
 from tests.command_line import folklore_forked
-from tests.harness.helpers import bowl, frame, planned, result
+from tests.harness.helpers import bowl, changed, frame, planned, result
 
 ROOT = Path(__file__).parents[3]
 
@@ -119,9 +119,7 @@ def test_its_fields_are_checked_as_any_others(good_share: type[Observed], study:
 def test_others_can_be_made_of_it(good_share: type[Observed], study: Study) -> None:
     part = good_share.model_validate({"arm": "none"})
     gap = Criterion(name="gap", observe=Gap(left=part, right=part), claimed=AtLeast(value=0.5), refuted=AtMost(value=0.2))
-    found = Study.model_validate(
-        {**study.model_dump(), "judgements": (Judgement(claim="warmup.improves_best", criteria=(gap,)).model_dump(),)}
-    )
+    found = changed(study, judgements=(Judgement(claim="warmup.improves_best", criteria=(gap,)).model_dump(),))
     (verdict,) = judge(found, "laptop", "cpu", frame(found, lambda trial: result(bowl(trial, -7, 2.0))))
     assert verdict.estimate == 0.0
 

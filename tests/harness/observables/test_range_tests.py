@@ -14,7 +14,7 @@ from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import frame, result
+from tests.harness.helpers import changed, frame, result
 from tests.harness.observables.planted import table_of
 
 RAMP = np.geomspace(1e-5, 10.0, 200)
@@ -23,14 +23,16 @@ OPTIMUM = -6.0
 
 @pytest.fixture
 def finder(study: Study) -> Study:
-    dump = {**study.model_dump(), "judgements": ()}
-    dump["factors"] = {"peak_lr": tuple(2.0**e for e in range(-12, 1))}
-    dump["arms"] = {
-        "full": Arm(label="full", settings={"warmup_fraction": 0.1}),
-        "ramp": Arm(label="ramp", settings={"schedule": "exponential"}, factors={"peak_lr": (10.0,)}),
-        "flat": Arm(label="flat", settings={"schedule": "exponential", "ramp_start": 0.1}, factors={"peak_lr": (10.0,)}),
-    }
-    return Study.model_validate(dump)
+    return changed(
+        study,
+        judgements=(),
+        factors={"peak_lr": tuple(2.0**e for e in range(-12, 1))},
+        arms={
+            "full": Arm(label="full", settings={"warmup_fraction": 0.1}),
+            "ramp": Arm(label="ramp", settings={"schedule": "exponential"}, factors={"peak_lr": (10.0,)}),
+            "flat": Arm(label="flat", settings={"schedule": "exponential", "ramp_start": 0.1}, factors={"peak_lr": (10.0,)}),
+        },
+    )
 
 
 def diverging_at(lr: float) -> list[float]:
@@ -85,7 +87,7 @@ def test_no_suggestion_is_no_number(table: TrialArrays) -> None:
 
 
 def test_a_pick_outside_the_grid_has_no_regret(finder: Study) -> None:
-    narrow = Study.model_validate({**finder.model_dump(), "factors": {"peak_lr": (2.0**-7, 2.0**-6, 2.0**-5)}})
+    narrow = changed(finder, factors={"peak_lr": (2.0**-7, 2.0**-6, 2.0**-5)})
     with pytest.raises(UndecidableError, match=r"above the highest that .full. was trained at"):
         observe(
             FinderRegret(arm="full", range_test="ramp", rule="tenth_of_divergence"),

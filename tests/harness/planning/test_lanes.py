@@ -19,6 +19,7 @@ from folklore.harness.training.agreement import StepCheck
 from folklore.harness.training.programs import EAGER
 from folklore.harness.training.throughput import Timing
 from folklore.harness.workloads import data, workload_of
+from tests.harness.helpers import changed
 from tests.harness.training.plain_steps import plant
 
 DEVICE = Device("cpu", "a <machine>/x", 2, 8 * 2**30)
@@ -31,8 +32,7 @@ def packing(folder: Path, **wishes: object) -> Packing:
 
 @pytest.fixture
 def plan(study: Study) -> Plan:
-    longer = {**study.model_dump(), "training": {"steps": 400, "batch_size": 4}}
-    return make_plan(Study.model_validate(longer), "laptop", "cpu", "data")
+    return make_plan(changed(study, training={"steps": 400, "batch_size": 4}), "laptop", "cpu", "data")
 
 
 def found(plan: Plan) -> dict:
@@ -45,12 +45,12 @@ def test_what_shares_a_shape(plan: Plan) -> None:
     assert (shape.trials, shape.steps, shape.lane_steps) == (50, 400, 20_000)
     fields = plan.trials[0].configuration.model_dump()
 
-    def changed(part: str, **values: object) -> Configuration:
+    def other_in(part: str, **values: object) -> Configuration:
         return Configuration.model_validate({**fields, part: {**fields[part], **values}})
 
-    for same in (changed("training", steps=7), changed("training", peak_lr=1.0), changed("measurement", probes=9)):
+    for same in (other_in("training", steps=7), other_in("training", peak_lr=1.0), other_in("measurement", probes=9)):
         assert same.shape_key == key
-    for other in (changed("workload", width=16), changed("training", batch_size=2), changed("training", optimizer="sgd")):
+    for other in (other_in("workload", width=16), other_in("training", batch_size=2), other_in("training", optimizer="sgd")):
         assert other.shape_key != key
 
 
@@ -61,12 +61,12 @@ def test_a_wish_goes_first(plan: Plan, tmp_path: Path) -> None:
 
 
 def test_without_measurement_the_size_decides(plan: Plan, tmp_path: Path, study: Study) -> None:
-    small = packing(tmp_path).nominal(next(iter(found(plan).values())).configuration)
-    dump = {**study.model_dump(), "workload": {"width": 256, "depth": 4, "heads": 4, "context": 128}}
-    large = packing(tmp_path).nominal(
-        next(iter(found(make_plan(Study.model_validate(dump), "laptop", "cpu", "data")).values())).configuration
-    )
-    assert (small, large) == (128, 2)
+    wide = changed(study, workload={"width": 256, "depth": 4, "heads": 4, "context": 128})
+    lanes = []
+    for each in (plan, make_plan(wide, "laptop", "cpu", "data")):
+        (shape,) = found(each).values()
+        lanes.append(packing(tmp_path).nominal(shape.configuration))
+    assert lanes == [128, 2]
     (choice,) = packing(tmp_path).choices(found(plan)).values()
     assert choice.source == "nominal"
     assert choice.lanes == 50 // 6, "a third of a worker's share: no pack keeps the others waiting"

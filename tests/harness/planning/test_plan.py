@@ -9,6 +9,7 @@ from folklore.harness.planning.prepare import prepare
 from folklore.harness.spec import Study
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
+from tests.harness.helpers import changed
 
 
 def test_every_trial_once(study: Study) -> None:
@@ -24,9 +25,9 @@ def test_every_trial_once(study: Study) -> None:
 def test_digests_depend_on_what_decides_the_numbers(study: Study) -> None:
     base = make_plan(study, "laptop", "cpu", "data", lanes=8)
     assert make_plan(study, "laptop", "cpu", "data", lanes=3).digests == base.digests, "not on packing"
-    reworded = Study.model_validate({**study.model_dump(), "question": "Else?", "title": "B", "departures": ("x",)})
+    reworded = changed(study, question="Else?", title="B", departures=("x",))
     assert make_plan(reworded, "laptop", "cpu", "data", lanes=8).digests == base.digests, "not on words"
-    newer = Study.model_validate({**study.model_dump(), "version": 2})
+    newer = changed(study, version=2)
     for other in (
         make_plan(study, "laptop", "cuda", "data", lanes=8),
         make_plan(study, "laptop", "cpu", "other", lanes=8),
@@ -37,7 +38,7 @@ def test_digests_depend_on_what_decides_the_numbers(study: Study) -> None:
 
 def test_more_seeds_keep_the_trials_there_are(study: Study) -> None:
     base = make_plan(study, "laptop", "cpu", "data", lanes=8)
-    more = make_plan(Study.model_validate({**study.model_dump(), "seeds": 7}), "laptop", "cpu", "data", lanes=8)
+    more = make_plan(changed(study, seeds=7), "laptop", "cpu", "data", lanes=8)
     assert base.digests < more.digests
 
 
@@ -55,9 +56,7 @@ def test_what_is_done_is_not_planned_again(study: Study) -> None:
 
 
 def test_lanes_of_a_pack_agree_in_shape(study: Study) -> None:
-    dump = study.model_dump()
-    dump["arms"]["half"]["settings"]["optimizer"] = "sgd"
-    plan = make_plan(Study.model_validate(dump), "laptop", "cpu", "data", lanes=100)
+    plan = make_plan(changed(study, {"arms.half.settings.optimizer": "sgd"}), "laptop", "cpu", "data", lanes=100)
     assert len(plan.packs) == 2
     for pack in plan.packs:
         assert len({trial.configuration.pack_key for trial in pack.trials}) == 1
@@ -81,7 +80,7 @@ def of_many_points(study: Study, count: int) -> Study:
 
 def test_a_hundred_thousand_trials_plan_quickly_enough_to_wait_for(study: Study) -> None:
     """No clock here: that configurations are resolved once a point and not once a seed is what makes it quick."""
-    plan = make_plan(Study.model_validate({**study.model_dump(), "seeds": 1000}), "laptop", "cpu", "data", lanes=64)
+    plan = make_plan(changed(study, seeds=1000), "laptop", "cpu", "data", lanes=64)
     assert len({id(trial.configuration) for trial in plan.trials}) == 10
     assert len(plan.trials) == 10_000
 

@@ -15,7 +15,7 @@ from folklore.harness.spec import Arm, Criterion, Search, Study, Within
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.storing import trial_rows, trial_schema
-from tests.harness.helpers import bowl, result, rows
+from tests.harness.helpers import bowl, changed, result, rows
 
 SEARCH = Search(low=2.0**-10, high=2.0**-2, rounds=3, proposals=4, seeds=2, first_seed=900)
 
@@ -23,13 +23,16 @@ SEARCH = Search(low=2.0**-10, high=2.0**-2, rounds=3, proposals=4, seeds=2, firs
 @pytest.fixture
 def searched(study: Study) -> Study:
     """Arm 'none' has its best LR at 2^-7, 'half' at 2^-5; 'fixed' is on a grid."""
-    dump = {**study.model_dump(), "search": SEARCH.model_dump(), "factors": {}}
-    dump["arms"] = {
-        "none": Arm(label="none", settings={"warmup_fraction": 0.0}, searched=True),
-        "half": Arm(label="half", settings={"warmup_fraction": 0.5}, searched=True),
-        "fixed": Arm(label="fixed", settings={"warmup_fraction": 0.2}, factors={"peak_lr": (2.0**-7,)}),
-    }
-    return Study.model_validate(dump)
+    return changed(
+        study,
+        search=SEARCH.model_dump(),
+        factors={},
+        arms={
+            "none": Arm(label="none", settings={"warmup_fraction": 0.0}, searched=True),
+            "half": Arm(label="half", settings={"warmup_fraction": 0.5}, searched=True),
+            "fixed": Arm(label="fixed", settings={"warmup_fraction": 0.2}, factors={"peak_lr": (2.0**-7,)}),
+        },
+    )
 
 
 def outcome(trial: Trial):
@@ -160,9 +163,9 @@ def test_a_failed_pack_ends_the_search_and_not_the_rest(searched: Study) -> None
 
 def test_seeds_of_search_and_judging_are_apart(searched: Study) -> None:
     with pytest.raises(ValueError, match="are both searched and judged on"):
-        Study.model_validate({**searched.model_dump(), "search": {**SEARCH.model_dump(), "first_seed": 4}})
+        changed(searched, search={**SEARCH.model_dump(), "first_seed": 4})
     with pytest.raises(ValueError, match="has no search"):
-        Study.model_validate({**searched.model_dump(), "search": None})
+        changed(searched, search=None)
 
 
 def test_a_searched_arm_is_judged_at_its_tuned_value(searched: Study) -> None:
@@ -181,9 +184,7 @@ def test_a_searched_arm_is_judged_at_its_tuned_value(searched: Study) -> None:
 
 def test_another_scales_proposals_are_not_this_ones(searched: Study) -> None:
     """A scale with equal configurations searches on the same seeds: what it proposed enlarges nobody's budget."""
-    dump = searched.model_dump()
-    dump["scales"]["more"] = {"description": "more seeds", "seeds": 7}
-    both = Study.model_validate(dump)
+    both = changed(searched, {"scales.more": {"description": "more seeds", "seeds": 7}})
     ledger = Ledger(both)
     ledger.run()
     base = make_plan(both, "laptop", "cpu", "data")

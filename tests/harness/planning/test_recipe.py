@@ -17,7 +17,7 @@ from folklore.harness.spec.configuration import SCHEDULES, SamplingName
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training.schedules import schedule_named
-from tests.harness.helpers import planned, result, rows
+from tests.harness.helpers import changed, planned, result, rows
 
 CLI = CliRunner()
 
@@ -60,7 +60,7 @@ def test_every_schedule_has_words(study: Study) -> None:
 
 
 def test_another_factor_is_told_by_all_its_values(study: Study) -> None:
-    both = Study.model_validate({**study.model_dump(), "factors": {**study.factors, "batch_size": (4, 8)}, "judgements": ()})
+    both = changed(study, factors={**study.factors, "batch_size": (4, 8)}, judgements=())
     assert study_recipe(both, "laptop")["training"] == (
         "10 steps x 4 sequences of 8 tokens = 40 sequences, 320 tokens / 10 steps x 8 sequences of 8 tokens = 80 sequences, 640"
         " tokens"

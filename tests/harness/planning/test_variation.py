@@ -13,9 +13,8 @@ from folklore.harness.reading.pages import write_pages
 from folklore.harness.reading.stored_studies import named_study, stored_studies
 from folklore.harness.spec import Search, Study, arms_of
 from folklore.harness.storing.declaration import declare
-from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from tests.harness.helpers import bowl, planned, result, rows
+from tests.harness.helpers import bowl, changed, result, stored
 
 
 def parsed(*settings: str, seeds: int | None = None, only: tuple[str, ...] = ()) -> Changes:
@@ -49,9 +48,7 @@ def test_a_factor_gets_other_values_in_every_arm(study: Study) -> None:
 def test_a_field_is_set_where_arms_have_none_of_their_own(study: Study) -> None:
     found = varied(study, "steps=7")
     assert {found.configuration("laptop", arm, {}).training.steps for arm in found.arms} == {7}
-    dump = study.model_dump()
-    dump["arms"]["half"]["settings"]["steps"] = 12
-    found = varied(Study.model_validate(dump), "steps=7")
+    found = varied(changed(study, {"arms.half.settings.steps": 12}), "steps=7")
     assert [found.configuration("laptop", arm, {}).training.steps for arm in ("none", "half")] == [7, 12]
     assert "the arms half keep values of their own" in departures(found)
     with pytest.raises(UserError, match="every arm that is trained has a value of its own"):
@@ -59,7 +56,7 @@ def test_a_field_is_set_where_arms_have_none_of_their_own(study: Study) -> None:
 
 
 def test_steps_that_followed_from_examples_are_set_all_the_same(study: Study) -> None:
-    of_examples = Study.model_validate({**study.model_dump(), "examples": 80})
+    of_examples = changed(study, examples=80)
     assert of_examples.configuration("laptop", "none", {}).training.steps == 20
     assert varied(of_examples, "steps=7").configuration("laptop", "none", {}).training.steps == 7
     assert varied(of_examples, "examples=40").configuration("laptop", "none", {}).training.steps == 10
@@ -179,9 +176,7 @@ def store(tmp_path: Path) -> Store:
 
 def _stored(study: Study, store: Store) -> None:
     declare(store, study, "laptop", 0)
-    for pack in planned(study).packs:
-        made = rows(study, pack.trials, lambda trial: result(bowl(trial, -7, 2.0, noise=0.001)), pack.key)
-        Ledger(store, study.name).write(pack.key, made)
+    stored(study, store, lambda trial: result(bowl(trial, -7, 2.0, noise=0.001)))
 
 
 def test_a_page_of_its_own_and_no_place_in_the_index(study: Study, store: Store, tmp_path: Path) -> None:

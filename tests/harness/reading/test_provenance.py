@@ -19,7 +19,7 @@ from folklore.harness.spec import Study
 from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from tests.harness.helpers import bowl, frame, planned, result, rows
+from tests.harness.helpers import bowl, changed, frame, planned, result, rows, stored
 
 WARMUP = load_study("warmup").version
 
@@ -36,8 +36,7 @@ def outcome(trial, gaps=GAPS):
 def store(study: Study, tmp_path: Path) -> Store:
     found = Store(str(tmp_path / "s"))
     declare(found, study, "laptop", 0)
-    for pack in planned(study).packs:
-        Ledger(found, study.name).write(pack.key, rows(study, pack.trials, outcome, pack.key))
+    stored(study, found, outcome)
     return found
 
 
@@ -60,12 +59,9 @@ def test_the_numbers_behind_an_estimate_are_those_of_its_seeds(store: Store, stu
 
 
 def test_only_trials_of_the_arms_it_reads_are_named(study: Study, tmp_path: Path) -> None:
-    dump = study.model_dump()
-    dump["arms"]["third"] = {"label": "third", "settings": {"warmup_fraction": 0.25}}
-    three = Study.model_validate(dump)
+    three = changed(study, {"arms.third": {"label": "third", "settings": {"warmup_fraction": 0.25}}})
     store = Store(str(tmp_path))
-    for pack in planned(three).packs:
-        Ledger(store, three.name).write(pack.key, rows(three, pack.trials, outcome, pack.key))
+    stored(three, store, outcome)
     (found,) = explain(store, "warmup.improves_best", [three])
     assert set(found.trials["arm"]) == {"none", "half"}
 
@@ -178,13 +174,9 @@ def test_references() -> None:
 
 def test_another_version_is_judged_as_it_was_declared(store: Store, study: Study, tmp_path: Path) -> None:
     """Both lie in one ledger, each under digests of its own."""
-    dump = study.model_dump()
-    dump["version"] = 2
-    second = Study.model_validate(dump)
+    second = changed(study, version=2)
     declare(store, second, "laptop", 0)
-    for pack in planned(second).packs:
-        made = rows(second, pack.trials, lambda trial: outcome(trial, tuple(gap + 0.5 for gap in GAPS)), pack.key)
-        Ledger(store, second.name).write(pack.key, made)
+    stored(second, store, lambda trial: outcome(trial, tuple(gap + 0.5 for gap in GAPS)))
     path = tmp_path / "second.json"
     path.write_text(second.canonical_json())
     found = CLI.invoke(app, ["compare", f"{path}#1", str(path), "--store", store.uri, "--json"])

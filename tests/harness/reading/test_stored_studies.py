@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -17,9 +16,8 @@ from folklore.harness.reading.stored_studies import named_study, readable_name, 
 from folklore.harness.spec import Change, Study
 from folklore.harness.storing import evidence
 from folklore.harness.storing.declaration import declare
-from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from tests.harness.helpers import bowl, planned, result, rows
+from tests.harness.helpers import bowl, changed, result, stored
 
 CLI = CliRunner()
 DATASET = "own:gone_module:workload@0123456789abcdef"
@@ -29,14 +27,8 @@ OWN = "toy_own_01234567"
 def kept(store: Store, study: Study) -> Study:
     """Declared and trained, as a run leaves it."""
     declare(store, study, "laptop", 0)
-    for pack in planned(study).packs:
-        made = rows(study, pack.trials, lambda trial: result(bowl(trial, -7, 2.0 + 0.1 * (trial.arm == "none"))), pack.key)
-        Ledger(store, study.name).write(pack.key, made)
+    stored(study, store, lambda trial: result(bowl(trial, -7, 2.0 + 0.1 * (trial.arm == "none"))))
     return study
-
-
-def changed(study: Study, **fields: Any) -> Study:
-    return Study.model_validate({**study.model_dump(), **fields})
 
 
 @pytest.fixture

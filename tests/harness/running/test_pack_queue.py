@@ -3,6 +3,7 @@
 from folklore.harness.planning.plan import PlannedPack, make_plan
 from folklore.harness.running.pack_queue import PackQueue
 from folklore.harness.spec import Study
+from tests.harness.helpers import changed
 
 
 def queue_of(study: Study, lanes: int, done: set[str]) -> tuple[PackQueue, list[PlannedPack], list[PlannedPack]]:
@@ -47,9 +48,7 @@ def test_one_lane_cannot_be_halved(study: Study) -> None:
 
 
 def test_other_shapes_keep_their_width(study: Study) -> None:
-    dump = study.model_dump()
-    dump["arms"]["half"]["settings"] = {"batch_size": 8}
-    queue, _, _ = queue_of(Study.model_validate(dump), 5, set())
+    queue, _, _ = queue_of(changed(study, {"arms.half.settings": {"batch_size": 8}}), 5, set())
     key, pack = queue.next() or ("", None)
     assert queue.halve(key)
     narrow = pack.trials[0].configuration.shape_key  # type: ignore[union-attr]

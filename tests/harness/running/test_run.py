@@ -31,7 +31,7 @@ from folklore.harness.storing.store import Store
 from folklore.harness.tracking.sync import open_tracker, sync
 from folklore.harness.training.result import LaneResult
 from folklore.reports import parallel
-from tests.harness.helpers import bowl, result, rows
+from tests.harness.helpers import bowl, changed, result, rows
 
 
 class Trainer:
@@ -88,9 +88,7 @@ def test_a_study_whose_trials_are_published_can_be_repeated(name: str, tmp_path:
 def test_a_study_with_too_little_power_does_not_begin(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the spread that it declares; nothing is trained and nothing written down."""
     trainer = Trainer(monkeypatch, _gap(0.1, 0.0001))
-    dump = study.model_dump()
-    dump["judgements"][0]["criteria"][0]["expected"] = {"value": 0.011, "source": "a theory", "spread": 0.5}
-    weak = Study.model_validate(dump)
+    weak = changed(study, {"judgements.0.criteria.0.expected": {"value": 0.011, "source": "a theory", "spread": 0.5}})
     with pytest.raises(UserError, match=r"show the expected .* power, and 80% is needed"):
         launch([weak], "laptop", Options(str(tmp_path)), None)
     assert trainer.seeds == []

@@ -22,10 +22,7 @@ from folklore.harness.spec import (
     log2_grid,
 )
 from folklore.harness.training import ENGINE_VERSION
-
-
-def changed(study: Study, **fields: object) -> Study:
-    return Study.model_validate({**study.model_dump(), **fields})
+from tests.harness.helpers import changed
 
 
 def test_grid() -> None:
@@ -103,10 +100,8 @@ def test_an_invalid_study_says_field_value_and_rule(study: Study, fields: dict[s
 
 
 def test_a_judgement_of_an_unknown_arm_names_the_nearest(study: Study) -> None:
-    dump = study.model_dump()
-    dump["judgements"][0]["criteria"][0]["observe"]["left"]["arm"] = "nome"
     with pytest.raises(ValueError, match=r"no arm named 'nome': did you mean 'none'"):
-        Study.model_validate(dump)
+        changed(study, {"judgements.0.criteria.0.observe.left.arm": "nome"})
 
 
 def test_regions_that_overlap_are_refused() -> None:
@@ -116,11 +111,14 @@ def test_regions_that_overlap_are_refused() -> None:
 
 
 def test_the_narrowest_factor_declaration_wins(study: Study) -> None:
-    dump = study.model_dump()
-    dump["arms"]["half"]["factors"] = {"peak_lr": (1.0, 2.0, 4.0)}
-    dump["scales"]["laptop"]["factors"] = {"peak_lr": (8.0, 16.0, 32.0)}
-    dump["scales"]["smoke"]["arm_factors"] = {"half": {"peak_lr": (64.0,)}}
-    layered = Study.model_validate(dump)
+    layered = changed(
+        study,
+        {
+            "arms.half.factors": {"peak_lr": (1.0, 2.0, 4.0)},
+            "scales.laptop.factors": {"peak_lr": (8.0, 16.0, 32.0)},
+            "scales.smoke.arm_factors": {"half": {"peak_lr": (64.0,)}},
+        },
+    )
     assert layered.factors_at("laptop", "none")["peak_lr"] == (8.0, 16.0, 32.0)
     assert layered.factors_at("laptop", "half")["peak_lr"] == (1.0, 2.0, 4.0)
     assert layered.factors_at("smoke", "half")["peak_lr"] == (64.0,)
@@ -128,10 +126,9 @@ def test_the_narrowest_factor_declaration_wins(study: Study) -> None:
 
 
 def test_settings_reach_the_configuration(study: Study) -> None:
-    dump = study.model_dump()
-    dump["scales"]["laptop"]["workload"] = {"width": 16}
-    dump["scales"]["laptop"]["training"] = {"steps": 50}
-    found = Study.model_validate(dump).configuration("laptop", "half", {"peak_lr": 0.5})
+    found = changed(study, {"scales.laptop.workload": {"width": 16}, "scales.laptop.training": {"steps": 50}}).configuration(
+        "laptop", "half", {"peak_lr": 0.5}
+    )
     assert (found.workload.width, found.training.steps, found.training.warmup_fraction) == (16, 50, 0.5)
     assert found.training.peak_lr == 0.5
 
@@ -263,10 +260,7 @@ def test_an_arm_may_not_set_what_is_no_field(study: Study) -> None:
 
 
 def test_steps_follow_from_examples(study: Study) -> None:
-    dump = {**study.model_dump(), "examples": 640}
-    dump["arms"]["half"]["settings"]["batch_size"] = 32
-    dump["scales"]["smoke"]["examples"] = 64
-    equal = Study.model_validate(dump)
+    equal = changed(study, {"arms.half.settings.batch_size": 32, "scales.smoke.examples": 64}, examples=640)
     assert equal.configuration("laptop", "none", {}).training.steps == 160
     assert equal.configuration("laptop", "half", {}).training.steps == 20
     assert equal.configuration("smoke", "half", {}).training.steps == 2
@@ -355,11 +349,11 @@ def test_a_claim_stands_in_a_document_that_is_known(study: Study) -> None:
 
     source = {"document": "my-blog", "section": "2"}
     claim = {"id": "mine.one", "kinds": ["empirical"], "paraphrase": "p", "measure": "m", "sources": [source]}
-    own = Study.model_validate({**study.model_dump(), "claims": [claim]})
+    own = changed(study, claims=[claim])
     with pytest.raises(UserError, match="my-blog"):
         catalog.judgeable(own)
     with pytest.raises(ValueError, match="section"):
-        Study.model_validate({**study.model_dump(), "claims": [{**claim, "sources": [{**source, "section": ""}]}]})
+        changed(study, claims=[{**claim, "sources": [{**source, "section": ""}]}])
 
 
 @pytest.mark.parametrize(
@@ -384,11 +378,8 @@ def test_a_wrong_value_is_one_finding(study: Study, fields: dict[str, object], f
 
 @pytest.mark.parametrize(("setting", "shown"), [(math.inf, "inf"), ([0.5, math.nan], "[0.5, nan]"), ({"a": 1}, "{'a': 1}")])
 def test_a_wrong_setting_is_one_finding(study: Study, setting: object, shown: str) -> None:
-    dump = study.model_dump()
-    dump["arms"]["half"]["settings"]["step_drops"] = setting
-    dump["scales"]["smoke"]["search"] = {"low": math.nan}
     with pytest.raises(ValidationError) as caught:
-        Study.model_validate(dump)
+        changed(study, {"arms.half.settings.step_drops": setting, "scales.smoke.search": {"low": math.nan}})
     first, second = str(invalid("study", caught.value)).split("; ")
     rule = "must be a finite number, a text, true, false, none or a list of finite numbers"
     assert first == f"study: arms.half.settings.step_drops = {shown}: {rule}"

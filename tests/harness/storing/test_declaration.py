@@ -10,7 +10,7 @@ from folklore.harness.spec import AtLeast, Study
 from folklore.harness.storing.declaration import changed_since, changes, declarations, declare, looks_of
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from tests.harness.helpers import bowl, planned, result, rows
+from tests.harness.helpers import bowl, changed, result, stored
 
 
 @pytest.fixture
@@ -125,9 +125,7 @@ def test_a_damaged_one_is_left_out(study: Study, store: Store, caplog: pytest.Lo
 
 def _named_label(study: Study, weight_decay: float) -> Study:
     """With an arm that is called as a field which explains is."""
-    dump = study.model_dump()
-    dump["arms"]["label"] = {"label": "decayed", "settings": {"weight_decay": weight_decay}}
-    return Study.model_validate(dump)
+    return changed(study, {"arms.label": {"label": "decayed", "settings": {"weight_decay": weight_decay}}})
 
 
 def test_an_arm_that_is_called_as_a_field_is(study: Study, store: Store) -> None:
@@ -185,9 +183,7 @@ def _altered(store: Store, old: str, new: str) -> None:
 def trained(study: Study, store: Store) -> Ledger:
     """All trials of the study, declared before them."""
     declare(store, study, "laptop", trials_before=0)
-    ledger = Ledger(store, study.name)
-    ledger.write("pack", rows(study, planned(study).trials, lambda trial: result(bowl(trial, -7, 2.0))))
-    return ledger
+    return stored(study, store, lambda trial: result(bowl(trial, -7, 2.0)))
 
 
 def test_verdicts_are_held_to_what_was_declared(study: Study, trained: Ledger) -> None:

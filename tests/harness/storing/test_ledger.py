@@ -10,7 +10,7 @@ from folklore.harness.spec import Study
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.storing.trial_schema import JUDGED
-from tests.harness.helpers import planned, result, rows
+from tests.harness.helpers import planned, result, rows, stored
 
 
 @pytest.fixture
@@ -22,8 +22,7 @@ def test_what_is_written_is_done(ledger: Ledger, study: Study) -> None:
     plan = planned(study)
     assert ledger.digests() == set()
     assert ledger.trials().empty
-    for pack in plan.packs:
-        ledger.write(pack.key, rows(study, pack.trials, lambda trial: result(2.0 + trial.seed), pack.key))
+    stored(study, ledger.store, lambda trial: result(2.0 + trial.seed))
     assert ledger.digests() == set(plan.digests)
     assert plan.without(ledger.digests()) == ()
     trials = ledger.trials()
@@ -77,8 +76,7 @@ def test_a_damaged_file_is_set_aside_and_its_trials_run_again(
     ledger: Ledger, study: Study, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     plan = planned(study)
-    for pack in plan.packs:
-        ledger.write(pack.key, rows(study, pack.trials, lambda _: result(2.0), pack.key))
+    stored(study, ledger.store, lambda _: result(2.0))
     (name,) = [name for name in ledger.store.names("ledger/toy", ".parquet") if plan.packs[1].key in name]
     content = bytearray(ledger.store.read(name))
     content[len(content) // 3] ^= 0x10

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils import parametrizations, parametrize
 from torch.nn.utils import weight_norm as older_weight_norm
-from torch.utils.data import DataLoader, Dataset, SubsetRandomSampler, TensorDataset, default_collate
+from torch.utils.data import DataLoader, Dataset, SubsetRandomSampler, TensorDataset
 
 from folklore.harness import OwnWorkload
 from tests.harness.training.own_workloads import (
@@ -761,35 +761,3 @@ KINDS = {
     "rare draws": of(lambda: layers(nn.Identity()), python_noisy, packed=False),
     "one start": of(lambda: torch.manual_seed(3) and net(), one_start=True),
 }
-
-
-def taken(split: Any, index: Tensor) -> tuple[Any, Any]:
-    """The batch that a plain loop would make of these examples."""
-    if isinstance(split, DataLoader):
-        if isinstance(split.sampler, SubsetRandomSampler):
-            index = torch.tensor(split.sampler.indices)[index]
-        return split.collate_fn([split.dataset[int(each)] for each in index])  # type: ignore[no-any-return]
-    if isinstance(split, Dataset):
-        return default_collate([split[int(each)] for each in index])  # type: ignore[no-any-return]
-    if isinstance(split, dict):
-        return {name: each[index] for name, each in split.items()}  # type: ignore[return-value]
-    inputs, targets = split
-    if isinstance(inputs, tuple):
-        return tuple(each[index] for each in inputs), targets[index]
-    if isinstance(inputs, np.ndarray):
-        return torch.from_numpy(inputs).float()[index], torch.from_numpy(targets)[index]
-    return inputs[index], {n: e[index] for n, e in targets.items()} if isinstance(targets, dict) else targets[index]
-
-
-def plain_loss(module: nn.Module, loss: Any, batch: Any) -> Tensor:
-    """As one writes it."""
-    if isinstance(batch, dict):
-        outputs = module(**batch)
-        if loss is not None:
-            return loss(outputs, batch)  # type: ignore[no-any-return]
-        if isinstance(outputs, dict):
-            return outputs["loss"]  # type: ignore[no-any-return]
-        return outputs.loss if isinstance(outputs, Output) else outputs[0] if isinstance(outputs, tuple) else outputs  # type: ignore[return-value]
-    inputs, targets = batch
-    found = loss(module(*inputs) if isinstance(inputs, tuple) else module(inputs), targets)
-    return found.mean()  # type: ignore[no-any-return]

@@ -3,13 +3,14 @@
 import inspect
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 import pytest
 import torch
 
-from folklore.harness.spec import Measurement, Training
+from folklore.harness.spec import Configuration, Measurement, Training
 from folklore.harness.spec.base import Mark, marked
 from folklore.harness.spec.configuration import MODELS, OPTIMIZERS
 from folklore.harness.spec.names import module_names
@@ -133,10 +134,16 @@ def test_a_captured_step_is_the_eager_one(case: Case) -> None:
 # ---- what has a case
 
 
+@cache
+def configurations() -> list[list[Configuration]]:
+    """Of each case, those of its lanes."""
+    return [[each.configuration for each in case.lanes()] for case in CASES.values()]
+
+
 def values_of(spec: type[Any], field: str) -> Iterator[list[Any]]:
     """Of each case, what its lanes have of a field."""
     part = "training" if spec is Training else "measurement"
-    return ([getattr(getattr(each.configuration, part), field) for each in case.lanes()] for case in CASES.values())
+    return ([getattr(getattr(each, part), field) for each in lanes] for lanes in configurations())
 
 
 @pytest.mark.parametrize("field", Training.model_fields)

@@ -3,35 +3,30 @@
 The lane is not of the first seed and lies beside another. Rounding is that of harness/training/agreement.py.
 """
 
-import copy
 import random
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.utils.data import WeightedRandomSampler
 
-from folklore.harness import OwnWorkload
 from folklore.harness.errors import UserError
-from folklore.harness.randomness import key
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.schedules import learning_rates
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data import load
+from folklore.harness.workloads.own import module as own_modules
 from folklore.harness.workloads.own import network as own_network
 from folklore.harness.workloads.own.finding import find
-from folklore.harness.workloads.own.module import own_module
 from tests.harness.training import contract, own_kinds
-from tests.harness.training.own_kinds import KINDS, plain_loss, taken
-from tests.harness.training.single_steps import assert_lane_is_torchs, assert_losses_agree
+from tests.harness.training.own_kinds import KINDS
+from tests.harness.training.own_loops import assert_own_lane_is_torchs, draw, plain_loss, taken
 from tests.parts import fast_for
 
 STEPS, BATCH, SEED = 8, 8, 3
-# Kinds whose losses are sums, of which records show the mean: what each example counts.
-SUMS = {"a sum": lambda batch: len(batch[1]), "a sum over tokens": lambda batch: len(batch[1])}
+SUMS = ("a sum", "a sum over tokens")
 # What is packed; all others are modules by themselves.
 PACKED = {
     "examples that are drawn anew", "a loader's sampler",
@@ -49,31 +44,10 @@ PACKED = {
 }  # fmt: skip
 
 
-class Real:
-    """A complex parameter as the pack holds it."""
-
-    def __init__(self, parameter: Tensor):
-        self.parameter = parameter
-
-    def copy_(self, value: Tensor) -> None:
-        self.parameter.copy_(torch.view_as_complex(value.contiguous()))
-
-    def detach(self) -> Tensor:
-        return torch.view_as_real(self.parameter.detach())
-
-    @property
-    def grad(self) -> Tensor | None:
-        return None if self.parameter.grad is None else torch.view_as_real(self.parameter.grad)
-
-    @grad.setter
-    def grad(self, value: Tensor) -> None:
-        self.parameter.grad = torch.view_as_complex(value.contiguous())
-
-
 def pack(kind: str, monkeypatch: pytest.MonkeyPatch, **training: object) -> Pack:
     monkeypatch.setattr(own_kinds, "chosen", KINDS[kind], raising=False)
     find.cache_clear()
-    for each in (own_module, own_network.own_data, own_network.counts_of):
+    for each in (own_modules.proved, own_modules.own_data, own_modules.counts_of):
         each.cache_clear()
     settings = {"steps": STEPS, "batch_size": BATCH, "peak_lr": 2.0**-6, "optimizer": "adamw", **training}
     workload = find(f"{own_kinds.__name__}:chosen").declared
@@ -83,61 +57,14 @@ def pack(kind: str, monkeypatch: pytest.MonkeyPatch, **training: object) -> Pack
     return Pack([Lane(chosen, 1), Lane(chosen, SEED)], load(workload.dataset))
 
 
-def draw(step: int) -> None:
-    """From here on all is drawn by the key of a step."""
-    drawn = key(SEED, f"forward:{step}")
-    torch.manual_seed(drawn)
-    random.seed(drawn)
-    np.random.seed(drawn % 2**32)
+# A module that is compiled takes as long as ten others.
+FAST = [kind for kind in list(KINDS)[::2] if kind != "compiled"]
 
 
-def assert_is_plain(made: Pack, workload: OwnWorkload, count: Any) -> None:
-    training, module = made.training, workload.made(SEED)
-    loss = workload.loss
-    named: dict[str, Any] = dict(module.named_parameters())
-    if isinstance(loss, nn.Module):
-        named |= {f"(loss).{name}": each for name, each in loss.named_parameters()}
-    named = {name: each for name, each in named.items() if each.requires_grad}
-    groups = [
-        {"params": [each for each in named.values() if (each.dim() >= 2) == decays], "weight_decay": decay}
-        for decays, decay in ((True, training.weight_decay), (False, 0.0))
-    ]
-    optimizer = torch.optim.AdamW([group for group in groups if group["params"]])
-    rates, index = (
-        learning_rates(made.trainings[1]),
-        load(made.lanes[1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0),
-    )
-
-    loss = loss if isinstance(loss, nn.Module) else copy.deepcopy(loss)
-
-    def batch(step: int) -> Any:
-        return taken(workload.training, torch.from_numpy(index[step]))
-
-    def loss_at(step: int) -> Tensor:
-        draw(step)
-        return plain_loss(module, loss, batch(step))
-
-    def set_rates(step: int) -> None:
-        for group in optimizer.param_groups:
-            group["lr"] = rates[step]
-
-    parameters: dict[str, Any] = {name: Real(each) if each.is_complex() else each for name, each in named.items()}
-    assert_lane_is_torchs(
-        made, 1, parameters, optimizer, loss_at, set_rates, shown=lambda step, found: found / count(batch(step))
-    )
-    module.eval()
-    everything = taken(workload.test, torch.arange(len(load(made.lanes[1].configuration.workload.dataset).arrays("test")[0])))
-    with torch.no_grad():
-        for name, value in made.network.views_of(made.network.flat_KP).items():
-            parameters[name].copy_(value[1])
-        draw(STEPS - 1)
-        assert_losses_agree(made.results()[1].test_loss, plain_loss(module, loss, everything) / count(everything))
-
-
-@pytest.mark.parametrize("kind", fast_for(list(KINDS)[::2], KINDS))
+@pytest.mark.parametrize("kind", fast_for(FAST, KINDS))
 def test_a_lane_is_what_a_plain_loop_makes_of_it(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = pack(kind, monkeypatch)
-    assert_is_plain(made, KINDS[kind], SUMS.get(kind, lambda batch: 1))
+    assert_own_lane_is_torchs(made, 1, KINDS[kind], kind in SUMS)
     assert (not made.network.lanes) == (kind in PACKED), made.network.model.alone  # type: ignore[union-attr,attr-defined]
 
 
@@ -177,7 +104,7 @@ def test_parts_of_a_batch_weigh_by_what_the_loss_is_a_mean_of(kind: str, monkeyp
     """Micro-batches of one example against a plain loop that sees the batch whole, and an evaluation in chunks of three."""
     monkeypatch.setattr(own_network, "EVALUATION_TARGETS", 3 * 9)
     made = pack(kind, monkeypatch, micro_batches=BATCH)
-    assert_is_plain(made, KINDS[kind], SUMS.get(kind, lambda batch: 1))
+    assert_own_lane_is_torchs(made, 1, KINDS[kind], kind in SUMS)
 
 
 def test_a_part_in_which_nothing_counts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +121,7 @@ def test_a_part_in_which_nothing_counts_changes_nothing(monkeypatch: pytest.Monk
         made = pack("empty", monkeypatch, micro_batches=BATCH)
         if not packed:
             made.network.lanes = [made.network._lane(lane) for lane in range(2)]  # type: ignore[attr-defined]
-        assert_is_plain(made, empty, lambda batch: 1)
+        assert_own_lane_is_torchs(made, 1, empty)
 
 
 def test_a_batch_that_is_no_sum_of_its_parts_is_not_parted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,7 +209,7 @@ def test_an_optimizer_of_ones_own_is_what_it_is_alone(kind: str, monkeypatch: py
         for group, share in zip(optimizer.param_groups, (1.0, 0.5), strict=True):
             group["lr"] = rates[step] * share
         optimizer.zero_grad()
-        draw(step)
+        draw(SEED, step)
         plain_loss(module, workload.loss, taken(workload.training, torch.from_numpy(index[step]))).backward()
         optimizer.step()
     for name, value in made.network.views_of(made.network.flat_KP).items():
@@ -354,7 +281,7 @@ def test_what_happens_seldom_is_seen_when_it_does_and_has_a_way_out(monkeypatch:
         pack("seldom", monkeypatch, steps=400).advance()
     workload = own_kinds.of(Seldom, packed=False)
     monkeypatch.setitem(KINDS, "seldom", workload)
-    assert_is_plain(pack("seldom", monkeypatch), workload, lambda batch: 1)
+    assert_own_lane_is_torchs(pack("seldom", monkeypatch), 1, workload)
 
 
 def test_what_cannot_be_a_lanes_own_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

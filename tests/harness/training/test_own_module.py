@@ -14,20 +14,19 @@ from folklore.harness.machine.description import Device
 from folklore.harness.number_formats import format_named
 from folklore.harness.observables import MeanActivationSlope
 from folklore.harness.planning.lanes import Choice, Packing, Shape
-from folklore.harness.randomness import key
 from folklore.harness.spec import Configuration, Workload
 from folklore.harness.storing.store import Store
 from folklore.harness.training.hessian import sharpness
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.result import LaneResult
-from folklore.harness.training.schedules import learning_rates
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data import load
 from folklore.harness.workloads.own.finding import find
-from folklore.harness.workloads.own.module import own_module
+from folklore.harness.workloads.own.module import own_module, proved
 from folklore.models import Model
 from tests.harness.training import contract, own_workloads
-from tests.harness.training.single_steps import assert_lane_is_torchs, assert_losses_agree
+from tests.harness.training.own_loops import assert_own_lane_is_torchs
+from tests.harness.training.single_steps import assert_losses_agree
 
 MEASUREMENT = {"probes": 4, "evaluations": 2, "evaluation_examples": 40, "final_examples": 80}
 PACKED = ("perceptron", "convolutional", "multihead", "scaled_dot_product", "tied", "partial")
@@ -66,34 +65,9 @@ def trained(made: Pack) -> list[LaneResult]:
 
 
 def assert_as_alone(made: Pack, lane: int, name: str) -> LaneResult:
-    """Train a pack beside the module itself, with torch.optim's optimizers and a plain loop; what is left of the lane."""
-    training, workload = made.training, getattr(own_workloads, name)
-    seed = made.seeds[lane]
-    module = workload.made(seed)
-    groups = [
-        {"params": [each for each in module.parameters() if (each.dim() >= 2) == decays], "weight_decay": decay}
-        for decays, decay in ((True, training.weight_decay), (False, 0.0))
-    ]
-    optimizer = torch.optim.SGD(groups, momentum=0.9) if training.optimizer == "sgd" else torch.optim.AdamW(groups)
-    (inputs, targets), rates = workload.training, learning_rates(made.trainings[lane])
-    index = load(find(address(name)).declared.dataset).batch_index(seed, 0, training.batch_size, 0)
-
-    def loss_at(step: int) -> torch.Tensor:
-        torch.manual_seed(key(seed, f"forward:{step}"))
-        loss: torch.Tensor = workload.loss(module(inputs[index[step]]), targets[index[step]]).mean()
-        return loss
-
-    def set_rates(step: int) -> None:
-        for group in optimizer.param_groups:
-            group["lr"] = rates[step]
-
-    assert_lane_is_torchs(made, lane, dict(module.named_parameters()), optimizer, loss_at, set_rates)
+    """Train a pack beside the module itself; what is left of the lane."""
+    assert_own_lane_is_torchs(made, lane, getattr(own_workloads, name))
     result = made.results()[lane]
-    module.eval()
-    with torch.no_grad():
-        for parameter, value in made.network.views_of(made.network.flat_KP).items():
-            module.get_parameter(parameter).copy_(value[lane])
-        assert_losses_agree(result.test_loss, workload.loss(module(workload.test[0]), workload.test[1]).mean())
     assert result.test_loss < result.initial_loss, "a module that does not learn would show nothing"
     return result
 
@@ -104,9 +78,15 @@ def test_a_packed_lane_is_what_torch_makes_of_it_alone(name: str) -> None:
     assert_as_alone(pack(name, [1, 3, 2]), 1, name)
 
 
+def test_it_is_proved_once_a_process() -> None:
+    dataset = find(address("perceptron")).dataset
+    first = own_module(dataset)
+    assert own_module(dataset, "cpu") is own_module(dataset, precision="fp32") is own_module(dataset, "cpu", "fp32") is first
+
+
 def test_lanes_share_a_program_whatever_is_asked_first() -> None:
     """A pack's first call is an evaluation, without gradients and in eval mode."""
-    own_module.cache_clear()
+    proved.cache_clear()
     made, calls = pack("perceptron", list(range(8))), 0
 
     def count(*arguments: object) -> None:

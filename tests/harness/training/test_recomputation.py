@@ -1,6 +1,8 @@
 """Activations that are computed again in the backward pass: the same training, to the last bit where nothing is reordered, with
 less kept."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -25,23 +27,17 @@ def lanes(workload: Workload, **training: object) -> list[Lane]:
 
 
 @pytest.mark.parametrize(
-    ("model", "segments", "precision"),
-    [("gpt", 1, "fp32"), ("gpt", 2, "bf16"), ("gpt", 3, "fp32"), ("mlp", 2, "fp32"), ("mlp", 3, "bf16"), ("cnn", 2, "fp32"),
-     ("cnn", 3, "bf16")],
+    ("model", "segments", "fields"),
+    [
+        ("gpt", 1, {}), ("gpt", 2, {"precision": "bf16"}), ("gpt", 3, {}), ("gpt", 5, {"micro_batches": 4}),
+        ("mlp", 2, {}), ("mlp", 3, {"precision": "bf16"}), ("cnn", 2, {}), ("cnn", 3, {"precision": "bf16"}),
+    ],
 )  # fmt: skip
-def test_it_changes_no_training(model: str, segments: int, precision: str) -> None:
+def test_it_changes_no_training(model: str, segments: int, fields: dict[str, Any]) -> None:
     """The same operations on the same numbers."""
-    kept, recomputed = (
-        trained(*lanes(MODELS[model], recompute_segments=count, precision=precision)) for count in (0, segments)
-    )
+    kept, recomputed = (trained(*lanes(MODELS[model], recompute_segments=count, **fields)) for count in (0, segments))
     assert torch.equal(kept.network.flat_KP, recomputed.network.flat_KP)
     assert [each.test_loss for each in kept.results()] == [each.test_loss for each in recomputed.results()]
-
-
-def test_it_goes_with_micro_batches() -> None:
-    fields = {"micro_batches": 4}
-    kept, recomputed = (trained(*lanes(GPT, recompute_segments=count, **fields)) for count in (0, 5))
-    assert torch.equal(kept.network.flat_KP, recomputed.network.flat_KP)
 
 
 @pytest.mark.parametrize("model", MODELS)

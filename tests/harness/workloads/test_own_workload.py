@@ -34,7 +34,7 @@ from folklore.harness.workloads import data
 from folklore.harness.workloads.own.finding import find, find_again
 from folklore.harness.workloads.own.identity import identity
 from tests.command_line import folklore
-from tests.harness.helpers import result, rows
+from tests.harness.helpers import changed, result, rows
 
 README = Path(__file__).parents[3] / "README.md"
 CLI = CliRunner()
@@ -337,7 +337,7 @@ def test_what_is_stored_goes_before_a_step(study: Study, write: Callable[..., No
 
 def test_a_factor_of_the_model_is_refused(study: Study, write: Callable[..., None]) -> None:
     write()
-    wide = Study.model_validate({**study.model_dump(), "factors": {**study.factors, "width": (8, 16)}, "judgements": ()})
+    wide = changed(study, factors={**study.factors, "width": (8, 16)}, judgements=())
     with pytest.raises(UserError, match="a factor varies width, which only the models here have"):
         varied(wide)
 

@@ -40,6 +40,21 @@ def tuned(table: pd.DataFrame, arm: str) -> float:
     return at(table, arm, best(table, arm))
 
 
+def start(table: pd.DataFrame, *arms: str) -> float:
+    """The loss at initialization, the mean of the arms'."""
+    return float(np.mean([table[table["arm"] == arm]["initial_loss"].mean() for arm in arms]))
+
+
+def vertex(table: pd.DataFrame, arm: str, octaves: float = 1.0) -> float:
+    """log2 of the best LR: NumPy's parabola through the means within so many octaves of the lowest."""
+    loss = means(table, arm)["validation_loss"]
+    x = np.log2(loss.index.to_numpy(dtype=np.float64))
+    lowest = x[loss.to_numpy().argmin()]
+    near = np.abs(x - lowest) <= octaves + 1e-6
+    curvature, slope, _ = np.polyfit(x[near] - lowest, loss.to_numpy()[near], 2)
+    return float(lowest - slope / (2 * curvature))
+
+
 def reason(claim: str) -> str:
     """Why its verdict is withdrawn."""
     return next(each.reason for each in register().errata if each.claim == claim)

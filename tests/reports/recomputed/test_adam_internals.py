@@ -4,14 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import at, best, published, trials
+from tests.reports.recomputed.tables import at, best, published
 
 STUDY = "adam_internals"
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    return trials(STUDY)
 
 
 def window(table: pd.DataFrame, arm: str, lr: float, first: float, last: float = 1.0) -> float:

@@ -6,24 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from folklore.harness.storing import evidence
-from tests.reports.recomputed.tables import at, best, published, trials
+from tests.reports.recomputed.tables import at, best, published, start
 
 STUDY, CLAIM = "batch_ramp", "ramp.equivalent"
-pytestmark = pytest.mark.skipif(
-    not (evidence.FOLDER / f"{STUDY}-laptop-cpu.parquet").exists(), reason="its trials are not published yet"
-)
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    return trials(STUDY)
 
 
 def fall(table: pd.DataFrame, *arms: str) -> float:
     """From the loss at initialization of the arms to the lowest loss of the run whose LR is lowered."""
-    start = np.mean([table[table["arm"] == arm]["initial_loss"].mean() for arm in arms])
-    return float(start) - at(table, "decay", best(table, "decay"))
+    return start(table, *arms) - at(table, "decay", best(table, "decay"))
 
 
 def lost(table: pd.DataFrame, arm: str, times: float = 1.0) -> float:

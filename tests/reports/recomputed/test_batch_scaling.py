@@ -4,29 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from folklore.harness.judging.verdict_memory import published_verdicts
-from folklore.harness.planning.catalog import load_study
-from tests.reports.recomputed.tables import at, best, means, published, trials
+from tests.reports.recomputed.tables import at, best, means, published, vertex
 
-NAME = "batch_scaling"
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    judged = published_verdicts(load_study(NAME))
-    if not judged:
-        pytest.skip("no trials of this version are published yet")
-    return trials(NAME)
-
-
-def vertex(table: pd.DataFrame, arm: str) -> float:
-    """Log2 of the best LR: NumPy's parabola through the means within an octave of the lowest."""
-    loss = means(table, arm)["validation_loss"]
-    x = np.log2(loss.index.to_numpy())
-    middle = x[loss.to_numpy().argmin()]
-    near = np.abs(x - middle) <= 1.0 + 1e-6
-    curvature, slope, _ = np.polyfit(x[near] - middle, loss.to_numpy()[near], 2)
-    return float(middle - slope / (2 * curvature))
+STUDY = "batch_scaling"
 
 
 def loss_near(table: pd.DataFrame, arm: str, octave: float) -> float:
@@ -40,7 +20,7 @@ def loss_near(table: pd.DataFrame, arm: str, octave: float) -> float:
 )
 def test_an_exponent(table: pd.DataFrame, claim: str, prefix: str, sizes: tuple[int, ...]) -> None:
     exponent = np.polyfit(np.log2(sizes), [vertex(table, f"{prefix}_{size}") for size in sizes], 1)[0]
-    assert exponent == pytest.approx(published(claim, NAME), rel=1e-6)
+    assert exponent == pytest.approx(published(claim, STUDY), rel=1e-6)
 
 
 def test_the_regret_of_the_square_root_rule(table: pd.DataFrame) -> None:
@@ -49,7 +29,7 @@ def test_the_regret_of_the_square_root_rule(table: pd.DataFrame) -> None:
     arms = ("long_adam_8", "long_adam_256")
     start = table[table["arm"].isin(arms)]["initial_loss"].mean()
     lowest = min(at(table, arm, best(table, arm)) for arm in arms)
-    assert regret / (start - lowest) == pytest.approx(published("scaling.breaks", NAME, 2), rel=1e-3)
+    assert regret / (start - lowest) == pytest.approx(published("scaling.breaks", STUDY, 2), rel=1e-3)
 
 
 def test_the_gap_of_trajectories(table: pd.DataFrame) -> None:
@@ -63,7 +43,7 @@ def test_the_gap_of_trajectories(table: pd.DataFrame) -> None:
     start = table[table["arm"].isin(tuple(curves))]["initial_loss"].mean()
     fall = start - at(table, "gpt_sgd_2", lr)
     least, most = abs(gap.mean()) / fall, np.abs(gap).mean() / fall
-    assert least - 0.005 <= published("scaling.trajectory", NAME, 1) <= most + 1e-6
+    assert least - 0.005 <= published("scaling.trajectory", STUDY, 1) <= most + 1e-6
 
 
 def test_what_warmup_gains_a_larger_batch(table: pd.DataFrame) -> None:
@@ -73,4 +53,4 @@ def test_what_warmup_gains_a_larger_batch(table: pd.DataFrame) -> None:
     gain_of_large = loss_near(table, "short_adam_64", tuned + 1.5) - loss_near(table, "warm_adam_64", tuned + 1.5)
     start = table[table["arm"] == "gpt_adam_8"]["initial_loss"].mean()
     fall = start - at(table, "gpt_adam_8", best(table, "gpt_adam_8"))
-    assert (gain_of_large - gain_of_small) / fall == pytest.approx(published("scaling.warmup_with_batch", NAME, 1), rel=1e-3)
+    assert (gain_of_large - gain_of_small) / fall == pytest.approx(published("scaling.warmup_with_batch", STUDY, 1), rel=1e-3)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import scipy
 
-from tests.reports.recomputed.tables import published, trials
+from tests.reports.recomputed.tables import published
 
 STUDY = "critical_batch"
 # Of each panel: the batch sizes of its arms, the anchor, and the share of the anchor's fall that the target lies at.
@@ -15,11 +15,6 @@ PANELS = {
     "cnn": ((4, 8, 16, 32, 64, 128), "cnn_8", 0.9),
     "gpt": ((4, 8, 16, 32, 64, 128), "gpt_32", 0.9),
 }
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    return trials(STUDY)
 
 
 def target(table: pd.DataFrame, anchor: str, share: float) -> float:

@@ -6,22 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import best, published, reason, trials, tuned
+from tests.reports.recomputed.tables import best, published, reason, start, tuned
 
 STUDY = "decay"
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    found = trials(STUDY)
-    if found.empty:
-        pytest.skip("no trials of this version's seeds are published yet")
-    return found
-
-
-def start(table: pd.DataFrame, *arms: str) -> float:
-    """The loss at initialization, the mean of the arms'."""
-    return float(np.mean([table[table["arm"] == arm]["initial_loss"].mean() for arm in arms]))
 
 
 def share_of_fall(table: pd.DataFrame, left: str, right: str) -> float:
@@ -88,6 +75,5 @@ def test_what_the_first_half_makes(table: pd.DataFrame) -> None:
     assert (seen[1] - seen[10]) / (seen[1] - seen[20]) == pytest.approx(published("decay.first_half", STUDY), rel=1e-9)
 
 
-@pytest.mark.usefixtures("table")
 def test_half_of_a_cosine() -> None:
     assert published("decay.half_way", STUDY) == pytest.approx((1 + math.cos(math.pi / 2)) / 2, abs=1e-9)

@@ -5,17 +5,16 @@ import pandas as pd
 import pytest
 
 from folklore.harness.workloads.data import load
-from tests.reports.recomputed.tables import published, trials
+from tests.reports.recomputed.tables import published
 
 STUDY = "edge_of_stability"
 
 
-def test_quadratic() -> None:
+def test_quadratic(table: pd.DataFrame) -> None:
     """x <- (1 - lr h) x: the fastest LR and what it leaves, at the condition number that is furthest off 2 / (λmax + λmin)."""
     assert published("eos.quadratic", STUDY, 0) == 1.0
     for index in (1, 2):
         assert published("eos.quadratic", STUDY, index) == pytest.approx(1.0, abs=1e-3)
-    table = trials(STUDY)
     for index, arm in ((3, "above"), (4, "below")):
         lost = (table[table["arm"] == arm]["outcome"] == "diverged").mean()
         assert published("eos.quadratic", STUDY, index) == lost == (arm == "above")
@@ -63,9 +62,8 @@ def windows(table: pd.DataFrame, arm: str, of_the_limit: float = 0.9) -> list[tu
     return found
 
 
-def test_sharpness() -> None:
+def test_sharpness(table: pd.DataFrame) -> None:
     """Geometric mean over seeds of the median at the edge; four preconditions come before."""
-    table = trials(STUDY)
     for index, arm in enumerate(DESCENTS, start=4):
         logs = []
         for begin, _, run in windows(table, arm):
@@ -74,9 +72,8 @@ def test_sharpness() -> None:
         assert published("eos.sharpness", STUDY, index) == pytest.approx(np.exp(np.mean(logs)), rel=1e-4)
 
 
-def test_nonmonotone() -> None:
+def test_nonmonotone(table: pd.DataFrame) -> None:
     """The mean over seeds of the share of rising steps: points of the curve are the means of equally many steps."""
-    table = trials(STUDY)
     for index, arm in enumerate(DESCENTS):
         shares = []
         for begin, end, run in windows(table, arm, of_the_limit=1.0):

@@ -6,14 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import best, published, trials
+from tests.reports.recomputed.tables import best, published
 
 STUDY, CLAIM = "embedding_lr", "emb.rare_tokens"
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    return trials(STUDY)
 
 
 def last(table: pd.DataFrame, arm: str, curve: str) -> float:

@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 
 from folklore.harness.storing import evidence
-from tests.reports.recomputed.tables import at, published, reason, trials, tuned
+from tests.reports.recomputed.tables import at, published, reason, tuned
 
 STUDY = "generalization"
 pytestmark = pytest.mark.skipif(
@@ -14,11 +14,6 @@ pytestmark = pytest.mark.skipif(
 )
 ARMS = ("small", "large_epochs", "large_updates")
 LEVEL, ONE_LR, BEST_LARGE = 0.8, 2.0**-5, 2.0**-2
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    return trials(STUDY)
 
 
 def stopped(run: pd.Series) -> tuple[float, float]:

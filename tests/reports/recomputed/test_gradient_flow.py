@@ -8,17 +8,12 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 from folklore.harness.storing import evidence
-from tests.reports.recomputed.tables import published, trials
+from tests.reports.recomputed.tables import published
 
 STUDY = "gradient_flow"
 pytestmark = pytest.mark.skipif(
     not (evidence.FOLDER / f"{STUDY}-laptop-cpu.parquet").exists(), reason="its trials are not published yet"
 )
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    return trials(STUDY)
 
 
 def last(table: pd.DataFrame, arm: str, curve: str, lr: float | None = None) -> np.ndarray:

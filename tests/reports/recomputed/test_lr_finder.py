@@ -4,15 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import best, published, trials
+from tests.reports.recomputed.tables import best, published
 
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    found = trials("lr_finder")
-    if found.empty:
-        pytest.skip("no trials of this version's seeds are published yet")
-    return found
+STUDY = "lr_finder"
 
 
 def mean_of_the_past(losses: np.ndarray, beta: float) -> np.ndarray:
@@ -67,23 +61,23 @@ def lost(table: pd.DataFrame, arm: str, lrs: pd.Series) -> float:
 
 def test_what_a_tenth_of_divergence_loses(table: pd.DataFrame) -> None:
     found = lost(table, "mlp_sgd", picks(table, "mlp_sgd_300", half_way_back) / 10)
-    assert found == pytest.approx(published("finder.margin", "lr_finder"), rel=1e-6, abs=1e-9)
+    assert found == pytest.approx(published("finder.margin", STUDY), rel=1e-6, abs=1e-9)
 
 
 def test_what_the_steepest_point_loses(table: pd.DataFrame) -> None:
     found = lost(table, "mlp_sgd", picks(table, "mlp_sgd_300", steepest_decade))
-    assert found == pytest.approx(published("finder.steepest", "lr_finder"), rel=1e-6, abs=1e-9)
+    assert found == pytest.approx(published("finder.steepest", STUDY), rel=1e-6, abs=1e-9)
 
 
 def test_the_difference_of_the_two(table: pd.DataFrame) -> None:
     steepest = lost(table, "mlp_sgd", picks(table, "mlp_sgd_300", steepest_decade))
     tenth = lost(table, "mlp_sgd", picks(table, "mlp_sgd_300", half_way_back) / 10)
-    assert steepest - tenth == pytest.approx(published("finder.head_to_head", "lr_finder"), rel=1e-6, abs=1e-9)
+    assert steepest - tenth == pytest.approx(published("finder.head_to_head", STUDY), rel=1e-6, abs=1e-9)
 
 
 def test_how_far_a_longer_ramp_moves_divergence(table: pd.DataFrame) -> None:
     long, short = (np.log(picks(table, f"mlp_sgd_{steps}", half_way_back)).mean() for steps in (1000, 100))
-    assert np.exp(long - short) == pytest.approx(published("finder.ramp", "lr_finder"), rel=1e-6)
+    assert np.exp(long - short) == pytest.approx(published("finder.ramp", STUDY), rel=1e-6)
 
 
 def test_the_updates_of_the_median_matrix(table: pd.DataFrame) -> None:
@@ -93,4 +87,4 @@ def test_the_updates_of_the_median_matrix(table: pd.DataFrame) -> None:
         np.median(np.asarray(row["curve_probe_matrix_update_ratio"])[np.asarray(row["curve_probe_step"]) > 0.05 * 2000])
         for _, row in runs.iterrows()
     ]
-    assert np.exp(np.log(medians).mean()) == pytest.approx(published("finder.ratio", "lr_finder", 4), rel=1e-6)
+    assert np.exp(np.log(medians).mean()) == pytest.approx(published("finder.ratio", STUDY, 4), rel=1e-6)

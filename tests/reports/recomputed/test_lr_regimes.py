@@ -6,16 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import best, means, published, trials, tuned
+from tests.reports.recomputed.tables import best, means, published, tuned
 
 STUDY = "lr_regimes"
 BEST = {"mlp_sgd": 2.0**-4.5, "mlp_adam": 2.0**-6, "gpt_sgd": 2.0**-2, "gpt_adam": 2.0**-6}
 TOO_HIGH = {"mlp_sgd": 2.0**-2, "mlp_adam": 2.0**-2, "gpt_adam": 2.0**-3}
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    return trials(STUDY)
 
 
 def runs(table: pd.DataFrame, arm: str, lr: float) -> pd.DataFrame:

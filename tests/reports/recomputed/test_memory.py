@@ -7,18 +7,10 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from folklore.harness.judging.verdict_memory import published_verdicts
 from folklore.harness.planning.catalog import load_study
-from tests.reports.recomputed.tables import published, trials
+from tests.reports.recomputed.tables import published
 
 STUDY = "memory"
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    if not published_verdicts(load_study(STUDY)):
-        pytest.skip("no trials of this version are published yet")
-    return trials(STUDY)
 
 
 def of(claim: str, number: str) -> float:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import at, best, means, published, trials, tuned
+from tests.reports.recomputed.tables import at, best, published, tuned, vertex
 
 STUDY = "mup_transfer"
 BASE = {32: "base_32"}
@@ -13,34 +13,22 @@ MUP = BASE | {64: "mup_64", 128: "mup_128", 256: "mup_256"}
 DEPTH = {1: "depth_1", 2: "base_32", 4: "depth_4", 8: "depth_8"}
 
 
-def vertex(table: pd.DataFrame, arm: str) -> float:
-    """log2 of the LR at the vertex of the parabola through the points within 1.5 octaves of the lowest."""
-    loss = means(table, arm)["validation_loss"]
-    x = np.log2(loss.index.to_numpy(dtype=np.float64))
-    lowest = x[loss.to_numpy().argmin()]
-    near = np.abs(x - lowest) < 1.501
-    curvature, slope, _ = np.polyfit(x[near] - lowest, loss.to_numpy()[near], 2)
-    return float(lowest - slope / (2 * curvature))
-
-
 @pytest.mark.parametrize(
     ("claim", "arms"), [("mup.sp_shifts", STANDARD), ("mup.invariant", MUP), ("mup.depth", DEPTH)], ids=str
 )
-def test_the_exponent_of_the_best_learning_rate(claim: str, arms: dict[int, str]) -> None:
-    table = trials(STUDY)
-    slope = np.polyfit(np.log2(list(arms)), [vertex(table, arm) for arm in arms.values()], 1)[0]
+def test_the_exponent_of_the_best_learning_rate(table: pd.DataFrame, claim: str, arms: dict[int, str]) -> None:
+    slope = np.polyfit(np.log2(list(arms)), [vertex(table, arm, 1.5) for arm in arms.values()], 1)[0]
     assert slope == pytest.approx(published(claim, STUDY), abs=1e-6)
 
 
-def test_the_regret_of_a_transferred_learning_rate() -> None:
-    table = trials(STUDY)
+def test_the_regret_of_a_transferred_learning_rate(table: pd.DataFrame) -> None:
     lost = at(table, "mup_256", best(table, "base_32")) - tuned(table, "mup_256")
     start = table[table["arm"] == "mup_256"]["initial_loss"].mean()
     assert lost / (start - tuned(table, "mup_256")) == pytest.approx(published("mup.regret", STUDY), abs=1e-9)
 
 
-def test_the_slope_of_the_logits() -> None:
-    table, widths = trials(STUDY), (32, 64, 128, 256)
+def test_the_slope_of_the_logits(table: pd.DataFrame) -> None:
+    widths = (32, 64, 128, 256)
     sizes = [
         np.mean([np.log([step[-1] for step in curve][1:5]) for curve in of_width["curve_probe_layer_activation"]])
         for of_width in (table[table["arm"] == f"check_{width}"] for width in widths)

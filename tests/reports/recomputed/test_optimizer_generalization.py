@@ -7,17 +7,12 @@ import pandas as pd
 import pytest
 
 from folklore.harness.storing import evidence
-from tests.reports.recomputed.tables import at, best, published, trials
+from tests.reports.recomputed.tables import at, best, published
 
 STUDY = "optimizer_generalization"
 pytestmark = pytest.mark.skipif(
     not (evidence.FOLDER / f"{STUDY}-laptop-cpu.parquet").exists(), reason="its trials are not published yet"
 )
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    return trials(STUDY)
 
 
 def of_arm(table: pd.DataFrame, arm: str) -> pd.DataFrame:

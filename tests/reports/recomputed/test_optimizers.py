@@ -7,15 +7,10 @@ import pandas as pd
 import pytest
 import torch
 
-from tests.reports.recomputed.tables import means, published, trials, tuned
+from tests.reports.recomputed.tables import means, published, tuned
 
 STUDY = "optimizers"
 BATCHES = (8, 64)
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    return trials(STUDY)
 
 
 def fall(table: pd.DataFrame, *arms: str) -> float:

@@ -5,19 +5,9 @@ import pandas as pd
 import pytest
 import torch
 
-from folklore.harness.planning.catalog import load_study
-from folklore.harness.storing import evidence
-from tests.reports.recomputed.tables import at, best, means, published, trials, tuned
+from tests.reports.recomputed.tables import at, best, means, published, tuned
 
 STUDY = "precision"
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    found = pd.read_parquet(evidence.FOLDER / f"{STUDY}-laptop-cpu.parquet", columns=["version"])
-    if set(found["version"]) != {load_study(STUDY).version}:
-        pytest.skip("the published trials are those of an earlier version")
-    return trials(STUDY)
 
 
 def start(table: pd.DataFrame, *arms: str) -> float:

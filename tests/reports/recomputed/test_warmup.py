@@ -6,22 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import means, published, reason, trials, tuned
+from tests.reports.recomputed.tables import means, published, reason, start, tuned
 
+STUDY = "warmup"
 SHORT = ("none", "warmup_20%", "radam", "first_gradient", "held")
 LONG = ("long_none", "long_5%", "long_20%")
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    return trials("warmup")
 
 
 def octaves(table: pd.DataFrame, arm: str, arms: tuple[str, ...], within: float) -> float:
     """log2 of the largest LR below a bar that lies above the best of the arms by a share of the fall."""
     lowest = min(means(table, each)["test_loss"].min() for each in arms)
-    start = np.mean([table.loc[table["arm"] == each, "initial_loss"].mean() for each in arms])
-    bar = lowest + within * (start - lowest)
+    bar = lowest + within * (start(table, *arms) - lowest)
     loss = means(table, arm)["test_loss"]
     x, y = np.log2(loss.index.to_numpy()), loss.to_numpy()
     last = int(np.flatnonzero(y <= bar)[-1])
@@ -32,14 +27,14 @@ def diverges_from(table: pd.DataFrame, arm: str) -> float:
     """The LR at which the mean loss has lost half of the fall of the best arm of SGD."""
     arms = ("sgd", "sgd_warmup_20%")
     best = min(means(table, each)["test_loss"].min() for each in arms)
-    bar = (best + np.mean([table.loc[table["arm"] == each, "initial_loss"].mean() for each in arms])) / 2
+    bar = (best + start(table, *arms)) / 2
     loss = means(table, arm)["test_loss"]
     return float(2 ** np.interp(bar, loss.to_numpy()[loss.index > 0.99], np.log2(loss.index[loss.index > 0.99])))
 
 
 def share_of_fall(table: pd.DataFrame, left: str, right: str) -> float:
-    start = np.mean([table.loc[table["arm"] == arm, "initial_loss"].mean() for arm in LONG])
-    return (tuned(table, left) - tuned(table, right)) / (start - min(tuned(table, arm) for arm in LONG))
+    fall = start(table, *LONG) - min(tuned(table, arm) for arm in LONG)
+    return (tuned(table, left) - tuned(table, right)) / fall
 
 
 def diverged_at_the_edge(table: pd.DataFrame, arm: str) -> pd.DataFrame:
@@ -57,22 +52,22 @@ def cured(table: pd.DataFrame, arm: str, by: str) -> pd.Series:
 
 def test_widens(table: pd.DataFrame) -> None:
     gained = octaves(table, "warmup_20%", SHORT, 0.05) - octaves(table, "none", SHORT, 0.05)
-    assert 2**gained == pytest.approx(published("warmup.widens", "warmup"), rel=1e-6)
+    assert 2**gained == pytest.approx(published("warmup.widens", STUDY), rel=1e-6)
 
 
 def test_improves_best(table: pd.DataFrame) -> None:
     gap = share_of_fall(table, "long_none", "long_5%")
-    assert gap == pytest.approx(published("warmup.improves_best", "warmup"), rel=1e-6)
+    assert gap == pytest.approx(published("warmup.improves_best", STUDY), rel=1e-6)
 
 
 def test_duration(table: pd.DataFrame) -> None:
     gap = share_of_fall(table, "long_5%", "long_20%")
-    assert gap == pytest.approx(published("warmup.duration", "warmup"), rel=1e-6)
+    assert gap == pytest.approx(published("warmup.duration", STUDY), rel=1e-6)
 
 
 def test_mechanism(table: pd.DataFrame) -> None:
     none, ramped, held = (octaves(table, arm, SHORT, 0.05) for arm in ("none", "warmup_20%", "held"))
-    assert (held - none) / (ramped - none) == pytest.approx(published("warmup.mechanism", "warmup"), rel=1e-6)
+    assert (held - none) / (ramped - none) == pytest.approx(published("warmup.mechanism", STUDY), rel=1e-6)
 
 
 def test_early_gradients(table: pd.DataFrame) -> None:
@@ -83,19 +78,19 @@ def test_early_gradients(table: pd.DataFrame) -> None:
         steps, total = np.asarray(row.curve_probe_step), json.loads(row.configuration)["training"]["steps"]
         norm = np.asarray(row.curve_probe_gradient_norm, dtype=np.float64)
         logs.append(np.log(norm[steps <= 0.01 * total].mean() / norm[steps > 0.9 * total].mean()))
-    assert np.exp(np.mean(logs)) == pytest.approx(published("warmup.early_gradients", "warmup"), rel=1e-6)
+    assert np.exp(np.mean(logs)) == pytest.approx(published("warmup.early_gradients", STUDY), rel=1e-6)
 
 
 def test_late_nan(table: pd.DataFrame) -> None:
     times = diverged_at_the_edge(table, "sgd_warmup_20%")["divergence_step"] / 120
-    assert np.exp(np.log(times).mean()) == pytest.approx(published("warmup.late_nan", "warmup"), rel=1e-6)
+    assert np.exp(np.log(times).mean()) == pytest.approx(published("warmup.late_nan", STUDY), rel=1e-6)
     moved = diverges_from(table, "sgd_warmup_60%") / diverges_from(table, "sgd_warmup_20%")
-    assert moved == pytest.approx(published("warmup.late_nan", "warmup", criterion=2), rel=1e-6)
+    assert moved == pytest.approx(published("warmup.late_nan", STUDY, criterion=2), rel=1e-6)
 
 
 def test_clip_first(table: pd.DataFrame) -> None:
     saved = cured(table, "sgd_warmup_20%", "sgd_clipped").mean()
-    assert saved == pytest.approx(published("warmup.clip_first", "warmup"), rel=1e-9)
+    assert saved == pytest.approx(published("warmup.clip_first", STUDY), rel=1e-9)
 
 
 def test_why_clip_first_is_withdrawn(table: pd.DataFrame) -> None:

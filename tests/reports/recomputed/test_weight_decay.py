@@ -5,15 +5,10 @@ import pandas as pd
 import pytest
 import torch
 
-from tests.reports.recomputed.tables import published, trials
+from tests.reports.recomputed.tables import published
 
 STUDY = "weight_decay"
 LRS = {"mlp_sgd": 2.0**-5, "mlp_adam": 2.0**-8, "gpt_sgd": 2.0**-3, "gpt_adam": 2.0**-7}
-
-
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    return trials(STUDY)
 
 
 def norms(table: pd.DataFrame, arm: str) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,65 @@
+"""The page that says how often the judge is right, and the published counts behind it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from folklore.harness.judging.calibration import CASES, SEEDS
+from folklore.harness.storing import evidence
+from folklore.reports import calibration, site
+from tests.reports.test_site import REGISTER, of
+
+GOOD = {
+    "observable": "gap", "world": "plain, 5 seeds", "condition": "plain", "seeds": 5, "worlds": 300, "undecided": 0.0,
+    "coverage": 0.951, "false_supported": 0.02, "false_refuted": 0.03, "power": 0.8,
+}  # fmt: skip
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Pages of no study where these rows of the calibration were counted."""
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+
+    def pages(*rows: dict[str, Any]) -> Path:
+        if rows:
+            (tmp_path / "calibration.json").write_text(json.dumps(rows))
+        site.write(tmp_path, [], REGISTER, of([]))
+        return tmp_path
+
+    return pages
+
+
+def text(page: Path) -> str:
+    return " ".join(page.read_text().split())
+
+
+def test_what_misses_a_goal_is_marked(written: Callable[..., Path]) -> None:
+    bad = {**GOOD, "world": "skewed, 5 seeds", "condition": "skewed", "coverage": 0.881, "false_supported": 0.09}
+    page = text(written(GOOD, bad) / "calibration.html")
+    assert "1 of 2 kinds of world: the intervals hold the truth in 93% to 97% of the cases" in page
+    assert "Most often: skewed (1 of 1)" in page
+    assert "“supported” in 5.5% and “refuted” in 3.0% of them: wrongly" in page
+    assert "88.1% *" in page
+    assert "9.0% *" in page
+    assert "3.0% *" not in page
+
+
+def test_the_index_links_to_it_where_there_is_one(written: Callable[..., Path]) -> None:
+    assert "calibration.html" not in text(written() / "index.html")
+    assert "calibration.html" in text(written(GOOD) / "index.html")
+
+
+def test_rates_of_false_partly_are_shown_if_they_are_counted(written: Callable[..., Path]) -> None:
+    page = text(written({**GOOD, "false_partly": 0.08}) / "calibration.html")
+    assert "False partly" in page
+    assert "8.0% *" in page
+    assert "wrongly “partly” in 8.0%" in page
+
+
+def test_the_published_calibration_is_of_todays_worlds() -> None:
+    """Every kind, condition and number of seeds that is counted now has its row, and no other has."""
+    expected = {(case.name, condition.name, count) for case in CASES for condition in case.conditions for count in SEEDS}
+    assert {(row["observable"], row["condition"], row["seeds"]) for row in calibration.rows()} == expected
