@@ -94,7 +94,7 @@ def plan(
         store, None, None, choices.count("--workers", workers), choices.count("--lanes", lanes), program, choices.datasets(data)
     )
     changes = _changes(settings, seeds, only)
-    chosen, scale = _as_wished(choices.judgeable_study(study, store), scale, changes, workload, options)
+    chosen, scale = _as_wished(_judgeable(study, store), scale, changes, workload, options)
     from folklore.harness.planning.prepare import default_scale, prepare
     from folklore.harness.running.run import plan_facts, power_facts
     from folklore.harness.storing.ledger import Ledger
@@ -198,7 +198,18 @@ def _chosen(study: str | None, every: bool, store: str) -> "list[Study]":
         raise UserError("name one study, or give --all")
     # Before anything that takes seconds to import.
     out.print(f"planning {study or 'all studies'}", highlight=False, markup=False)
-    return [choices.judgeable_study(study, store)] if study else choices.all_studies()
+    return [_judgeable(study, store)] if study else choices.all_studies()
+
+
+def _judgeable(name: str, store: str) -> "Study":
+    """A study that can be judged; of a file it is told what that leaves to defaults."""
+    from folklore.harness.planning.catalog import is_file
+    from folklore.harness.planning.defaults import defaults_in_words
+
+    study = choices.judgeable_study(name, store)
+    if is_file(name) and (line := defaults_in_words(study, name)):
+        err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+    return study
 
 
 def _until_decided(wanted: bool, most_seeds: int | None) -> "UntilDecided | None":
