@@ -3,31 +3,23 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from folklore.harness.observables import (
-    Computed,
-    CriticalBatch,
-    DoublingGain,
-    HyperbolaError,
-    NoiseScale,
-    StepsToTarget,
-)
+from folklore.harness.observables import CriticalBatch, DoublingGain, HyperbolaError, NoiseScale, StepsToTarget
 from folklore.harness.spec import (
     Arm,
     AtLeast,
     AtMost,
     Criterion,
     Expected,
-    Judgement,
     Measurement,
     Observed,
     Published,
     Scale,
     Study,
     Training,
-    Within,
     Workload,
 )
-from folklore.studies.shorthand import alternatives, inside, lr_grid, reported
+from folklore.studies import scales
+from folklore.studies.shorthand import above, below, computed, inside, judgement, lr_grid, predicted
 
 SMALL_SCALES = ("smoke", "laptop")
 LARGE_SCALES = ("gpu", "cluster")
@@ -131,7 +123,7 @@ class Sweep:
             panel=self.panel,
             observe=observe,
             says=f"On the {self.spoken or self.panel}, {says}",
-            alternatives=alternatives(readings) if readings else None,
+            alternatives=readings if readings else None,
         )
 
 
@@ -251,7 +243,7 @@ def enlarged(sweep: Sweep, model: dict[str, Any], steps: dict[int, int], log2_lr
     )
 
 
-def large_scale(gpt: Overrides, **declared: Any) -> Scale:
+def large_scale(description: str, *departures: str, gpt: Overrides) -> Scale:
     """A scale of wider perceptrons and CNNs, with a GPT of its own."""
     mlps = {name: {"width": 256, "depth": 2} for name, arm in ARMS.items() if arm.settings["model"] == "mlp"}
     cnn = enlarged(
@@ -261,35 +253,35 @@ def large_scale(gpt: Overrides, **declared: Any) -> Scale:
         log2_lr=(-10, -5),
         probe=Probe(batch_size=256, steps=140, log2_lr=-8),
     )
-    return Scale(
-        device="cuda",
+    return scales.gpu(
+        description,
+        *departures,
         arm_settings={**mlps, **cnn.settings, **gpt.settings},
         arm_factors={**cnn.factors, **gpt.factors},
         seeds=5,
-        **declared,
     )
 
 
 # A fit that misses by more defines no critical batch size: over eight octaves it would miss a sharp elbow by 0.18, and powers
 # of B by 0.19 to 0.22. Fits to published tables miss by 0.038 to 0.055.
-FITS = {"claimed": AtMost(value=0.15), "refuted": AtLeast(value=0.15)}
-LESS_THAN_HALF = {"null": 2.0, "claimed": AtMost(value=1.7), "refuted": AtLeast(value=1.9)}
-NOTHING = {"claimed": AtMost(value=1.02), "refuted": AtLeast(value=1.05)}
+FITS = below(0.15)
+LESS_THAN_HALF = below(1.7, refuted=1.9, null=2.0)
+NOTHING = below(1.02, refuted=1.05)
 AGREES = inside(1 / 3, 3.0)
 # The documents give no factor; less than a quarter more would matter to nobody.
-GROWS = {"null": 1.0, "margin": 1.25, "claimed": AtLeast(value=1.25), "refuted": AtMost(value=1.0)}
+GROWS = above(1.25, refuted=1.0, null=1.0, margin=1.25)
 # Twice: another batch size on anyone's grid. The documents' own range, a thousandfold, is not to be had at this size.
-DEPENDS = {"null": 1.0, "claimed": AtLeast(value=2.0), "refuted": AtMost(value=1.25), "unit": "x"}
+DEPENDS = above(2.0, refuted=1.25, null=1.0, unit="x")
 IN_RANGE = inside(1000.0, 4e6, unit="tokens")
 # A doubled batch needs at most two thirds of the steps. Theory: 1.67x at a quarter of the critical size, 2x far below it.
-HELPS = {"null": 1.0, "claimed": AtLeast(value=1.5), "refuted": AtMost(value=1.25)}
+HELPS = above(1.5, refuted=1.25, null=1.0)
 DIALLED = {"claimed": AtLeast(value=2.0), "refuted": AtMost(value=1.5)}
-LESS_TO_GAIN = {"null": 1.0, "claimed": AtMost(value=0.95), "refuted": AtLeast(value=1.05)}
+LESS_TO_GAIN = below(0.95, refuted=1.05, null=1.0)
 
 
-def predicted(value: float, source: str = "S = S_min (1 + B_crit / B), McCandlish et al. 2018", *, spread: float) -> Expected:
+def in_theory(value: float, source: str = "S = S_min (1 + B_crit / B), McCandlish et al. 2018", *, spread: float) -> Expected:
     """What theory predicts at laptop scale. spread: between seeds, as a pilot had it."""
-    return Expected(value=value, source=source, spread=spread, scales=("laptop",))
+    return predicted(value, source, spread=spread, scales=("laptop",))
 
 
 def gain_past_critical(sweep: Sweep, regions: dict[str, Any], other_readings: dict[str, Any]) -> Criterion:
@@ -303,7 +295,7 @@ def gain_past_critical(sweep: Sweep, regions: dict[str, Any], other_readings: di
         "a batch past the critical one needs {estimate} the steps of a doubled one",
         regions,
         readings={"from 1.5 times critical on": sweep.doubling_gain(above=1.5, below=6.0), **other_readings},
-        expected=predicted(1.2, spread=0.15),
+        expected=in_theory(1.2, spread=0.15),
     )
 
 
@@ -326,6 +318,225 @@ def critical_tokens(scale: str, context: int, workload: str, model: str = "the G
 
 ZHANG = {"source": "Zhang et al. 2024, released table", "link": "https://arxiv.org/abs/2410.21676"}
 
+HYPERBOLA = judgement(
+    "crit.hyperbola",
+    *(
+        sweep.criterion(
+            "error of ln S of the fitted curve",
+            HyperbolaError(**sweep.curve, raw=True),
+            "the curve 1 + B_crit/B fits the log of the steps to within {estimate}",
+            FITS,
+            unit="",
+            precondition=True,
+        )
+        for sweep in SWEEPS
+    ),
+    *(gain_past_critical(sweep, LESS_THAN_HALF, one_doubling(sweep)) for sweep in SWEEPS),
+    note=(
+        "The claim is judged by the gain; the curve's fit only shows that there is a critical batch size to speak of. A fitted"
+        " curve bends at its critical size, so the last alternative takes one doubling that was named beforehand. Steps that"
+        " fell in proportion up to the largest batch would have no critical size on the grid. Whether anything is gained at all"
+        " is judged with the ceiling."
+    ),
+    reported={f"error of ln S at left-out batch sizes, {sweep.panel}": HyperbolaError(**sweep.curve) for sweep in SWEEPS},
+    if_supported=(
+        "Count on less than half the steps saved by a doubled batch past the critical size, and decide whether that is worth"
+        " twice the examples."
+    ),
+    if_partly="Count the steps at two batch sizes of your own before you double past the critical size.",
+    if_refuted="Measure what a doubled batch saves: what it saves past the critical size is not what the documents say.",
+)
+
+CEILING = judgement(
+    "crit.ceiling",
+    *(gain_past_critical(sweep, NOTHING, other_readings={}) for sweep in SWEEPS),
+    right={"supported": "nothing", "refuted": "less"},
+    note=(
+        "The critical size is that of the fitted curve, at which a run takes twice the fewest steps. A gain that ends there at"
+        " once would have shown as 1.0x. Who calls critical the size at which nothing more is gained is right by definition,"
+        " and finds it at several times ours."
+    ),
+    reported={
+        f"the same from three times critical on, {sweep.panel}": (sweep.doubling_gain(above=3.0, below=12.0), "x")
+        for sweep in (MLP, NOISY)
+    },
+    if_supported="Do not go past the critical batch size: nothing is gained.",
+    if_partly=(
+        "Count the steps at two batch sizes of your own: whether a batch past the critical one gains depends on the workload."
+    ),
+    if_refuted=(
+        "Go past the critical batch size if time matters more than examples: steps are still saved, fewer at each doubling."
+    ),
+)
+
+NOISE_SCALE = judgement(
+    "crit.noise_scale",
+    *(
+        sweep.criterion(
+            "critical batch size over noise scale",
+            sweep.critical_batch / sweep.noise_scale(),
+            "the critical batch size is {estimate} the noise scale",
+            AGREES,
+            readings={
+                "a mean over steps, of five pieces": sweep.critical_batch / sweep.noise_scale(pieces=5),
+                "the noise scale about the target": sweep.critical_batch / sweep.noise_scale(first=0.4, last=0.6),
+            },
+            expected=in_theory(1.0, "McCandlish et al. 2018", spread=0.6),
+        )
+        for sweep in LATE_SWEEPS
+    ),
+    note=(
+        "Both parts of the noise scale are averaged from the first step to the target and then divided, so that the large"
+        " gradients of the first steps weigh most. This was fixed before any pilot, and is our choice. A mean over steps of"
+        " their ratio, the first alternative, gives those no more weight than others; where it disagrees, the agreement rests"
+        " on how the noise scale is averaged."
+    ),
+    reported={
+        **{f"noise scale in {sweep.examples}, {sweep.panel}": sweep.noise_scale() for sweep in SWEEPS},
+        **{
+            f"noise scale as a mean over steps, in {sweep.examples}, {sweep.panel}": sweep.noise_scale(pieces=5)
+            for sweep in SWEEPS
+        },
+        **{f"critical batch size in {sweep.examples}, {sweep.panel}": sweep.critical_batch for sweep in LATE_SWEEPS},
+    },
+    if_supported="Measure the noise scale to find the critical batch size within a factor of three.",
+    if_partly="Begin at the noise scale, and count the steps to a loss at two batch sizes.",
+    if_refuted="Do not choose the batch size by the noise scale: count the steps at two batch sizes.",
+)
+
+GROWS_CLAIM = judgement(
+    "crit.grows",
+    *(
+        sweep.criterion(
+            "noise scale past the target over that of the first 5%",
+            sweep.noise_scale(0.5, 1.0) / sweep.noise_scale(last=0.05),
+            "the second half of training has {estimate} the noise scale of the first 5%",
+            GROWS,
+            readings={
+                "against the first tenth": sweep.noise_scale(0.5, 1.0) / sweep.noise_scale(last=0.1),
+                "the quarter about the target for late": sweep.noise_scale(0.375, 0.625) / sweep.noise_scale(last=0.05),
+            },
+            expected=in_theory(10.0, "McCandlish et al. 2018, as reported: 10 to 100 times over training", spread=1.0),
+        )
+        for sweep in SWEEPS
+    ),
+    note=(
+        "The documents name no exception, so every workload counts. Three of the four train on 1,079 images, several times"
+        " over, and fitting them can raise the noise scale by itself. The GPT sees each window about once."
+    ),
+    reported={
+        f"plateau: last quarter over the quarter before, {sweep.panel}": (
+            (sweep.noise_scale(0.75, 1.0) / sweep.noise_scale(0.5, 0.75)),
+            "x",
+        )
+        for sweep in SWEEPS
+    },
+    if_supported="Measure the noise scale late in training, or raise the batch size on the way.",
+    if_partly="Measure the noise scale more than once: do not take its early value for the whole run.",
+    if_refuted="Do not count on a growing noise scale: measure it again before you raise the batch size.",
+    if_opposite="Do not raise the batch size on the way because of the noise scale: it falls.",
+)
+
+RANGE = judgement(
+    "crit.range",
+    Criterion(
+        name="critical batch size with noisy labels over that with clean ones, MLP with SGD",
+        observe=NOISY_LATE.critical_batch / MLP.critical_batch,
+        says=(
+            "The same model on the same images has {estimate} the critical batch size if 60% of the labels are drawn at random"
+        ),
+        **DEPENDS,
+    ),
+    critical_tokens("laptop", 16, "GPT with AdamW, 16 tokens of context", model="a GPT of 7,000 parameters"),
+    critical_tokens("gpu", 64, "GPT with AdamW"),
+    critical_tokens("cluster", 256, "GPT with AdamW, web text"),
+    note=(
+        "The claim has two parts: that the critical batch size depends on the task, shown by the same model and images with"
+        " other labels, and that it lies between 1,000 and millions of tokens, of which a GPT can say whether it lies there. A"
+        " range that ends at millions needs large models."
+    ),
+    reported={f"critical batch size, {sweep.panel}, {sweep.examples}": sweep.critical_batch for sweep in LATE_SWEEPS},
+    if_supported="Do not carry a batch size from one task to another: find the critical one for yours.",
+    if_partly="Find the critical batch size of your own task: neither another's nor the documents' range stands for it.",
+    if_refuted="Begin at the critical batch size of a similar task.",
+)
+
+SMALL_BATCH_SLOW = judgement(
+    "crit.small_batch_slow",
+    *(
+        sweep.criterion(
+            "steps at B over steps at 2B, B up to a quarter of critical",
+            sweep.doubling_gain(below=0.25),
+            "batches up to a quarter of the critical size need {estimate} the steps of doubled ones",
+            HELPS,
+            readings={"up to 0.15 of critical": sweep.doubling_gain(below=0.15)} if sweep in (MLP, NOISY) else None,
+            expected=in_theory(1.75, spread=0.18),
+        )
+        for sweep in SWEEPS
+    ),
+    note=(
+        "This is the half of the claim that speaks of the batch, at LRs tuned for each. What too low an LR does is a claim of"
+        " its own."
+    ),
+    if_supported=(
+        "Raise the batch while it lies below a quarter of the critical size: a doubled batch saves at least a third of the"
+        " steps."
+    ),
+    if_partly="Raise a small batch, but do not count on a third of the steps saved.",
+    if_refuted="Do not raise a small batch to save steps: look at the LR first.",
+    if_opposite="Do not raise a small batch to save steps: it saves none.",
+)
+
+ADVICE = judgement(
+    "crit.advice",
+    *(
+        clean.criterion(
+            "noise scale with noisy labels over that with clean ones",
+            noisy.noise_scale(pieces=5) / clean.noise_scale(pieces=5),
+            "noisy labels make the noise scale {larger}",
+            DIALLED,
+            precondition=True,
+        )
+        for clean, noisy in CLEAN_AND_NOISY
+    ),
+    *(
+        clean.criterion(
+            "steps at B 16 over steps at B 128: noisy labels over clean ones",
+            noisy.speedup(16, 128) / clean.speedup(16, 128),
+            "eight times the batch divides the steps by {estimate} as much if the noise scale is large",
+            LESS_TO_GAIN,
+            expected=in_theory(1.6, "S = S_min (1 + B_crit / B), with critical sizes of 35 and 110", spread=0.45),
+        )
+        for clean, noisy in CLEAN_AND_NOISY
+    ),
+    right={"supported": "small batch", "refuted": "large batch"},
+    note=(
+        "Model, images and both batch sizes stay the same; only the share of labels drawn at random changes. The claim has a"
+        " larger batch help where the noise scale is small, so that the ratio would lie below one."
+    ),
+    reported={
+        **{f"steps at B 16 over steps at B 128, {labels}, SGD": (sweep.speedup(16, 128), "x") for labels, sweep in LABELS},
+        **{f"noise scale in images, {labels}, SGD": sweep.noise_scale() for labels, sweep in LABELS},
+    },
+    if_supported="Keep a small batch if the noise scale is large.",
+    if_partly="Count the steps at two batch sizes: what a larger one saves depends on more than the noise scale.",
+    if_refuted="Raise the batch if the noise scale is large: that is where a larger one saves most.",
+)
+
+DEFINITION = judgement(
+    "crit.definition",
+    Criterion(
+        name="noise scale when the noise of the gradients has twice the deviation",
+        observe=computed("constants.noise_scale", "doubled"),
+        **inside(3.9, 4.1, refuted=AtMost(value=1.0), null=1.0, unit="x"),
+        expected=predicted(4.0, "McCandlish et al. 2018, equation 2.9: the variance is on top"),
+        says="Doubling the noise of the gradients makes the noise scale {larger}",
+    ),
+    right={"supported": "variance above", "refuted": "mean above"},
+    if_supported="Compute the noise scale as the gradient's variance over its squared mean.",
+    if_refuted="Look for an error in how the noise scale is computed.",
+)
+
 STUDY = Study(
     name="critical_batch",
     # Version 4 asked whether each doubling gains exactly 2x, which theory puts on the edge of its region, and had no batch
@@ -343,18 +554,16 @@ STUDY = Study(
     seeds=15,
     first_seed=2100,
     scales={
-        "smoke": Scale(
-            description="plumbing in seconds, never judged",
+        "smoke": scales.smoke(
             measurement={"probes": 2, "evaluations": 2, "evaluation_examples": 16, "final_examples": 16},
             arm_settings={name: {"steps": 10} for name, arm in ARMS.items() if arm.scales in (None, SMALL_SCALES)},
             seeds=1,
-            judged=False,
         ),
-        "laptop": Scale(
-            description="two CPU cores, some six minutes of training: four workloads at six to nine batch sizes, each LR tuned"
-        ),
+        "laptop": scales.laptop("some six minutes of training: four workloads at six to nine batch sizes, each LR tuned"),
         "gpu": large_scale(
-            description="one GPU, minutes: a GPT of 0.65 million parameters, wider perceptrons and CNNs",
+            "one GPU, minutes: a GPT of 0.65 million parameters, wider perceptrons and CNNs",
+            "The GPT has 0.65 million parameters on the source text of Python's library; its anchor trains on 4 million"
+            " tokens, 6 a parameter.",
             gpt=enlarged(
                 GPT,
                 model={"dataset": "python-source", "width": 128, "depth": 3, "heads": 4, "context": 64},
@@ -362,22 +571,16 @@ STUDY = Study(
                 log2_lr=(-10, -6),
                 probe=Probe(batch_size=128, steps=800, log2_lr=-9),
             ),
-            departures=(
-                "The GPT has 0.65 million parameters on the source text of Python's library; its anchor trains on 4 million"
-                " tokens, 6 a parameter.",
-            ),
         ),
         "cluster": large_scale(
-            description="many GPUs, hours: a GPT of 5 million parameters on web text",
+            "many GPUs, hours: a GPT of 5 million parameters on web text",
+            "The GPT has 5 million parameters on web text; its anchor trains on 82 million tokens, 17 a parameter.",
             gpt=enlarged(
                 GPT,
                 model={"dataset": "web-text", "width": 256, "depth": 6, "heads": 8, "context": 256},
                 steps={8: 20000, 16: 12000, 32: 10000, 64: 5000, 128: 3500, 256: 2600, 512: 2200, 1024: 2000},
                 log2_lr=(-12, -8),
                 probe=Probe(batch_size=512, steps=2400, log2_lr=-11),
-            ),
-            departures=(
-                "The GPT has 5 million parameters on web text; its anchor trains on 82 million tokens, 17 a parameter.",
             ),
         ),
     },
@@ -394,268 +597,7 @@ STUDY = Study(
         "The noise scale is measured along one run of a large batch, at one LR that a pilot chose.",
     ),
     answer=("crit.ceiling", "crit.noise_scale", "crit.advice", "crit.small_batch_slow"),
-    judgements=(
-        Judgement(
-            claim="crit.hyperbola",
-            note=(
-                "The claim is judged by the gain; the curve's fit only shows that there is a critical batch size to speak of. A"
-                " fitted curve bends at its critical size, so the last alternative takes one doubling that was named"
-                " beforehand. Steps that fell in proportion up to the largest batch would have no critical size on the grid."
-                " Whether anything is gained at all is judged with the ceiling."
-            ),
-            criteria=(
-                *(
-                    sweep.criterion(
-                        "error of ln S of the fitted curve",
-                        HyperbolaError(**sweep.curve, raw=True),
-                        "the curve 1 + B_crit/B fits the log of the steps to within {estimate}",
-                        FITS,
-                        unit="",
-                        precondition=True,
-                    )
-                    for sweep in SWEEPS
-                ),
-                *(gain_past_critical(sweep, LESS_THAN_HALF, one_doubling(sweep)) for sweep in SWEEPS),
-            ),
-            reported=reported(
-                {f"error of ln S at left-out batch sizes, {sweep.panel}": HyperbolaError(**sweep.curve) for sweep in SWEEPS}
-            ),
-            advice={
-                "supported": (
-                    "Count on less than half the steps saved by a doubled batch past the critical size, and decide whether that"
-                    " is worth twice the examples."
-                ),
-                "partly": "Count the steps at two batch sizes of your own before you double past the critical size.",
-                "refuted": (
-                    "Measure what a doubled batch saves: what it saves past the critical size is not what the documents say."
-                ),
-            },
-        ),
-        Judgement(
-            claim="crit.ceiling",
-            right={"supported": "nothing", "refuted": "less"},
-            note=(
-                "The critical size is that of the fitted curve, at which a run takes twice the fewest steps. A gain that ends"
-                " there at once would have shown as 1.0x. Who calls critical the size at which nothing more is gained is right"
-                " by definition, and finds it at several times ours."
-            ),
-            criteria=tuple(gain_past_critical(sweep, NOTHING, other_readings={}) for sweep in SWEEPS),
-            reported=reported(
-                {
-                    f"the same from three times critical on, {sweep.panel}": sweep.doubling_gain(above=3.0, below=12.0)
-                    for sweep in (MLP, NOISY)
-                },
-                unit="x",
-            ),
-            advice={
-                "supported": "Do not go past the critical batch size: nothing is gained.",
-                "partly": (
-                    "Count the steps at two batch sizes of your own: whether a batch past the critical one gains depends on the"
-                    " workload."
-                ),
-                "refuted": (
-                    "Go past the critical batch size if time matters more than examples: steps are still saved, fewer at each"
-                    " doubling."
-                ),
-            },
-        ),
-        Judgement(
-            claim="crit.noise_scale",
-            note=(
-                "Both parts of the noise scale are averaged from the first step to the target and then divided, so that the"
-                " large gradients of the first steps weigh most. This was fixed before any pilot, and is our choice. A mean"
-                " over steps of their ratio, the first alternative, gives those no more weight than others; where it disagrees,"
-                " the agreement rests on how the noise scale is averaged."
-            ),
-            criteria=tuple(
-                sweep.criterion(
-                    "critical batch size over noise scale",
-                    sweep.critical_batch / sweep.noise_scale(),
-                    "the critical batch size is {estimate} the noise scale",
-                    AGREES,
-                    readings={
-                        "a mean over steps, of five pieces": sweep.critical_batch / sweep.noise_scale(pieces=5),
-                        "the noise scale about the target": sweep.critical_batch / sweep.noise_scale(first=0.4, last=0.6),
-                    },
-                    expected=predicted(1.0, "McCandlish et al. 2018", spread=0.6),
-                )
-                for sweep in LATE_SWEEPS
-            ),
-            reported=(
-                *reported({f"noise scale in {sweep.examples}, {sweep.panel}": sweep.noise_scale() for sweep in SWEEPS}),
-                *reported(
-                    {
-                        f"noise scale as a mean over steps, in {sweep.examples}, {sweep.panel}": sweep.noise_scale(pieces=5)
-                        for sweep in SWEEPS
-                    }
-                ),
-                *reported(
-                    {f"critical batch size in {sweep.examples}, {sweep.panel}": sweep.critical_batch for sweep in LATE_SWEEPS}
-                ),
-            ),
-            advice={
-                "supported": "Measure the noise scale to find the critical batch size within a factor of three.",
-                "partly": "Begin at the noise scale, and count the steps to a loss at two batch sizes.",
-                "refuted": "Do not choose the batch size by the noise scale: count the steps at two batch sizes.",
-            },
-        ),
-        Judgement(
-            claim="crit.grows",
-            note=(
-                "The documents name no exception, so every workload counts. Three of the four train on 1,079 images, several"
-                " times over, and fitting them can raise the noise scale by itself. The GPT sees each window about once."
-            ),
-            criteria=tuple(
-                sweep.criterion(
-                    "noise scale past the target over that of the first 5%",
-                    sweep.noise_scale(0.5, 1.0) / sweep.noise_scale(last=0.05),
-                    "the second half of training has {estimate} the noise scale of the first 5%",
-                    GROWS,
-                    readings={
-                        "against the first tenth": sweep.noise_scale(0.5, 1.0) / sweep.noise_scale(last=0.1),
-                        "the quarter about the target for late": sweep.noise_scale(0.375, 0.625) / sweep.noise_scale(last=0.05),
-                    },
-                    expected=predicted(10.0, "McCandlish et al. 2018, as reported: 10 to 100 times over training", spread=1.0),
-                )
-                for sweep in SWEEPS
-            ),
-            reported=reported(
-                {
-                    f"plateau: last quarter over the quarter before, {sweep.panel}": sweep.noise_scale(0.75, 1.0)
-                    / sweep.noise_scale(0.5, 0.75)
-                    for sweep in SWEEPS
-                },
-                unit="x",
-            ),
-            advice={
-                "supported": "Measure the noise scale late in training, or raise the batch size on the way.",
-                "partly": "Measure the noise scale more than once: do not take its early value for the whole run.",
-                "refuted": "Do not count on a growing noise scale: measure it again before you raise the batch size.",
-                "refuted: opposite": "Do not raise the batch size on the way because of the noise scale: it falls.",
-            },
-        ),
-        Judgement(
-            claim="crit.range",
-            note=(
-                "The claim has two parts: that the critical batch size depends on the task, shown by the same model and images"
-                " with other labels, and that it lies between 1,000 and millions of tokens, of which a GPT can say whether it"
-                " lies there. A range that ends at millions needs large models."
-            ),
-            criteria=(
-                Criterion(
-                    name="critical batch size with noisy labels over that with clean ones, MLP with SGD",
-                    observe=NOISY_LATE.critical_batch / MLP.critical_batch,
-                    says=(
-                        "The same model on the same images has {estimate} the critical batch size if 60% of the labels are"
-                        " drawn at random"
-                    ),
-                    **DEPENDS,
-                ),
-                critical_tokens("laptop", 16, "GPT with AdamW, 16 tokens of context", model="a GPT of 7,000 parameters"),
-                critical_tokens("gpu", 64, "GPT with AdamW"),
-                critical_tokens("cluster", 256, "GPT with AdamW, web text"),
-            ),
-            reported=reported(
-                {f"critical batch size, {sweep.panel}, {sweep.examples}": sweep.critical_batch for sweep in LATE_SWEEPS}
-            ),
-            advice={
-                "supported": "Do not carry a batch size from one task to another: find the critical one for yours.",
-                "partly": (
-                    "Find the critical batch size of your own task: neither another's nor the documents' range stands for it."
-                ),
-                "refuted": "Begin at the critical batch size of a similar task.",
-            },
-        ),
-        Judgement(
-            claim="crit.small_batch_slow",
-            note=(
-                "This is the half of the claim that speaks of the batch, at LRs tuned for each. What too low an LR does is a"
-                " claim of its own."
-            ),
-            criteria=tuple(
-                sweep.criterion(
-                    "steps at B over steps at 2B, B up to a quarter of critical",
-                    sweep.doubling_gain(below=0.25),
-                    "batches up to a quarter of the critical size need {estimate} the steps of doubled ones",
-                    HELPS,
-                    readings={"up to 0.15 of critical": sweep.doubling_gain(below=0.15)} if sweep in (MLP, NOISY) else None,
-                    expected=predicted(1.75, spread=0.18),
-                )
-                for sweep in SWEEPS
-            ),
-            advice={
-                "supported": (
-                    "Raise the batch while it lies below a quarter of the critical size: a doubled batch saves at least a third"
-                    " of the steps."
-                ),
-                "partly": "Raise a small batch, but do not count on a third of the steps saved.",
-                "refuted": "Do not raise a small batch to save steps: look at the LR first.",
-                "refuted: opposite": "Do not raise a small batch to save steps: it saves none.",
-            },
-        ),
-        Judgement(
-            claim="crit.advice",
-            right={"supported": "small batch", "refuted": "large batch"},
-            note=(
-                "Model, images and both batch sizes stay the same; only the share of labels drawn at random changes. The claim"
-                " has a larger batch help where the noise scale is small, so that the ratio would lie below one."
-            ),
-            criteria=(
-                *(
-                    clean.criterion(
-                        "noise scale with noisy labels over that with clean ones",
-                        noisy.noise_scale(pieces=5) / clean.noise_scale(pieces=5),
-                        "noisy labels make the noise scale {larger}",
-                        DIALLED,
-                        precondition=True,
-                    )
-                    for clean, noisy in CLEAN_AND_NOISY
-                ),
-                *(
-                    clean.criterion(
-                        "steps at B 16 over steps at B 128: noisy labels over clean ones",
-                        noisy.speedup(16, 128) / clean.speedup(16, 128),
-                        "eight times the batch divides the steps by {estimate} as much if the noise scale is large",
-                        LESS_TO_GAIN,
-                        expected=predicted(1.6, "S = S_min (1 + B_crit / B), with critical sizes of 35 and 110", spread=0.45),
-                    )
-                    for clean, noisy in CLEAN_AND_NOISY
-                ),
-            ),
-            reported=(
-                *reported(
-                    {f"steps at B 16 over steps at B 128, {labels}, SGD": sweep.speedup(16, 128) for labels, sweep in LABELS},
-                    unit="x",
-                ),
-                *reported({f"noise scale in images, {labels}, SGD": sweep.noise_scale() for labels, sweep in LABELS}),
-            ),
-            advice={
-                "supported": "Keep a small batch if the noise scale is large.",
-                "partly": "Count the steps at two batch sizes: what a larger one saves depends on more than the noise scale.",
-                "refuted": "Raise the batch if the noise scale is large: that is where a larger one saves most.",
-            },
-        ),
-        Judgement(
-            claim="crit.definition",
-            right={"supported": "variance above", "refuted": "mean above"},
-            criteria=(
-                Criterion(
-                    name="noise scale when the noise of the gradients has twice the deviation",
-                    observe=Computed(function="constants.noise_scale", number="doubled"),
-                    null=1.0,
-                    claimed=Within(low=3.9, high=4.1),
-                    refuted=AtMost(value=1.0),
-                    expected=Expected(value=4.0, source="McCandlish et al. 2018, equation 2.9: the variance is on top"),
-                    says="Doubling the noise of the gradients makes the noise scale {larger}",
-                    unit="x",
-                ),
-            ),
-            advice={
-                "supported": "Compute the noise scale as the gradient's variance over its squared mean.",
-                "refuted": "Look for an error in how the noise scale is computed.",
-            },
-        ),
-    ),
+    judgements=(HYPERBOLA, CEILING, NOISE_SCALE, GROWS_CLAIM, RANGE, SMALL_BATCH_SLOW, ADVICE, DEFINITION),
     published=(
         Published(
             claim="crit.hyperbola",
@@ -687,9 +629,8 @@ STUDY = Study(
             link="https://arxiv.org/abs/1812.06162",
             value=10.0,
             criterion="noise scale past the target over that of the first 5%, GPT with AdamW",
-            how="reported",
-            if_different="These runs end at twice the steps to an early target, and the first 5% of them are several steps; the"
-            " plateau reported beside it tells whether a longer run would rise further.",
+            if_different="These runs end at twice the steps to an early target, and the first 5% of them are several steps;"
+            " the plateau reported beside it tells whether a longer run would rise further.",
         ),
         Published(
             claim="crit.range",

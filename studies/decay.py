@@ -3,32 +3,21 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from folklore.harness.observables import Computed, FallShare, FinalLoss, LossAfter, Share
-from folklore.harness.spec import (
-    Arm,
-    Criterion,
-    Expected,
-    Judgement,
-    Measurement,
-    Outside,
-    Published,
-    Scale,
-    Search,
-    Study,
-    Training,
-    Within,
-    Workload,
-)
+from folklore.harness.observables import FallShare, FinalLoss, LossAfter, Share
+from folklore.harness.spec import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
+from folklore.studies import scales
 from folklore.studies.shorthand import (
     above,
-    alternatives,
     below,
+    computed,
     exceeds,
+    inside,
+    judgement,
     loss_gap,
     lr_grid,
     no_worse,
+    predicted,
     relative_loss_gap,
-    reported,
 )
 
 # Runs of 80 tokens a parameter take more than a GPU's four minutes; the plumbing is tried with every arm.
@@ -219,8 +208,8 @@ def against_cosine(shape: str, tokens: int, spread: float, readings: Any, source
     return {
         "observe": loss_gap(arm, cosine),
         "panel": length(tokens),
-        "expected": Expected(value=0.0, source=source, spread=spread, scales=("laptop",)),
-        "alternatives": alternatives({**readings, "as a share of the loss": relative_loss_gap(arm, cosine)}),
+        "expected": predicted(0.0, source, spread=spread, scales=("laptop",)),
+        "alternatives": {**readings, "as a share of the loss": relative_loss_gap(arm, cosine)},
         "scales": LONGEST if tokens == 80 else None,
     }
 
@@ -313,9 +302,12 @@ def lower_and_never_raise(plateau: Plateau) -> tuple[Criterion, ...]:
     return flat(plateau, plateau.panel), lower, no_gain("x10", plateau, plateau.panel)
 
 
-def raised(plateau: Plateau, *switches: str) -> dict[str, FallShare]:
+def raised(plateau: Plateau, *switches: str) -> dict[str, Any]:
     """What is reported of switches to a higher LR, by name."""
-    return {f"{switch.replace('_', ' ')} the LR against staying, {plateau.words}": plateau.gap(switch) for switch in switches}
+    return {
+        f"{switch.replace('_', ' ')} the LR against staying, {plateau.words}": (plateau.gap(switch), "relative")
+        for switch in switches
+    }
 
 
 def first_half(arm: str, start: float = 0.05) -> Share:
@@ -332,7 +324,7 @@ def most_in_first_half(arm: str, panel: str, where: str, scales: tuple[str, ...]
         observe=first_half(arm),
         **above(0.5, null=0.5, unit="share"),
         says=f"Under cosine decay {where}, the first half of the steps makes {{estimate}} of the fall after warmup",
-        alternatives=alternatives({f"counted from {start:.0%} of the run": first_half(arm, start) for start in (0.1, 0.2)}),
+        alternatives={f"counted from {start:.0%} of the run": first_half(arm, start) for start in (0.1, 0.2)},
         scales=scales,
     )
 
@@ -341,6 +333,160 @@ def most_in_first_half(arm: str, panel: str, where: str, scales: tuple[str, ...]
 UNTRIED_LRS = (
     "That the LRs of the plateaus are a 32nd, one and 16 times the best was not tried at this size; a panel whose loss is not"
     " flat before the switch does not count."
+)
+
+COSINE_VS_LINEAR = judgement(
+    "decay.cosine_vs_linear",
+    linear_no_worse(20, spread=0.005),
+    linear_no_worse(80, spread=0.002),
+    reported={"cosine, LR by search against LR by grid": (loss_gap("cosine_searched", "cosine"), "relative")},
+    note="Non-inferiority: a linear decay that is better does not speak against it.",
+    if_supported="Choose linear or cosine decay as you like: linear costs no measurable loss here.",
+    if_partly="Choose linear or cosine decay by the length of your own run.",
+    if_refuted="Prefer cosine decay to linear decay.",
+)
+
+COSINE_VS_STEP = judgement(
+    "decay.cosine_vs_step",
+    *(step_above_cosine(shape, large) for large in (False, True) for shape in ("step", "late_step")),
+    note="Two step schedules, each at its own best LR: one that drops early and far, one that keeps the peak to 80%.",
+    if_supported="Prefer cosine decay to a step schedule.",
+    if_partly="If you step, step late: drops at 80% and 90% of the run, not at half of it.",
+    if_refuted="Use step decay if it is at hand: cosine decay lowers no loss.",
+    if_opposite="Prefer step decay to cosine decay.",
+)
+
+BEATS_CONSTANT = judgement(
+    "decay.beats_constant",
+    *(constant_above(shape, 20) for shape in ("cosine", "linear", "trapezoid", "late_step", "step")),
+    *(constant_above(shape, 80) for shape in ("cosine", "linear", "trapezoid")),
+    note=(
+        "Both at their best LRs: an LR that is kept has to be lower, and that is part of the comparison. A shape at a length"
+        " counts as a workload, and most of them have to beat a constant LR; a step that drops at half time is among them."
+    ),
+    if_supported="Decay the LR even if its peak is tuned.",
+    if_partly="Decay the LR, and late: keep the peak through most of the run, and do not drop it at half.",
+    if_refuted="If the LR is tuned, do not expect decay to lower the loss.",
+    if_opposite="If the LR is tuned, keep it constant in a run as short as these.",
+)
+
+FINAL_POSITIVE = judgement(
+    "decay.final_positive",
+    zero_above_tenth(20, spread=0.0017),
+    zero_above_tenth(
+        40,
+        spread=0.002,
+        underpowered="no difference would be shown in 77% of cases, and in more than 90% at the other two lengths",
+    ),
+    zero_above_tenth(80, spread=0.0015),
+    right={"supported": "10%", "refuted": "zero"},
+    reported={
+        **{
+            f"cosine to zero against to 10%, {length(tokens)}": (shape_gap(tokens, "zero"), "relative") for tokens in (2, 5, 10)
+        },
+        **{
+            f"linear to zero against cosine to 10%, {length(tokens)}": (shape_gap(tokens, "linear_zero"), "relative")
+            for tokens in (2, 5, 20, 80)
+        },
+    },
+    note=(
+        "Judged at 20 tokens a parameter and more, as models are trained; shorter runs stand beside it and show the trend."
+        " Bergsma et al. compare linear decay to zero with cosine decay to 10%, which changes shape and floor at once: that"
+        " comparison stands beside it too, and tells the shape's part from the floor's."
+    ),
+    if_supported="End the decay at about 10% of the peak, not at zero, up to 80 tokens a parameter.",
+    if_partly="Compare a floor of zero with one of 10% at the length of your own runs.",
+    if_refuted="Decay to zero if you like: it costs no measurable loss here.",
+    if_opposite="Decay to zero rather than to 10% of the peak.",
+)
+
+HALF_WAY = judgement(
+    "decay.half_way",
+    Criterion(
+        name="LR of the cosine schedule half-way, over the peak",
+        observe=computed("constants.cosine", "half_way"),
+        **inside(0.4999, 0.5001, unit="share"),
+        says="Half-way through a cosine decay to zero, the learning rate is {estimate} of its peak",
+    ),
+    note="Of a decay to zero without warmup. A decay to 10% stands at 55% half-way.",
+    if_supported="Expect half of the peak half-way through a decay to zero, and 55% with a floor of 10%.",
+    if_refuted="Look at the schedule that your code computes before you compare runs half-way.",
+)
+
+TRAPEZOID = judgement(
+    "decay.trapezoid",
+    trapezoid_no_worse(
+        20,
+        spread=0.0075,
+        underpowered="equal losses would be shown in two cases of three only: optima an octave apart differ by 0.75% from seed"
+        " to seed in the pilot; a trapezoid better by 0.2% or more is seen to be no worse in nine of ten",
+    ),
+    trapezoid_no_worse(80, spread=0.002),
+    note="Non-inferiority: a trapezoid that is better does not speak against it. It decays over the last fifth.",
+    if_supported="If the length of the run is not known, keep the peak and decay at the end: no loss is seen from it.",
+    if_partly="Compare warmup-stable-decay with cosine decay at the length of your own run.",
+    if_refuted="If the length of the run is known, prefer cosine decay to warmup-stable-decay.",
+)
+
+PLATEAU_RULE = judgement(
+    "decay.plateau_rule",
+    *(criterion for plateau in PLATEAUS for criterion in lower_and_never_raise(plateau)),
+    right={"supported": "lower", "refuted": "too low"},
+    reported={
+        f"reduce on plateau against {rival}, {length(20)}": (loss_gap("on_plateau", arm), "relative")
+        for rival, arm in {"constant": "constant", "cosine": "cosine", "warmup-stable-decay": "trapezoid"}.items()
+    },
+    note=(
+        "All continuations of one run from two thirds of it on, at a tenth and at ten times the LR. No document says which"
+        " rival reduce-on-plateau has in runs of unknown length: it stands beside three and decides nothing."
+    ),
+    if_supported="On a plateau, lower the LR and do not raise it.",
+    if_partly="Before you lower the LR on a plateau, branch the run: try a tenth and ten times the LR, and keep what helps.",
+    if_refuted="Do not lower the LR only because the loss is flat.",
+)
+
+RAISE_LR = judgement(
+    "decay.raise_lr",
+    flat(LOW),
+    no_gain("ten times the LR", LOW),
+    right={"supported": "never", "refuted": "too low"},
+    reported={
+        flat(MLP_LOW).name: (MLP_LOW.last_fall(), "relative"),
+        **raised(MLP_LOW, "ten_times"),
+        **raised(LOW, "twice"),
+        **raised(MLP_LOW, "twice"),
+        **raised(RIGHT, "twice", "ten_times"),
+        **raised(HIGH, "twice", "ten_times"),
+    },
+    note=(
+        "Never is said of every plateau, and the documents disagree on one kind: a loss that hardly falls because the LR is too"
+        " low. That kind decides. At the best LR and above it nobody says that raising helps: those outcomes stand beside it."
+        " The GPT's loss falls slowly, by at most 2% of its fall in a tenth of the run. The MLP's is flatter, near its start,"
+        " where a higher LR can hardly fail: it stands beside it, too."
+    ),
+    if_supported="Do not raise the LR on a plateau.",
+    if_partly="On a plateau try ten times the LR on a branch of the run before you lower it: it may be too low.",
+    if_refuted=(
+        "On a plateau find out first whether the LR is too low: try ten times the LR on a branch of the run. At the best LR it"
+        " does harm."
+    ),
+)
+
+FIRST_HALF = judgement(
+    "decay.first_half",
+    most_in_first_half("cosine", length(20), f"at {length(20)}"),
+    most_in_first_half("tenth_80", length(80), f"at {length(80)}", LONGEST),
+    most_in_first_half("small_batch", SMALL_BATCH.panel, "in batches of 64 tokens", LONGEST),
+    reported={
+        f"{SHAPES[shape].words}, {length(20)}": (first_half(shape), "share") for shape in ("linear", "trapezoid", "constant")
+    },
+    note=(
+        "From the end of warmup, at 5% of the run, to its end. Any curve that flattens falls more in its first half, with or"
+        " without decay: the constant LR stands beside it. Counting from later leaves out the steep start."
+    ),
+    if_supported="Expect most of the fall in the first half, and judge a schedule by its end all the same.",
+    if_partly="Do not judge a run of cosine decay at half time.",
+    if_refuted="Do not judge a run of cosine decay at half time: most of the fall is still to come.",
 )
 
 STUDY = Study(
@@ -370,8 +516,7 @@ STUDY = Study(
     seeds=12,
     first_seed=2000,
     scales={
-        "smoke": Scale(
-            description="plumbing in seconds, never judged",
+        "smoke": scales.smoke(
             training={"steps": 40},
             measurement={"evaluations": 20, "evaluation_examples": 8, "final_examples": 16},
             arm_settings={
@@ -381,15 +526,16 @@ STUDY = Study(
             },
             search={"rounds": 2, "proposals": 2, "seeds": 1},
             seeds=1,
-            judged=False,
         ),
-        "laptop": Scale(
-            description="two CPU cores, seven minutes of training: the length of a run is what the question turns on, and two"
-            " fifths of the time go to runs of 80 tokens a parameter"
+        "laptop": scales.laptop(
+            "seven minutes of training: the length of a run is what the question turns on, and two fifths of the time go to"
+            " runs of 80 tokens a parameter"
         ),
-        "gpu": Scale(
-            description="one GPU, about four minutes: a 0.49M-parameter GPT on the source text of Python's standard library",
-            device="cuda",
+        "gpu": scales.gpu(
+            "one GPU, about four minutes: a 0.49M-parameter GPT on the source text of Python's standard library",
+            "0.49M parameters: 20 tokens a parameter are a little more than one pass over the text, 40 are two and a half. LRs"
+            " stand an octave apart. Runs of 80 tokens a parameter are left to the other scales.",
+            UNTRIED_LRS,
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 128},
             training={"batch_size": 64, "precision": "bf16"},
             measurement={"evaluation_examples": 128, "final_examples": 512},
@@ -404,15 +550,11 @@ STUDY = Study(
             },
             search={"low": 2.0**-12, "high": 2.0**-5, "proposals": 4, "seeds": 2},
             seeds=5,
-            departures=(
-                "0.49M parameters: 20 tokens a parameter are a little more than one pass over the text, 40 are two and a half."
-                " LRs stand an octave apart. Runs of 80 tokens a parameter are left to the other scales.",
-                UNTRIED_LRS,
-            ),
         ),
-        "cluster": Scale(
-            description="many GPUs, hours: a 25M-parameter GPT on web text at 2 to 80 tokens a parameter, step decay at 116M",
-            device="cuda",
+        "cluster": scales.gpu(
+            "many GPUs, hours: a 25M-parameter GPT on web text at 2 to 80 tokens a parameter, step decay at 116M",
+            "25M parameters, and 116M for step decay, at five LRs an octave apart.",
+            UNTRIED_LRS,
             workload={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 512},
             training={"batch_size": 256, "precision": "bf16"},
             measurement={"evaluation_examples": 512, "final_examples": 4096},
@@ -425,7 +567,6 @@ STUDY = Study(
             arm_factors={**decay_lrs(LENGTHS, -11, -7), "small_batch": lr_grid(-12, -8), **plateau_lrs(octaves_lower=3)},
             search={"low": 2.0**-13, "high": 2.0**-6, "proposals": 4, "seeds": 2},
             seeds=5,
-            departures=("25M parameters, and 116M for step decay, at five LRs an octave apart.", UNTRIED_LRS),
         ),
     },
     departures=(
@@ -443,182 +584,15 @@ STUDY = Study(
     ),
     answer=("decay.final_positive", "decay.beats_constant", "decay.trapezoid", "decay.raise_lr"),
     judgements=(
-        Judgement(
-            claim="decay.cosine_vs_linear",
-            criteria=(linear_no_worse(20, spread=0.005), linear_no_worse(80, spread=0.002)),
-            reported=reported({"cosine, LR by search against LR by grid": loss_gap("cosine_searched", "cosine")}, "relative"),
-            note="Non-inferiority: a linear decay that is better does not speak against it.",
-            advice={
-                "supported": "Choose linear or cosine decay as you like: linear costs no measurable loss here.",
-                "partly": "Choose linear or cosine decay by the length of your own run.",
-                "refuted": "Prefer cosine decay to linear decay.",
-            },
-        ),
-        Judgement(
-            claim="decay.cosine_vs_step",
-            criteria=tuple(step_above_cosine(shape, large) for large in (False, True) for shape in ("step", "late_step")),
-            note="Two step schedules, each at its own best LR: one that drops early and far, one that keeps the peak to 80%.",
-            advice={
-                "supported": "Prefer cosine decay to a step schedule.",
-                "partly": "If you step, step late: drops at 80% and 90% of the run, not at half of it.",
-                "refuted": "Use step decay if it is at hand: cosine decay lowers no loss.",
-                "refuted: opposite": "Prefer step decay to cosine decay.",
-            },
-        ),
-        Judgement(
-            claim="decay.beats_constant",
-            criteria=(
-                *(constant_above(shape, 20) for shape in ("cosine", "linear", "trapezoid", "late_step", "step")),
-                *(constant_above(shape, 80) for shape in ("cosine", "linear", "trapezoid")),
-            ),
-            note="Both at their best LRs: an LR that is kept has to be lower, and that is part of the comparison. A shape at a"
-            " length counts as a workload, and most of them have to beat a constant LR; a step that drops at half time is"
-            " among them.",
-            advice={
-                "supported": "Decay the LR even if its peak is tuned.",
-                "partly": "Decay the LR, and late: keep the peak through most of the run, and do not drop it at half.",
-                "refuted": "If the LR is tuned, do not expect decay to lower the loss.",
-                "refuted: opposite": "If the LR is tuned, keep it constant in a run as short as these.",
-            },
-        ),
-        Judgement(
-            claim="decay.final_positive",
-            right={"supported": "10%", "refuted": "zero"},
-            criteria=(
-                zero_above_tenth(20, spread=0.0017),
-                zero_above_tenth(
-                    40,
-                    spread=0.002,
-                    underpowered="no difference would be shown in 77% of cases, and in more than 90% at the other two lengths",
-                ),
-                zero_above_tenth(80, spread=0.0015),
-            ),
-            reported=reported(
-                {f"cosine to zero against to 10%, {length(tokens)}": shape_gap(tokens, "zero") for tokens in (2, 5, 10)}
-                | {
-                    f"linear to zero against cosine to 10%, {length(tokens)}": shape_gap(tokens, "linear_zero")
-                    for tokens in (2, 5, 20, 80)
-                },
-                unit="relative",
-            ),
-            note="Judged at 20 tokens a parameter and more, as models are trained; shorter runs stand beside it and show the"
-            " trend. Bergsma et al. compare linear decay to zero with cosine decay to 10%, which changes shape and floor at"
-            " once: that comparison stands beside it too, and tells the shape's part from the floor's.",
-            advice={
-                "supported": "End the decay at about 10% of the peak, not at zero, up to 80 tokens a parameter.",
-                "partly": "Compare a floor of zero with one of 10% at the length of your own runs.",
-                "refuted": "Decay to zero if you like: it costs no measurable loss here.",
-                "refuted: opposite": "Decay to zero rather than to 10% of the peak.",
-            },
-        ),
-        Judgement(
-            claim="decay.half_way",
-            criteria=(
-                Criterion(
-                    name="LR of the cosine schedule half-way, over the peak",
-                    observe=Computed(function="constants.cosine", number="half_way"),
-                    claimed=Within(low=0.4999, high=0.5001),
-                    refuted=Outside(low=0.4999, high=0.5001),
-                    says="Half-way through a cosine decay to zero, the learning rate is {estimate} of its peak",
-                    unit="share",
-                ),
-            ),
-            note="Of a decay to zero without warmup. A decay to 10% stands at 55% half-way.",
-            advice={
-                "supported": "Expect half of the peak half-way through a decay to zero, and 55% with a floor of 10%.",
-                "refuted": "Look at the schedule that your code computes before you compare runs half-way.",
-            },
-        ),
-        Judgement(
-            claim="decay.trapezoid",
-            criteria=(
-                trapezoid_no_worse(
-                    20,
-                    spread=0.0075,
-                    underpowered="equal losses would be shown in two cases of three only: optima an octave apart differ by"
-                    " 0.75% from seed to seed in the pilot; a trapezoid better by 0.2% or more is seen to be no worse in nine"
-                    " of ten",
-                ),
-                trapezoid_no_worse(80, spread=0.002),
-            ),
-            note="Non-inferiority: a trapezoid that is better does not speak against it. It decays over the last fifth.",
-            advice={
-                "supported": (
-                    "If the length of the run is not known, keep the peak and decay at the end: no loss is seen from it."
-                ),
-                "partly": "Compare warmup-stable-decay with cosine decay at the length of your own run.",
-                "refuted": "If the length of the run is known, prefer cosine decay to warmup-stable-decay.",
-            },
-        ),
-        Judgement(
-            claim="decay.plateau_rule",
-            right={"supported": "lower", "refuted": "too low"},
-            criteria=tuple(criterion for plateau in PLATEAUS for criterion in lower_and_never_raise(plateau)),
-            reported=reported(
-                {
-                    f"reduce on plateau against {rival}, {length(20)}": loss_gap("on_plateau", arm)
-                    for rival, arm in {"constant": "constant", "cosine": "cosine", "warmup-stable-decay": "trapezoid"}.items()
-                },
-                unit="relative",
-            ),
-            note="All continuations of one run from two thirds of it on, at a tenth and at ten times the LR. No document says"
-            " which rival reduce-on-plateau has in runs of unknown length: it stands beside three and decides nothing.",
-            advice={
-                "supported": "On a plateau, lower the LR and do not raise it.",
-                "partly": (
-                    "Before you lower the LR on a plateau, branch the run: try a tenth and ten times the LR, and keep what"
-                    " helps."
-                ),
-                "refuted": "Do not lower the LR only because the loss is flat.",
-            },
-        ),
-        Judgement(
-            claim="decay.raise_lr",
-            right={"supported": "never", "refuted": "too low"},
-            criteria=(flat(LOW), no_gain("ten times the LR", LOW)),
-            reported=reported(
-                {
-                    flat(MLP_LOW).name: MLP_LOW.last_fall(),
-                    **raised(MLP_LOW, "ten_times"),
-                    **raised(LOW, "twice"),
-                    **raised(MLP_LOW, "twice"),
-                    **raised(RIGHT, "twice", "ten_times"),
-                    **raised(HIGH, "twice", "ten_times"),
-                },
-                unit="relative",
-            ),
-            note="Never is said of every plateau, and the documents disagree on one kind: a loss that hardly falls because the"
-            " LR is too low. That kind decides. At the best LR and above it nobody says that raising helps: those outcomes"
-            " stand beside it. The GPT's loss falls slowly, by at most 2% of its fall in a tenth of the run. The MLP's is"
-            " flatter, near its start, where a higher LR can hardly fail: it stands beside it, too.",
-            advice={
-                "supported": "Do not raise the LR on a plateau.",
-                "partly": "On a plateau try ten times the LR on a branch of the run before you lower it: it may be too low.",
-                "refuted": (
-                    "On a plateau find out first whether the LR is too low: try ten times the LR on a branch of the run. At the"
-                    " best LR it does harm."
-                ),
-            },
-        ),
-        Judgement(
-            claim="decay.first_half",
-            criteria=(
-                most_in_first_half("cosine", length(20), f"at {length(20)}"),
-                most_in_first_half("tenth_80", length(80), f"at {length(80)}", LONGEST),
-                most_in_first_half("small_batch", SMALL_BATCH.panel, "in batches of 64 tokens", LONGEST),
-            ),
-            reported=reported(
-                {f"{SHAPES[shape].words}, {length(20)}": first_half(shape) for shape in ("linear", "trapezoid", "constant")},
-                unit="share",
-            ),
-            note="From the end of warmup, at 5% of the run, to its end. Any curve that flattens falls more in its first half,"
-            " with or without decay: the constant LR stands beside it. Counting from later leaves out the steep start.",
-            advice={
-                "supported": "Expect most of the fall in the first half, and judge a schedule by its end all the same.",
-                "partly": "Do not judge a run of cosine decay at half time.",
-                "refuted": "Do not judge a run of cosine decay at half time: most of the fall is still to come.",
-            },
-        ),
+        COSINE_VS_LINEAR,
+        COSINE_VS_STEP,
+        BEATS_CONSTANT,
+        FINAL_POSITIVE,
+        HALF_WAY,
+        TRAPEZOID,
+        PLATEAU_RULE,
+        RAISE_LR,
+        FIRST_HALF,
     ),
     published=(
         Published(
@@ -627,20 +601,17 @@ STUDY = Study(
             " worse, with a crossover near 4.",
             source="Bergsma et al. 2025",
             link="https://arxiv.org/abs/2502.15938",
-            how="reported",
         ),
         Published(
             claim="decay.cosine_vs_linear",
             finding="Linear is at least as good as cosine over ten problems.",
             source="Defazio et al. 2023",
             link="https://arxiv.org/abs/2310.07831",
-            how="reported",
         ),
         Published(
             claim="decay.trapezoid",
             finding="Shapes of cooldown differ by 0.02 to 0.05 in perplexity, 1 - sqrt(t) ahead of linear, cosine and square.",
             source="comparison of cooldown shapes, secondary summary",
-            how="reported",
         ),
     ),
 )

@@ -2,31 +2,16 @@
 
 from typing import Any, NamedTuple
 
-from folklore.harness.observables import Computed, EdgeLoss, EdgeSharpness, FailureRate, TunedLoss
-from folklore.harness.spec import (
-    Arm,
-    AtLeast,
-    AtMost,
-    Criterion,
-    Expected,
-    Judgement,
-    Measurement,
-    Outside,
-    Published,
-    Reported,
-    Scale,
-    Study,
-    Training,
-    Within,
-    Workload,
-)
-from folklore.studies.shorthand import above, below, reported
+from folklore.harness.observables import EdgeLoss, EdgeSharpness, FailureRate, TunedLoss
+from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Study, Training, Workload
+from folklore.studies import scales
+from folklore.studies.shorthand import above, below, computed, inside, judgement, predicted
 
 # The largest curvature of the bowl is 1, so that these are LRs times it.
 BELOW, ABOVE = 1.99, 2.01
 # At which a share of seeds can be told from a half.
 ENOUGH_SEEDS = ("laptop", "cluster")
-AS_DERIVED: dict[str, Any] = {"claimed": Within(low=0.999, high=1.001), "refuted": Outside(low=0.95, high=1.05), "unit": "x"}
+AS_DERIVED = inside(0.999, 1.001, refuted=(0.95, 1.05), unit="x")
 # A tanh network without norms on all of a few digits at once, half the squared error: Cohen et al. 2021 in small. Digits are so
 # easy that their loss is gone before sharpness is high; with some labels drawn at random they are as hard as CIFAR-10.
 TANH_MLP = {"model": "mlp", "width": 32, "depth": 3, "activation": "tanh", "init_gain": 0.5, "loss": "squared_error"}
@@ -99,62 +84,189 @@ CIFAR_LRS = {
     "adam_batches": ADAM.cifar_lr,
 }
 CIFAR_FACTORS = {arm: {"peak_lr": (lr,)} for arm, lr in CIFAR_LRS.items()}
-# Of descent's rising steps.
-PERIOD_TWO = Expected(
-    value=0.5,
-    source="Cohen et al. 2021, section 3: along the sharpest direction iterates jump from side to side, every other step up",
-    spread=0.1,
-)
+
+
+def of_each(name: str, kind: Any, of: str, says: str, **options: Any) -> tuple[Criterion, ...]:
+    """A criterion of every run of gradient descent; kind, of: as Run.edge."""
+    return tuple(
+        Criterion(name=f"{name}, {run.name}", observe=run.edge(kind, of=of), says=f"At the {run.name}{says}", **options)
+        for run in DESCENTS
+    )
 
 
 def diverging(arm: str) -> FailureRate:
     return FailureRate(arm=arm, tuned_for=arm)
 
 
-def starts_below(run: Run) -> Criterion:
-    return Criterion(
-        name=f"sharpness at the start over the limit, {run.name}",
-        observe=run.edge(EdgeSharpness, of="start"),
-        **below(0.7, refuted=0.9, unit="x"),
-        precondition=True,
-        says=f"At the {run.name} it starts at {{estimate}} the limit",
-    )
-
-
-def stands_at_limit(run: Run) -> Criterion:
-    return Criterion(
-        name=f"LR x sharpness at the edge over 2, {run.name}",
-        observe=run.edge(EdgeSharpness),
-        claimed=Within(low=0.9, high=1.2),
-        refuted=Outside(low=0.7, high=1.5),
-        expected=Expected(value=1.02, source="Cohen et al. 2021, section 3: at 2/LR or just above", spread=0.03),
-        says=f"At the {run.name}, LR x sharpness stands at {{estimate}} the limit of 2",
-        unit="x",
-    )
-
-
-def rises_at_steps(run: Run) -> Criterion:
-    return Criterion(
-        name=f"share of steps at the edge whose loss rises, {run.name}",
-        observe=run.edge(EdgeLoss, of="rising_steps"),
-        **above(0.1, refuted=0.02, unit="share"),
-        expected=PERIOD_TWO,
-        says=f"At the {run.name} the loss rises at {{estimate}} of the steps",
-    )
-
-
-def falls_over_windows(run: Run) -> Criterion:
-    return Criterion(
-        name=f"share of windows of 100 steps at the edge whose loss falls, {run.name}",
-        observe=run.edge(EdgeLoss, of="falling_windows"),
-        **above(0.8, refuted=0.5, unit="share"),
-        says=f"At the {run.name} it falls from one window of 100 steps to the next in {{estimate}} of them",
-    )
-
-
 def highest(arm: str, limit: float, **options: Any) -> EdgeSharpness:
     return EdgeSharpness(arm=arm, limit=limit, of="highest", **options)
 
+
+def cohen(claim: str, section: str, finding: str, year: int = 2021, number: str = "2103.00065") -> Published:
+    """number: of its preprint."""
+    source, link = f"Cohen et al. {year}, {section}", f"https://arxiv.org/abs/{number}"
+    return Published(claim=claim, finding=finding, source=source, link=link)
+
+
+QUADRATIC = judgement(
+    "eos.quadratic",
+    Criterion(
+        name="share of LRs around 2/λmax at which descent converges if and only if it is below",
+        observe=computed("descent.quadratic", "threshold"),
+        **above(0.999, refuted=0.9, unit="share"),
+        says="Of six learning rates around 2/λmax, {estimate} converge if below it and do not if above",
+    ),
+    Criterion(
+        name="the fastest LR over 2 / (λmax + λmin)",
+        observe=computed("descent.quadratic", "best_lr"),
+        says="The fastest is {estimate} 2/(λmax + λmin)",
+        **AS_DERIVED,
+    ),
+    Criterion(
+        name="error left a step at the fastest LR, over (κ - 1) / (κ + 1)",
+        observe=computed("descent.quadratic", "best_rate"),
+        says="It leaves {estimate} (κ - 1)/(κ + 1) of the error a step",
+        **AS_DERIVED,
+    ),
+    Criterion(
+        name="share of runs that diverge at 2.01/λmax",
+        observe=diverging("above"),
+        **above(0.5, unit="share"),
+        says="Trained with noisy batches, {estimate} of the runs at 2.01/λmax diverge",
+        scales=ENOUGH_SEEDS,
+    ),
+    Criterion(
+        name="share of runs that diverge at 1.99/λmax",
+        observe=diverging("below"),
+        **below(0.5, unit="share"),
+        says="At 1.99/λmax {estimate} do",
+        scales=ENOUGH_SEEDS,
+    ),
+    note="The engine's own SGD on 16 curvatures from λmax/κ to λmax, at condition numbers κ of 2, 10 and 100.",
+    if_supported="Where the curvature is known, set the learning rate below 2/λmax.",
+    if_refuted="Do not take quadratic theory for a bound on the learning rate.",
+)
+
+NEWTON = judgement(
+    "eos.newton",
+    Criterion(
+        name="order of Newton's method",
+        observe=computed("descent.near_a_minimum", "newton_order"),
+        **inside(1.85, 2.15, refuted=AtMost(value=1.5)),
+        says="Near a minimum Newton's error goes with the power {estimate} of the one before",
+    ),
+    Criterion(
+        name="order of gradient descent",
+        observe=computed("descent.near_a_minimum", "descent_order"),
+        **inside(0.95, 1.05, refuted=AtLeast(value=1.5)),
+        says="Gradient descent's goes with the power {estimate}",
+    ),
+    reported={
+        "error that descent leaves a step, over (κ - 1) / (κ + 1)": (computed("descent.near_a_minimum", "descent_rate"), "x")
+    },
+    note="Logistic regression on zeros and ones of the digits, FP64: Newton from zero weights, descent from close by.",
+    if_supported="Expect Newton's method to double the digits a step, close to a minimum and not before.",
+    if_refuted="Do not count on quadratic convergence.",
+)
+
+SHARPNESS = judgement(
+    "eos.sharpness",
+    Criterion(
+        name="sharpness without a limit, over the limit of the lowest LR",
+        # Beyond what counts as standing at the limit: it would have gone on.
+        observe=highest("flow", GD_LIMIT, lr_of="gd_low"),
+        **above(1.3, refuted=1.2, unit="x"),
+        precondition=True,
+        says="Next to gradient flow sharpness comes to {estimate} the limit of the lowest LR",
+    ),
+    *of_each(
+        "sharpness at the start over the limit",
+        EdgeSharpness,
+        "start",
+        " it starts at {estimate} the limit",
+        precondition=True,
+        **below(0.7, refuted=0.9, unit="x"),
+    ),
+    *of_each(
+        "LR x sharpness at the edge over 2",
+        EdgeSharpness,
+        "median",
+        ", LR x sharpness stands at {estimate} the limit of 2",
+        expected=predicted(1.02, "Cohen et al. 2021, section 3: at 2/LR or just above", spread=0.03),
+        **inside(0.9, 1.2, refuted=(0.7, 1.5), unit="x"),
+    ),
+    reported={
+        **{
+            f"LR x sharpness{' preconditioned' * (run is ADAM)} at the edge over {run.limit:.4g}, {run.name}": (
+                run.edge(EdgeSharpness),
+                "x",
+            )
+            for run in OTHERS
+        },
+        **{f"sharpness at the start over the limit, {run.name}": (run.edge(EdgeSharpness, of="start"), "x") for run in OTHERS},
+        "LR x sharpness over 2, SGD with batches, the highest": (highest("sgd_batches", GD_LIMIT, until=0.0), "x"),
+        "LR x sharpness over 2, Adam, the highest": (highest("adam", GD_LIMIT), "x"),
+        "LR x preconditioned sharpness over 38, Adam with batches, the highest": (
+            highest("adam_batches", ADAM.limit, preconditioned=True, until=0.0),
+            "x",
+        ),
+    },
+    note=(
+        "Sharpness is the largest eigenvalue of the Hessian of the whole training loss. A limit is the LR x sharpness above"
+        " which an optimizer is unstable on a quadratic: 2 for gradient descent, 3.8 with heavy-ball momentum of 0.9, 1.357"
+        " with Nesterov's, and 38 for Adam, of its Hessian between the inverse roots of what it divides by. Counted are the"
+        " medians from where a run first comes to 0.9 of its limit until its loss is 1% of what it began with; a run that never"
+        " comes there counts with the highest it reaches. What is judged is gradient descent, of which the documents' 2/LR is"
+        " the limit. The other optimizers have limits of their own, which are reported: Adam comes to its limit also where"
+        " curvature does not change, for what it divides by falls."
+    ),
+    if_supported="Expect the LR to choose the curvature of where full-batch training goes: sharpness at 2/LR is no alarm.",
+    if_partly="Take 2/LR for the sharpness of full-batch gradient descent; look up your optimizer's own limit.",
+    if_refuted="Do not infer the sharpness of your network from its LR.",
+)
+
+NONMONOTONE = judgement(
+    "eos.nonmonotone",
+    *of_each(
+        "share of steps at the edge whose loss rises",
+        EdgeLoss,
+        "rising_steps",
+        " the loss rises at {estimate} of the steps",
+        expected=predicted(
+            0.5,
+            "Cohen et al. 2021, section 3: along the sharpest direction iterates jump from side to side, every other step up",
+            spread=0.1,
+        ),
+        **above(0.1, refuted=0.02, unit="share"),
+    ),
+    *of_each(
+        "share of windows of 100 steps at the edge whose loss falls",
+        EdgeLoss,
+        "falling_windows",
+        " it falls from one window of 100 steps to the next in {estimate} of them",
+        **above(0.8, refuted=0.5, unit="share"),
+    ),
+    reported={
+        **{
+            f"{words}, {run.name}": (run.edge(EdgeLoss, of=of), "share")
+            for run in OTHERS
+            for words, of in (
+                ("share of steps at the edge whose loss rises", "rising_steps"),
+                ("share of windows of 100 steps at the edge whose loss falls", "falling_windows"),
+            )
+        },
+        **{f"share of runs that diverge, {run.name}": (diverging(run.arm), "share") for run in RUNS},
+        "test loss at the end, high LR minus next to gradient flow": TunedLoss(arm="gd_high") - TunedLoss(arm="flow"),
+    },
+    note=(
+        "From where sharpness first comes to its limit until the loss is 1% of what it began with. All examples are in every"
+        " step: no rise is a batch's. Windows of a run whose loss is not finite any more do not fall. Momentum makes a loss"
+        " rise at lower sharpness, too, and is reported. Whether bounces of ordinary training with batches are a concern is not"
+        " tested, so that no document is graded by its side on that."
+    ),
+    if_supported="Do not lower the LR for a loss that bounces and falls: judge it by means over many steps.",
+    if_refuted="Do not expect the loss to bounce and fall at the edge of stability.",
+)
 
 STUDY = Study(
     name="edge_of_stability",
@@ -180,34 +292,24 @@ STUDY = Study(
     seeds=8,
     first_seed=27_000,
     scales={
-        "smoke": Scale(
-            description="plumbing in seconds, never judged",
-            training={"steps": 60},
-            arm_settings={arm: {"steps": 100, "curve_points": 5, "probes": 4} for arm in CIFAR_ARMS},
-            seeds=2,
-            judged=False,
+        "smoke": scales.smoke(
+            training={"steps": 60}, arm_settings={arm: {"steps": 100, "curve_points": 5, "probes": 4} for arm in CIFAR_ARMS}
         ),
-        "laptop": Scale(
-            description="two CPU cores, about five minutes of training",
-            departures=(
-                "A network of 4,500 parameters on 250 digits, 20% of their labels drawn at random; its weights start small.",
-            ),
+        "laptop": scales.laptop(
+            "about five minutes of training",
+            "A network of 4,500 parameters on 250 digits, 20% of their labels drawn at random; its weights start small.",
         ),
-        "gpu": Scale(
-            description="one GPU, at most four minutes: Cohen et al.'s network on 5,000 images of CIFAR-10; 256 dimensions",
-            device="cuda",
+        "gpu": scales.gpu(
+            "one GPU, at most four minutes: Cohen et al.'s network on 5,000 images of CIFAR-10; 256 dimensions",
+            "Images that were compressed as JPEG give other numbers than CIFAR-10's own. Training is in TF32, sharpness in"
+            " FP32.",
             workload={"dataset": "quadratic:256"},
             arm_settings=CIFAR_ARMS,
             arm_factors=CIFAR_FACTORS,
             seeds=5,
-            departures=(
-                "Images that were compressed as JPEG give other numbers than CIFAR-10's own. Training is in TF32, sharpness in"
-                " FP32.",
-            ),
         ),
-        "cluster": Scale(
-            description="a GPU of a cluster, a quarter of an hour: the same with more seeds; 1,024 dimensions",
-            device="cuda",
+        "cluster": scales.gpu(
+            "a GPU of a cluster, a quarter of an hour: the same with more seeds; 1,024 dimensions",
             workload={"dataset": "quadratic:1024"},
             training={"steps": 4000},
             arm_settings=CIFAR_ARMS,
@@ -222,203 +324,35 @@ STUDY = Study(
         "The task was chosen by trials of one to five other seeds, for being hard enough that sharpness keeps rising. On the"
         " same digits without random labels heavy-ball momentum came to its limit and fell to 0.6 to 0.85 of it, as the loss"
         " was gone: 'all' is of this task, not of those.",
-        "Regions are of a design. That a ratio above 1.5 refutes, and that a run's first hundredth does not count, were"
-        " added when trials of one seed had been seen.",
+        "Regions are of a design. That a ratio above 1.5 refutes, and that a run's first hundredth does not count, were added"
+        " when trials of one seed had been seen.",
         "Computed numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
     ),
     answer=("eos.sharpness", "eos.nonmonotone", "eos.quadratic", "eos.newton"),
-    judgements=(
-        Judgement(
-            claim="eos.quadratic",
-            criteria=(
-                Criterion(
-                    name="share of LRs around 2/λmax at which descent converges if and only if it is below",
-                    observe=Computed(function="descent.quadratic", number="threshold"),
-                    **above(0.999, refuted=0.9, unit="share"),
-                    says="Of six learning rates around 2/λmax, {estimate} converge if below it and do not if above",
-                ),
-                Criterion(
-                    name="the fastest LR over 2 / (λmax + λmin)",
-                    observe=Computed(function="descent.quadratic", number="best_lr"),
-                    says="The fastest is {estimate} 2/(λmax + λmin)",
-                    **AS_DERIVED,
-                ),
-                Criterion(
-                    name="error left a step at the fastest LR, over (κ - 1) / (κ + 1)",
-                    observe=Computed(function="descent.quadratic", number="best_rate"),
-                    says="It leaves {estimate} (κ - 1)/(κ + 1) of the error a step",
-                    **AS_DERIVED,
-                ),
-                Criterion(
-                    name="share of runs that diverge at 2.01/λmax",
-                    observe=diverging("above"),
-                    **above(0.5, unit="share"),
-                    says="Trained with noisy batches, {estimate} of the runs at 2.01/λmax diverge",
-                    scales=ENOUGH_SEEDS,
-                ),
-                Criterion(
-                    name="share of runs that diverge at 1.99/λmax",
-                    observe=diverging("below"),
-                    **below(0.5, unit="share"),
-                    says="At 1.99/λmax {estimate} do",
-                    scales=ENOUGH_SEEDS,
-                ),
-            ),
-            note="The engine's own SGD on 16 curvatures from λmax/κ to λmax, at condition numbers κ of 2, 10 and 100.",
-            advice={
-                "supported": "Where the curvature is known, set the learning rate below 2/λmax.",
-                "refuted": "Do not take quadratic theory for a bound on the learning rate.",
-            },
-        ),
-        Judgement(
-            claim="eos.newton",
-            criteria=(
-                Criterion(
-                    name="order of Newton's method",
-                    observe=Computed(function="descent.near_a_minimum", number="newton_order"),
-                    claimed=Within(low=1.85, high=2.15),
-                    refuted=AtMost(value=1.5),
-                    says="Near a minimum Newton's error goes with the power {estimate} of the one before",
-                ),
-                Criterion(
-                    name="order of gradient descent",
-                    observe=Computed(function="descent.near_a_minimum", number="descent_order"),
-                    claimed=Within(low=0.95, high=1.05),
-                    refuted=AtLeast(value=1.5),
-                    says="Gradient descent's goes with the power {estimate}",
-                ),
-            ),
-            reported=(
-                Reported(
-                    name="error that descent leaves a step, over (κ - 1) / (κ + 1)",
-                    observe=Computed(function="descent.near_a_minimum", number="descent_rate"),
-                    unit="x",
-                ),
-            ),
-            note="Logistic regression on zeros and ones of the digits, FP64: Newton from zero weights, descent from close by.",
-            advice={
-                "supported": "Expect Newton's method to double the digits a step, close to a minimum and not before.",
-                "refuted": "Do not count on quadratic convergence.",
-            },
-        ),
-        Judgement(
-            claim="eos.sharpness",
-            criteria=(
-                Criterion(
-                    name="sharpness without a limit, over the limit of the lowest LR",
-                    # Beyond what counts as standing at the limit: it would have gone on.
-                    observe=highest("flow", GD_LIMIT, lr_of="gd_low"),
-                    **above(1.3, refuted=1.2, unit="x"),
-                    precondition=True,
-                    says="Next to gradient flow sharpness comes to {estimate} the limit of the lowest LR",
-                ),
-                *(starts_below(run) for run in DESCENTS),
-                *(stands_at_limit(run) for run in DESCENTS),
-            ),
-            reported=reported(
-                {
-                    **{
-                        f"LR x sharpness{' preconditioned' * (run is ADAM)} at the edge over {run.limit:.4g}, {run.name}": (
-                            run.edge(EdgeSharpness)
-                        )
-                        for run in OTHERS
-                    },
-                    **{
-                        f"sharpness at the start over the limit, {run.name}": run.edge(EdgeSharpness, of="start")
-                        for run in OTHERS
-                    },
-                    "LR x sharpness over 2, SGD with batches, the highest": highest("sgd_batches", GD_LIMIT, until=0.0),
-                    "LR x sharpness over 2, Adam, the highest": highest("adam", GD_LIMIT),
-                    "LR x preconditioned sharpness over 38, Adam with batches, the highest": highest(
-                        "adam_batches", ADAM.limit, preconditioned=True, until=0.0
-                    ),
-                },
-                unit="x",
-            ),
-            note=(
-                "Sharpness is the largest eigenvalue of the Hessian of the whole training loss. A limit is the LR x sharpness"
-                " above which an optimizer is unstable on a quadratic: 2 for gradient descent, 3.8 with heavy-ball momentum of"
-                " 0.9, 1.357 with Nesterov's, and 38 for Adam, of its Hessian between the inverse roots of what it divides by."
-                " Counted are the medians from where a run first comes to 0.9 of its limit until its loss is 1% of what it"
-                " began with; a run that never comes there counts with the highest it reaches. What is judged is gradient"
-                " descent, of which the documents' 2/LR is the limit. The other optimizers have limits of their own, which are"
-                " reported: Adam comes to its limit also where curvature does not change, for what it divides by falls."
-            ),
-            advice={
-                "supported": (
-                    "Expect the LR to choose the curvature of where full-batch training goes: sharpness at 2/LR is no alarm."
-                ),
-                "partly": "Take 2/LR for the sharpness of full-batch gradient descent; look up your optimizer's own limit.",
-                "refuted": "Do not infer the sharpness of your network from its LR.",
-            },
-        ),
-        Judgement(
-            claim="eos.nonmonotone",
-            criteria=(*(rises_at_steps(run) for run in DESCENTS), *(falls_over_windows(run) for run in DESCENTS)),
-            reported=(
-                *reported(
-                    {
-                        f"{words}, {run.name}": run.edge(EdgeLoss, of=of)
-                        for run in OTHERS
-                        for words, of in (
-                            ("share of steps at the edge whose loss rises", "rising_steps"),
-                            ("share of windows of 100 steps at the edge whose loss falls", "falling_windows"),
-                        )
-                    },
-                    unit="share",
-                ),
-                *reported({f"share of runs that diverge, {run.name}": diverging(run.arm) for run in RUNS}, unit="share"),
-                Reported(
-                    name="test loss at the end, high LR minus next to gradient flow",
-                    observe=TunedLoss(arm="gd_high") - TunedLoss(arm="flow"),
-                ),
-            ),
-            note=(
-                "From where sharpness first comes to its limit until the loss is 1% of what it began with. All examples are in"
-                " every step: no rise is a batch's. Windows of a run whose loss is not finite any more do not fall. Momentum"
-                " makes a loss rise at lower sharpness, too, and is reported. Whether bounces of ordinary training with batches"
-                " are a concern is not tested, so that no document is graded by its side on that."
-            ),
-            advice={
-                "supported": "Do not lower the LR for a loss that bounces and falls: judge it by means over many steps.",
-                "refuted": "Do not expect the loss to bounce and fall at the edge of stability.",
-            },
-        ),
-    ),
+    judgements=(QUADRATIC, NEWTON, SHARPNESS, NONMONOTONE),
     published=(
-        Published(
-            claim="eos.quadratic",
-            finding="Gradient descent on a quadratic converges if and only if the LR is below 2/λmax.",
-            source="Cohen et al. 2021, section 2",
-            link="https://arxiv.org/abs/2103.00065",
-            how="reported",
+        cohen("eos.quadratic", "section 2", "Gradient descent on a quadratic converges if and only if the LR is below 2/λmax."),
+        cohen(
+            "eos.sharpness",
+            "section 3",
+            "Sharpness under full-batch gradient descent rises to 2/LR and then stands just above it.",
         ),
-        *(
-            Published(claim="eos.sharpness", finding=finding, source=source, link=link, how="reported")
-            for finding, source, link in (
-                (
-                    "Sharpness under full-batch gradient descent rises to 2/LR and then stands just above it.",
-                    "Cohen et al. 2021, section 3",
-                    "https://arxiv.org/abs/2103.00065",
-                ),
-                (
-                    "With momentum it rises to (2 + 2 beta)/LR (Polyak) or (2 + 2 beta)/(1 + 2 beta)/LR (Nesterov).",
-                    "Cohen et al. 2021, section 3 and appendix B",
-                    "https://arxiv.org/abs/2103.00065",
-                ),
-                (
-                    "Under full-batch Adam the preconditioned sharpness comes to stand at 38/LR, at a beta1 of 0.9.",
-                    "Cohen et al. 2022, section 3",
-                    "https://arxiv.org/abs/2207.14484",
-                ),
-            )
+        cohen(
+            "eos.sharpness",
+            "section 3 and appendix B",
+            "With momentum it rises to (2 + 2 beta)/LR (Polyak) or (2 + 2 beta)/(1 + 2 beta)/LR (Nesterov).",
         ),
-        Published(
-            claim="eos.nonmonotone",
-            finding="At the edge the training loss is not monotone over short times and falls over long ones.",
-            source="Cohen et al. 2021, section 3",
-            link="https://arxiv.org/abs/2103.00065",
-            how="reported",
+        cohen(
+            "eos.sharpness",
+            "section 3",
+            "Under full-batch Adam the preconditioned sharpness comes to stand at 38/LR, at a beta1 of 0.9.",
+            year=2022,
+            number="2207.14484",
+        ),
+        cohen(
+            "eos.nonmonotone",
+            "section 3",
+            "At the edge the training loss is not monotone over short times and falls over long ones.",
         ),
     ),
 )

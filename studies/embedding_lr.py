@@ -3,22 +3,9 @@
 from typing import Any
 
 from folklore.harness.observables import Computed, Curve, RelativeGap
-from folklore.harness.spec import (
-    Arm,
-    Criterion,
-    Expected,
-    Judgement,
-    Measurement,
-    Outside,
-    Published,
-    Reported,
-    Scale,
-    Study,
-    Training,
-    Within,
-    Workload,
-)
-from folklore.studies.shorthand import alternatives, below, lr_grid, relative_loss_gap, reported
+from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from folklore.studies import scales
+from folklore.studies.shorthand import below, computed, inside, judgement, lr_grid, predicted, relative_loss_gap
 
 EMBEDDING = "embedding.token.weight"
 # What is said to help where rare rows move too much, each alone.
@@ -31,9 +18,7 @@ LABELS = {arm: label for arm, (label, _) in REMEDIES.items()}
 FAST = "embedding LR x3"
 # What is asked of slopes.
 FALLING = below(-0.25, refuted=-0.05, null=0.0, margin=0.05)
-EXPECTED_SLOPE = Expected(
-    value=-0.7, source="arithmetic: -0.5 for tokens of some batches, -1 for those of every batch", spread=0.02
-)
+EXPECTED_SLOPE = predicted(-0.7, "arithmetic: -0.5 for tokens of some batches, -1 for those of every batch", spread=0.02)
 
 
 def probed(arm: str, curve: Any, **options: Any) -> Curve:
@@ -58,7 +43,7 @@ def token_loss_gap(arm: str, tokens: str, **options: Any) -> RelativeGap:
 
 
 def lone_gradients(number: str) -> Computed:
-    return Computed(function="sparse.lone_gradients", number=number)
+    return computed("sparse.lone_gradients", number)
 
 
 def lowers_loss(arm: str, tokens: str, name: str, remedy: str, says: str) -> Criterion:
@@ -69,12 +54,10 @@ def lowers_loss(arm: str, tokens: str, name: str, remedy: str, says: str) -> Cri
         observe=token_loss_gap(arm, tokens),
         **below(-0.01, refuted=0.0, null=0.0, margin=0.005, unit="relative"),
         says=says,
-        alternatives=alternatives(
-            {
-                "at plain Adam's LR": token_loss_gap(arm, tokens, tuned_for="plain"),
-                f"of what comes after {tokens} tokens": token_loss_gap(arm, f"after_{tokens}"),
-            }
-        ),
+        alternatives={
+            "at plain Adam's LR": token_loss_gap(arm, tokens, tuned_for="plain"),
+            f"of what comes after {tokens} tokens": token_loss_gap(arm, f"after_{tokens}"),
+        },
     )
 
 
@@ -91,7 +74,7 @@ def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
             observe=slope("plain"),
             expected=EXPECTED_SLOPE,
             says="Over its norm a row moves per occurrence as the power {estimate} of its token's frequency",
-            alternatives=alternatives(other_lrs),
+            alternatives=other_lrs,
             **FALLING,
         ),
         Criterion(
@@ -99,7 +82,7 @@ def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
             panel=remedy,
             observe=length_slope("plain") - length_slope("sgd"),
             says="Adam's slope of the movement itself is {lower} than SGD's",
-            alternatives=alternatives({"over the row's norm": slope("plain") - slope("sgd")}),
+            alternatives={"over the row's norm": slope("plain") - slope("sgd")},
             **FALLING,
         ),
         lowers_loss(
@@ -118,6 +101,54 @@ def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
         ),
     )
 
+
+RARE_TOKENS = judgement(
+    "emb.rare_tokens",
+    Criterion(
+        name="how far a lone gradient moves its row in all, LRs, at a β2 of 0.999",
+        observe=lone_gradients("at_0999"),
+        precondition=True,
+        **inside(25.4, 38.1, refuted=(15.9, 63.5), unit="LRs"),
+        says="One gradient that comes alone moves its row by {estimate} in all, whatever its size",
+    ),
+    *(criterion for arm, label in LABELS.items() for criterion in cured(arm, label)),
+    reported={
+        "movement per occurrence, rarest quarter of tokens over commonest": (
+            probed("plain", "update_rare") / probed("plain", "update_common"),
+            "x",
+        ),
+        "slope of a row's movement per step": probed("plain", "step_slope"),
+        "slope per occurrence with SGD": slope("sgd"),
+        "slope of the movement itself, plain Adam": length_slope("plain"),
+        "slope of the movement itself, SGD": length_slope("sgd"),
+        **{f"slope per occurrence, {label}": slope(arm) for arm, label in LABELS.items()},
+        **{
+            f"loss on all tokens, {label}, over plain Adam's": (relative_loss_gap(arm, "plain"), "relative")
+            for arm, label in {**LABELS, "fast": FAST}.items()
+        },
+        **{
+            f"loss on common tokens, {label}, over plain Adam's": (token_loss_gap(arm, "common"), "relative")
+            for arm, label in LABELS.items()
+        },
+        f"loss on rare tokens, {FAST}, over plain Adam's": (token_loss_gap("fast", "rare"), "relative"),
+        "a lone gradient's movement at a β2 of 0.99, LRs": lone_gradients("at_099"),
+        "at a β2 of 0.95, LRs": lone_gradients("at_095"),
+        "the farthest over the least far, gradients of 1e-4 to 1e4": lone_gradients("spread"),
+        "movement per gradient of one at every step, LRs": lone_gradients("steady"),
+    },
+    note=(
+        "Adam moves a row on after its token has gone. So its movement is that of all steps after the first fifth of the run,"
+        " over all occurrences of its token in them. Rare tokens are the rarest that together make up at most a quarter of the"
+        " text, common ones the commonest that make up at least one. Each remedy is tuned anew by the loss on all tokens, so"
+        " that a better LR for everything is none. One remedy that helps is enough."
+    ),
+    if_supported="Give embeddings their own LR, or take the remedy that lowered the loss on rare tokens here.",
+    if_partly=(
+        "Adam does move rare rows much further for each occurrence; look at the loss on rare tokens before you treat it, for"
+        " here not every remedy lowered it, or none did."
+    ),
+    if_refuted="Leave embeddings to Adam's one LR.",
+)
 
 STUDY = Study(
     name="embedding_lr",
@@ -140,20 +171,15 @@ STUDY = Study(
     seeds=32,
     first_seed=26_000,
     scales={
-        "smoke": Scale(
-            description="plumbing in seconds, never judged",
-            training={"steps": 60},
-            measurement={"probes": 4, "evaluation_examples": 8, "final_examples": 64},
-            seeds=2,
-            judged=False,
+        "smoke": scales.smoke(
+            training={"steps": 60}, measurement={"probes": 4, "evaluation_examples": 8, "final_examples": 64}
         ),
-        "laptop": Scale(
-            description="two CPU cores, about five minutes of training",
-            departures=("GPTs of 7,000 parameters, 1,000 steps of 256 characters: a token is one of 107 characters.",),
+        "laptop": scales.laptop(
+            "about five minutes of training",
+            "GPTs of 7,000 parameters, 1,000 steps of 256 characters: a token is one of 107 characters.",
         ),
-        "gpu": Scale(
-            description="one GPU, at most four minutes: 0.4M parameters on Python's standard library",
-            device="cuda",
+        "gpu": scales.gpu(
+            "one GPU, at most four minutes: 0.4M parameters on Python's standard library",
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
             training={"batch_size": 32, "precision": "tf32", "steps": 2000},
             measurement={"evaluation_examples": 128, "final_examples": 1024},
@@ -161,9 +187,8 @@ STUDY = Study(
             arm_factors={"sgd": lr_grid(-5, 0)},
             seeds=8,
         ),
-        "cluster": Scale(
-            description="many GPUs, hours: a 115M-parameter byte-level model on web text",
-            device="cuda",
+        "cluster": scales.gpu(
+            "many GPUs, hours: a 115M-parameter byte-level model on web text",
             workload={"dataset": "web-text", "width": 768, "depth": 16, "heads": 12, "context": 1024},
             training={"batch_size": 64, "precision": "bf16", "steps": 10_000},
             measurement={"evaluation_examples": 512, "final_examples": 2048},
@@ -183,82 +208,13 @@ STUDY = Study(
         "'Too much' is read as harm: a remedy, tuned by itself, lowers the loss on rare tokens by 1% (ours).",
     ),
     answer=("emb.rare_tokens",),
-    judgements=(
-        Judgement(
-            claim="emb.rare_tokens",
-            criteria=(
-                Criterion(
-                    name="how far a lone gradient moves its row in all, LRs, at a β2 of 0.999",
-                    observe=lone_gradients("at_0999"),
-                    precondition=True,
-                    claimed=Within(low=25.4, high=38.1),
-                    refuted=Outside(low=15.9, high=63.5),
-                    says="One gradient that comes alone moves its row by {estimate} in all, whatever its size",
-                    unit="LRs",
-                ),
-                *(criterion for arm, label in LABELS.items() for criterion in cured(arm, label)),
-            ),
-            reported=(
-                Reported(
-                    name="movement per occurrence, rarest quarter of tokens over commonest",
-                    observe=probed("plain", "update_rare") / probed("plain", "update_common"),
-                    unit="x",
-                ),
-                *reported(
-                    {
-                        "slope of a row's movement per step": probed("plain", "step_slope"),
-                        "slope per occurrence with SGD": slope("sgd"),
-                        "slope of the movement itself, plain Adam": length_slope("plain"),
-                        "slope of the movement itself, SGD": length_slope("sgd"),
-                        **{f"slope per occurrence, {label}": slope(arm) for arm, label in LABELS.items()},
-                    }
-                ),
-                *reported(
-                    {
-                        **{
-                            f"loss on all tokens, {label}, over plain Adam's": relative_loss_gap(arm, "plain")
-                            for arm, label in {**LABELS, "fast": FAST}.items()
-                        },
-                        **{
-                            f"loss on common tokens, {label}, over plain Adam's": token_loss_gap(arm, "common")
-                            for arm, label in LABELS.items()
-                        },
-                        f"loss on rare tokens, {FAST}, over plain Adam's": token_loss_gap("fast", "rare"),
-                    },
-                    unit="relative",
-                ),
-                *reported(
-                    {
-                        "a lone gradient's movement at a β2 of 0.99, LRs": lone_gradients("at_099"),
-                        "at a β2 of 0.95, LRs": lone_gradients("at_095"),
-                        "the farthest over the least far, gradients of 1e-4 to 1e4": lone_gradients("spread"),
-                        "movement per gradient of one at every step, LRs": lone_gradients("steady"),
-                    }
-                ),
-            ),
-            note=(
-                "Adam moves a row on after its token has gone. So its movement is that of all steps after the first fifth of"
-                " the run, over all occurrences of its token in them. Rare tokens are the rarest that together make up at most"
-                " a quarter of the text, common ones the commonest that make up at least one. Each remedy is tuned anew by the"
-                " loss on all tokens, so that a better LR for everything is none. One remedy that helps is enough."
-            ),
-            advice={
-                "supported": "Give embeddings their own LR, or take the remedy that lowered the loss on rare tokens here.",
-                "partly": (
-                    "Adam does move rare rows much further for each occurrence; look at the loss on rare tokens before you"
-                    " treat it, for here not every remedy lowered it, or none did."
-                ),
-                "refuted": "Leave embeddings to Adam's one LR.",
-            },
-        ),
-    ),
+    judgements=(RARE_TOKENS,),
     published=(
         Published(
             claim="emb.rare_tokens",
             finding="A variant of Adam for sparse gradients updates only the moments and weights that a gradient is of.",
             source="torch.optim.SparseAdam, documentation",
             link="https://docs.pytorch.org/docs/stable/generated/torch.optim.SparseAdam.html",
-            how="reported",
         ),
     ),
 )

@@ -3,20 +3,9 @@
 from typing import Any
 
 from folklore.harness.observables import FallShare, Gap, LossAt, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
-from folklore.harness.spec import (
-    Arm,
-    Criterion,
-    Expected,
-    Judgement,
-    Measurement,
-    Published,
-    Reported,
-    Scale,
-    Study,
-    Training,
-    Workload,
-)
-from folklore.studies.shorthand import above, alternatives, exceeds, lr_grid, reported
+from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from folklore.studies import scales
+from folklore.studies.shorthand import above, exceeds, judgement, lr_grid, predicted
 
 SMALL, LARGE = 16, 256
 # As many examples as 15 epochs; the large batch also as many steps as the small one.
@@ -53,9 +42,9 @@ COMPARED = {
 }
 # Spreads as a pilot had them.
 EXPECTED = {
-    ONE: Expected(value=0.05, source="Hoffer et al. 2017, table 1: up to 5 points of accuracy", spread=0.0125),
-    EPOCHS: Expected(value=0.0, source="Shallue et al. 2019, section 4.8: no difference out of sample", spread=0.0117),
-    UPDATES: Expected(value=0.0, source="Hoffer et al. 2017, section 5: nothing is left of the gap", spread=0.0106),
+    ONE: predicted(0.05, "Hoffer et al. 2017, table 1: up to 5 points of accuracy", spread=0.0125),
+    EPOCHS: predicted(0.0, "Shallue et al. 2019, section 4.8: no difference out of sample", spread=0.0117),
+    UPDATES: predicted(0.0, "Hoffer et al. 2017, section 5: nothing is left of the gap", spread=0.0106),
 }
 UNDERPOWERED = dict.fromkeys(
     (EPOCHS, UPDATES), "that there is no gap at all takes 60 seeds; a gap of 1.5% of the fall is seen with 20"
@@ -86,7 +75,7 @@ def gap(large: str, small: str, lr: float | None, of: Any = None, kind: Any = Fa
 
 def ends_higher(panel: str) -> Criterion:
     # What was declared before pilots placed LRs.
-    first_declared = alternatives({"at an LR of 2^-6": gap("large_updates", "small", FIRST_LR)})
+    first_declared = {"at an LR of 2^-6": gap("large_updates", "small", FIRST_LR)}
     return exceeds(
         f"test loss of batch 256, less that of batch 16, of the fall, {panel}",
         gap(*COMPARED[panel]),
@@ -110,6 +99,97 @@ def sharper(large: str, lr: float | None, small_lr: float | None = ONE_LR, level
 def correlation(arms: tuple[str, ...] = MLP_ARMS, level: float = LEVEL, **options: Any) -> SharpnessCorrelation:
     return SharpnessCorrelation(arms=arms, level=level, least_share=0.4, **options)
 
+
+SMALL_BATCH = judgement(
+    "gen.small_batch",
+    *(ends_higher(panel) for panel in COMPARED),
+    right={"supported": "sometimes"},
+    reported={
+        **{
+            f"test error of batch 256 less that of batch 16, {panel} (0.01 is a point)": gap(
+                *compared, of="test_error", kind=Gap
+            )
+            for panel, compared in COMPARED.items()
+        },
+        "test loss of batch 256 less that of batch 16, of the fall, one LR, equal epochs": (
+            gap("large_epochs", "small", ONE_LR),
+            "relative",
+        ),
+        "training loss of batch 256 less that of batch 16, one LR, equal epochs": (
+            gap("large_epochs", "small", ONE_LR, of="final_training_loss", kind=Gap),
+            "nats",
+        ),
+    },
+    note=(
+        "'Some cases' is one of those compared. At one LR and equal epochs the large batch makes a sixteenth of the updates and"
+        " has not finished training: that is no matter of generalization, and is reported alone. The one LR is the best of the"
+        " small batch in a pilot on other seeds; 2^-6, declared before that, stands as another reading."
+    ),
+    if_supported="Expect a generalization gap if you enlarge the batch and leave the LR as it is: tune it anew.",
+    if_refuted="Choose the batch size by time and memory, and tune the LR for it.",
+)
+
+SHARPER = judgement(
+    "gen.sharper",
+    Criterion(
+        name="sharpness of batch 256 over batch 16 at equal training loss, one LR",
+        panel="one LR",
+        observe=sharper("large_updates", ONE_LR),
+        expected=predicted(
+            3.0, "Keskar et al. 2017, sections 2 and 3: several times sharper at the LR of the small batch", spread=0.53
+        ),
+        says="At one LR, batch 256 is at 0.8 nats of training loss {estimate} as sharp as batch 16",
+        alternatives={
+            "at an LR of 2^-6": sharper("large_updates", FIRST_LR, FIRST_LR),
+            "at a lower training loss": sharper("large_updates", ONE_LR, level=LOWER),
+        },
+        **MUCH_SHARPER,
+    ),
+    Criterion(
+        name="sharpness of batch 256 over batch 16 at equal training loss, each at its best LR",
+        panel="best LR of each",
+        observe=sharper("large_epochs", BEST_LARGE),
+        says="At the best LR of each, batch 256 is at 0.8 nats of training loss {estimate} as sharp as batch 16",
+        alternatives={"tuned anew under each resample": sharper("large_epochs", None, None)},
+        **MUCH_SHARPER,
+    ),
+    reported={
+        "the same at equal LR over batch: 2^-5 at batch 16, 2^-1 at batch 256": (sharper("large_epochs", 16 * ONE_LR), "x")
+    },
+    note=(
+        "Sharpness is the largest eigenvalue of the Hessian of the training loss, read where a run's training loss first falls"
+        " to 0.8 nats: so runs are compared that fit as well. 'Small ones with suitable noise' is read as a small batch at its"
+        " own best LR."
+    ),
+    if_supported="Count on sharper minima from larger batches, whatever the LR.",
+    if_partly="Raise the LR with the batch: it is a low LR for its size that makes a large batch end sharp.",
+    if_refuted="Do not blame sharp minima on the batch size.",
+)
+
+FLAT_MINIMA = judgement(
+    "gen.flat_minima",
+    Criterion(
+        name="rank correlation of sharpness with validation loss at equal training loss",
+        observe=correlation(),
+        **above(0.3, refuted=0.1, null=0.0),
+        says="Over batch sizes and LRs the rank correlation of sharpness with validation loss is {estimate}",
+        alternatives={
+            "at a higher training loss": correlation(level=HIGHER),
+            "with validation error": correlation(of="evaluation_accuracy"),
+        },
+    ),
+    reported={
+        "the same among runs of batch 16": correlation(("small",)),
+        "the same among runs of batch 256, as many epochs": correlation(("large_epochs",)),
+    },
+    note=(
+        "Every run is read where its training loss first falls to 0.8 nats, as if it had been stopped there; runs that never"
+        " come to it are left out. The thresholds 0.3 and 0.1 are ours. One architecture: between architectures sharpness"
+        " depends on how weights are scaled (Dinh et al. 2017)."
+    ),
+    if_supported="Of runs that fit as well, prefer the flatter one.",
+    if_refuted="Do not choose runs by their sharpness.",
+)
 
 STUDY = Study(
     name="generalization",
@@ -140,29 +220,21 @@ STUDY = Study(
     seeds=20,
     first_seed=30_000,
     scales={
-        "smoke": Scale(
-            description="plumbing in seconds, never judged",
+        "smoke": scales.smoke(
             measurement={"sharpness_examples": 64, "evaluations": 4, "probes": 2},
             arm_settings={
                 **{arm: {**SMOKE, "steps": 16, "batch_size": 8} for arm in ("small", "cnn_small")},
                 **{arm: {**SMOKE, "steps": 8, "batch_size": 16} for arm in ("large_epochs", "large_updates")},
             },
-            seeds=2,
-            judged=False,
         ),
-        "laptop": Scale(
-            description="two CPU cores, about five minutes of training",
-            departures=("MLPs of 9,000 parameters on 1,079 digits.",),
-        ),
-        "gpu": Scale(
-            description="one GPU, at most four minutes: MLPs of 0.3M parameters, CNNs of 0.1M",
-            device="cuda",
+        "laptop": scales.laptop("about five minutes of training", "MLPs of 9,000 parameters on 1,079 digits."),
+        "gpu": scales.gpu(
+            "one GPU, at most four minutes: MLPs of 0.3M parameters, CNNs of 0.1M",
             arm_settings=widths(mlp=512, cnn=64),
             seeds=8,
         ),
-        "cluster": Scale(
-            description="a GPU of a cluster, half an hour: MLPs of 4M parameters, CNNs of 1M",
-            device="cuda",
+        "cluster": scales.gpu(
+            "a GPU of a cluster, half an hour: MLPs of 4M parameters, CNNs of 1M",
             arm_settings=widths(mlp=2048, cnn=192),
             seeds=12,
         ),
@@ -174,123 +246,7 @@ STUDY = Study(
         "Sharpness is of 540 training examples, the same for all runs, at up to 18 steps of each.",
     ),
     answer=("gen.small_batch", "gen.sharper", "gen.flat_minima"),
-    judgements=(
-        Judgement(
-            claim="gen.small_batch",
-            right={"supported": "sometimes"},
-            criteria=tuple(ends_higher(panel) for panel in COMPARED),
-            reported=(
-                *reported(
-                    {
-                        f"test error of batch 256 less that of batch 16, {panel} (0.01 is a point)": gap(
-                            *compared, of="test_error", kind=Gap
-                        )
-                        for panel, compared in COMPARED.items()
-                    }
-                ),
-                Reported(
-                    name="test loss of batch 256 less that of batch 16, of the fall, one LR, equal epochs",
-                    observe=gap("large_epochs", "small", ONE_LR),
-                    unit="relative",
-                ),
-                Reported(
-                    name="training loss of batch 256 less that of batch 16, one LR, equal epochs",
-                    observe=gap("large_epochs", "small", ONE_LR, of="final_training_loss", kind=Gap),
-                    unit="nats",
-                ),
-            ),
-            note=(
-                "'Some cases' is one of those compared. At one LR and equal epochs the large batch makes a sixteenth of the"
-                " updates and has not finished training: that is no matter of generalization, and is reported alone. The one LR"
-                " is the best of the small batch in a pilot on other seeds; 2^-6, declared before that, stands as another"
-                " reading."
-            ),
-            advice={
-                "supported": "Expect a generalization gap if you enlarge the batch and leave the LR as it is: tune it anew.",
-                "refuted": "Choose the batch size by time and memory, and tune the LR for it.",
-            },
-        ),
-        Judgement(
-            claim="gen.sharper",
-            criteria=(
-                Criterion(
-                    name="sharpness of batch 256 over batch 16 at equal training loss, one LR",
-                    panel="one LR",
-                    observe=sharper("large_updates", ONE_LR),
-                    expected=Expected(
-                        value=3.0,
-                        source="Keskar et al. 2017, sections 2 and 3: several times sharper at the LR of the small batch",
-                        spread=0.53,
-                    ),
-                    says="At one LR, batch 256 is at 0.8 nats of training loss {estimate} as sharp as batch 16",
-                    alternatives=alternatives(
-                        {
-                            "at an LR of 2^-6": sharper("large_updates", FIRST_LR, FIRST_LR),
-                            "at a lower training loss": sharper("large_updates", ONE_LR, level=LOWER),
-                        }
-                    ),
-                    **MUCH_SHARPER,
-                ),
-                Criterion(
-                    name="sharpness of batch 256 over batch 16 at equal training loss, each at its best LR",
-                    panel="best LR of each",
-                    observe=sharper("large_epochs", BEST_LARGE),
-                    says="At the best LR of each, batch 256 is at 0.8 nats of training loss {estimate} as sharp as batch 16",
-                    alternatives=alternatives({"tuned anew under each resample": sharper("large_epochs", None, None)}),
-                    **MUCH_SHARPER,
-                ),
-            ),
-            reported=(
-                Reported(
-                    name="the same at equal LR over batch: 2^-5 at batch 16, 2^-1 at batch 256",
-                    observe=sharper("large_epochs", 16 * ONE_LR),
-                    unit="x",
-                ),
-            ),
-            note=(
-                "Sharpness is the largest eigenvalue of the Hessian of the training loss, read where a run's training loss"
-                " first falls to 0.8 nats: so runs are compared that fit as well. 'Small ones with suitable noise' is read as"
-                " a small batch at its own best LR."
-            ),
-            advice={
-                "supported": "Count on sharper minima from larger batches, whatever the LR.",
-                "partly": "Raise the LR with the batch: it is a low LR for its size that makes a large batch end sharp.",
-                "refuted": "Do not blame sharp minima on the batch size.",
-            },
-        ),
-        Judgement(
-            claim="gen.flat_minima",
-            criteria=(
-                Criterion(
-                    name="rank correlation of sharpness with validation loss at equal training loss",
-                    observe=correlation(),
-                    **above(0.3, refuted=0.1, null=0.0),
-                    says="Over batch sizes and LRs the rank correlation of sharpness with validation loss is {estimate}",
-                    alternatives=alternatives(
-                        {
-                            "at a higher training loss": correlation(level=HIGHER),
-                            "with validation error": correlation(of="evaluation_accuracy"),
-                        }
-                    ),
-                ),
-            ),
-            reported=reported(
-                {
-                    "the same among runs of batch 16": correlation(("small",)),
-                    "the same among runs of batch 256, as many epochs": correlation(("large_epochs",)),
-                }
-            ),
-            note=(
-                "Every run is read where its training loss first falls to 0.8 nats, as if it had been stopped there; runs that"
-                " never come to it are left out. The thresholds 0.3 and 0.1 are ours. One architecture: between architectures"
-                " sharpness depends on how weights are scaled (Dinh et al. 2017)."
-            ),
-            advice={
-                "supported": "Of runs that fit as well, prefer the flatter one.",
-                "refuted": "Do not choose runs by their sharpness.",
-            },
-        ),
-    ),
+    judgements=(SMALL_BATCH, SHARPER, FLAT_MINIMA),
     published=(
         Published(
             claim="gen.small_batch",
@@ -298,14 +254,12 @@ STUDY = Study(
             " larger LR nothing is left of the gap.",
             source="Hoffer et al. 2017, Train longer, generalize better",
             link="https://arxiv.org/abs/1705.08741",
-            how="reported",
         ),
         Published(
             claim="gen.small_batch",
             finding="With hyper-parameters tuned for each batch size, larger batches are no worse out of sample.",
             source="Shallue et al. 2019, Measuring the Effects of Data Parallelism",
             link="https://arxiv.org/abs/1811.03600",
-            how="reported",
         ),
         Published(
             claim="gen.flat_minima",
@@ -313,14 +267,12 @@ STUDY = Study(
             " norms of weights among the worst.",
             source="Jiang et al. 2020, Fantastic Generalization Measures",
             link="https://arxiv.org/abs/1912.02178",
-            how="reported",
         ),
         Published(
             claim="gen.flat_minima",
             finding="Sharpness correlates poorly, or negatively, with generalization in modern settings; rather with the LR.",
             source="Andriushchenko et al. 2023, A Modern Look at the Relationship between Sharpness and Generalization",
             link="https://arxiv.org/abs/2302.07011",
-            how="reported",
         ),
     ),
 )

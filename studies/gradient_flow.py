@@ -17,18 +17,16 @@ from folklore.harness.spec import (
     AtLeast,
     AtMost,
     Criterion,
-    Expected,
-    Judgement,
     Measurement,
     Published,
     Reported,
-    Scale,
     Study,
     Training,
     Workload,
     log2_grid,
 )
-from folklore.studies.shorthand import alternatives, below
+from folklore.studies import scales
+from folklore.studies.shorthand import below, judgement, predicted
 
 Settings = dict[str, Any]
 
@@ -190,13 +188,13 @@ def similar(arm: str, when: str) -> Criterion:
         spread(NORMS),
         f"In the {NAMES[arm]} a matrix's largest gradient norm is {{estimate}} the smallest {when}",
         **below(10.0, refuted=10.0, unit="x"),
-        alternatives=alternatives({name: spread(curves) for name, curves in others.items()}),
+        alternatives={name: spread(curves) for name, curves in others.items()},
     )
 
 
-SIMILAR = Judgement(
-    claim="flow.healthy",
-    criteria=tuple(similar(arm, when) for arm in HEALTHY for when in TIMES),
+SIMILAR = judgement(
+    "flow.healthy",
+    *(similar(arm, when) for arm in HEALTHY for when in TIMES),
     right={"refuted": "differ"},
     reported=(
         *(
@@ -216,13 +214,11 @@ SIMILAR = Judgement(
         "Of similar size is within 10x, of all weight matrices, at three times of the run, in all four networks. Ratios below"
         " that do not speak against documents by which layers may differ."
     ),
-    advice={
-        "supported": "Log gradient norms by layer; look into a network in which they lie more than 10x apart.",
-        "partly": (
-            "Compare a layer's gradient norm with its own earlier one: in some healthy models layers lie more than 10x apart."
-        ),
-        "refuted": "Layers whose gradient norms differ by 10x are no sign of trouble.",
-    },
+    if_supported="Log gradient norms by layer; look into a network in which they lie more than 10x apart.",
+    if_partly=(
+        "Compare a layer's gradient norm with its own earlier one: in some healthy models layers lie more than 10x apart."
+    ),
+    if_refuted="Layers whose gradient norms differ by 10x are no sign of trouble.",
 )
 
 
@@ -248,9 +244,7 @@ def vanishes(deep: Deep) -> tuple[Criterion, ...]:
             moved(deep.arm),
             f"In {deep.panel}, the first layer moves {{estimate}} as far as the last one",
             **below(0.1, refuted=0.5, unit="x"),
-            alternatives=alternatives(
-                {"over how far that of a network with residuals and norms moves": Quotient(top=far, bottom=twin_far)}
-            ),
+            alternatives={"over how far that of a network with residuals and norms moves": Quotient(top=far, bottom=twin_far)},
         ),
     )
 
@@ -268,20 +262,18 @@ def gains_little(deep: Deep) -> Criterion:
     )
 
 
-VANISHING = Judgement(
-    claim="flow.vanishing",
-    criteria=(
-        Criterion(
-            name="factor of each further layer of sigmoids on the first layer's gradient over the last one's",
-            observe=growth("sigmoid"),
-            says="Each further layer of sigmoids multiplies the first layer's gradient by {estimate}",
-            expected=Expected(value=0.233, source="mean field, Schoenholz et al. 2017, equations 3 and 5"),
-            **below(0.5, refuted=0.9, unit="x", precondition=True),
-        ),
-        # With SGD they learn nothing at all, whichever layers are trained.
-        *(part for deep in DEEP_SGD for part in vanishes(deep)),
-        *(part for deep in DEEP_ADAM for part in (*vanishes(deep), gains_little(deep))),
+VANISHING = judgement(
+    "flow.vanishing",
+    Criterion(
+        name="factor of each further layer of sigmoids on the first layer's gradient over the last one's",
+        observe=growth("sigmoid"),
+        says="Each further layer of sigmoids multiplies the first layer's gradient by {estimate}",
+        expected=predicted(0.233, "mean field, Schoenholz et al. 2017, equations 3 and 5"),
+        **below(0.5, refuted=0.9, unit="x", precondition=True),
     ),
+    # With SGD they learn nothing at all, whichever layers are trained.
+    *(part for deep in DEEP_SGD for part in vanishes(deep)),
+    *(part for deep in DEEP_ADAM for part in (*vanishes(deep), gains_little(deep))),
     reported=(
         *(
             number(f"what each further layer multiplies it by, {words}", growth(kind), "x")
@@ -326,14 +318,12 @@ VANISHING = Judgement(
         " pilot on other seeds had held the movement against that of a healthy network, which depends on two LRs: it is an"
         " alternative reading now."
     ),
-    advice={
-        "supported": "Compare the gradient norms of first and last layers; use norms and residuals.",
-        "partly": (
-            "Compare the gradient norms of first and last layers, and how far their weights move: Adam moves layers"
-            " whose gradients vanish."
-        ),
-        "refuted": "Do not conclude from small gradients that early layers do not learn: see how far they move.",
-    },
+    if_supported="Compare the gradient norms of first and last layers; use norms and residuals.",
+    if_partly=(
+        "Compare the gradient norms of first and last layers, and how far their weights move: Adam moves layers whose gradients"
+        " vanish."
+    ),
+    if_refuted="Do not conclude from small gradients that early layers do not learn: see how far they move.",
 )
 
 
@@ -382,9 +372,9 @@ def by_lr(optimizer: str) -> tuple[tuple[float, Curve], ...]:
     return tuple((lr, at_the_end(optimizer, "dead_units", lr)) for lr in DEAD_LRS[optimizer])
 
 
-DEAD_RELU = Judgement(
-    claim="flow.dead_relu",
-    criteria=tuple(part for optimizer in OPTIMIZERS for part in dies(optimizer)),
+DEAD_RELU = judgement(
+    "flow.dead_relu",
+    *(part for optimizer in OPTIMIZERS for part in dies(optimizer)),
     reported=(
         *(
             number(f"{words}, {name}", at_the_end(optimizer, curve))
@@ -414,14 +404,11 @@ DEAD_RELU = Judgement(
         " come back, for their inputs stay; those above it can. That a high LR kills more is in no document: it is reported,"
         " and not judged."
     ),
-    advice={
-        "supported": "Log the share of units that are zero on all of a large sample: they do not come back.",
-        "partly": (
-            "Log the share of units that are zero on all of a large sample. Some come back: layers below them move"
-            " their inputs."
-        ),
-        "refuted": "Do not take a unit that is zero on a sample for lost: some come back, or answer to other examples.",
-    },
+    if_supported="Log the share of units that are zero on all of a large sample: they do not come back.",
+    if_partly=(
+        "Log the share of units that are zero on all of a large sample. Some come back: layers below them move their inputs."
+    ),
+    if_refuted="Do not take a unit that is zero on a sample for lost: some come back, or answer to other examples.",
 )
 
 
@@ -458,18 +445,16 @@ def zero_and_not_converged(words: str, arm: str) -> tuple[Criterion, ...]:
 
 
 WITH_TWIN = {**FLAT_ARMS, "the healthy network": "twin"}
-ZERO_IS_NOT_CONVERGED = Judgement(
-    claim="flow.zero_is_not_converged",
-    criteria=(
-        criterion(
-            "sigmoids",
-            "gradient of the first layer over that of the last at the end",
-            first_over_last(FLAT_ARMS["sigmoids"], **END),
-            "Through 16 layers of sigmoids the first layer's gradient is {estimate} the last one's",
-            **below(0.01, refuted=0.1, unit="x", precondition=True),
-        ),
-        *(part for words, arm in FLAT_ARMS.items() for part in zero_and_not_converged(words, arm)),
+ZERO_IS_NOT_CONVERGED = judgement(
+    "flow.zero_is_not_converged",
+    criterion(
+        "sigmoids",
+        "gradient of the first layer over that of the last at the end",
+        first_over_last(FLAT_ARMS["sigmoids"], **END),
+        "Through 16 layers of sigmoids the first layer's gradient is {estimate} the last one's",
+        **below(0.01, refuted=0.1, unit="x", precondition=True),
     ),
+    *(part for words, arm in FLAT_ARMS.items() for part in zero_and_not_converged(words, arm)),
     right={"supported": "possibly"},
     reported=(
         number("the same norm of the healthy network, which has converged", norm_left("twin"), "x"),
@@ -488,12 +473,11 @@ ZERO_IS_NOT_CONVERGED = Judgement(
         " layer, and ReLUs of half the usual gain, through which little passes either way. Both are trained at the healthy"
         " network's LR, which falls to zero."
     ),
-    advice={
-        "supported": "Before you take a small gradient norm for convergence, look at the loss, and layer by layer.",
-        "partly": "Look at the loss before you take a small gradient norm for convergence.",
-        "refuted": "These two networks give no reason to doubt that a norm near zero means convergence.",
-    },
+    if_supported="Before you take a small gradient norm for convergence, look at the loss, and layer by layer.",
+    if_partly="Look at the loss before you take a small gradient norm for convergence.",
+    if_refuted="These two networks give no reason to doubt that a norm near zero means convergence.",
 )
+
 
 STUDY = Study(
     name="gradient_flow",
@@ -516,39 +500,34 @@ STUDY = Study(
     seeds=16,
     first_seed=28_000,
     scales={
-        "smoke": Scale(
-            description="plumbing in seconds, never judged",
+        "smoke": scales.smoke(
             training={"steps": 20},
             measurement={"flow_examples": 32, "final_examples": 32, "evaluation_examples": 32},
             arm_settings={
                 **{arm: {"steps": 20, "probes": 2} for arm in ARMS if arm not in START_ARMS},
                 "gpt": {"steps": 20, "flow_examples": 8},
             },
-            seeds=2,
-            judged=False,
         ),
-        "laptop": Scale(
-            description="two CPU cores, about four minutes of training",
-            departures=("MLPs of 64 units on 1,079 digits, a CNN of 16 channels, a GPT of 33,000 parameters.",),
+        "laptop": scales.laptop(
+            "about four minutes of training",
+            "MLPs of 64 units on 1,079 digits, a CNN of 16 channels, a GPT of 33,000 parameters.",
         ),
-        "gpu": Scale(
-            description="one GPU, at most four minutes: MLPs of 256 units, a CNN of 64 channels, a GPT of 3M parameters",
-            device="cuda",
+        "gpu": scales.gpu(
+            "one GPU, at most four minutes: MLPs of 256 units, a CNN of 64 channels, a GPT of 3M parameters",
             workload={"width": 256},
             arm_settings={"gpt": GPU_GPT, "cnn": {"width": 64, "depth": 4}},
             seeds=8,
         ),
-        "cluster": Scale(
-            description="many GPUs, an hour: MLPs of 1,024 units, a GPT of 25M parameters on web text",
-            device="cuda",
+        "cluster": scales.gpu(
+            "many GPUs, an hour: MLPs of 1,024 units, a GPT of 25M parameters on web text",
             workload={"width": 1024},
             arm_settings={"gpt": CLUSTER_GPT, "cnn": {"width": 128, "depth": 8}},
             seeds=8,
         ),
     },
     departures=(
-        "Gradients are those of the loss of all training digits, or of 64 fixed sequences of the text: without a batch's noise,"
-        " that a monitor has in it.",
+        "Gradients are those of the loss of all training digits, or of 64 fixed sequences of the text: without a batch's"
+        " noise, that a monitor has in it.",
         "Norms are of weight matrices; gains and biases are left out. How far apart norms may lie to be similar, 10x, is ours.",
         "LRs are those that a pilot found best; at gpu and cluster scale they are the laptop's, and not tuned anew.",
         "Networks whose gradients vanish are deep MLPs of sigmoids on digits.",
@@ -561,14 +540,12 @@ STUDY = Study(
             finding="Deep networks of sigmoids saturate from a random start, and their lower layers learn slowly.",
             source="Glorot and Bengio 2010, section 3.1",
             link="https://proceedings.mlr.press/v9/glorot10a.html",
-            how="reported",
         ),
         Published(
             claim="flow.dead_relu",
             finding="Up to 40% of a network's ReLUs can be dead if the LR is too high.",
             source="Stanford CS231n, notes on neural networks 1",
             link="https://cs231n.github.io/neural-networks-1/",
-            how="reported",
         ),
     ),
 )

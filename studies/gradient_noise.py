@@ -2,22 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.observables import BetweenLines, Computed, OverheadBatch, Slope, SpeedUp
-from folklore.harness.spec import (
-    Arm,
-    Criterion,
-    Judgement,
-    Measurement,
-    Outside,
-    Published,
-    Reported,
-    Scale,
-    Study,
-    Training,
-    Within,
-    Workload,
-)
-from folklore.studies.shorthand import above, alternatives, reported
+from folklore.harness.observables import BetweenLines, OverheadBatch, Slope, SpeedUp
+from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from folklore.studies import scales
+from folklore.studies.shorthand import above, computed, inside, judgement, peak_lrs
 
 # Batch size -> logarithms of the LRs, to base 2. Every run moves for as long as any other, LR x steps = 2^8: without noise all
 # would end at the same weights. At equal epochs runs of one LR over batch do so anyway, whatever noise does.
@@ -49,7 +37,7 @@ def cell(kind: str, batch: int, power: int) -> str:
 def trained(kind: str, batch: int, power: int, log2_steps: int) -> Arm:
     panel, more = KINDS[kind]
     settings = {"batch_size": batch, "steps": 2**log2_steps}
-    return Arm(panel=panel, label=f"batch {batch}, LR 2^{power}{more}", settings=settings, factors={"peak_lr": (2.0**power,)})
+    return Arm(panel=panel, label=f"batch {batch}, LR 2^{power}{more}", settings=settings, factors=peak_lrs(power))
 
 
 TRAINED = {cell(kind, batch, power): trained(kind, batch, power, steps) for kind, batch, power, steps in RUNS}
@@ -75,6 +63,8 @@ def explained(lines: str, of: Any) -> BetweenLines:
     return BetweenLines(lines=LINE_ARMS[lines], of=of, spread_at_least=SPREADS[of])
 
 
+# All digits that are not trained on.
+HELD_OUT: dict[str, Any] = {"evaluation_examples": 359, "final_examples": 359}
 # Trained for their step time alone.
 SOLO = {"steps": 24, "evaluation_examples": 8, "final_examples": 8, "sharpness": "off", "label_noise": 0.0, "solo": True}
 SOLO_MODELS = {
@@ -91,12 +81,8 @@ GPU_TIMED = {f"{model}_{batch}": settings for model, settings in GPU_MODELS.item
 
 
 def timed(model: str, batch: int) -> Arm:
-    return Arm(
-        panel=f"step time, {MODELS[model]}",
-        label=f"batch {batch}",
-        settings={**SOLO_MODELS[model], "batch_size": batch},
-        factors={"peak_lr": (2.0**-7,)},
-    )
+    settings = {**SOLO_MODELS[model], "batch_size": batch}
+    return Arm(panel=f"step time, {MODELS[model]}", label=f"batch {batch}", settings=settings, factors=peak_lrs(-7))
 
 
 def time_exponent(model: str) -> Slope:
@@ -105,13 +91,153 @@ def time_exponent(model: str) -> Slope:
     return Slope(points=tuple((batch, SpeedUp(arm=smallest, reference=f"{model}_{batch}")) for batch in TIMED[model]))
 
 
-def overhead_batch(model: str) -> OverheadBatch:
-    return OverheadBatch(points=tuple((batch, f"{model}_{batch}") for batch in TIMED[model]))
+VARIANCE = judgement(
+    "noise.variance",
+    *(
+        Criterion(
+            name=f"exponent of the gradient's variance on the batch size, {words}",
+            panel=words,
+            observe=computed(f"noise.{model}_gradient_variance", "exponent"),
+            **inside(-1.1, -0.9, refuted=(-1.25, -0.75)),
+            says=f"The variance of the gradient of the {words} goes as the power {{estimate}} of the batch size",
+        )
+        for model, words in MODELS.items()
+    ),
+    reported={
+        "exponent without replacement, as epochs draw, MLP": computed("noise.mlp_gradient_variance", "epochs_exponent"),
+        "mean deviation of the variance from one over the batch size, with replacement": (
+            computed("noise.mlp_gradient_variance", "replacement_error"),
+            "share",
+        ),
+        "mean deviation of the variance from (N - B)/(N - 1) over the batch size, as epochs draw": (
+            computed("noise.mlp_gradient_variance", "epochs_error"),
+            "share",
+        ),
+    },
+    note=(
+        "Batches of 2 to 256 of the engine's own samplings, at weights that stand still: at the start, after 10% and at the end"
+        " of a run; the mean of the three. Independent draws have to give -1, by arithmetic. Epochs draw without replacement:"
+        " from 1,079 examples a batch of 1,024 has a twentieth of the variance of independent draws, as predicted."
+    ),
+    if_supported="Count on half the gradient variance at twice the batch, on less if a batch is much of an epoch.",
+    if_refuted="Measure how gradient variance falls with your batch: your examples are not independent.",
+)
 
+STEP_COST = judgement(
+    "noise.step_cost",
+    Criterion(
+        name="exponent of a step's operations on the batch size, GPT of 6.7 billion parameters",
+        observe=computed("noise.operations", "large"),
+        **inside(0.99, 1.01, refuted=(0.9, 1.1)),
+        says="The matrix products of a step of a 7B GPT go as the power {estimate} of the batch size",
+    ),
+    Criterion(
+        name="exponent of a step's operations on the batch size, small MLP",
+        observe=computed("noise.operations", "small"),
+        **inside(0.99, 1.01, refuted=(0.9, 1.1)),
+        says="Those of the engine's own step of a small MLP go as the power {estimate}",
+    ),
+    reported={
+        "the same of the small MLP with all that is no product, the update among it, batches of 2 to 1,024": computed(
+            "noise.operations", "small_all"
+        ),
+        **{
+            f"exponent of step time on the batch size, {MODELS[model]}, batches of {sizes[0]} to {sizes[-1]}": time_exponent(
+                model
+            )
+            for model, sizes in TIMED.items()
+        },
+        **{
+            f"batch size at which half of a step's time is overhead, {words}": (
+                OverheadBatch(points=tuple((batch, f"{model}_{batch}") for batch in TIMED[model])),
+                "examples",
+            )
+            for model, words in MODELS.items()
+        },
+    },
+    note=(
+        "Compute is what the document speaks of: operations, of matrix products as torch counts them. Time is our question: it"
+        " grades nobody. An update costs the same at every batch size, and so does what a step spends on anything but"
+        " arithmetic."
+    ),
+    if_supported="Budget compute by examples, not by steps; time a step at two batch sizes before you take time for compute.",
+    if_refuted="Count the operations of your own step at two batch sizes.",
+)
 
-def noise(function: str, number: str) -> Computed:
-    return Computed(function=f"noise.{function}", number=number)
+MEMORY = judgement(
+    "noise.memory",
+    Criterion(
+        name="memory at batch 32 over 8",
+        observe=computed("memory.levers", "batch"),
+        **inside(3.6, 4.4, unit="x"),
+        says="A batch of 8 takes {estimate} less memory than one of 32, of a 7B GPT",
+    ),
+    Criterion(
+        name="exponent of all memory on the batch size, 1 to 256",
+        observe=computed("noise.memory", "exponent"),
+        **inside(0.9, 1.1),
+        says="From a batch of 1 to one of 256 all its memory goes as the power {estimate}",
+    ),
+    right={"supported": "linear", "refuted": "not always"},
+    reported={
+        "exponent of activations on the batch size": computed("noise.memory", "activations_exponent"),
+        "what batch 8 takes less than 32": (computed("noise.memory", "saved_gb"), "GB"),
+        "all memory at a batch of 1 over the document's GPU of 24 GB": (computed("noise.memory", "smallest_over_gpu"), "x"),
+    },
+    note=(
+        "A GPT of 6.7 billion parameters with Adam, sequences of 2048 tokens, FP32, counted. Activations are linear in the"
+        " batch; weights, gradients and Adam's state do not know it, and alone fill the document's GPU several times: there no"
+        " batch is small enough. Of the document's own parts, activations are 2 GB, from which no 6 GB can be saved. 'Linear'"
+        " and '4x' are read as within a tenth."
+    ),
+    if_supported="Divide memory by what you divide the batch by.",
+    if_partly="Divide activations by what you divide the batch by: weights, gradients and state stay.",
+    if_refuted=(
+        "Divide only activations by what you divide the batch by. If weights, gradients and state do not fit, a smaller batch"
+        " is no cure."
+    ),
+)
 
+TEMPERATURE = judgement(
+    "noise.temperature",
+    *(
+        Criterion(
+            name=f"share of the variance of the {words} that lies between lines of equal LR over batch",
+            observe=explained("LR over batch", of),
+            # Of three lines of three arms that mean nothing: two degrees of freedom of eight.
+            **above(0.75, refuted=0.25, null=0.25, unit="share"),
+            says=f"Of the differences in {words}, LR over batch explains {{estimate}}",
+            alternatives={"after half of the training": explained("half", of)},
+        )
+        for of, words in WORDS.items()
+    ),
+    right={"supported": "in proportion"},
+    reported={
+        **{
+            f"the same of lines of equal {kept}, {words}": (explained(kept, of), "share")
+            for kept in ("LR over the root of the batch", "LR")
+            for of, words in WORDS.items()
+        },
+        **{
+            f"LR over batch less LR over the root of the batch, {words}": explained("LR over batch", of)
+            - explained("LR over the root of the batch", of)
+            for of, words in WORDS.items()
+        },
+        **{f"at equal epochs, {words}": (explained("epochs", of), "share") for of, words in WORDS.items()},
+    },
+    note=(
+        "Lines are an octave of the LR apart, and batch sizes on a line two octaves. In logarithms that add, LR over batch"
+        " would explain 20% if only the LR mattered, 50% if LR over the root of the batch did, and nothing if only the batch"
+        " did; no kind of line is favoured. All runs have the same LR x steps, so that noise alone tells them apart. At equal"
+        " epochs, as it is mostly tested, runs of one line also move for equally long, and end alike without any noise."
+    ),
+    if_supported="With plain SGD, change the LR in proportion to the batch to keep what its noise does.",
+    if_partly=(
+        "With plain SGD, changing the LR in proportion to the batch keeps most of what its noise does to sharpness, while LR x"
+        " sharpness is well below 2."
+    ),
+    if_refuted="Do not expect a rule of LR and batch to keep what noise does.",
+)
 
 STUDY = Study(
     name="gradient_noise",
@@ -120,41 +246,24 @@ STUDY = Study(
     question="What does the batch size do to a step's noise, cost and memory, and what does noise do to where training ends?",
     workload=Workload(model="mlp", dataset="digits", width=64, depth=2, label_noise=0.2),
     training=Training(optimizer="sgd", momentum=0.0, weight_decay=0.0, schedule="constant", warmup_fraction=0.0),
-    measurement=Measurement(
-        probes=2,
-        evaluations=1,
-        evaluation_examples=359,
-        final_examples=359,
-        curve_points=20,
-        sharpness="end",
-        sharpness_examples=1079,
-    ),
+    measurement=Measurement(probes=2, evaluations=1, curve_points=20, sharpness="end", sharpness_examples=1079, **HELD_OUT),
     arms={**TRAINED, **{f"{model}_{batch}": timed(model, batch) for model in MODELS for batch in TIMED[model]}},
-    factors={"peak_lr": (2.0**-6,)},
+    factors=peak_lrs(-6),
     seeds=16,
     first_seed=31_000,
     scales={
-        "smoke": Scale(
-            description="plumbing in seconds, never judged",
-            measurement={"sharpness_examples": 64},
-            arm_settings={arm: {"steps": 16} for arm in TRAINED},
-            seeds=2,
-            judged=False,
+        "smoke": scales.smoke(measurement={"sharpness_examples": 64}, arm_settings={arm: {"steps": 16} for arm in TRAINED}),
+        "laptop": scales.laptop(
+            "about five minutes of training", "An MLP of 9,000 parameters on 1,079 digits; times are of a CPU."
         ),
-        "laptop": Scale(
-            description="two CPU cores, about five minutes of training",
-            departures=("An MLP of 9,000 parameters on 1,079 digits; times are of a CPU.",),
-        ),
-        "gpu": Scale(
-            description="one GPU, at most four minutes: an MLP of 0.3M parameters, step times at widths 1024 and 4096",
-            device="cuda",
+        "gpu": scales.gpu(
+            "one GPU, at most four minutes: an MLP of 0.3M parameters, step times at widths 1024 and 4096",
             workload={"width": 512},
             arm_settings=GPU_TIMED,
             seeds=10,
         ),
-        "cluster": Scale(
-            description="a GPU of a cluster, half an hour: an MLP of 4M parameters",
-            device="cuda",
+        "cluster": scales.gpu(
+            "a GPU of a cluster, half an hour: an MLP of 4M parameters",
             workload={"width": 2048},
             arm_settings=GPU_TIMED,
             seeds=10,
@@ -168,207 +277,19 @@ STUDY = Study(
         " LRs that pilots placed where LR x sharpness stays below 1 or little above: near 2 the LR itself limits sharpness.",
     ),
     answer=("noise.temperature", "noise.memory", "noise.variance", "noise.step_cost"),
-    judgements=(
-        Judgement(
-            claim="noise.variance",
-            criteria=tuple(
-                Criterion(
-                    name=f"exponent of the gradient's variance on the batch size, {words}",
-                    panel=words,
-                    observe=noise(f"{model}_gradient_variance", "exponent"),
-                    claimed=Within(low=-1.1, high=-0.9),
-                    refuted=Outside(low=-1.25, high=-0.75),
-                    says=f"The variance of the gradient of the {words} goes as the power {{estimate}} of the batch size",
-                )
-                for model, words in MODELS.items()
-            ),
-            reported=(
-                Reported(
-                    name="exponent without replacement, as epochs draw, MLP",
-                    observe=noise("mlp_gradient_variance", "epochs_exponent"),
-                ),
-                *reported(
-                    {
-                        "mean deviation of the variance from one over the batch size, with replacement": noise(
-                            "mlp_gradient_variance", "replacement_error"
-                        ),
-                        "mean deviation of the variance from (N - B)/(N - 1) over the batch size, as epochs draw": noise(
-                            "mlp_gradient_variance", "epochs_error"
-                        ),
-                    },
-                    unit="share",
-                ),
-            ),
-            note=(
-                "Batches of 2 to 256 of the engine's own samplings, at weights that stand still: at the start, after 10% and at"
-                " the end of a run; the mean of the three. Independent draws have to give -1, by arithmetic. Epochs draw"
-                " without replacement: from 1,079 examples a batch of 1,024 has a twentieth of the variance of independent"
-                " draws, as predicted."
-            ),
-            advice={
-                "supported": "Count on half the gradient variance at twice the batch, on less if a batch is much of an epoch.",
-                "refuted": "Measure how gradient variance falls with your batch: your examples are not independent.",
-            },
-        ),
-        Judgement(
-            claim="noise.step_cost",
-            criteria=(
-                Criterion(
-                    name="exponent of a step's operations on the batch size, GPT of 6.7 billion parameters",
-                    observe=noise("operations", "large"),
-                    claimed=Within(low=0.99, high=1.01),
-                    refuted=Outside(low=0.9, high=1.1),
-                    says="The matrix products of a step of a 7B GPT go as the power {estimate} of the batch size",
-                ),
-                Criterion(
-                    name="exponent of a step's operations on the batch size, small MLP",
-                    observe=noise("operations", "small"),
-                    claimed=Within(low=0.99, high=1.01),
-                    refuted=Outside(low=0.9, high=1.1),
-                    says="Those of the engine's own step of a small MLP go as the power {estimate}",
-                ),
-            ),
-            reported=(
-                Reported(
-                    name="the same of the small MLP with all that is no product, the update among it, batches of 2 to 1,024",
-                    observe=noise("operations", "small_all"),
-                ),
-                *reported(
-                    {
-                        f"exponent of step time on the batch size, {MODELS[model]}, batches of {sizes[0]} to {sizes[-1]}": (
-                            time_exponent(model)
-                        )
-                        for model, sizes in TIMED.items()
-                    }
-                ),
-                *reported(
-                    {
-                        f"batch size at which half of a step's time is overhead, {words}": overhead_batch(model)
-                        for model, words in MODELS.items()
-                    },
-                    unit="examples",
-                ),
-            ),
-            note=(
-                "Compute is what the document speaks of: operations, of matrix products as torch counts them. Time is our"
-                " question: it grades nobody. An update costs the same at every batch size, and so does what a step spends on"
-                " anything but arithmetic."
-            ),
-            advice={
-                "supported": (
-                    "Budget compute by examples, not by steps; time a step at two batch sizes before you take time for compute."
-                ),
-                "refuted": "Count the operations of your own step at two batch sizes.",
-            },
-        ),
-        Judgement(
-            claim="noise.memory",
-            right={"supported": "linear", "refuted": "not always"},
-            criteria=(
-                Criterion(
-                    name="memory at batch 32 over 8",
-                    observe=Computed(function="memory.levers", number="batch"),
-                    claimed=Within(low=3.6, high=4.4),
-                    refuted=Outside(low=3.6, high=4.4),
-                    says="A batch of 8 takes {estimate} less memory than one of 32, of a 7B GPT",
-                    unit="x",
-                ),
-                Criterion(
-                    name="exponent of all memory on the batch size, 1 to 256",
-                    observe=noise("memory", "exponent"),
-                    claimed=Within(low=0.9, high=1.1),
-                    refuted=Outside(low=0.9, high=1.1),
-                    says="From a batch of 1 to one of 256 all its memory goes as the power {estimate}",
-                ),
-            ),
-            reported=(
-                Reported(name="exponent of activations on the batch size", observe=noise("memory", "activations_exponent")),
-                Reported(name="what batch 8 takes less than 32", observe=noise("memory", "saved_gb"), unit="GB"),
-                Reported(
-                    name="all memory at a batch of 1 over the document's GPU of 24 GB",
-                    observe=noise("memory", "smallest_over_gpu"),
-                    unit="x",
-                ),
-            ),
-            note=(
-                "A GPT of 6.7 billion parameters with Adam, sequences of 2048 tokens, FP32, counted. Activations are linear in"
-                " the batch; weights, gradients and Adam's state do not know it, and alone fill the document's GPU several"
-                " times: there no batch is small enough. Of the document's own parts, activations are 2 GB, from which"
-                " no 6 GB can be saved. 'Linear' and '4x' are read as within a tenth."
-            ),
-            advice={
-                "supported": "Divide memory by what you divide the batch by.",
-                "partly": "Divide activations by what you divide the batch by: weights, gradients and state stay.",
-                "refuted": (
-                    "Divide only activations by what you divide the batch by. If weights, gradients and state do not fit, a"
-                    " smaller batch is no cure."
-                ),
-            },
-        ),
-        Judgement(
-            claim="noise.temperature",
-            right={"supported": "in proportion"},
-            criteria=tuple(
-                Criterion(
-                    name=f"share of the variance of the {words} that lies between lines of equal LR over batch",
-                    observe=explained("LR over batch", of),
-                    # Of three lines of three arms that mean nothing: two degrees of freedom of eight.
-                    **above(0.75, refuted=0.25, null=0.25, unit="share"),
-                    says=f"Of the differences in {words}, LR over batch explains {{estimate}}",
-                    alternatives=alternatives({"after half of the training": explained("half", of)}),
-                )
-                for of, words in WORDS.items()
-            ),
-            reported=(
-                *reported(
-                    {
-                        f"the same of lines of equal {kept}, {words}": explained(kept, of)
-                        for kept in ("LR over the root of the batch", "LR")
-                        for of, words in WORDS.items()
-                    },
-                    unit="share",
-                ),
-                *reported(
-                    {
-                        f"LR over batch less LR over the root of the batch, {words}": (
-                            explained("LR over batch", of) - explained("LR over the root of the batch", of)
-                        )
-                        for of, words in WORDS.items()
-                    }
-                ),
-                *reported({f"at equal epochs, {words}": explained("epochs", of) for of, words in WORDS.items()}, unit="share"),
-            ),
-            note=(
-                "Lines are an octave of the LR apart, and batch sizes on a line two octaves. In logarithms that add, LR over"
-                " batch would explain 20% if only the LR mattered, 50% if LR over the root of the batch did, and nothing if"
-                " only the batch did; no kind of line is favoured. All runs have the same LR x steps, so that noise alone"
-                " tells them apart. At equal epochs, as it is mostly tested, runs of one line also move for equally long, and"
-                " end alike without any noise."
-            ),
-            advice={
-                "supported": "With plain SGD, change the LR in proportion to the batch to keep what its noise does.",
-                "partly": (
-                    "With plain SGD, changing the LR in proportion to the batch keeps most of what its noise does to sharpness,"
-                    " while LR x sharpness is well below 2."
-                ),
-                "refuted": "Do not expect a rule of LR and batch to keep what noise does.",
-            },
-        ),
-    ),
+    judgements=(VARIANCE, STEP_COST, MEMORY, TEMPERATURE),
     published=(
         Published(
             claim="noise.temperature",
             finding="Minima found by SGD have the same sharpness and test accuracy at equal LR over batch size.",
             source="Jastrzębski et al. 2018, Three Factors Influencing Minima in SGD",
             link="https://arxiv.org/abs/1711.04623",
-            how="reported",
         ),
         Published(
             claim="noise.variance",
             finding="The covariance of a batch gradient is that of one example over the batch size.",
             source="McCandlish et al. 2018, section 2.2",
             link="https://arxiv.org/abs/1812.06162",
-            how="reported",
         ),
     ),
 )

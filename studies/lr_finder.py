@@ -5,22 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from folklore.harness.observables import Curve, FinderPick, FinderRegret, Optimum, SuggestionRate
-from folklore.harness.spec import (
-    Arm,
-    Criterion,
-    Expected,
-    Judgement,
-    Measurement,
-    Observed,
-    Published,
-    Reported,
-    Scale,
-    Study,
-    Training,
-    Workload,
-    log2_grid,
-)
-from folklore.studies.shorthand import above, alternatives, below, inside, lr_grid, reported
+from folklore.harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload, log2_grid
+from folklore.studies import scales
+from folklore.studies.shorthand import above, below, inside, judgement, lr_grid, predicted
 
 Settings = dict[str, Any]
 LRs = dict[str, tuple[float, ...]]
@@ -100,7 +87,7 @@ class Setup:
             panel=self.panel,
             observe=observe,
             says=f"On the {self}, {says}",
-            alternatives=alternatives(readings),
+            alternatives=readings,
         )
 
 
@@ -187,18 +174,15 @@ SCATTERED = "seeds differ by an octave or more in their steepest point; only a p
 # Spreads of a pilot between seeds.
 TENTH_SPREADS = {MLP_SGD: 0.004, MLP_ADAM: 0.003, GPT_SGD: 0.005, GPT_ADAM: 0.015}
 STEEPEST_SPREADS = {MLP_SGD: 0.016, MLP_ADAM: 0.006, CNN_SGD: 0.023, CNN_ADAM: 0.063, GPT_SGD: 0.25, GPT_ADAM: 0.125}
-RAMP_SPREADS = {
-    "divergence": {MLP_SGD: 0.3, GPT_SGD: 0.3, GPT_ADAM: 0.3},
-    "steepest point": {MLP_SGD: 0.5, MLP_ADAM: 0.45},
-}
+RAMP_SPREADS = {"divergence": {MLP_SGD: 0.3, GPT_SGD: 0.3, GPT_ADAM: 0.3}, "steepest point": {MLP_SGD: 0.5, MLP_ADAM: 0.45}}
 
 
-def predicted(value: float, source: str, spread: float | None, underpowered: str = FEW_SEEDS) -> dict[str, Any]:
+def prediction(value: float, source: str, spread: float | None, underpowered: str = FEW_SEEDS) -> dict[str, Any]:
     """No value is declared as expected where no spread of a pilot is known."""
     if spread is None:
         return {"underpowered": underpowered}
     source = f"{source}; the spread is that of a pilot"
-    return {"expected": Expected(value=value, source=source, spread=spread), "underpowered": underpowered}
+    return {"expected": predicted(value, source, spread=spread), "underpowered": underpowered}
 
 
 def good_at_a_tenth(setup: Setup) -> Criterion:
@@ -214,7 +198,7 @@ def good_at_a_tenth(setup: Setup) -> Criterion:
         setup.regret(TENTH),
         "a tenth of the LR of divergence loses {estimate} of the fall in loss",
         readings,
-        **predicted(0.005, "TB section 2, GL Q9: the pick is usable", TENTH_SPREADS.get(setup)),
+        **prediction(0.005, "TB section 2, GL Q9: the pick is usable", TENTH_SPREADS.get(setup)),
         **GOOD,
     )
 
@@ -231,7 +215,7 @@ def good_at_the_steepest(setup: Setup) -> Criterion:
         setup.regret(STEEPEST),
         "the steepest point of the range test loses {estimate} of the fall in loss",
         readings,
-        **predicted(0.005, "TD, Learning Rate Finder: the pick is good", STEEPEST_SPREADS[setup], underpowered),
+        **prediction(0.005, "TD, Learning Rate Finder: the pick is good", STEEPEST_SPREADS[setup], underpowered),
         **GOOD,
     )
 
@@ -271,7 +255,7 @@ def stable(setup: Setup, name: str, what: str, reading: Settings) -> Criterion:
             f"{other} steps for the short ramp": moved(other),
             **{words: moved(smoothing=weight) for words, weight in smoothings.items()},
         },
-        **predicted(1.0, ANY_RAMP, RAMP_SPREADS[name].get(setup)),
+        **prediction(1.0, ANY_RAMP, RAMP_SPREADS[name].get(setup)),
         **STABLE,
     )
 
@@ -298,8 +282,8 @@ def a_thousandth(setup: Setup) -> Criterion:
         name=f"update over weight of the median matrix at the best LR, {setup}, {steps} steps",
         panel=setup.panel,
         observe=update_ratio(arm),
-        **predicted(1e-3, "CP Q5: about a thousandth", 0.6 if setup is MLP_SGD else 0.3),
-        alternatives=alternatives(readings),
+        **prediction(1e-3, "CP Q5: about a thousandth", 0.6 if setup is MLP_SGD else 0.3),
+        alternatives=readings,
         says=f"On the {setup}, the updates of the median matrix are {{estimate}} of its weights in {steps} steps",
         **THOUSANDTH,
     )
@@ -338,16 +322,104 @@ def quartiles(setup: Setup) -> dict[str, Any]:
     return {f"lower quartile of the matrices, {setup}": low, f"upper quartile of the matrices, {setup}": high}
 
 
-def on_all(setups: Iterable[Setup], numbers: Callable[[Setup], dict[str, Any]], unit: str = "") -> tuple[Reported, ...]:
+def on_all(setups: Iterable[Setup], numbers: Callable[[Setup], dict[str, Any]], unit: str = "") -> dict[str, Any]:
     """numbers: what is reported of a setup, by name."""
-    return tuple(number for setup in setups for number in reported(numbers(setup), unit))
+    return {name: (number, unit) for setup in setups for name, number in numbers(setup).items()}
 
 
-def readable(pick: str, reading: Settings, ramp: int = 300) -> tuple[Reported, ...]:
+def readable(pick: str, reading: Settings, ramp: int = 300) -> dict[str, Any]:
     """How many of the CNNs' range tests a pick can be read off."""
-    rates = {f"{pick} can be read, {setup}": SuggestionRate(arm=setup.ramp(ramp), **reading) for setup in CNNS}
-    return reported(rates, "share")
+    return {f"{pick} can be read, {setup}": (SuggestionRate(arm=setup.ramp(ramp), **reading), "share") for setup in CNNS}
 
+
+MARGIN = judgement(
+    "finder.margin",
+    *map(good_at_a_tenth, SETUPS),
+    reported={**on_all(SETUPS, divergence_in_place, "x"), **readable("range tests off which divergence", HALFWAY)},
+    note=(
+        "Judged by what the pick loses, on a ramp of 300 steps; the documents say good and give no number, and the bar of 2% is"
+        " ours. How far the best LR lies below divergence stands beside it: where that is 5x to 20x, the documents' 10x is"
+        " right. A CNN's range test off which nothing can be read does not count; how many can be read stands beside it, too."
+    ),
+    if_supported="Begin at a tenth of the LR at which the range test diverges.",
+    if_partly=(
+        "Take a tenth of the LR at which the range test diverges as a first guess and check it by whole runs at others: whether"
+        " it is good depends on the workload."
+    ),
+    if_refuted="Do not rely on a tenth of where a range test diverges: try some learning rates in whole runs.",
+)
+
+STEEPEST_CLAIM = judgement(
+    "finder.steepest",
+    *map(good_at_the_steepest, SETUPS),
+    reported={
+        **on_all(SETUPS, steepest_in_place, "x"),
+        **on_all(SETUPS, at_steepest, "share"),
+        **readable("range tests off which the steepest point", STEEPEST),
+        **on_all((GPT_ADAM, MLP_SGD), at_other_picks, "share"),
+    },
+    note=(
+        "Judged on a ramp of 300 steps, as a tenth of divergence is; 100 and 1000 steps stand beside it. The documents say good"
+        " and give no number, and the bar of 2% is ours. They place the point just before divergence: the distance stands"
+        " beside it."
+    ),
+    if_supported="Begin at the steepest point of the range test.",
+    if_partly=(
+        "Take the steepest point of a range test as a first guess and check it by whole runs at others: whether it is good"
+        " depends on the workload."
+    ),
+    if_refuted="Do not begin at the steepest point of a range test: use it as one end of a search by whole runs.",
+)
+
+HEAD_TO_HEAD = judgement(
+    "finder.head_to_head",
+    *map(tenth_beats_steepest, SETUPS),
+    note=(
+        "Supported: a tenth of the divergence LR (TB) loses less; refuted: the steepest point (TD, CP) does. Partly: it depends"
+        " on the workload, and each line says which wins there. All on ramps of 300 steps."
+    ),
+    if_supported="Prefer a tenth of the divergence LR to the steepest point.",
+    if_partly="Read both off the range test and try both in whole runs: which is better depends on the workload.",
+    if_refuted="Prefer the steepest point to a tenth of the LR at which a range test diverges.",
+)
+
+RAMP = judgement(
+    "finder.ramp",
+    *(criterion for setup in SETUPS for criterion in independent_of_the_ramp(setup)),
+    reported={
+        **on_all(SETUPS, divergence_of_193_steps, "x"),
+        **readable("range tests of 100 steps off which divergence", HALFWAY, 100),
+    },
+    note=(
+        "Ten times the steps. In a ramp of 100 steps, 12 to a decade of the LR, the CNN's loss does not clearly fall in most"
+        " seeds and nothing can be read off it: there 1000 steps are compared with 300. On each workload both picks have to"
+        " stay within 2x."
+    ),
+    if_supported="Make the ramp as short as you like, down to 100 steps.",
+    if_partly="Keep to one length of ramp: on some workloads, or for one of the two picks, the length matters.",
+    if_refuted="Compare picks of ramps of one length only, and do not trust a pick that another length moves.",
+)
+
+RATIO = judgement(
+    "finder.ratio",
+    *map(a_thousandth, LONG),
+    reported={
+        **on_all(LONG, quartiles),
+        "the median matrix at the best LR, GPT with AdamW, 100 steps": update_ratio(SHORT_GPT),
+        **{
+            f"the median matrix at the best LR, {setup}, {setup.steps} steps": update_ratio(setup.name)
+            for setup in (GPT_ADAM, MLP_SGD, MLP_ADAM, CNN_ADAM)
+        },
+    },
+    note=(
+        "The median over the weight matrices at each probed step, then over the steps after warmup, of a run at the LR that is"
+        " best for its length. The MLPs' 600 steps are 18 epochs of their images: longer runs would show updates of images"
+        " known by heart. The quartiles over the matrices stand beside it, and shorter runs, whose best LR is higher."
+    ),
+    if_supported="If updates are far from a thousandth of the weights, look at the learning rate.",
+    if_partly="Take a thousandth of the weights as a rough guide to the size of updates, and no more.",
+    if_refuted="Do not tune the learning rate to updates of a thousandth of the weights.",
+)
 
 STUDY = Study(
     name="lr_finder",
@@ -364,21 +436,18 @@ STUDY = Study(
     seeds=16,
     first_seed=2000,
     scales={
-        "smoke": Scale(
-            description="plumbing in seconds, never judged",
+        "smoke": scales.smoke(
             measurement={"probes": 2, "evaluations": 1, "evaluation_examples": 8, "final_examples": 16},
             arm_settings={arm: {"steps": 40 if arm in RANGE_TESTS else 10} for arm in ARMS},
             arm_factors={arm: SMOKE_GRID for arm in ARMS if arm not in RANGE_TESTS},
             seeds=1,
-            judged=False,
         ),
-        "laptop": Scale(
-            description="two CPU cores, five minutes of training, seven on slow ones: what a range test finds depends on the"
-            " workload, and there are six"
+        "laptop": scales.laptop(
+            "five minutes of training, seven on slow ones: what a range test finds depends on the workload, and there are six"
         ),
-        "gpu": Scale(
-            description="one GPU, at most four minutes: GPTs of half a million parameters and wider CNNs",
-            device="cuda",
+        "gpu": scales.gpu(
+            "one GPU, at most four minutes: GPTs of half a million parameters and wider CNNs",
+            "GPTs see 5 tokens a parameter in 600 steps and 10 in 1200, on batches of 4096 tokens.",
             **enlarged(
                 cnn={"width": 48},
                 gpt={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64, "batch_size": 64},
@@ -391,11 +460,10 @@ STUDY = Study(
                 },
             ),
             seeds=5,
-            departures=("GPTs see 5 tokens a parameter in 600 steps and 10 in 1200, on batches of 4096 tokens.",),
         ),
-        "cluster": Scale(
-            description="many GPUs, hours: GPTs of 25 million parameters on web text",
-            device="cuda",
+        "cluster": scales.gpu(
+            "many GPUs, hours: GPTs of 25 million parameters on web text",
+            "GPTs see 5 tokens a parameter in 8000 steps and 10 in 16000, on batches of 16,384 tokens.",
             **enlarged(
                 cnn={"width": 128},
                 gpt={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 256, "batch_size": 64},
@@ -408,7 +476,6 @@ STUDY = Study(
                 },
             ),
             seeds=6,
-            departures=("GPTs see 5 tokens a parameter in 8000 steps and 10 in 16000, on batches of 16,384 tokens.",),
         ),
     },
     departures=(
@@ -424,107 +491,7 @@ STUDY = Study(
         "The steepest point: the middle of the decade of LRs over which a straight line through the raw losses falls fastest.",
     ),
     answer=("finder.steepest", "finder.margin", "finder.head_to_head", "finder.ratio"),
-    judgements=(
-        Judgement(
-            claim="finder.margin",
-            criteria=tuple(map(good_at_a_tenth, SETUPS)),
-            reported=(
-                *on_all(SETUPS, divergence_in_place, "x"),
-                *readable("range tests off which divergence", HALFWAY),
-            ),
-            note=(
-                "Judged by what the pick loses, on a ramp of 300 steps; the documents say good and give no number, and the bar"
-                " of 2% is ours. How far the best LR lies below divergence stands beside it: where that is 5x to 20x, the"
-                " documents' 10x is right. A CNN's range test off which nothing can be read does not count; how many can be"
-                " read stands beside it, too."
-            ),
-            advice={
-                "supported": "Begin at a tenth of the LR at which the range test diverges.",
-                "partly": "Take a tenth of the LR at which the range test diverges as a first guess and check it by whole"
-                " runs at others: whether it is good depends on the workload.",
-                "refuted": "Do not rely on a tenth of where a range test diverges: try some learning rates in whole runs.",
-            },
-        ),
-        Judgement(
-            claim="finder.steepest",
-            criteria=tuple(map(good_at_the_steepest, SETUPS)),
-            reported=(
-                *on_all(SETUPS, steepest_in_place, "x"),
-                *on_all(SETUPS, at_steepest, "share"),
-                *readable("range tests off which the steepest point", STEEPEST),
-                *on_all((GPT_ADAM, MLP_SGD), at_other_picks, "share"),
-            ),
-            note=(
-                "Judged on a ramp of 300 steps, as a tenth of divergence is; 100 and 1000 steps stand beside it. The documents"
-                " say good and give no number, and the bar of 2% is ours. They place the point just before divergence: the"
-                " distance stands beside it."
-            ),
-            advice={
-                "supported": "Begin at the steepest point of the range test.",
-                "partly": "Take the steepest point of a range test as a first guess and check it by whole runs at others:"
-                " whether it is good depends on the workload.",
-                "refuted": "Do not begin at the steepest point of a range test: use it as one end of a search by whole runs.",
-            },
-        ),
-        Judgement(
-            claim="finder.head_to_head",
-            criteria=tuple(map(tenth_beats_steepest, SETUPS)),
-            note=(
-                "Supported: a tenth of the divergence LR (TB) loses less; refuted: the steepest point (TD, CP) does. Partly: it"
-                " depends on the workload, and each line says which wins there. All on ramps of 300 steps."
-            ),
-            advice={
-                "supported": "Prefer a tenth of the divergence LR to the steepest point.",
-                "partly": "Read both off the range test and try both in whole runs: which is better depends on the workload.",
-                "refuted": "Prefer the steepest point to a tenth of the LR at which a range test diverges.",
-            },
-        ),
-        Judgement(
-            claim="finder.ramp",
-            criteria=tuple(criterion for setup in SETUPS for criterion in independent_of_the_ramp(setup)),
-            reported=(
-                *on_all(SETUPS, divergence_of_193_steps, "x"),
-                *readable("range tests of 100 steps off which divergence", HALFWAY, 100),
-            ),
-            note=(
-                "Ten times the steps. In a ramp of 100 steps, 12 to a decade of the LR, the CNN's loss does not clearly fall in"
-                " most seeds and nothing can be read off it: there 1000 steps are compared with 300. On each workload both"
-                " picks have to stay within 2x."
-            ),
-            advice={
-                "supported": "Make the ramp as short as you like, down to 100 steps.",
-                "partly": "Keep to one length of ramp: on some workloads, or for one of the two picks, the length matters.",
-                "refuted": "Compare picks of ramps of one length only, and do not trust a pick that another length moves.",
-            },
-        ),
-        Judgement(
-            claim="finder.ratio",
-            criteria=tuple(map(a_thousandth, LONG)),
-            reported=(
-                *on_all(LONG, quartiles),
-                *reported(
-                    {
-                        "the median matrix at the best LR, GPT with AdamW, 100 steps": update_ratio(SHORT_GPT),
-                        **{
-                            f"the median matrix at the best LR, {setup}, {setup.steps} steps": update_ratio(setup.name)
-                            for setup in (GPT_ADAM, MLP_SGD, MLP_ADAM, CNN_ADAM)
-                        },
-                    }
-                ),
-            ),
-            note=(
-                "The median over the weight matrices at each probed step, then over the steps after warmup, of a run at the LR"
-                " that is best for its length. The MLPs' 600 steps are 18 epochs of their images: longer runs would show"
-                " updates of images known by heart. The quartiles over the matrices stand beside it, and shorter runs, whose"
-                " best LR is higher."
-            ),
-            advice={
-                "supported": "If updates are far from a thousandth of the weights, look at the learning rate.",
-                "partly": "Take a thousandth of the weights as a rough guide to the size of updates, and no more.",
-                "refuted": "Do not tune the learning rate to updates of a thousandth of the weights.",
-            },
-        ),
-    ),
+    judgements=(MARGIN, STEEPEST_CLAIM, HEAD_TO_HEAD, RAMP, RATIO),
     published=(
         Published(
             claim="finder.steepest",

@@ -21,20 +21,9 @@ from folklore.harness.observables import (
     StepsToTarget,
     TunedLoss,
 )
-from folklore.harness.spec import (
-    Arm,
-    Criterion,
-    Judgement,
-    Measurement,
-    Published,
-    Reported,
-    Scale,
-    Study,
-    Training,
-    Workload,
-    log2_grid,
-)
-from folklore.studies.shorthand import above, alternatives, below, exceeds, no_worse
+from folklore.harness.spec import Arm, Criterion, Measurement, Published, Reported, Study, Training, Workload, log2_grid
+from folklore.studies import scales
+from folklore.studies.shorthand import above, below, exceeds, judgement, no_worse
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32, "steps": 256}
 GPT = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "batch_size": 16, "steps": 400}
@@ -200,21 +189,19 @@ def edge(setup: Setup) -> tuple[Criterion, ...]:
     )
 
 
-SHARP = Judgement(
-    claim="lr.sharp",
+SHARP = judgement(
+    "lr.sharp",
+    *(part for setup in SETUPS for part in edge(setup)),
     quantifier="most",
-    criteria=tuple(part for setup in SETUPS for part in edge(setup)),
     reported=numbers(SETUPS, "share of runs that diverge at four times the best LR", diverging, 4.0),
     note=(
         "'Often' is read as: on most of the four. Among the best is within 5% of the fall; a run that has lost half of it, or"
         " diverged, is not. The claim can be read in two ways, and both are parts: somewhere above the best LR a step of 3x"
         " leads from the one to the other; and it does so from the best LR itself."
     ),
-    advice={
-        "supported": "Search the LR in steps of less than 2x, and stay a step below the edge.",
-        "partly": "Find the LR at which your model falls off, and stay two or three times below it; the best is flat.",
-        "refuted": "Search the LR in steps of 2x to 3x; finer ones are wasted.",
-    },
+    if_supported="Search the LR in steps of less than 2x, and stay a step below the edge.",
+    if_partly="Find the LR at which your model falls off, and stay two or three times below it; the best is flat.",
+    if_refuted="Search the LR in steps of 2x to 3x; finer ones are wasted.",
 )
 
 
@@ -237,7 +224,7 @@ def slowness(setup: Setup) -> tuple[Criterion, ...]:
             slower(setup, 0.8),
             f"At a tenth of its best LR the {setup.panel} needs {{estimate}} the steps",
             **above(3.0, refuted=1.5, null=1.0, margin=1.5, unit="x"),
-            alternatives=alternatives({"to half of the fall": slower(setup, 0.5)}),
+            alternatives={"to half of the fall": slower(setup, 0.5)},
         ),
         setup.criterion(
             "share of the fall lost at a tenth of the LR in as many steps",
@@ -248,19 +235,17 @@ def slowness(setup: Setup) -> tuple[Criterion, ...]:
     )
 
 
-TOO_LOW = Judgement(
-    claim="lr.too_low",
-    criteria=tuple(part for setup in SETUPS for part in slowness(setup)),
+TOO_LOW = judgement(
+    "lr.too_low",
+    *(part for setup in SETUPS for part in slowness(setup)),
     reported=numbers(SETUPS, "share of the fall lost at a hundredth of the LR in as many steps", lost_below, 100),
     note=(
         "A constant LR with as many steps of warmup, ten times the steps at a tenth of it. Within a flat basin the LR that is"
         " read as best may be a half or one octave below the best one, which makes a tenth of it look better."
     ),
-    advice={
-        "supported": "If a loss falls steadily and slowly, raise the LR before you add steps.",
-        "partly": "Before you add steps, try a larger LR.",
-        "refuted": "Too low an LR by ten is no reason for a slow run; look elsewhere.",
-    },
+    if_supported="If a loss falls steadily and slowly, raise the LR before you add steps.",
+    if_partly="Before you add steps, try a larger LR.",
+    if_refuted="Too low an LR by ten is no reason for a slow run; look elsewhere.",
 )
 
 # While the LR is near its peak.
@@ -282,28 +267,26 @@ def over_first_step(setup: Setup) -> Quotient:
     return Quotient(top=setup.mean(norm, lr, **EARLY), bottom=setup.mean(norm, lr, last=0.005))
 
 
-TOO_HIGH = Judgement(
-    claim="lr.too_high",
-    criteria=(
-        *(
-            setup.criterion(
-                "share of evaluations at which the loss rises, too high an LR less the best",
-                Gap(left=rises(setup, setup.too_high), right=rises(setup, setup.best)),
-                f"Too high an LR adds {{value}} to the share of evaluations at which the loss of the {setup.panel} rises",
-                **above(0.1, refuted=0.0, null=0.0, margin=0.05, unit=""),
-            )
-            for setup in THAT_TRAIN
-        ),
-        *(
-            setup.criterion(
-                f"gradient norm, {OVER_BEST}",
-                too_high_over_best(setup, "probe_gradient_norm"),
-                f"The gradient norm of the {setup.panel} is {{value}} what it is at the best LR",
-                **above(2.0, refuted=1.0, null=1.0, margin=1.2, unit="x"),
-                alternatives=alternatives({"over what it is at the first step": over_first_step(setup)}),
-            )
-            for setup in THAT_TRAIN
-        ),
+TOO_HIGH = judgement(
+    "lr.too_high",
+    *(
+        setup.criterion(
+            "share of evaluations at which the loss rises, too high an LR less the best",
+            Gap(left=rises(setup, setup.too_high), right=rises(setup, setup.best)),
+            f"Too high an LR adds {{value}} to the share of evaluations at which the loss of the {setup.panel} rises",
+            **above(0.1, refuted=0.0, null=0.0, margin=0.05, unit=""),
+        )
+        for setup in THAT_TRAIN
+    ),
+    *(
+        setup.criterion(
+            f"gradient norm, {OVER_BEST}",
+            too_high_over_best(setup, "probe_gradient_norm"),
+            f"The gradient norm of the {setup.panel} is {{value}} what it is at the best LR",
+            **above(2.0, refuted=1.0, null=1.0, margin=1.2, unit="x"),
+            alternatives={"over what it is at the first step": over_first_step(setup)},
+        )
+        for setup in THAT_TRAIN
     ),
     reported=(
         *numbers(SETUPS, "share of runs that diverge at sixteen times the best LR", diverging, 16.0),
@@ -316,11 +299,9 @@ TOO_HIGH = Judgement(
         " run that diverges counts as bouncing. The GPT with SGD is not looked at: it diverges at every such LR, and a panel"
         " that has to come out as it does tells nothing. That a run possibly diverges is no criterion either."
     ),
-    advice={
-        "supported": "Lower the LR if the loss bounces and the gradient norm is large.",
-        "partly": "Take a bouncing loss or a large gradient norm as a hint of too high an LR, and try half of it.",
-        "refuted": "Do not wait for a bouncing loss to find an LR too high; compare runs.",
-    },
+    if_supported="Lower the LR if the loss bounces and the gradient norm is large.",
+    if_partly="Take a bouncing loss or a large gradient norm as a hint of too high an LR, and try half of it.",
+    if_refuted="Do not wait for a bouncing loss to find an LR too high; compare runs.",
 )
 
 
@@ -328,25 +309,23 @@ def norm_exponent(setup: Setup, variant: str = "") -> Curve:
     return Curve(arm=setup.arm(variant), of="probe_gradient_norm", statistic="slope", value=setup.best, first=0.1)
 
 
-NORM_FALLS = Judgement(
-    claim="lr.norm_falls",
-    criteria=tuple(
+NORM_FALLS = judgement(
+    "lr.norm_falls",
+    *(
         setup.criterion(
             "exponent of the gradient norm on the step at the best LR",
             norm_exponent(setup),
             f"The gradient norm of the {setup.panel} goes as the power {{estimate}} of the step",
             **below(-0.1, refuted=0.0, null=0.0, margin=0.1, unit=""),
-            alternatives=alternatives({"at a constant LR": norm_exponent(setup, "constant")}),
+            alternatives={"at a constant LR": norm_exponent(setup, "constant")},
         )
         for setup in SETUPS
     ),
     reported=numbers(SETUPS, "the same at a constant LR", norm_exponent, "constant", unit=""),
     note="After the first tenth of the run. Whether the loss falls smoothly is judged in lr.smooth.",
-    advice={
-        "supported": "Look again at the LR if the gradient norm does not fall.",
-        "partly": "Expect a falling gradient norm where the loss goes to zero, and not in language models.",
-        "refuted": "A gradient norm that does not fall is no sign of a wrong LR.",
-    },
+    if_supported="Look again at the LR if the gradient norm does not fall.",
+    if_partly="Expect a falling gradient norm where the loss goes to zero, and not in language models.",
+    if_refuted="A gradient norm that does not fall is no sign of a wrong LR.",
 )
 
 
@@ -380,9 +359,9 @@ def layers_differ(setup: Setup) -> tuple[Criterion, ...]:
     )
 
 
-LAYERS_DIFFER = Judgement(
-    claim="lr.layers_differ",
-    criteria=tuple(part for setup in SETUPS for part in layers_differ(setup)),
+LAYERS_DIFFER = judgement(
+    "lr.layers_differ",
+    *(part for setup in SETUPS for part in layers_differ(setup)),
     reported=(
         *numbers(SETUPS, "largest over smallest update ratio of a healthy run's matrices", apart, unit="x"),
         *numbers(SETUPS, "the same with one matrix at thirty times the LR", apart, "wild", unit="x"),
@@ -392,11 +371,9 @@ LAYERS_DIFFER = Judgement(
         " about. A good-looking loss is one that loses at most 5% of the fall. How far the matrices of a healthy run lie apart"
         " is reported: below 3x they are similar, as one document has it, above 10x they differ."
     ),
-    advice={
-        "supported": "Watch update over weight matrix by matrix: the loss does not tell.",
-        "partly": "Watch update over weight matrix by matrix; the loss tells of a stuck one in some models only.",
-        "refuted": "A good loss is enough: no matrix is stuck behind it.",
-    },
+    if_supported="Watch update over weight matrix by matrix: the loss does not tell.",
+    if_partly="Watch update over weight matrix by matrix; the loss tells of a stuck one in some models only.",
+    if_refuted="A good loss is enough: no matrix is stuck behind it.",
 )
 
 
@@ -422,7 +399,7 @@ def bends(setup: Setup, one: str, other: str, shares: tuple[float, ...], by: flo
         f"Half of what the {setup.panel} falls more in the {one} third of the rest than in the {other} is {{value}}",
         kind=exceeds,
         by=by,
-        alternatives=alternatives({"at a constant LR": bend(setup, shares, "constant")}),
+        alternatives={"at a constant LR": bend(setup, shares, "constant")},
     )
 
 
@@ -447,18 +424,16 @@ def phases(setup: Setup) -> tuple[Criterion, ...]:
     )
 
 
-PHASES = Judgement(
-    claim="lr.phases",
-    criteria=tuple(part for setup in SETUPS for part in phases(setup)),
+PHASES = judgement(
+    "lr.phases",
+    *(part for setup in SETUPS for part in phases(setup)),
     note=(
         "Cosine decay after 5% of warmup, at the best LR; validation against training loss at a constant one. The numbers are"
         " ours. A curve that falls late, as one does that sits on a plateau first, would refute."
     ),
-    advice={
-        "supported": "Look into a run whose loss falls in any other order.",
-        "partly": "Expect the fast fall first; whether the rest flattens depends on the workload.",
-        "refuted": "Draw no conclusions from the order of the phases of a loss.",
-    },
+    if_supported="Look into a run whose loss falls in any other order.",
+    if_partly="Expect the fast fall first; whether the rest flattens depends on the workload.",
+    if_refuted="Draw no conclusions from the order of the phases of a loss.",
 )
 
 CAUSES = {"vanishing": "whose gradients vanish", "too_small": "whose LR is too small", "too_large": "whose LR is too large"}
@@ -473,9 +448,9 @@ def diagnosis(setup: Setup, causes: Iterable[str]) -> NormDiagnosis:
     return NormDiagnosis(healthy=setup.name, healthy_value=setup.best, **{cause: flat[cause] for cause in causes})
 
 
-GRAD_NOT_LOSS = Judgement(
-    claim="lr.grad_not_loss",
-    criteria=tuple(
+GRAD_NOT_LOSS = judgement(
+    "lr.grad_not_loss",
+    *(
         setup.criterion(
             "balanced accuracy of what the gradient norm tells of flat losses",
             diagnosis(setup, CAUSES),
@@ -493,16 +468,14 @@ GRAD_NOT_LOSS = Judgement(
         " the fall. The norm of the second half, without the noise of its batches, is near zero below a hundredth of a healthy"
         " run's first, and huge above three times it. Without a rule a third would be told."
     ),
-    advice={
-        "supported": "If the loss is flat, look at the gradient norm first.",
-        "partly": "If the loss is flat, try another LR, too: the gradient norm tells the cause in some runs.",
-        "refuted": "If the loss is flat, try LRs far above and below: the gradient norm does not tell.",
-    },
+    if_supported="If the loss is flat, look at the gradient norm first.",
+    if_partly="If the loss is flat, try another LR, too: the gradient norm tells the cause in some runs.",
+    if_refuted="If the loss is flat, try LRs far above and below: the gradient norm does not tell.",
 )
 
-SMOOTH = Judgement(
-    claim="lr.smooth",
-    criteria=tuple(
+SMOOTH = judgement(
+    "lr.smooth",
+    *(
         setup.criterion(
             "share of rises at the best LR less that at a quarter of it",
             Gap(left=rises(setup, setup.best), right=rises(setup, setup.best / 4)),
@@ -528,11 +501,9 @@ SMOOTH = Judgement(
         " lr.too_high. Spikes, losses of single batches six robust deviations above the median of the fifty before, are"
         " reported and not judged: next to a loss of zero a single hard example is one."
     ),
-    advice={
-        "supported": "Lower the LR if the loss spikes or swings.",
-        "partly": "Take rises of the validation loss, and not spikes of single batches, as a sign of too high an LR.",
-        "refuted": "Do not lower the LR only because the loss spikes now and then.",
-    },
+    if_supported="Lower the LR if the loss spikes or swings.",
+    if_partly="Take rises of the validation loss, and not spikes of single batches, as a sign of too high an LR.",
+    if_refuted="Do not lower the LR only because the loss spikes now and then.",
 )
 
 
@@ -552,30 +523,26 @@ def lr_moves_more(setup: Setup, other: str, losses: Iterable[Any]) -> Criterion:
     )
 
 
-MOST_IMPORTANT = Judgement(
-    claim="lr.most_important",
-    quantifier="most",
-    criteria=(
-        *(
-            lr_moves_more(setup, SPELLED[factor], (LossAt(arm=setup.arm(factor), over=factor, value=value) for value in values))
-            for setup in SETUPS
-            for factor, values in changes(setup).items()
-        ),
-        *(
-            lr_moves_more(setup, "momentum", (FinalLoss(arm=setup.arm(f"momentum_{value:g}")) for value in MOMENTA))
-            for setup in SGDS
-        ),
+MOST_IMPORTANT = judgement(
+    "lr.most_important",
+    *(
+        lr_moves_more(setup, SPELLED[factor], (LossAt(arm=setup.arm(factor), over=factor, value=value) for value in values))
+        for setup in SETUPS
+        for factor, values in changes(setup).items()
     ),
+    *(
+        lr_moves_more(setup, "momentum", (FinalLoss(arm=setup.arm(f"momentum_{value:g}")) for value in MOMENTA))
+        for setup in SGDS
+    ),
+    quantifier="most",
     note=(
         "Each is divided and multiplied by two and by ten, the others stay, at an equal number of steps; the mean distance of"
         " the four losses from that without a change, up or down. Of β2 and momentum it is the distance from one that is"
         " changed, and the LR goes with that of momentum. The LR has to do more than each of the others."
     ),
-    advice={
-        "supported": "Tune the LR first, and with the budget that you have.",
-        "partly": "Tune the LR first, and beside it what does as much harm here.",
-        "refuted": "Do not spend a budget on the LR alone.",
-    },
+    if_supported="Tune the LR first, and with the budget that you have.",
+    if_partly="Tune the LR first, and beside it what does as much harm here.",
+    if_refuted="Do not spend a budget on the LR alone.",
 )
 
 # With SGD, with AdamW.
@@ -586,9 +553,9 @@ def basin(setup: Setup, *best_of: Setup) -> BasinWidth:
     return BasinWidth(arm=setup.name, of="fall", best_of=tuple(other.name for other in best_of))
 
 
-LR_TOLERANCE = Judgement(
-    claim="adam.lr_tolerance",
-    criteria=tuple(
+LR_TOLERANCE = judgement(
+    "adam.lr_tolerance",
+    *(
         Criterion(
             name=f"octaves within 5% of the fall, AdamW over SGD, {model}",
             panel=model,
@@ -607,12 +574,11 @@ LR_TOLERANCE = Judgement(
         ),
     ),
     note="To remove most of the sensitivity is to double the width, as the document says of more than half.",
-    advice={
-        "supported": "Use Adam where the LR cannot be searched.",
-        "partly": "Search Adam's LR as you would SGD's, in somewhat wider steps.",
-        "refuted": "Search Adam's LR as finely as SGD's.",
-    },
+    if_supported="Use Adam where the LR cannot be searched.",
+    if_partly="Search Adam's LR as you would SGD's, in somewhat wider steps.",
+    if_refuted="Search Adam's LR as finely as SGD's.",
 )
+
 
 STUDY = Study(
     name="lr_regimes",
@@ -630,27 +596,21 @@ STUDY = Study(
     seeds=16,
     first_seed=26_300,
     scales={
-        "smoke": Scale(
-            description="plumbing in seconds, never judged",
+        "smoke": scales.smoke(
             arm_settings={arm: {"steps": 400 if arm in SLOW_ARMS else 40} for arm in ARMS},
             measurement={"probes": 4, "evaluation_examples": 8, "final_examples": 16},
-            seeds=2,
-            judged=False,
         ),
-        "laptop": Scale(
-            description="two CPU cores, about four minutes of training",
-            departures=("MLPs of 9,000 parameters and GPTs of 7,000, 256 and 400 steps.",),
+        "laptop": scales.laptop(
+            "about four minutes of training", "MLPs of 9,000 parameters and GPTs of 7,000, 256 and 400 steps."
         ),
-        "gpu": Scale(
-            description="one GPU, at most five minutes: GPTs of 0.1M parameters on Python's standard library",
-            device="cuda",
+        "gpu": scales.gpu(
+            "one GPU, at most five minutes: GPTs of 0.1M parameters on Python's standard library",
             training={"precision": "tf32"},
             arm_settings=dict.fromkeys(GPT_ARMS, GPU_GPT),
             seeds=8,
         ),
-        "cluster": Scale(
-            description="many GPUs, an hour: GPTs of 3.6M parameters on web text",
-            device="cuda",
+        "cluster": scales.gpu(
+            "many GPUs, an hour: GPTs of 3.6M parameters on web text",
             training={"precision": "tf32"},
             arm_settings=dict.fromkeys(GPT_ARMS, CLUSTER_GPT),
             seeds=8,
@@ -685,7 +645,6 @@ STUDY = Study(
             finding="The LR is perhaps the most important hyper-parameter; if there is time to tune one only, it is that one.",
             source="Bengio 2012, section 3.1",
             link="https://arxiv.org/abs/1206.5533",
-            how="reported",
         ),
     ),
 )

@@ -8,19 +8,16 @@ from folklore.harness.spec import (
     AtLeast,
     AtMost,
     Criterion,
-    Expected,
-    Judgement,
     Measurement,
     Outside,
     Published,
-    Reported,
-    Scale,
     Study,
     Training,
     Within,
     Workload,
 )
-from folklore.studies.shorthand import alternatives, loss_gap, lr_grid, no_worse, reported
+from folklore.studies import scales
+from folklore.studies.shorthand import above, judgement, loss_gap, lr_grid, no_worse, predicted
 
 Scales = tuple[str, ...] | None
 LAPTOP = ("smoke", "laptop")
@@ -107,21 +104,20 @@ SMOKE_LRS = {"peak_lr": (2.0**-9, 2.0**-7, 2.0**-5)}
 # Of arms that are trained at laptop scale, too, with heads of 16.
 HEADS_OF_64 = {name: {"heads": 4} for name in ("mup_256", "check_256", "check_sp_256")}
 SCALES = {
-    "smoke": Scale(
-        description="plumbing in seconds, never judged",
+    "smoke": scales.smoke(
         training={"steps": 10},
         measurement={"probes": 2, "evaluations": 1, "evaluation_examples": 8, "final_examples": 16},
         factors=SMOKE_LRS,
         arm_factors=dict.fromkeys(("base_32", "sp_64", "sp_128", "mup_64", "mup_128", "depth_8"), SMOKE_LRS),
         seeds=1,
-        judged=False,
     ),
     # More than the five minutes of other studies: 8x in width from a base that is no toy ends at 256, where a run takes 7
     # seconds of a core, and muP's arm there is nearly half of the work.
-    "laptop": Scale(description="two CPU cores, at most ten minutes of training", arm_factors={"mup_256": AROUND_MUPS}),
-    "gpu": Scale(
-        description="one GPU, minutes: widths 128 to 2048 with heads of 64, as Yang et al. 2022 (122 constant-LR steps)",
-        device="cuda",
+    "laptop": scales.laptop("at most ten minutes of training", arm_factors={"mup_256": AROUND_MUPS}),
+    "gpu": scales.gpu(
+        "one GPU, minutes: widths 128 to 2048 with heads of 64, as Yang et al. 2022 (122 constant-LR steps)",
+        "122 steps of 16 sequences of 64 tokens, in TF32: 125 thousand tokens, 0.3 a parameter at width 128 and 0.001 at 2048,"
+        " so early training.",
         workload={"dataset": "python-source", "width": 128, "context": 64, "base_width": 128},
         training={"batch_size": 16, "steps": 122, "precision": "tf32"},
         measurement={"evaluation_examples": 128, "final_examples": 512},
@@ -133,14 +129,11 @@ SCALES = {
         },
         arm_settings=HEADS_OF_64,
         seeds=5,
-        departures=(
-            "122 steps of 16 sequences of 64 tokens, in TF32: 125 thousand tokens, 0.3 a parameter at width 128 and 0.001"
-            " at 2048, so early training.",
-        ),
     ),
-    "cluster": Scale(
-        description="many GPUs, hours: the same arms on web text, from 120 tokens a parameter at the base to 0.6",
-        device="cuda",
+    "cluster": scales.gpu(
+        "many GPUs, hours: the same arms on web text, from 120 tokens a parameter at the base to 0.6",
+        "2000 steps of 64 sequences of 512 tokens: 66 million tokens, 120 a parameter at width 128, 10 at 512 and 0.6 at 2048."
+        " Wide models are early in training, narrow ones are not.",
         workload={"dataset": "web-text", "width": 128, "context": 512, "base_width": 128},
         training={"batch_size": 64, "steps": 2000, "precision": "bf16"},
         measurement={"evaluation_examples": 512, "final_examples": 2048},
@@ -148,10 +141,6 @@ SCALES = {
         arm_factors=dict.fromkeys(("depth_4", "depth_8", "depth_16"), half_octaves(-13, -7)),
         arm_settings=HEADS_OF_64,
         seeds=5,
-        departures=(
-            "2000 steps of 64 sequences of 512 tokens: 66 million tokens, 120 a parameter at width 128, 10 at 512 and 0.6"
-            " at 2048. Wide models are early in training, narrow ones are not.",
-        ),
     ),
 }
 
@@ -195,55 +184,45 @@ SHIFTS = {
     "says": "In standard parametrization, the best learning rate scales as the width to the power {estimate}",
 }
 
-SP_SHIFTS = Judgement(
-    claim="mup.sp_shifts",
-    criteria=(
-        Criterion(
-            name="exponent of the best LR in width, standard parametrization",
-            expected=Expected(value=-1.0, source=f"{FIGURE}: 2^-10 at width 128, 2^-16 at width 8192", spread=0.12),
-            alternatives=alternatives(from_narrower_window(SP)),
-            **SHIFTS,
-        ),
+SP_SHIFTS = judgement(
+    "mup.sp_shifts",
+    Criterion(
+        name="exponent of the best LR in width, standard parametrization",
+        expected=predicted(-1.0, f"{FIGURE}: 2^-10 at width 128, 2^-16 at width 8192", spread=0.12),
+        alternatives=from_narrower_window(SP),
+        **SHIFTS,
     ),
-    advice={
-        "supported": "If you widen a model without muP, tune the learning rate again, beginning below the old one.",
-        "partly": "If you widen a model without muP, expect its best learning rate to be somewhat lower.",
-        "refuted": "If you widen a model, keep its learning rate and check one value below it.",
-    },
+    if_supported="If you widen a model without muP, tune the learning rate again, beginning below the old one.",
+    if_partly="If you widen a model without muP, expect its best learning rate to be somewhat lower.",
+    if_refuted="If you widen a model, keep its learning rate and check one value below it.",
 )
 
-INVARIANT = Judgement(
-    claim="mup.invariant",
-    note=(
-        "The margin is half an octave over 8x in width, as fine as published grids can tell. Where the standard"
-        " parametrization does not shift, the workload says nothing about muP."
+INVARIANT = judgement(
+    "mup.invariant",
+    Criterion(
+        name="exponent of the best LR in width, muP",
+        observe=lr_exponent(MUP),
+        test="equivalence",
+        null=0.0,
+        # The optimum stays within half an octave over 8x in width: what a half-octave grid, as fine as the published ones, can
+        # tell.
+        margin=1 / 6,
+        expected=predicted(0.0, f"{FIGURE}: about 2^-10 from width 128 to 8192", spread=0.1),
+        says="Under muP, the best learning rate scales as the width to the power {estimate}",
+        alternatives=from_narrower_window(MUP),
     ),
-    criteria=(
-        Criterion(
-            name="exponent of the best LR in width, muP",
-            observe=lr_exponent(MUP),
-            test="equivalence",
-            null=0.0,
-            # The optimum stays within half an octave over 8x in width: what a half-octave grid, as fine as the published ones,
-            # can tell.
-            margin=1 / 6,
-            expected=Expected(value=0.0, source=f"{FIGURE}: about 2^-10 from width 128 to 8192", spread=0.1),
-            says="Under muP, the best learning rate scales as the width to the power {estimate}",
-            alternatives=alternatives(from_narrower_window(MUP)),
-        ),
-        Criterion(name="the workload shifts in standard parametrization", precondition=True, **SHIFTS),
+    Criterion(name="the workload shifts in standard parametrization", precondition=True, **SHIFTS),
+    note=(
+        "The margin is half an octave over 8x in width, as fine as published grids can tell. Where the standard parametrization"
+        " does not shift, the workload says nothing about muP."
     ),
     # If muP's optimum moves: from the base's narrowness, then this slope, without the base, is nearer 0.
-    reported=reported(
-        {
-            "the same exponent over the three widths of the standard parametrization": lr_exponent(MUP[:3]),
-            "the same exponent without the base width": lr_exponent(MUP_WITHOUT_BASES),
-        }
-    ),
-    advice={
-        "supported": "Under muP, keep the learning rate when you widen the model.",
-        "refuted": "Under muP, tune the learning rate again when you widen the model.",
+    reported={
+        "the same exponent over the three widths of the standard parametrization": lr_exponent(MUP[:3]),
+        "the same exponent without the base width": lr_exponent(MUP_WITHOUT_BASES),
     },
+    if_supported="Under muP, keep the learning rate when you widen the model.",
+    if_refuted="Under muP, tune the learning rate again when you widen the model.",
 )
 
 
@@ -266,41 +245,33 @@ def standard_loses_more(width: int, base_width: int, scales: tuple[str, ...]) ->
     return Criterion(
         name=f"share of the fall lost from width {base_width} to {width}, standard minus muP",
         observe=Gap(left=regret("sp", width, base_width), right=regret("mup", width, base_width)),
-        null=0.0,
-        claimed=AtLeast(value=0.01),
-        refuted=AtMost(value=0.0),
+        **above(0.01, refuted=0.0, null=0.0, unit="share"),
         says=f"From width {base_width} to {width}, the same learning rate loses {{estimate}} more of the fall in standard"
         " parametrization than under muP",
-        unit="share",
         scales=scales,
     )
 
 
-NO_REGRET = Expected(value=0.0, source="Yang et al. 2022: the same LR is best at every width", spread=0.006)
-REGRET = Judgement(
-    claim="mup.regret",
+NO_REGRET = predicted(0.0, "Yang et al. 2022: the same LR is best at every width", spread=0.006)
+REGRET = judgement(
+    "mup.regret",
+    keeps_lr(256, 32, scales=LAPTOP, expected=NO_REGRET),
+    keeps_lr(2048, 128, scales=ON_GPU),
+    standard_loses_more(128, 32, LAPTOP),
+    standard_loses_more(512, 128, ON_GPU),
     note="Losses are compared as shares of the fall from initialization to the tuned loss.",
-    criteria=(
-        keeps_lr(256, 32, scales=LAPTOP, expected=NO_REGRET),
-        keeps_lr(2048, 128, scales=ON_GPU),
-        standard_loses_more(128, 32, LAPTOP),
-        standard_loses_more(512, 128, ON_GPU),
-    ),
-    reported=(
+    reported={
         # Wider is better under muP, at its own best LR.
-        Reported(name="tuned loss at the base width 32", observe=TunedLoss(arm="base_32")),
-        *reported({f"tuned loss at width {width}, muP": TunedLoss(arm=f"mup_{width}") for width in (64, 128, 256)}),
-        Reported(
-            name="share of the fall that muP's tuned loss lies above the standard one at width 128",
-            observe=loss_gap("mup_128", "sp_128"),
-            unit="share",
+        "tuned loss at the base width 32": TunedLoss(arm="base_32"),
+        **{f"tuned loss at width {width}, muP": TunedLoss(arm=f"mup_{width}") for width in (64, 128, 256)},
+        "share of the fall that muP's tuned loss lies above the standard one at width 128": (
+            loss_gap("mup_128", "sp_128"),
+            "share",
         ),
-    ),
-    advice={
-        "supported": "Under muP, tune the learning rate on a narrow model and keep it for a wider one.",
-        "partly": "Under muP, begin at the learning rate of a narrow model and check one value on either side.",
-        "refuted": "Do not carry a learning rate from a narrow model to a wide one, muP or not.",
     },
+    if_supported="Under muP, tune the learning rate on a narrow model and keep it for a wider one.",
+    if_partly="Under muP, begin at the learning rate of a narrow model and check one value on either side.",
+    if_refuted="Do not carry a learning rate from a narrow model to a wide one, muP or not.",
 )
 
 LOGITS, LAST_BLOCK = -1, -2
@@ -323,48 +294,38 @@ def flat(name: str, tap: int, spread: float, says: str) -> Criterion:
         null=0.0,
         # Twice the width, at most 1.07x the activations; 1.23x over 8x.
         margin=0.1,
-        expected=Expected(value=0.0, source="Yang et al. 2022: sizes that do not depend on the width", spread=spread),
+        expected=predicted(0.0, "Yang et al. 2022: sizes that do not depend on the width", spread=spread),
         says=f"Over five steps under muP, {says} as the width to the power {{estimate}}",
     )
 
 
-COORD_CHECK = Judgement(
-    claim="mup.coord_check",
+COORD_CHECK = judgement(
+    "mup.coord_check",
+    flat("logits", LOGITS, 0.03, "logits change"),
+    flat("last block", LAST_BLOCK, 0.05, "the stream behind the last block changes"),
+    # What the check is for: without muP it shows the growth.
+    Criterion(
+        name="slope of the logits over five steps, standard parametrization",
+        observe=over_five_steps(CHECKED_SP),
+        precondition=True,
+        **above(0.2, refuted=0.0, null=0.0),
+        says="In standard parametrization, logits change as the width to the power {estimate}",
+    ),
     note=(
         "Slopes of log activation size on log width: of the last block and of the logits, mean over the first five steps at an"
         " LR four times the best one, as the publication's check has it. What becomes of them by the end of training, at an LR"
         " of 2^-8, is reported beside."
     ),
-    criteria=(
-        flat("logits", LOGITS, 0.03, "logits change"),
-        flat("last block", LAST_BLOCK, 0.05, "the stream behind the last block changes"),
-        # What the check is for: without muP it shows the growth.
-        Criterion(
-            name="slope of the logits over five steps, standard parametrization",
-            observe=over_five_steps(CHECKED_SP),
-            precondition=True,
-            null=0.0,
-            claimed=AtLeast(value=0.2),
-            refuted=AtMost(value=0.0),
-            says="In standard parametrization, logits change as the width to the power {estimate}",
-        ),
-    ),
-    reported=reported(
-        {
-            "slope of the last block over five steps, standard parametrization": over_five_steps(CHECKED_SP, LAST_BLOCK),
-            "slope of the logits at the end of training, muP": trained(MUP_WITHOUT_BASES),
-            "slope of the last block at the end of training, muP": trained(MUP_WITHOUT_BASES, LAST_BLOCK),
-            "slope of the last block at the end of training from width 32, standard parametrization": trained(
-                SP[:3], LAST_BLOCK
-            ),
-            "slope of the embedding over five steps, muP": over_five_steps(CHECKED_MUP, tap=0),
-        }
-    ),
-    advice={
-        "supported": "Run this check on your own muP model: over the first steps, mean slopes of up to 0.1 are right.",
-        "partly": "Run this check on your own muP model, and expect one of the two slopes to leave 0 somewhat.",
-        "refuted": "Find the layer whose activations follow the width before you train wide models.",
+    reported={
+        "slope of the last block over five steps, standard parametrization": over_five_steps(CHECKED_SP, LAST_BLOCK),
+        "slope of the logits at the end of training, muP": trained(MUP_WITHOUT_BASES),
+        "slope of the last block at the end of training, muP": trained(MUP_WITHOUT_BASES, LAST_BLOCK),
+        "slope of the last block at the end of training from width 32, standard parametrization": trained(SP[:3], LAST_BLOCK),
+        "slope of the embedding over five steps, muP": over_five_steps(CHECKED_MUP, tap=0),
     },
+    if_supported="Run this check on your own muP model: over the first steps, mean slopes of up to 0.1 are right.",
+    if_partly="Run this check on your own muP model, and expect one of the two slopes to leave 0 somewhat.",
+    if_refuted="Find the layer whose activations follow the width before you train wide models.",
 )
 
 
@@ -379,34 +340,31 @@ def depth_moves_lr(depths: str, arms: Arms, **options: Any) -> Criterion:
     )
 
 
-DEPTH = Judgement(
-    claim="mup.depth",
+DEPTH = judgement(
+    "mup.depth",
+    depth_moves_lr(
+        "1 to 8",
+        DEPTHS,
+        expected=predicted(
+            -0.5,
+            "theory: under Adam every block moves by about the LR, whatever the depth, and moves of blocks that differ add up"
+            " in the stream as the square root of their number",
+            spread=0.12,
+        ),
+        # One block cannot build on another.
+        alternatives={**from_narrower_window(DEPTHS), "without depth 1": lr_exponent(DEPTHS[1:])},
+        scales=LAPTOP,
+    ),
+    depth_moves_lr("2 to 32", named("depth", 2, 4, 8, 16, 32), scales=ON_GPU),
     note=(
         "At the base width both parametrizations are the same network, so that the slope is muP's as well. The matrices that"
         " write into the residual stream start at 1/sqrt(2 depth) of their size, as GPT-2's do. Of the details of the"
         " architecture depth alone is asked about, early in training."
     ),
-    criteria=(
-        depth_moves_lr(
-            "1 to 8",
-            DEPTHS,
-            expected=Expected(
-                value=-0.5,
-                source="theory: under Adam every block moves by about the LR, whatever the depth, and moves of blocks"
-                " that differ add up in the stream as the square root of their number",
-                spread=0.12,
-            ),
-            # One block cannot build on another.
-            alternatives=alternatives({**from_narrower_window(DEPTHS), "without depth 1": lr_exponent(DEPTHS[1:])}),
-            scales=LAPTOP,
-        ),
-        depth_moves_lr("2 to 32", named("depth", 2, 4, 8, 16, 32), scales=ON_GPU),
-    ),
-    advice={
-        "supported": "When you deepen a model, tune the learning rate again, with muP too.",
-        "refuted": "When you deepen a model whose residual matrices start at 1/sqrt(2 depth), keep its learning rate.",
-    },
+    if_supported="When you deepen a model, tune the learning rate again, with muP too.",
+    if_refuted="When you deepen a model whose residual matrices start at 1/sqrt(2 depth), keep its learning rate.",
 )
+
 
 STUDY = Study(
     name="mup_transfer",

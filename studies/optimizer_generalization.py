@@ -3,20 +3,9 @@
 from typing import Any
 
 from folklore.harness.observables import FallShare, LossAt, TunedLoss
-from folklore.harness.spec import (
-    Arm,
-    Criterion,
-    Expected,
-    Judgement,
-    Measurement,
-    Published,
-    Scale,
-    Search,
-    Study,
-    Training,
-    Workload,
-)
-from folklore.studies.shorthand import below, exceeds, loss_gap, lr_grid, no_worse, reported
+from folklore.harness.spec import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
+from folklore.studies import scales
+from folklore.studies.shorthand import below, exceeds, judgement, loss_gap, lr_grid, no_worse, predicted
 
 SGD = {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 5e-4}
 ADAM = {"optimizer": "adam", "weight_decay": 5e-4}
@@ -24,7 +13,7 @@ ADAMW = {"optimizer": "adamw", "weight_decay": 0.1}
 IMAGE_OPTIMIZERS = {"sgd": ("SGD", SGD), "adam": ("Adam", ADAM), "adamw": ("AdamW", ADAMW)}
 CNN = {"model": "cnn", "width": 8, "depth": 2, "batch_size": 16, "steps": 512, "augmentation": "shift"}
 MLP = {"model": "mlp", "width": 64, "depth": 2, "batch_size": 16, "steps": 1024}
-IMAGE_MODELS = {"mlp": "MLP", "cnn": "CNN"}
+IMAGE_MODELS, IMAGE_SETTINGS = {"mlp": "MLP", "cnn": "CNN"}, {"mlp": MLP, "cnn": CNN}
 # On two cores no CNN comes far enough; photographs need a GPU anyway.
 LARGER = ("gpu", "cluster")
 ONLY_AT = {"mlp": None, "cnn": LARGER}
@@ -47,40 +36,22 @@ GPT_OPTIMIZERS = {"sgd": ("SGD", GPT_SGD), "adamw": ("AdamW", GPT_ADAMW)}
 GPT_STEPS = {2: 1000, 8: 500, 64: 200}
 # One pass: every window of the text at most once.
 ONE_PASS = {**TEXT, **ADAMW, "beta2": 0.95, "sampling": "epochs"}
-SEQUENCES, BASE = 8192, 8
-BATCHES = (64, 256)
+SEQUENCES, BASE, BATCHES = 8192, 8, (64, 256)
 LM_LRS = {8: lr_grid(-9, -4), 64: lr_grid(-7, -1), 256: lr_grid(-7, 0)}
 
 
+def searched(label: str, panel: str, settings: Any, at: Any = None) -> Arm:
+    """An arm whose LR is proposed; of a panel's optimizers SGD is what others are compared with."""
+    return Arm(label=label, panel=panel, settings=settings, scales=at, searched=True, reference=label == "SGD")
+
+
 def image_arm(model: str, label: str, settings: Any) -> Arm:
-    return Arm(
-        label=label,
-        panel=IMAGE_MODELS[model],
-        settings={**{"mlp": MLP, "cnn": CNN}[model], **settings},
-        searched=True,
-        scales=ONLY_AT[model],
-        reference=label == "SGD",
-    )
-
-
-def gpt_arm(label: str, settings: Any, batch: int) -> Arm:
-    return Arm(
-        label=label,
-        panel=f"GPT, batch {batch}",
-        settings={**settings, "batch_size": batch, "steps": GPT_STEPS[batch]},
-        searched=True,
-        reference=label == "SGD",
-    )
+    return searched(label, IMAGE_MODELS[model], {**IMAGE_SETTINGS[model], **settings}, ONLY_AT[model])
 
 
 def lm_arm(batch: int) -> Arm:
-    return Arm(
-        label=f"batch {batch}",
-        panel="GPT, one pass",
-        settings={**ONE_PASS, "batch_size": batch, "steps": SEQUENCES // batch},
-        factors=LM_LRS[batch],
-        reference=batch == BASE,
-    )
+    settings = {**ONE_PASS, "batch_size": batch, "steps": SEQUENCES // batch}
+    return Arm(label=f"batch {batch}", panel="GPT, one pass", settings=settings, factors=LM_LRS[batch], reference=batch == BASE)
 
 
 ARMS = {
@@ -91,8 +62,8 @@ ARMS = {
     },
     **{arm: image_arm("mlp", label, {**ADAM, **settings}) for arm, (label, settings) in REMEDIES.items()},
     **{
-        f"gpt_{optimizer}_{batch}": gpt_arm(label, settings, batch)
-        for batch in GPT_STEPS
+        f"gpt_{optimizer}_{batch}": searched(label, f"GPT, batch {batch}", {**settings, "batch_size": batch, "steps": steps})
+        for batch, steps in GPT_STEPS.items()
         for optimizer, (label, settings) in GPT_OPTIMIZERS.items()
     },
     **{f"lm_{batch}": lm_arm(batch) for batch in LM_LRS},
@@ -118,7 +89,7 @@ def adam_generalizes_worse(name: str, model: str) -> tuple[Criterion, ...]:
             error(f"{name}_adam") - error(f"{name}_sgd"),
             f"Of the {model} Adam's test error is {{estimate}} above that of SGD",
             # Spread as a pilot had it.
-            expected=Expected(value=0.01, source=wilson, spread=0.0126, scales=("laptop",)),
+            expected=predicted(0.01, wilson, spread=0.0126, scales=("laptop",)),
             underpowered="a point is seen to be half a point or more with 52 seeds; that SGD is the better one, with 20",
             **panel,
         ),
@@ -166,6 +137,92 @@ def large_batch_works(batch: int) -> tuple[Criterion, ...]:
     )
 
 
+SGD_VS_ADAM = judgement(
+    "gen.sgd_vs_adam",
+    *(criterion for name, model in IMAGE_MODELS.items() for criterion in adam_generalizes_worse(name, model)),
+    reported={
+        f"test loss of {label} less that of SGD, of the fall, {model}": (loss_gap(f"{name}_{arm}", f"{name}_sgd"), "relative")
+        for name, model in IMAGE_MODELS.items()
+        for arm, label in (("adam", "Adam"), ("adamw", "AdamW"))
+    },
+    note=(
+        "Two parts: SGD is better than Adam by half a point at least, and AdamW better than Adam. 359 test images and 20 seeds"
+        " resolve about half a point: a smaller gap stays open here, as was known beforehand."
+    ),
+    if_supported="Train small image models with SGD and momentum if you can tune its LR; else with AdamW.",
+    if_partly="Use whichever of SGD and AdamW you have tuned.",
+    if_refuted="Do not expect SGD to generalize better than Adam for its own sake.",
+)
+
+ADAM_TRAIN_LOSS = judgement(
+    "gen.adam_train_loss",
+    exceeds(
+        "test loss of Adam less that of SGD, of the fall",
+        loss_gap("mlp_adam", "mlp_sgd"),
+        "Adam's test loss is {higher} than SGD's, of the fall",
+        by=0.0,
+        margin=None,
+        precondition=True,
+    ),
+    no_worse(
+        "training loss of Adam less that of SGD, of the fall",
+        loss_gap("mlp_adam", "mlp_sgd", best_of=("mlp_adam", "mlp_sgd"), of="final_training_loss"),
+        "Adam's training loss is {higher} than SGD's, of the fall",
+    ),
+    reported={
+        f"test loss less that of SGD, of the fall: {label}": (loss_gap(arm, "mlp_sgd"), "relative")
+        for arm, (label, _) in REMEDIES.items()
+    },
+    note=(
+        "The claim is about tasks on which Adam validates worse: where it does not here, this says nothing. Both losses are at"
+        " the LR with the lowest validation loss; of training, all examples in eval mode, noisy labels included."
+    ),
+    if_supported="Where Adam validates worse than SGD, regularize it or end with SGD: it fits well enough.",
+    if_refuted="Where Adam validates worse than SGD, look at its training loss first: it may not fit as well.",
+)
+
+ADAM_TRANSFORMER = judgement(
+    "gen.adam_transformer",
+    *(
+        exceeds(
+            f"test loss of SGD less that of AdamW, of the fall, batch {batch}",
+            loss_gap(f"gpt_sgd_{batch}", f"gpt_adamw_{batch}"),
+            f"At batch {batch} SGD's tuned loss is {{higher}} than AdamW's, of the fall",
+            by=0.01,
+            margin=None,
+            panel=f"batch {batch}",
+        )
+        for batch in GPT_STEPS
+    ),
+    note="SGD has momentum 0.9, a fifth of the run for warmup and clipping at 1, and so has AdamW.",
+    if_supported="Train transformers with AdamW.",
+    if_partly="At small batches try SGD before you pay for Adam's state.",
+    if_refuted="Try SGD with clipping and a long warmup before you pay for Adam's state.",
+)
+
+LM_LARGE_BATCH = judgement(
+    "gen.lm_large_batch",
+    *(criterion for batch in BATCHES for criterion in large_batch_works(batch)),
+    right={"supported": "linear"},
+    reported={
+        **{
+            f"the same with square-root LR, batch {batch}": (over_base(by_rule(batch, exponent=0.5)), "relative")
+            for batch in BATCHES
+        },
+        **{
+            f"the same with tuned LR, batch {batch}": (over_base(TunedLoss(arm=f"lm_{batch}")), "relative") for batch in BATCHES
+        },
+    },
+    note=(
+        "The document speaks of generalization: that is the gap of test to training loss. 'Work fine' is read as a loss within"
+        " 2% of the fall at equal tokens, which is a matter of optimization. One pass over the text, so that hardly any gap can"
+        " open."
+    ),
+    if_supported="Scale the LR with the batch, and mind only the number of updates.",
+    if_partly="Large batches do not hurt generalization in one pass; their LR and their fewer updates do the loss.",
+    if_refuted="Tune the LR of a large batch anew: a linear rule loses more than a large batch gains.",
+)
+
 STUDY = Study(
     name="optimizer_generalization",
     version=1,
@@ -182,34 +239,28 @@ STUDY = Study(
     seeds=20,
     first_seed=31_000,
     scales={
-        "smoke": Scale(
-            description="plumbing in seconds, never judged",
+        "smoke": scales.smoke(
             measurement={"evaluation_examples": 8, "final_examples": 16, "training_examples": 16},
             arm_settings=by_model(mlp=SMOKE, gpt=SMOKE),
             search={"rounds": 1, "proposals": 2, "seeds": 1},
-            seeds=2,
-            judged=False,
         ),
-        "laptop": Scale(
-            description="two CPU cores, about five minutes of training",
-            departures=("MLPs of 9,000 and GPTs of 7,000 parameters; images are 1,079 digits.",),
+        "laptop": scales.laptop(
+            "about five minutes of training", "MLPs of 9,000 and GPTs of 7,000 parameters; images are 1,079 digits."
         ),
-        "gpu": Scale(
-            description="one GPU, at most four minutes: CNNs of 75,000 parameters on photographs, GPTs of 0.4M on Python code",
-            device="cuda",
+        "gpu": scales.gpu(
+            "one GPU, at most four minutes: CNNs of 75,000 parameters on photographs, GPTs of 0.4M on Python code",
+            "Photographs have their true labels.",
             arm_settings=by_model(
                 cnn={**PHOTOGRAPHS, "width": 32, "depth": 4, "steps": 1000}, mlp={"width": 256}, gpt=PYTHON_GPT
             ),
             search={"rounds": 3, "proposals": 4, "seeds": 1},
             seeds=6,
-            departures=("Photographs have their true labels.",),
         ),
-        "cluster": Scale(
-            description="many GPUs, hours: CNNs of 1.5M parameters on photographs, GPTs of 126M on web text",
-            device="cuda",
+        "cluster": scales.gpu(
+            "many GPUs, hours: CNNs of 1.5M parameters on photographs, GPTs of 126M on web text",
+            "Photographs have their true labels.",
             arm_settings=by_model(cnn={**PHOTOGRAPHS, "width": 96, "depth": 8, "steps": 14_000}, gpt=LARGE_GPT),
             seeds=6,
-            departures=("Photographs have their true labels.",),
         ),
     },
     departures=(
@@ -219,141 +270,31 @@ STUDY = Study(
         "LRs are chosen by validation loss, and errors are read there.",
     ),
     answer=("gen.sgd_vs_adam", "gen.adam_train_loss", "gen.adam_transformer", "gen.lm_large_batch"),
-    judgements=(
-        Judgement(
-            claim="gen.sgd_vs_adam",
-            criteria=tuple(
-                criterion for name, model in IMAGE_MODELS.items() for criterion in adam_generalizes_worse(name, model)
-            ),
-            reported=reported(
-                {
-                    f"test loss of {label} less that of SGD, of the fall, {model}": loss_gap(f"{name}_{arm}", f"{name}_sgd")
-                    for name, model in IMAGE_MODELS.items()
-                    for arm, label in (("adam", "Adam"), ("adamw", "AdamW"))
-                },
-                unit="relative",
-            ),
-            note=(
-                "Two parts: SGD is better than Adam by half a point at least, and AdamW better than Adam. 359 test images and"
-                " 20 seeds resolve about half a point: a smaller gap stays open here, as was known beforehand."
-            ),
-            advice={
-                "supported": "Train small image models with SGD and momentum if you can tune its LR; else with AdamW.",
-                "partly": "Use whichever of SGD and AdamW you have tuned.",
-                "refuted": "Do not expect SGD to generalize better than Adam for its own sake.",
-            },
-        ),
-        Judgement(
-            claim="gen.adam_train_loss",
-            criteria=(
-                exceeds(
-                    "test loss of Adam less that of SGD, of the fall",
-                    loss_gap("mlp_adam", "mlp_sgd"),
-                    "Adam's test loss is {higher} than SGD's, of the fall",
-                    by=0.0,
-                    margin=None,
-                    precondition=True,
-                ),
-                no_worse(
-                    "training loss of Adam less that of SGD, of the fall",
-                    FallShare(
-                        left=TunedLoss(arm="mlp_adam", of="final_training_loss"),
-                        right=TunedLoss(arm="mlp_sgd", of="final_training_loss"),
-                        best_of=("mlp_adam", "mlp_sgd"),
-                    ),
-                    "Adam's training loss is {higher} than SGD's, of the fall",
-                ),
-            ),
-            reported=reported(
-                {
-                    f"test loss less that of SGD, of the fall: {label}": loss_gap(arm, "mlp_sgd")
-                    for arm, (label, _) in REMEDIES.items()
-                },
-                unit="relative",
-            ),
-            note=(
-                "The claim is about tasks on which Adam validates worse: where it does not here, this says nothing. Both losses"
-                " are at the LR with the lowest validation loss; of training, all examples in eval mode, noisy labels included."
-            ),
-            advice={
-                "supported": "Where Adam validates worse than SGD, regularize it or end with SGD: it fits well enough.",
-                "refuted": "Where Adam validates worse than SGD, look at its training loss first: it may not fit as well.",
-            },
-        ),
-        Judgement(
-            claim="gen.adam_transformer",
-            criteria=tuple(
-                exceeds(
-                    f"test loss of SGD less that of AdamW, of the fall, batch {batch}",
-                    loss_gap(f"gpt_sgd_{batch}", f"gpt_adamw_{batch}"),
-                    f"At batch {batch} SGD's tuned loss is {{higher}} than AdamW's, of the fall",
-                    by=0.01,
-                    margin=None,
-                    panel=f"batch {batch}",
-                )
-                for batch in GPT_STEPS
-            ),
-            note="SGD has momentum 0.9, a fifth of the run for warmup and clipping at 1, and so has AdamW.",
-            advice={
-                "supported": "Train transformers with AdamW.",
-                "partly": "At small batches try SGD before you pay for Adam's state.",
-                "refuted": "Try SGD with clipping and a long warmup before you pay for Adam's state.",
-            },
-        ),
-        Judgement(
-            claim="gen.lm_large_batch",
-            right={"supported": "linear"},
-            criteria=tuple(criterion for batch in BATCHES for criterion in large_batch_works(batch)),
-            reported=reported(
-                {
-                    **{
-                        f"the same with square-root LR, batch {batch}": over_base(by_rule(batch, exponent=0.5))
-                        for batch in BATCHES
-                    },
-                    **{f"the same with tuned LR, batch {batch}": over_base(TunedLoss(arm=f"lm_{batch}")) for batch in BATCHES},
-                },
-                unit="relative",
-            ),
-            note=(
-                "The document speaks of generalization: that is the gap of test to training loss. 'Work fine' is read as a loss"
-                " within 2% of the fall at equal tokens, which is a matter of optimization. One pass over the text, so that"
-                " hardly any gap can open."
-            ),
-            advice={
-                "supported": "Scale the LR with the batch, and mind only the number of updates.",
-                "partly": "Large batches do not hurt generalization in one pass; their LR and their fewer updates do the loss.",
-                "refuted": "Tune the LR of a large batch anew: a linear rule loses more than a large batch gains.",
-            },
-        ),
-    ),
+    judgements=(SGD_VS_ADAM, ADAM_TRAIN_LOSS, ADAM_TRANSFORMER, LM_LARGE_BATCH),
     published=(
         Published(
             claim="gen.sgd_vs_adam",
             finding="Adaptive methods find solutions that generalize worse than SGD's, by some points of accuracy on CIFAR-10.",
             source="Wilson et al. 2017, The Marginal Value of Adaptive Gradient Methods",
             link="https://arxiv.org/abs/1705.08292",
-            how="reported",
         ),
         Published(
             claim="gen.sgd_vs_adam",
             finding="With all hyper-parameters tuned, Adam is never worse than SGD with momentum.",
             source="Choi et al. 2019, On Empirical Comparisons of Optimizers",
             link="https://arxiv.org/abs/1910.05446",
-            how="reported",
         ),
         Published(
             claim="gen.adam_transformer",
             finding="SGD closes most of its gap to Adam on small language models as the batch gets small.",
             source="Marek et al. 2025, Small Batch Size Training for Language Models",
             link="https://arxiv.org/abs/2507.07101",
-            how="reported",
         ),
         Published(
             claim="gen.adam_train_loss",
             finding="Switching from Adam to SGD closes the gap in generalization between them.",
             source="Keskar and Socher 2017, Improving Generalization Performance by Switching from Adam to SGD",
             link="https://arxiv.org/abs/1712.07628",
-            how="reported",
         ),
     ),
 )

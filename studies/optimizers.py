@@ -2,22 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.observables import BasinWidth, Computed, FallShare, LengthRatio, LossAt, Optimum, TunedLoss
-from folklore.harness.spec import (
-    Arm,
-    Criterion,
-    Judgement,
-    Measurement,
-    Outside,
-    Published,
-    Reported,
-    Scale,
-    Study,
-    Training,
-    Within,
-    Workload,
-)
-from folklore.studies.shorthand import alternatives, below, exceeds, loss_gap, lr_grid, no_worse, reported
+from folklore.harness.observables import BasinWidth, FallShare, LengthRatio, LossAt, Optimum, TunedLoss
+from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from folklore.studies import scales
+from folklore.studies.shorthand import below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, peak_lrs
 
 BATCHES = (8, 64)
 # As many as a laptop has time for.
@@ -53,16 +41,12 @@ LAMB = {**ADAMW_LARGE, "optimizer": "lamb"}
 RULES = {"nesterov": GROWTH, "adamw": GROWTH**0.5}
 PAIRS = {"CNN, LARS against Nesterov SGD": ("nesterov", "lars"), "GPT, LAMB against AdamW": ("adamw", "lamb")}
 LARGE_BATCH_ARMS = {
-    "nesterov_small": Arm(
-        label="Nesterov SGD, small batch", panel="CNN", settings={**NESTEROV, **SMALL}, factors=lr_grid(-6, 1)
-    ),
-    "nesterov_large": Arm(
-        label="Nesterov SGD", panel="CNN", settings={**NESTEROV, **LARGE}, factors=lr_grid(-4, 5), reference=True
-    ),
-    "lars_large": Arm(label="LARS", panel="CNN", settings={**LARS, **LARGE}, factors=lr_grid(0, 6)),
-    "adamw_small": Arm(label="AdamW, small batch", panel="GPT", settings={**ADAMW_LARGE, **SMALL}, factors=lr_grid(-8, -4)),
-    "adamw_large": Arm(label="AdamW", panel="GPT", settings={**ADAMW_LARGE, **LARGE}, factors=lr_grid(-7, -2), reference=True),
-    "lamb_large": Arm(label="LAMB", panel="GPT", settings={**LAMB, **LARGE}, factors=lr_grid(-7, -2)),
+    "nesterov_small": Arm(label="Nesterov SGD, small batch", panel="CNN", settings=NESTEROV | SMALL, factors=lr_grid(-6, 1)),
+    "nesterov_large": Arm(label="Nesterov SGD", panel="CNN", settings=NESTEROV | LARGE, factors=lr_grid(-4, 5), reference=True),
+    "lars_large": Arm(label="LARS", panel="CNN", settings=LARS | LARGE, factors=lr_grid(0, 6)),
+    "adamw_small": Arm(label="AdamW, small batch", panel="GPT", settings=ADAMW_LARGE | SMALL, factors=lr_grid(-8, -4)),
+    "adamw_large": Arm(label="AdamW", panel="GPT", settings=ADAMW_LARGE | LARGE, factors=lr_grid(-7, -2), reference=True),
+    "lamb_large": Arm(label="LAMB", panel="GPT", settings=LAMB | LARGE, factors=lr_grid(-7, -2)),
 }
 
 
@@ -78,14 +62,10 @@ def gpt_arm(optimizer: str, batch: int, label: str, factors: dict[str, tuple[flo
 
 
 def decay_arm(optimizer: str, batch: int) -> Arm:
-    lr = DECAY_LRS[optimizer][batch]
-    return Arm(
-        label=f"{NAMES[optimizer]}, decay varied",
-        panel=f"decay at batch {batch}",
-        settings={**OPTIMIZERS[optimizer], "batch_size": batch, "steps": STEPS[batch]},
-        factors={"peak_lr": (lr,), "weight_decay": tuple(product / lr for product in LR_TIMES_DECAY)},
-        reference=optimizer == "adamw",
-    )
+    label, panel, lr = f"{NAMES[optimizer]}, decay varied", f"decay at batch {batch}", DECAY_LRS[optimizer][batch]
+    settings = {**OPTIMIZERS[optimizer], "batch_size": batch, "steps": STEPS[batch]}
+    factors = {"peak_lr": (lr,), "weight_decay": tuple(product / lr for product in LR_TIMES_DECAY)}
+    return Arm(label=label, panel=panel, settings=settings, factors=factors, reference=optimizer == "adamw")
 
 
 def gpt_steps(steps: int) -> dict[str, dict[str, int]]:
@@ -100,11 +80,10 @@ def best_lr(arm: str) -> Optimum:
     return Optimum(arm=arm, window_octaves=2.0)
 
 
-def lr_basin(optimizer: str, batch: int) -> BasinWidth:
-    return BasinWidth(arm=f"{optimizer}_{batch}", of="fall")
-
-
-def decay_basin(optimizer: str, batch: int) -> BasinWidth:
+def basin(of: str, optimizer: str, batch: int) -> BasinWidth:
+    """Octaves of the LR or of decay within 5% of the fall."""
+    if of == "LR":
+        return BasinWidth(arm=f"{optimizer}_{batch}", of="fall")
     return BasinWidth(arm=f"{optimizer}_{batch}_decay", over="weight_decay", of="fall", open_below=True)
 
 
@@ -114,23 +93,17 @@ def lion_replaces_adamw(batch: int) -> tuple[Criterion, ...]:
         Criterion(
             name=f"Lion's state over AdamW's, batch {batch}",
             panel=panel,
-            observe=Computed(function="optimizers.state", number="lion_over_adam"),
-            null=1.0,
-            claimed=Within(low=0.49, high=0.51),
-            refuted=Outside(low=0.4, high=0.6),
+            observe=computed("optimizers.state", "lion_over_adam"),
+            **inside(0.49, 0.51, refuted=(0.4, 0.6), null=1.0, unit="share"),
             says="Lion keeps {estimate} of AdamW's state",
-            unit="share",
         ),
         Criterion(
             name=f"AdamW's best LR over Lion's, batch {batch}",
             panel=panel,
             observe=best_lr(adamw) / best_lr(lion),
-            null=1.0,
-            claimed=Within(low=3.0, high=10.0),
-            refuted=Outside(low=1.5, high=20.0),
+            **inside(3.0, 10.0, refuted=(1.5, 20.0), null=1.0, unit="x"),
             says=f"At batch {batch} AdamW's best LR is {{larger}} than Lion's",
-            unit="x",
-            alternatives=alternatives({"by a parabola through three points": Optimum(arm=adamw) / Optimum(arm=lion)}),
+            alternatives={"by a parabola through three points": Optimum(arm=adamw) / Optimum(arm=lion)},
         ),
         no_worse(
             f"tuned loss of Lion, less AdamW's, of the fall, batch {batch}",
@@ -141,27 +114,14 @@ def lion_replaces_adamw(batch: int) -> tuple[Criterion, ...]:
     )
 
 
-BASINS = {"LR": lr_basin, "decay": decay_basin}
-
-
-def narrower(batch: int, what: str, basin: Any) -> Criterion:
-    """Lion's basin is narrower than AdamW's, of LRs or of decays."""
+def below_one(batch: int, name: str, observe: Any, says: str, at_most: float = 1.0) -> Criterion:
+    """A ratio of Lion or Sophia over AdamW."""
     return Criterion(
-        name=f"octaves of {what} within 5% of the fall, Lion over AdamW, batch {batch}",
+        name=f"{name}, batch {batch}",
         panel=f"batch {batch}",
-        observe=basin("lion", batch) / basin("adamw", batch),
-        **below(1.0, null=1.0, unit="x"),
-        says=f"At batch {batch} Lion's basin of {what}s, in octaves, is {{larger}} than AdamW's",
-    )
-
-
-def widths(what: str, basin: Any) -> tuple[Reported, ...]:
-    return reported(
-        {
-            f"octaves of {what} within 5% of the fall, {name}, batch {batch}": basin(optimizer, batch)
-            for batch in BATCHES
-            for optimizer, name in NAMES.items()
-        }
+        observe=observe,
+        **below(at_most, refuted=1.0, null=1.0, unit="x"),
+        says=f"At batch {batch} {says}",
     )
 
 
@@ -171,13 +131,8 @@ def sophia_steps(batch: int) -> LengthRatio:
 
 def sophia_saves(batch: int, what: str, observe: Any, at_most: float) -> Criterion:
     """Sophia comes to AdamW's loss with less: steps or gradients."""
-    return Criterion(
-        name=f"{what} of Sophia over AdamW's for the same tuned loss, batch {batch}",
-        panel=f"batch {batch}",
-        observe=observe,
-        **below(at_most, refuted=1.0, null=1.0, unit="x"),
-        says=f"At batch {batch} Sophia takes {{estimate}} AdamW's {what} to the same loss",
-    )
+    name = f"{what} of Sophia over AdamW's for the same tuned loss"
+    return below_one(batch, name, observe, f"Sophia takes {{estimate}} AdamW's {what} to the same loss", at_most)
 
 
 def rule_loses(panel: str, base: str, layerwise: str) -> Criterion:
@@ -193,14 +148,140 @@ def rule_loses(panel: str, base: str, layerwise: str) -> Criterion:
     )
 
 
-def share_spread(number: str) -> Computed:
-    return Computed(function="optimizers.layerwise", number=number)
-
-
 def same_share(name: str, number: str, says: str) -> Criterion:
     """The update-to-weight ratio is the same for all matrices at all steps."""
-    return Criterion(name=name, observe=share_spread(number), says=says, **below(1.00001, refuted=1.5, unit="x"))
+    return Criterion(
+        name=name, observe=computed("optimizers.layerwise", number), says=says, **below(1.00001, refuted=1.5, unit="x")
+    )
 
+
+LION = judgement(
+    "opt.lion",
+    *(criterion for batch in BATCHES for criterion in lion_replaces_adamw(batch)),
+    note="It holds if it does at one of the two batch sizes, in all three parts: the document says 'sometimes'.",
+    if_supported="Try Lion where the optimizer's state is what does not fit; begin at a fifth of AdamW's LR.",
+    if_partly="Tune Lion's LR on its own, from a fifth of AdamW's, and compare before you switch.",
+    if_refuted="Keep AdamW unless its state does not fit.",
+)
+
+LION_SENSITIVE = judgement(
+    "opt.lion_sensitive",
+    *(
+        below_one(
+            batch,
+            f"octaves of {what} within 5% of the fall, Lion over AdamW",
+            basin(what, "lion", batch) / basin(what, "adamw", batch),
+            f"Lion's basin of {what}s, in octaves, is {{larger}} than AdamW's",
+        )
+        for batch in BATCHES
+        for what in ("LR", "decay")
+    ),
+    reported={
+        f"octaves of {words} within 5% of the fall, {name}, batch {batch}": basin(what, optimizer, batch)
+        for what, words in (("LR", "LR"), ("decay", "LR x decay from 2^-12"))
+        for batch in BATCHES
+        for optimizer, name in NAMES.items()
+    },
+    note=(
+        "If next to no decay is as good as the best, a basin counts from the low end of its grid, which is at the same LR x"
+        " decay for both. If one basin is open there and the other is not, how much wider it is depends on that end: read the"
+        " octaves themselves."
+    ),
+    if_supported="Tune Lion's LR and decay on finer grids than AdamW's.",
+    if_partly="Tune that of Lion's two hyper-parameters finely whose basin is the narrower one.",
+    if_refuted="Tune Lion's LR and decay on grids as coarse as AdamW's.",
+)
+
+SOPHIA = judgement(
+    "opt.sophia",
+    *(
+        criterion
+        for batch in BATCHES
+        for criterion in (
+            sophia_saves(batch, "steps", sophia_steps(batch), at_most=0.8),
+            sophia_saves(batch, "gradients", sophia_steps(batch) * EXTRA_GRADIENTS, at_most=0.9),
+        )
+    ),
+    reported={
+        f"tuned loss of Sophia in 1.2 times the steps, less AdamW's, of the fall, batch {batch}": (
+            loss_gap(sophia(batch), f"adamw_{batch}"),
+            "relative",
+        )
+        for batch in BATCHES
+    },
+    note=(
+        "Sophia's runs of 0.7, 1.2 and 2 times as many steps have schedules and LRs of their own, as its paper compares them."
+        " Thresholds are ours: a fifth of the steps, a tenth of the gradients. A gradient more every ten steps is counted, the"
+        " forward pass that samples its labels is not."
+    ),
+    if_supported="Try Sophia for language models, with its own LR, at the size that you train.",
+    if_partly="Expect less of Sophia than its paper has: compare at your own size, extra gradients counted.",
+    if_refuted="Keep AdamW: a tuned one is as soon there.",
+)
+
+LAYERWISE_CLAIM = judgement(
+    "opt.layerwise",
+    *(rule_loses(panel, *pair) for panel, pair in PAIRS.items()),
+    reported={
+        **{
+            f"tuned loss of the baseline, less that of the layer-wise optimizer, of the fall, {panel}": (
+                loss_gap(f"{base}_large", f"{layerwise}_large"),
+                "relative",
+            )
+            for panel, (base, layerwise) in PAIRS.items()
+        },
+        **{
+            f"the baseline's best LR at the large batch over that at the small one, {panel}": (
+                best_lr(f"{base}_large") / best_lr(f"{base}_small"),
+                "x",
+            )
+            for panel, (base, _) in PAIRS.items()
+        },
+    },
+    note=(
+        "The baseline's LR is the small batch's best one times 16 (SGD) or 4 (AdamW) at a batch 16 times as large; the"
+        " layer-wise optimizer is tuned. Both see as many examples. That they beat tuned baselines no document says: that is"
+        " reported."
+    ),
+    if_supported="At very large batches use LARS or LAMB, or tune the LR anew: the rule does not carry so far.",
+    if_partly="At very large batches tune the LR anew first; what is left may be worth a layer-wise optimizer.",
+    if_refuted="Carry the LR over by the rule; nothing layer-wise is needed.",
+)
+
+LAYERWISE_RATIO = judgement(
+    "opt.layerwise_ratio",
+    same_share(
+        "largest over smallest update-to-weight ratio over matrices and steps, LAMB with decay",
+        "lamb",
+        "LAMB's largest share of a matrix is {estimate} its smallest, over 60 steps",
+    ),
+    same_share("the same of LARS without momentum and decay", "lars", "LARS's is {estimate} without momentum and decay"),
+    same_share(
+        "the same of LARS with momentum 0.9 and decay 0.0005, as published",
+        "lars_with_momentum",
+        "With a momentum of 0.9 LARS's largest share is {estimate} its smallest",
+    ),
+    reported={
+        "the same of LARS without momentum, decay 0.1": (computed("optimizers.layerwise", "lars_with_decay"), "x"),
+        "distance of LAMB's steps from LR |w| u / |u|, u being Adam's update with decay": computed(
+            "optimizers.layerwise", "lamb_distance"
+        ),
+        "largest over smallest share if LAMB divided by the gradient's norm": (
+            computed("optimizers.layerwise", "lamb_by_gradient"),
+            "x",
+        ),
+        "smallest share, in LRs, if norms of weights count as 10 at most, GPT-2 medium's size at its start": computed(
+            "optimizers.clamped", "smallest_share"
+        ),
+    },
+    note=(
+        "LARS divides by |g| + decay |w| before momentum adds up what it divided; LAMB divides by the norm of Adam's update,"
+        " decay included, so that its share is the LR exactly. Gains and biases are left alone by both."
+    ),
+    if_supported="Read the LR of LARS and LAMB as the share by which a matrix moves in a step.",
+    if_partly="Read LAMB's LR as the share by which a matrix moves in a step; LARS's only before momentum.",
+    if_refuted="Measure how far your layers move.",
+)
 
 STUDY = Study(
     name="optimizers",
@@ -221,36 +302,29 @@ STUDY = Study(
         **{f"{optimizer}_{batch}_decay": decay_arm(optimizer, batch) for batch in BATCHES for optimizer in NAMES},
         **LARGE_BATCH_ARMS,
     },
-    factors={"peak_lr": (2.0**-7,)},
+    factors=peak_lrs(-7),
     seeds=8,
     first_seed=31_000,
     scales={
-        "smoke": Scale(
-            description="plumbing in seconds, never judged",
+        "smoke": scales.smoke(
             training={"steps": 12},
             arm_settings={**gpt_steps(SMOKE_STEPS), **{arm: {"steps": 12, "batch_size": 8} for arm in LARGE_BATCH_ARMS}},
             measurement={"evaluation_examples": 8, "final_examples": 16},
-            seeds=2,
-            judged=False,
         ),
-        "laptop": Scale(
-            description="two CPU cores, about five minutes of training",
-            departures=(
-                "GPTs of 7,000 parameters and a CNN of 2,000; 1,000 steps at batch 8, 300 at 64, of large batches 80.",
-            ),
+        "laptop": scales.laptop(
+            "about five minutes of training",
+            "GPTs of 7,000 parameters and a CNN of 2,000; 1,000 steps at batch 8, 300 at 64, of large batches 80.",
         ),
-        "gpu": Scale(
-            description="one GPU, at most four minutes: GPTs of 0.4M parameters on Python's standard library",
-            device="cuda",
+        "gpu": scales.gpu(
+            "one GPU, at most four minutes: GPTs of 0.4M parameters on Python's standard library",
+            "CNNs are those of the laptop, on digits.",
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
             training={"precision": "tf32"},
             measurement={"evaluation_examples": 128, "final_examples": 512},
-            departures=("CNNs are those of the laptop, on digits.",),
             seeds=6,
         ),
-        "cluster": Scale(
-            description="many GPUs, hours: GPTs of 25M parameters on web text",
-            device="cuda",
+        "cluster": scales.gpu(
+            "many GPUs, hours: GPTs of 25M parameters on web text",
             workload={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 256},
             training={"precision": "bf16"},
             measurement={"evaluation_examples": 256, "final_examples": 1024},
@@ -266,142 +340,7 @@ STUDY = Study(
         "LARS and LAMB are tuned, and the baselines that judge them take over the LR of a batch of a sixteenth, by the rule.",
     ),
     answer=("opt.lion", "opt.sophia", "opt.layerwise", "opt.lion_sensitive"),
-    judgements=(
-        Judgement(
-            claim="opt.lion",
-            criteria=tuple(criterion for batch in BATCHES for criterion in lion_replaces_adamw(batch)),
-            note="It holds if it does at one of the two batch sizes, in all three parts: the document says 'sometimes'.",
-            advice={
-                "supported": "Try Lion where the optimizer's state is what does not fit; begin at a fifth of AdamW's LR.",
-                "partly": "Tune Lion's LR on its own, from a fifth of AdamW's, and compare before you switch.",
-                "refuted": "Keep AdamW unless its state does not fit.",
-            },
-        ),
-        Judgement(
-            claim="opt.lion_sensitive",
-            criteria=tuple(narrower(batch, what, basin) for batch in BATCHES for what, basin in BASINS.items()),
-            reported=(*widths("LR", lr_basin), *widths("LR x decay from 2^-12", decay_basin)),
-            note=(
-                "If next to no decay is as good as the best, a basin counts from the low end of its grid, which is at the same"
-                " LR x decay for both. If one basin is open there and the other is not, how much wider it is depends on that"
-                " end: read the octaves themselves."
-            ),
-            advice={
-                "supported": "Tune Lion's LR and decay on finer grids than AdamW's.",
-                "partly": "Tune that of Lion's two hyper-parameters finely whose basin is the narrower one.",
-                "refuted": "Tune Lion's LR and decay on grids as coarse as AdamW's.",
-            },
-        ),
-        Judgement(
-            claim="opt.sophia",
-            criteria=tuple(
-                criterion
-                for batch in BATCHES
-                for criterion in (
-                    sophia_saves(batch, "steps", sophia_steps(batch), at_most=0.8),
-                    sophia_saves(batch, "gradients", sophia_steps(batch) * EXTRA_GRADIENTS, at_most=0.9),
-                )
-            ),
-            reported=reported(
-                {
-                    f"tuned loss of Sophia in 1.2 times the steps, less AdamW's, of the fall, batch {batch}": loss_gap(
-                        sophia(batch), f"adamw_{batch}"
-                    )
-                    for batch in BATCHES
-                },
-                unit="relative",
-            ),
-            note=(
-                "Sophia's runs of 0.7, 1.2 and 2 times as many steps have schedules and LRs of their own, as its paper compares"
-                " them. Thresholds are ours: a fifth of the steps, a tenth of the gradients. A gradient more every ten steps is"
-                " counted, the forward pass that samples its labels is not."
-            ),
-            advice={
-                "supported": "Try Sophia for language models, with its own LR, at the size that you train.",
-                "partly": "Expect less of Sophia than its paper has: compare at your own size, extra gradients counted.",
-                "refuted": "Keep AdamW: a tuned one is as soon there.",
-            },
-        ),
-        Judgement(
-            claim="opt.layerwise",
-            criteria=tuple(rule_loses(panel, *pair) for panel, pair in PAIRS.items()),
-            reported=(
-                *reported(
-                    {
-                        f"tuned loss of the baseline, less that of the layer-wise optimizer, of the fall, {panel}": loss_gap(
-                            f"{base}_large", f"{layerwise}_large"
-                        )
-                        for panel, (base, layerwise) in PAIRS.items()
-                    },
-                    unit="relative",
-                ),
-                *reported(
-                    {
-                        f"the baseline's best LR at the large batch over that at the small one, {panel}": (
-                            best_lr(f"{base}_large") / best_lr(f"{base}_small")
-                        )
-                        for panel, (base, _) in PAIRS.items()
-                    },
-                    unit="x",
-                ),
-            ),
-            note=(
-                "The baseline's LR is the small batch's best one times 16 (SGD) or 4 (AdamW) at a batch 16 times as large; the"
-                " layer-wise optimizer is tuned. Both see as many examples. That they beat tuned baselines no document says:"
-                " that is reported."
-            ),
-            advice={
-                "supported": "At very large batches use LARS or LAMB, or tune the LR anew: the rule does not carry so far.",
-                "partly": "At very large batches tune the LR anew first; what is left may be worth a layer-wise optimizer.",
-                "refuted": "Carry the LR over by the rule; nothing layer-wise is needed.",
-            },
-        ),
-        Judgement(
-            claim="opt.layerwise_ratio",
-            criteria=(
-                same_share(
-                    "largest over smallest update-to-weight ratio over matrices and steps, LAMB with decay",
-                    "lamb",
-                    "LAMB's largest share of a matrix is {estimate} its smallest, over 60 steps",
-                ),
-                same_share(
-                    "the same of LARS without momentum and decay", "lars", "LARS's is {estimate} without momentum and decay"
-                ),
-                same_share(
-                    "the same of LARS with momentum 0.9 and decay 0.0005, as published",
-                    "lars_with_momentum",
-                    "With a momentum of 0.9 LARS's largest share is {estimate} its smallest",
-                ),
-            ),
-            reported=(
-                Reported(
-                    name="the same of LARS without momentum, decay 0.1", observe=share_spread("lars_with_decay"), unit="x"
-                ),
-                Reported(
-                    name="distance of LAMB's steps from LR |w| u / |u|, u being Adam's update with decay",
-                    observe=share_spread("lamb_distance"),
-                ),
-                Reported(
-                    name="largest over smallest share if LAMB divided by the gradient's norm",
-                    observe=share_spread("lamb_by_gradient"),
-                    unit="x",
-                ),
-                Reported(
-                    name="smallest share, in LRs, if norms of weights count as 10 at most, GPT-2 medium's size at its start",
-                    observe=Computed(function="optimizers.clamped", number="smallest_share"),
-                ),
-            ),
-            note=(
-                "LARS divides by |g| + decay |w| before momentum adds up what it divided; LAMB divides by the norm of Adam's"
-                " update, decay included, so that its share is the LR exactly. Gains and biases are left alone by both."
-            ),
-            advice={
-                "supported": "Read the LR of LARS and LAMB as the share by which a matrix moves in a step.",
-                "partly": "Read LAMB's LR as the share by which a matrix moves in a step; LARS's only before momentum.",
-                "refuted": "Measure how far your layers move.",
-            },
-        ),
-    ),
+    judgements=(LION, LION_SENSITIVE, SOPHIA, LAYERWISE_CLAIM, LAYERWISE_RATIO),
     published=(
         Published(
             claim="opt.sophia",
@@ -410,7 +349,6 @@ STUDY = Study(
             link="https://arxiv.org/abs/2305.14342",
             value=0.5,
             criterion="steps of Sophia over AdamW's for the same tuned loss, batch 64",
-            how="reported",
             if_different="the paper's models are ten thousand times larger, its batches of half a million tokens",
         ),
         Published(
@@ -418,14 +356,12 @@ STUDY = Study(
             finding="A suitable LR for Lion is 3 to 10 times smaller than AdamW's, its decay as much larger.",
             source="Chen et al. 2023, section 5",
             link="https://arxiv.org/abs/2302.06675",
-            how="reported",
         ),
         Published(
             claim="opt.layerwise",
             finding="With its LR and schedule tuned, Nesterov momentum and Adam match LARS and LAMB at their batch sizes.",
             source="Nado et al. 2021",
             link="https://arxiv.org/abs/2102.06356",
-            how="reported",
         ),
     ),
 )

@@ -25,20 +25,17 @@ from folklore.harness.spec import (
     AtLeast,
     AtMost,
     Criterion,
-    Expected,
-    Judgement,
     Measurement,
     Outside,
     Published,
-    Reported,
-    Scale,
     Study,
     Training,
     Within,
     Workload,
     log2_grid,
 )
-from folklore.studies.shorthand import alternatives, exceeds, loss_gap, lr_grid, no_worse, reported
+from folklore.studies import scales
+from folklore.studies.shorthand import computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, predicted
 
 ON_GPU = ("gpu", "cluster")
 NOT_ON_GPU = ("smoke", "laptop")
@@ -200,11 +197,6 @@ def at_most(name: str, observe: Any, says: str, threshold: float = 0.5, **option
     return Criterion(name=name, observe=observe, says=says, **{"unit": "share", **regions, **options})
 
 
-def shown(**metrics: Mapping[str, Any]) -> tuple[Reported, ...]:
-    """What is reported, by unit and then by name."""
-    return tuple(number for unit, named in metrics.items() for number in reported(named, unit))
-
-
 def final_gap(network: str, precision: str) -> FallShare:
     return loss_gap(f"{network}_{precision}", f"{network}_fp32", FinalLoss)
 
@@ -223,7 +215,7 @@ TRAINED_IN = {"bf16": "BF16", "fp16": "FP16 with dynamic scaling"}
 
 def as_good_as_fp32(precision: str, name: str, observe: FallShare, says: str, panel: str, spread: float = 0.003) -> Criterion:
     """0.5% of the fall does not matter; being better never refutes."""
-    expected = Expected(value=0.0, source=WHY_EQUAL[precision], spread=spread, scales=("laptop",))
+    expected = predicted(0.0, WHY_EQUAL[precision], spread=spread, scales=("laptop",))
     return no_worse(name, observe, f"{says} ends {{higher}} in loss than FP32, of the fall", panel=panel, expected=expected)
 
 
@@ -287,8 +279,8 @@ INPUTS: dict[str, tuple[str, Settings]] = {
     "around zero": ("inputs of mean 2 and spread 4", {}),
 }
 FAR_EXPECTED = {
-    "bf16": Expected(value=11.3, source="theory: means that lie 512^-1/2 from 100 are rounded to 100", spread=0.1),
-    "fp16": Expected(value=36.95, source="theory: the mean's rounding, uniform over 2^-4", spread=0.1),
+    "bf16": predicted(11.3, "theory: means that lie 512^-1/2 from 100 are rounded to 100", spread=0.1),
+    "fp16": predicted(36.95, "theory: the mean's rounding, uniform over 2^-4", spread=0.1),
 }
 # More than six rounded steps explain: three bits are lost.
 CANCELLATION = 8.0
@@ -321,7 +313,7 @@ def layer_norm_cancels(precision: str, where: str, **options: Any) -> Criterion:
 def errors_far_from_zero(precision: str) -> tuple[Criterion, Criterion]:
     narrow = {"spread 0.1": error_of("layer_norm", precision, offset=100.0, spread=0.1)}
     return (
-        layer_norm_cancels(precision, "far from zero", expected=FAR_EXPECTED[precision], alternatives=alternatives(narrow)),
+        layer_norm_cancels(precision, "far from zero", expected=FAR_EXPECTED[precision], alternatives=narrow),
         at_most(
             f"matrix product in {precision.upper()}, the same inputs",
             error_of("matmul", precision, **FAR),
@@ -367,9 +359,408 @@ def largest_lr_differs(arm: str, panel: str, which: str, says: str, other_bars: 
         refuted=Within(low=0.8, high=1.25),
         says=f"{says} trains up to {{estimate}} FP32's largest LR",
         unit="x",
-        alternatives=alternatives({f"{bar:.0%} of the fall": largest_lr(arm, bar) for bar in other_bars}),
+        alternatives={f"{bar:.0%} of the fall": largest_lr(arm, bar) for bar in other_bars},
     )
 
+
+BF16_LOSS = judgement(
+    "prec.bf16_loss",
+    as_good_as_fp32(
+        "bf16", "tuned loss, BF16 against FP32", loss_gap("bf16", "fp32"), "GPT of 400 steps: BF16", "GPT, 400 steps"
+    ),
+    *final_losses_as_good("bf16", long=0.0016, mlp=0.0006, cnn=0.003),
+    reported={
+        "CNN: FP32 whose last digits differ, against FP32": (final_gap("cnn", "again"), "relative"),
+        "CNN near its best LR: BF16 against FP32": (final_gap("chaotic", "bf16"), "relative"),
+        "CNN near its best LR: FP32 whose last digits differ, against FP32": (final_gap("chaotic", "again"), "relative"),
+    },
+    note=(
+        "No loss is scaled. Non-inferiority: BF16 that is better does not speak against it. The CNN is judged at an LR at which"
+        " FP32 agrees with itself; near its best LR FP32 runs part by the margin if only their last digits differ, and stand"
+        " below."
+    ),
+    if_supported="Train in BF16 without loss scaling.",
+    if_partly="Train in BF16 where this page shows it equal, and compare with FP32 elsewhere.",
+    if_refuted="Compare BF16 with FP32 on your own model before you rely on it.",
+)
+
+FP16_UNDERFLOW = judgement(
+    "prec.fp16_underflow",
+    at_least(
+        "share of hidden activations' non-zero gradients that FP16 flushes, 2M tokens a step",
+        flushed("fp32_passes", "activation", IN_2M),
+        "With two million tokens a step, unscaled FP16 flushes {estimate} of gradients to zero",
+        0.01,
+    ),
+    exceeds(
+        "tuned loss, unscaled FP16 of 2M tokens a step against FP32",
+        loss_gap("fp16_2m", "fp32"),
+        "Even at its own best LR that ends {higher} in loss than FP32, of the fall",
+        refuted=AtMost(value=-0.005),
+    ),
+    at_least(
+        "learning stops: what unscaled FP16 of 2M tokens a step loses of the fall at FP32's LR",
+        gap_at_its_lr("fp16_2m", "fp32"),
+        "At the LR that is best in FP32 it loses {estimate} of the fall",
+        0.9,
+        alternatives={"at half FP32's LR": gap_at_its_lr("fp16_2m", "fp32", 0.5)},
+    ),
+    right={"supported": "zeros"},
+    reported={
+        "tuned loss, unscaled FP16 of one pass a step against FP32": (loss_gap("fp16", "fp32"), "relative"),
+        "tuned loss, unscaled FP16 of 0.5M tokens a step against FP32": (loss_gap("fp16_05m", "fp32"), "relative"),
+        "at FP32's LR, the same": (gap_at_its_lr("fp16_05m", "fp32"), "relative"),
+        "gradients flushed: hidden activations, 17M tokens a step": (flushed("fp32_passes", "activation"), "share"),
+        "gradients flushed: hidden activations, loss scaled by 2^8 more": (flushed("fp32_passes", "activation", 8), "share"),
+        "gradients flushed: hidden activations, loss scaled by 2^16 more": (flushed("fp32_passes", "activation", 16), "share"),
+        "gradients flushed: hidden activations, one pass a step": (flushed("fp32", "activation"), "share"),
+        "gradients flushed: logits, one pass a step": (flushed("fp32", "logits"), "share"),
+        "gradients flushed: logits, 2M tokens a step": (flushed("fp32_passes", "logits", IN_2M), "share"),
+        "gradients flushed: weights, 2M tokens a step": (flushed("fp32_passes", "weight", IN_2M), "share"),
+    },
+    note=(
+        "Two things are claimed, that gradients underflow and that learning suffers, and they are judged apart. How many tokens"
+        " a step averages over decides: one pass of a small batch loses almost nothing."
+    ),
+    if_supported="If you train in FP16, scale the loss, above all if a step averages over many tokens.",
+    if_partly="If you train in FP16, scale the loss: gradients underflow, whether or not learning stops.",
+    if_refuted="If an FP16 run stalls, do not look for the cause in underflow first.",
+)
+
+FP16_SCALED = judgement(
+    "prec.fp16_scaled",
+    as_good_as_fp32(
+        "fp16",
+        "tuned loss, FP16 of 2M tokens a step scaled by 2^16 against FP32",
+        loss_gap("fp16_2m_scaled", "fp32"),
+        "GPT with two million tokens a step: FP16 scaled by 2^16",
+        "GPT, 2M tokens a step",
+    ),
+    *final_losses_as_good("fp16", long=0.002, mlp=0.0006, cnn=0.003),
+    note=(
+        "Non-inferiority: FP16 that is better does not speak against it. On MLP and CNN dynamic scaling starts at 2^16 as in"
+        " torch and skips updates whose gradients overflow. On the long GPT it starts at 2^10, a document's factor, and skips"
+        " none: each update skipped at the start moves the end of so short a run."
+    ),
+    if_supported="If BF16 is unavailable, train in FP16 with loss scaling.",
+    if_partly="If BF16 is unavailable, compare a fixed with a dynamic loss scale in FP16.",
+    if_refuted="Prefer BF16 to FP16, even with loss scaling.",
+)
+
+FP16_OVERFLOW = judgement(
+    "prec.fp16_overflow",
+    at_least(
+        "runs that fail in FP16, activations past 65504 in the first forward pass",
+        FailureRate(arm="large_fp16_dynamic", tuned_for="large_bf16"),
+        "If activations pass 65504, {estimate} of the FP16 runs fail",
+        panel=PANELS["large"],
+        precondition=True,
+    ),
+    at_most(
+        "runs that fail in BF16, the same",
+        FailureRate(arm="large_bf16", tuned_for="large_bf16"),
+        "Of the runs that FP16 loses so, {estimate} fail in BF16",
+        panel=PANELS["large"],
+    ),
+    at_least(
+        "runs that fail in FP16 at 512 times the best LR",
+        FailureRate(arm="fp16_dynamic", **HIGH_LR),
+        "At 512 times the best LR, {estimate} of the FP16 runs fail",
+        panel="GPT, high LR",
+        precondition=True,
+    ),
+    at_most(
+        "runs that fail in BF16 at 512 times the best LR",
+        FailureRate(arm="bf16", **HIGH_LR),
+        "Of the runs that FP16 loses so, {estimate} fail in BF16",
+        panel="GPT, high LR",
+    ),
+    reported={
+        "loss of the CNN with large features, BF16 against FP32": (final_gap("large", "bf16"), "relative"),
+        "runs that fail in FP32 at 512 times the best LR": (FailureRate(arm="fp32", **HIGH_LR), "share"),
+    },
+    note=(
+        "That FP16 fails is no part of the claim: it speaks of runs that overflow. Large features overflow in the first forward"
+        " pass, high LRs once weights have grown."
+    ),
+    if_supported="If an FP16 run gives NaN, look for activations past 65504, and train in BF16.",
+    if_partly="If an FP16 run gives NaN, try it in BF16, and bring large features into smaller units.",
+    if_refuted="If an FP16 run gives NaN, do not count on BF16 to mend it.",
+)
+
+GRAD_NORMS = judgement(
+    "prec.grad_norms",
+    *norms_agree("long", "GPT"),
+    *norms_agree("mlp", "MLP with SGD"),
+    at_most(
+        "median distance of gradient norms, BF16 from FP32, beyond FP32's from itself, CNN",
+        Gap(left=norm_distance("cnn", "bf16"), right=FROM_ITSELF),
+        "CNN: gradient norms in BF16 lie {estimate} further off FP32's than a second FP32 run's",
+        SAME_NORMS,
+        panel=PANELS["cnn"],
+        alternatives={"distance from FP32 alone": norm_distance("cnn", "bf16")},
+    ),
+    at_most(
+        "the same, FP16 with dynamic scaling, CNN",
+        Gap(left=norm_distance("cnn", "fp16"), right=FROM_ITSELF),
+        "CNN: those in FP16 with dynamic scaling lie {estimate} further off",
+        SAME_NORMS,
+        panel=PANELS["cnn"],
+        alternatives={"distance from FP32 alone": norm_distance("cnn", "fp16")},
+    ),
+    reported={
+        "median distance on the CNN of FP32 from itself with other last digits": (FROM_ITSELF, "share"),
+        "median distance on the CNN near its best LR, BF16 from FP32": (norm_distance("chaotic", "bf16"), "share"),
+        "median distance on the CNN near its best LR, FP32 from itself": (norm_distance("chaotic", "again"), "share"),
+        "median distance in BF16 of the GPT of 400 steps": (CurveDistance(arm="bf16", reference="fp32"), "share"),
+        **{
+            f"level on the CNN: median norm in {precision.upper()} over that in FP32": (
+                Quotient(
+                    top=Curve(arm=f"cnn_{precision}", of="probe_gradient_norm", statistic="median"),
+                    bottom=Curve(arm="cnn_fp32", of="probe_gradient_norm", statistic="median"),
+                ),
+                "x",
+            )
+            for precision in ("bf16", "fp16")
+        },
+    },
+    note=(
+        "Step by step, on the same batches. A run that magnifies small differences parts from itself, too: the CNN's distance"
+        " is counted from FP32's own with other last digits, at a calm LR. Near its best LR even norms of two FP32 runs differ"
+        " by several percent at the median step; those distances stand below and judge no format."
+    ),
+    if_supported="If gradient norms in 16 bits differ from FP32's by much more than 5%, look for an error.",
+    if_partly="Compare norms with FP32's over many steps: single steps part where a run magnifies any difference.",
+    if_refuted="Do not take a difference of gradient norms from FP32's for an error.",
+)
+
+RANGE = judgement(
+    "prec.range",
+    Criterion(
+        name="largest FP16 number, by doubling until it overflows",
+        observe=computed("constants.number_formats", "fp16_largest"),
+        **inside(65503.0, 65505.0),
+        says="The largest FP16 number is {estimate}",
+    ),
+    Criterion(
+        name="smallest FP16 number, by halving until it is flushed",
+        observe=computed("constants.number_formats", "fp16_smallest"),
+        **inside(4.5e-8, 6.5e-8),
+        says="The smallest FP16 number above zero is {estimate}",
+    ),
+    Criterion(
+        name="octaves of BF16's normal range over FP32's",
+        observe=computed("constants.number_formats", "bf16_exponent_bits"),
+        **inside(0.99, 1.01, unit="share"),
+        says="BF16's normal range has {estimate} of FP32's octaves",
+    ),
+    note=(
+        "The smallest number is 2^-24, 5.96e-8: the document's 5e-8 is rounded the wrong way. About 5e-8 is taken as 4.5e-8 to"
+        " 6.5e-8."
+    ),
+    if_supported="Expect FP16 to overflow past 65504 and to hold nothing below 6e-8; BF16 has FP32's range.",
+    if_refuted="Look at the number formats of your own hardware before you rely on their limits.",
+)
+
+SENSITIVE_OPS = judgement(
+    "prec.sensitive_ops",
+    *errors_far_from_zero("bf16"),
+    *errors_far_from_zero("fp16"),
+    layer_norm_cancels("bf16", "around zero"),
+    layer_norm_cancels("fp16", "around zero"),
+    reported={
+        "softmax in BF16, mean 2 and spread 4": error_of("softmax", "bf16"),
+        "softmax in BF16, mean 100 and spread 1": error_of("softmax", "bf16", **FAR),
+        "log-sum-exp in BF16, mean 100 and spread 1": error_of("log_sum_exp", "bf16", **FAR),
+        "variance in BF16, mean 100 and spread 1": error_of("variance", "bf16", **FAR),
+        "variance in FP16, mean 100 and spread 1": error_of("variance", "fp16", **FAR),
+        "layer norm in BF16, mean 2 and spread 4, sums in BF16 too": error_of("layer_norm", "bf16", sums="same"),
+        "matrix product in BF16, mean 2 and spread 4, sums in BF16 too": error_of("matmul", "bf16", sums="same"),
+    },
+    note=(
+        "Some operations and not others: the matrix product stands for the others. Every intermediate result has 16 bits, every"
+        " sum FP32; inputs are rounded first, so what rounding them loses is not counted. Layer norm makes six rounded steps,"
+        " which explain an error of six unit roundoffs at most; eight is three bits lost to cancellation."
+    ),
+    if_supported="Keep layer norm in FP32; matrix products can stay in 16 bits.",
+    if_partly="Keep layer norm in FP32 if its inputs can lie far from zero.",
+    if_refuted="Do not spend time on keeping single operations in FP32.",
+)
+
+SPEED = judgement(
+    "prec.speed",
+    at_least(
+        "steps a second, BF16 over FP32, width 2048",
+        SpeedUp(**over("bf16", "fp32", 2048)),
+        "At width 2048, BF16 trains {estimate} as fast as FP32",
+        1.5,
+        unit="x",
+        null=1.0,
+    ),
+    reported={
+        "BF16 over FP32, width 256": (SpeedUp(**over("bf16", "fp32", 256)), "x"),
+        "BF16 over FP32, width 1024": (SpeedUp(**over("bf16", "fp32", 1024)), "x"),
+        "FP16 over FP32, width 2048": (SpeedUp(**over("fp16", "fp32", 2048)), "x"),
+        "TF32 over FP32, width 2048": (SpeedUp(**over("tf32", "fp32", 2048)), "x"),
+        "BF16 over TF32, width 2048": (SpeedUp(**over("bf16", "tf32", 2048)), "x"),
+    },
+    if_supported="Train in BF16 to save time on a model of this width.",
+    if_refuted="Time a few steps before you switch: BF16 gains less than 1.5x at this width.",
+    if_opposite="Stay in FP32: BF16 is slower here.",
+)
+
+MEMORY = judgement(
+    "prec.memory",
+    at_most(
+        "peak memory, BF16 over FP32, width 2048",
+        MemoryRatio(**over("bf16", "fp32", 2048)),
+        "At width 2048, BF16 takes {estimate} the peak memory of FP32",
+        0.6,
+        refuted=AtLeast(value=0.75),
+        unit="x",
+        null=1.0,
+    ),
+    reported={f"width {width}": (MemoryRatio(**over("bf16", "fp32", width)), "x") for width in (256, 1024)},
+    if_supported="Count on 60% of FP32's memory or less if you train in BF16.",
+    if_partly="Measure the peak before you count on half the memory: FP32 weights and optimizer states stay.",
+    if_refuted="Do not count on half the memory: FP32 weights and optimizer states stay.",
+)
+
+FP8_CLAIM = judgement(
+    "prec.fp8",
+    no_worse(
+        "tuned loss, FP8 scaled per tensor against FP32",
+        loss_gap("fp8", "fp32"),
+        "Emulated FP8 with a scale for each tensor ends {higher} in loss than FP32, of the fall",
+        margin=0.01,
+    ),
+    exceeds(
+        "loss, FP8 unscaled of 2M tokens a step against scaled",
+        unscaled_fp8(),
+        "With two million tokens a step and no scales it ends {higher} in loss than with them, of the fall",
+        refuted=AtMost(value=-0.005),
+        alternatives={"at half that LR": unscaled_fp8(0.5), "at four times that LR": unscaled_fp8(4.0)},
+    ),
+    at_least(
+        "what FP8 saves",
+        Unmeasured(
+            reason="FP8 is emulated here and its numbers lie in FP32: what it saves shows on a Hopper or Blackwell GPU that"
+            " computes in it"
+        ),
+        "FP8 saves {estimate}",
+        1.0,
+        unit="x",
+    ),
+    reported={"loss, FP8 unscaled of one pass a step against scaled": (unscaled_fp8(arm="fp8_unscaled"), "relative")},
+    note="A scale for each tensor undoes the division by tokens, so scaled FP8 is the same at any number of them.",
+    if_supported="Train in FP8 with a scale for each tensor to save memory.",
+    if_partly="In FP8, give every tensor a scale of its own, and measure on your own GPU what it saves.",
+    if_refuted="Stay with BF16.",
+)
+
+FP16_NAN = judgement(
+    "prec.fp16_nan",
+    at_least(
+        "unscaled FP16 runs of 2M tokens a step that reach NaN",
+        nan_rate("fp16_2m"),
+        "Where gradients underflow, {estimate} of the unscaled FP16 runs reach NaN",
+        panel="gradients underflow",
+        alternatives={"at a quarter of that LR": nan_rate("fp16_2m", times=0.25)},
+    ),
+    at_most(
+        "the same runs scaled by 2^16 that reach NaN",
+        nan_rate("fp16_2m_scaled"),
+        "Of the same runs scaled, {estimate} do",
+        panel="gradients underflow",
+    ),
+    at_least(
+        "unscaled FP16 runs at 512 times the best LR that reach NaN",
+        nan_rate("fp16", **HIGH_LR),
+        "At 512 times the best LR, {estimate} of the unscaled FP16 runs reach NaN",
+        panel="high LR",
+    ),
+    at_most(
+        "the same runs with dynamic scaling that reach NaN",
+        nan_rate("fp16_dynamic", **HIGH_LR),
+        "Of the same runs with dynamic scaling, {estimate} do",
+        panel="high LR",
+    ),
+    at_least(
+        "unscaled FP16 runs with activations past 65504 that reach NaN",
+        nan_rate("large_fp16", tuned_for="large_fp32"),
+        "If activations pass 65504, {estimate} of the unscaled FP16 runs reach NaN",
+        panel="large features",
+    ),
+    at_most(
+        "the same runs with dynamic scaling, activations past 65504",
+        nan_rate("large_fp16_dynamic", tuned_for="large_fp32"),
+        "Of the same runs with dynamic scaling, {estimate} do",
+        panel="large features",
+    ),
+    right={"supported": "NaN", "refuted": "zeros"},
+    reported={
+        "unscaled FP16 runs at FP32's best LR, one pass a step, that reach NaN": (nan_rate("fp16"), "share"),
+        "FP32 runs at 512 times the best LR that reach NaN": (nan_rate("fp32", **HIGH_LR), "share"),
+    },
+    note=(
+        "NaN that scaling does not cure is not for want of scaling: on some workload unscaled runs must reach NaN and scaled"
+        " ones must not."
+    ),
+    if_supported="If an FP16 run gives NaN, look first whether its loss is scaled.",
+    if_partly=(
+        "If an FP16 run gives NaN, look for overflow: a loss scale does not keep it away, and without one small gradients"
+        " become zero in silence."
+    ),
+    if_refuted="If an FP16 run gives NaN, look for activations past 65504: without scaling gradients become zero.",
+)
+
+MIXED_FORMATS = judgement(
+    "prec.mixed_formats",
+    at_most(
+        "share of the backward pass's matrix products that FP16 autocast computes in 16 bits",
+        computed("constants.autocast", "backward"),
+        "Under FP16 autocast, {estimate} of the backward pass's matrix products are in 16 bits",
+        0.01,
+        refuted=AtLeast(value=0.5),
+    ),
+    right={"supported": "FP32 backward", "refuted": "16 bits"},
+    reported={
+        "share of the forward pass's matrix products that FP16 autocast computes in 16 bits": (
+            computed("constants.autocast", "forward"),
+            "share",
+        )
+    },
+    note=(
+        "Watched in torch itself, on the CPU and on a GPU if there is one: a transformer block's training step. The sides part"
+        " over the backward pass, and it decides. Its products are computed in the forward pass's format; the weights'"
+        " gradients are then handed over in FP32, because the weights are."
+    ),
+    if_supported="Count on FP32 gradients under autocast: overflow is to be feared in the forward pass alone.",
+    if_refuted="Scale the loss in FP16: matrix products of the backward pass are in 16 bits, too.",
+)
+
+LR_RANGE = judgement(
+    "prec.lr_range",
+    largest_lr_differs(
+        "fp16_2m",
+        "FP16, 2M tokens a step",
+        "unscaled FP16 of 2M tokens a step",
+        "With two million tokens a step, unscaled FP16",
+    ),
+    largest_lr_differs("fp16", "FP16, one pass a step", "FP16 of one pass", "With one small pass a step, FP16"),
+    largest_lr_differs("bf16", "BF16", "BF16", "BF16", other_bars=(NEAR,)),
+    reported={
+        "largest LR within 15% of the fall, unscaled FP16 of 0.5M tokens a step over FP32": (largest_lr("fp16_05m", NEAR), "x")
+    },
+    note=(
+        "Trainable: the run ends half-way down FP32's fall or lower, one bar for all formats. The bar asks whether training is"
+        " stable, not how good an LR is: the highest LRs that pass it learn little more than how frequent each character is."
+        " Within 15% of the fall is the LR that is worth using."
+    ),
+    if_supported="If you change the number format, look for the highest stable LR anew.",
+    if_partly="If you change the number format to FP16, look for the highest stable LR anew.",
+    if_refuted="Keep the LR if you change the number format.",
+)
 
 STUDY = Study(
     name="precision",
@@ -391,8 +782,7 @@ STUDY = Study(
     seeds=12,
     first_seed=2100,
     scales={
-        "smoke": Scale(
-            description="plumbing in seconds, never judged",
+        "smoke": scales.smoke(
             training={"steps": 10},
             measurement={"probes": 2, "evaluations": 1, "evaluation_examples": 8, "final_examples": 16},
             factors=lr_grid(-6, -6),
@@ -403,37 +793,28 @@ STUDY = Study(
             },
             arm_settings={arm: {"steps": 5, "probes": 2} for arm in ONE_LR_ARMS},
             seeds=1,
-            judged=False,
         ),
-        "laptop": Scale(
-            description="two CPU cores, three to six minutes of training, by whether they multiply BF16; numbers, no times"
-        ),
-        "gpu": Scale(
-            description="one GPU, minutes: larger models, and times and memory of single runs",
-            device="cuda",
+        "laptop": scales.laptop("three to six minutes of training, by whether they multiply BF16; numbers, no times"),
+        "gpu": scales.gpu(
+            "one GPU, minutes: larger models, and times and memory of single runs",
+            "GPTs of 0.5M parameters on the source text of Python's standard library: 500 steps of 4096 tokens, 4 tokens a"
+            " parameter; the long runs 6. CNNs of 64 channels. Six seeds.",
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
             training={"batch_size": 64, "steps": 500},
             seeds=6,
             arm_factors=gpu_factors(near=-9, fp16_05m=-10, fp16_2m=-12, long=-8),
             # Two million tokens are 2^9 passes.
             arm_settings=gpu_settings(pass_tokens=4096, long_steps=700),
-            departures=(
-                "GPTs of 0.5M parameters on the source text of Python's standard library: 500 steps of 4096 tokens, 4 tokens a"
-                " parameter; the long runs 6. CNNs of 64 channels. Six seeds.",
-            ),
         ),
-        "cluster": Scale(
-            description="many GPUs, hours: a larger GPT on web text, and times and memory of single runs",
-            device="cuda",
+        "cluster": scales.gpu(
+            "many GPUs, hours: a larger GPT on web text, and times and memory of single runs",
+            "A GPT of 5M parameters on web text: 2000 steps of 16384 tokens, 7 tokens a parameter; the long runs 20.",
             workload={"dataset": "web-text", "width": 256, "depth": 6, "heads": 8, "context": 256},
             training={"batch_size": 64, "steps": 2000},
             seeds=6,
             arm_factors=gpu_factors(near=-11, fp16_05m=-11, fp16_2m=-13, long=-9),
             # Two million tokens are 2^7 passes.
             arm_settings=gpu_settings(pass_tokens=16384, long_steps=6000),
-            departures=(
-                "A GPT of 5M parameters on web text: 2000 steps of 16384 tokens, 7 tokens a parameter; the long runs 20.",
-            ),
         ),
     },
     departures=(
@@ -453,471 +834,19 @@ STUDY = Study(
     ),
     answer=("prec.bf16_loss", "prec.fp16_underflow", "prec.fp16_scaled", "prec.fp16_nan"),
     judgements=(
-        Judgement(
-            claim="prec.bf16_loss",
-            criteria=(
-                as_good_as_fp32(
-                    "bf16",
-                    "tuned loss, BF16 against FP32",
-                    loss_gap("bf16", "fp32"),
-                    "GPT of 400 steps: BF16",
-                    "GPT, 400 steps",
-                ),
-                *final_losses_as_good("bf16", long=0.0016, mlp=0.0006, cnn=0.003),
-            ),
-            reported=shown(
-                relative={
-                    "CNN: FP32 whose last digits differ, against FP32": final_gap("cnn", "again"),
-                    "CNN near its best LR: BF16 against FP32": final_gap("chaotic", "bf16"),
-                    "CNN near its best LR: FP32 whose last digits differ, against FP32": final_gap("chaotic", "again"),
-                }
-            ),
-            note=(
-                "No loss is scaled. Non-inferiority: BF16 that is better does not speak against it. The CNN is judged at an LR"
-                " at which FP32 agrees with itself; near its best LR FP32 runs part by the margin if only their last digits"
-                " differ, and stand below."
-            ),
-            advice={
-                "supported": "Train in BF16 without loss scaling.",
-                "partly": "Train in BF16 where this page shows it equal, and compare with FP32 elsewhere.",
-                "refuted": "Compare BF16 with FP32 on your own model before you rely on it.",
-            },
-        ),
-        Judgement(
-            claim="prec.fp16_underflow",
-            right={"supported": "zeros"},
-            criteria=(
-                at_least(
-                    "share of hidden activations' non-zero gradients that FP16 flushes, 2M tokens a step",
-                    flushed("fp32_passes", "activation", IN_2M),
-                    "With two million tokens a step, unscaled FP16 flushes {estimate} of gradients to zero",
-                    0.01,
-                ),
-                exceeds(
-                    "tuned loss, unscaled FP16 of 2M tokens a step against FP32",
-                    loss_gap("fp16_2m", "fp32"),
-                    "Even at its own best LR that ends {higher} in loss than FP32, of the fall",
-                    refuted=AtMost(value=-0.005),
-                ),
-                at_least(
-                    "learning stops: what unscaled FP16 of 2M tokens a step loses of the fall at FP32's LR",
-                    gap_at_its_lr("fp16_2m", "fp32"),
-                    "At the LR that is best in FP32 it loses {estimate} of the fall",
-                    0.9,
-                    alternatives=alternatives({"at half FP32's LR": gap_at_its_lr("fp16_2m", "fp32", 0.5)}),
-                ),
-            ),
-            reported=shown(
-                relative={
-                    "tuned loss, unscaled FP16 of one pass a step against FP32": loss_gap("fp16", "fp32"),
-                    "tuned loss, unscaled FP16 of 0.5M tokens a step against FP32": loss_gap("fp16_05m", "fp32"),
-                    "at FP32's LR, the same": gap_at_its_lr("fp16_05m", "fp32"),
-                },
-                share={
-                    "gradients flushed: hidden activations, 17M tokens a step": flushed("fp32_passes", "activation"),
-                    "gradients flushed: hidden activations, loss scaled by 2^8 more": flushed("fp32_passes", "activation", 8),
-                    "gradients flushed: hidden activations, loss scaled by 2^16 more": flushed("fp32_passes", "activation", 16),
-                    "gradients flushed: hidden activations, one pass a step": flushed("fp32", "activation"),
-                    "gradients flushed: logits, one pass a step": flushed("fp32", "logits"),
-                    "gradients flushed: logits, 2M tokens a step": flushed("fp32_passes", "logits", IN_2M),
-                    "gradients flushed: weights, 2M tokens a step": flushed("fp32_passes", "weight", IN_2M),
-                },
-            ),
-            note=(
-                "Two things are claimed, that gradients underflow and that learning suffers, and they are judged apart. How"
-                " many tokens a step averages over decides: one pass of a small batch loses almost nothing."
-            ),
-            advice={
-                "supported": "If you train in FP16, scale the loss, above all if a step averages over many tokens.",
-                "partly": "If you train in FP16, scale the loss: gradients underflow, whether or not learning stops.",
-                "refuted": "If an FP16 run stalls, do not look for the cause in underflow first.",
-            },
-        ),
-        Judgement(
-            claim="prec.fp16_scaled",
-            criteria=(
-                as_good_as_fp32(
-                    "fp16",
-                    "tuned loss, FP16 of 2M tokens a step scaled by 2^16 against FP32",
-                    loss_gap("fp16_2m_scaled", "fp32"),
-                    "GPT with two million tokens a step: FP16 scaled by 2^16",
-                    "GPT, 2M tokens a step",
-                ),
-                *final_losses_as_good("fp16", long=0.002, mlp=0.0006, cnn=0.003),
-            ),
-            note=(
-                "Non-inferiority: FP16 that is better does not speak against it. On MLP and CNN dynamic scaling starts at 2^16"
-                " as in torch and skips updates whose gradients overflow. On the long GPT it starts at 2^10, a document's"
-                " factor, and skips none: each update skipped at the start moves the end of so short a run."
-            ),
-            advice={
-                "supported": "If BF16 is unavailable, train in FP16 with loss scaling.",
-                "partly": "If BF16 is unavailable, compare a fixed with a dynamic loss scale in FP16.",
-                "refuted": "Prefer BF16 to FP16, even with loss scaling.",
-            },
-        ),
-        Judgement(
-            claim="prec.fp16_overflow",
-            criteria=(
-                at_least(
-                    "runs that fail in FP16, activations past 65504 in the first forward pass",
-                    FailureRate(arm="large_fp16_dynamic", tuned_for="large_bf16"),
-                    "If activations pass 65504, {estimate} of the FP16 runs fail",
-                    panel=PANELS["large"],
-                    precondition=True,
-                ),
-                at_most(
-                    "runs that fail in BF16, the same",
-                    FailureRate(arm="large_bf16", tuned_for="large_bf16"),
-                    "Of the runs that FP16 loses so, {estimate} fail in BF16",
-                    panel=PANELS["large"],
-                ),
-                at_least(
-                    "runs that fail in FP16 at 512 times the best LR",
-                    FailureRate(arm="fp16_dynamic", **HIGH_LR),
-                    "At 512 times the best LR, {estimate} of the FP16 runs fail",
-                    panel="GPT, high LR",
-                    precondition=True,
-                ),
-                at_most(
-                    "runs that fail in BF16 at 512 times the best LR",
-                    FailureRate(arm="bf16", **HIGH_LR),
-                    "Of the runs that FP16 loses so, {estimate} fail in BF16",
-                    panel="GPT, high LR",
-                ),
-            ),
-            reported=shown(
-                relative={"loss of the CNN with large features, BF16 against FP32": final_gap("large", "bf16")},
-                share={"runs that fail in FP32 at 512 times the best LR": FailureRate(arm="fp32", **HIGH_LR)},
-            ),
-            note=(
-                "That FP16 fails is no part of the claim: it speaks of runs that overflow. Large features overflow in the first"
-                " forward pass, high LRs once weights have grown."
-            ),
-            advice={
-                "supported": "If an FP16 run gives NaN, look for activations past 65504, and train in BF16.",
-                "partly": "If an FP16 run gives NaN, try it in BF16, and bring large features into smaller units.",
-                "refuted": "If an FP16 run gives NaN, do not count on BF16 to mend it.",
-            },
-        ),
-        Judgement(
-            claim="prec.grad_norms",
-            criteria=(
-                *norms_agree("long", "GPT"),
-                *norms_agree("mlp", "MLP with SGD"),
-                at_most(
-                    "median distance of gradient norms, BF16 from FP32, beyond FP32's from itself, CNN",
-                    Gap(left=norm_distance("cnn", "bf16"), right=FROM_ITSELF),
-                    "CNN: gradient norms in BF16 lie {estimate} further off FP32's than a second FP32 run's",
-                    SAME_NORMS,
-                    panel=PANELS["cnn"],
-                    alternatives=alternatives({"distance from FP32 alone": norm_distance("cnn", "bf16")}),
-                ),
-                at_most(
-                    "the same, FP16 with dynamic scaling, CNN",
-                    Gap(left=norm_distance("cnn", "fp16"), right=FROM_ITSELF),
-                    "CNN: those in FP16 with dynamic scaling lie {estimate} further off",
-                    SAME_NORMS,
-                    panel=PANELS["cnn"],
-                    alternatives=alternatives({"distance from FP32 alone": norm_distance("cnn", "fp16")}),
-                ),
-            ),
-            reported=shown(
-                share={
-                    "median distance on the CNN of FP32 from itself with other last digits": FROM_ITSELF,
-                    "median distance on the CNN near its best LR, BF16 from FP32": norm_distance("chaotic", "bf16"),
-                    "median distance on the CNN near its best LR, FP32 from itself": norm_distance("chaotic", "again"),
-                    "median distance in BF16 of the GPT of 400 steps": CurveDistance(arm="bf16", reference="fp32"),
-                },
-                x={
-                    f"level on the CNN: median norm in {precision.upper()} over that in FP32": Quotient(
-                        top=Curve(arm=f"cnn_{precision}", of="probe_gradient_norm", statistic="median"),
-                        bottom=Curve(arm="cnn_fp32", of="probe_gradient_norm", statistic="median"),
-                    )
-                    for precision in ("bf16", "fp16")
-                },
-            ),
-            note=(
-                "Step by step, on the same batches. A run that magnifies small differences parts from itself, too: the CNN's"
-                " distance is counted from FP32's own with other last digits, at a calm LR. Near its best LR even norms of two"
-                " FP32 runs differ by several percent at the median step; those distances stand below and judge no format."
-            ),
-            advice={
-                "supported": "If gradient norms in 16 bits differ from FP32's by much more than 5%, look for an error.",
-                "partly": "Compare norms with FP32's over many steps: single steps part where a run magnifies any difference.",
-                "refuted": "Do not take a difference of gradient norms from FP32's for an error.",
-            },
-        ),
-        Judgement(
-            claim="prec.range",
-            criteria=(
-                Criterion(
-                    name="largest FP16 number, by doubling until it overflows",
-                    observe=Computed(function="constants.number_formats", number="fp16_largest"),
-                    claimed=Within(low=65503.0, high=65505.0),
-                    refuted=Outside(low=65503.0, high=65505.0),
-                    says="The largest FP16 number is {estimate}",
-                ),
-                Criterion(
-                    name="smallest FP16 number, by halving until it is flushed",
-                    observe=Computed(function="constants.number_formats", number="fp16_smallest"),
-                    claimed=Within(low=4.5e-8, high=6.5e-8),
-                    refuted=Outside(low=4.5e-8, high=6.5e-8),
-                    says="The smallest FP16 number above zero is {estimate}",
-                ),
-                Criterion(
-                    name="octaves of BF16's normal range over FP32's",
-                    observe=Computed(function="constants.number_formats", number="bf16_exponent_bits"),
-                    claimed=Within(low=0.99, high=1.01),
-                    refuted=Outside(low=0.99, high=1.01),
-                    says="BF16's normal range has {estimate} of FP32's octaves",
-                    unit="share",
-                ),
-            ),
-            note=(
-                "The smallest number is 2^-24, 5.96e-8: the document's 5e-8 is rounded the wrong way. About 5e-8 is taken as"
-                " 4.5e-8 to 6.5e-8."
-            ),
-            advice={
-                "supported": "Expect FP16 to overflow past 65504 and to hold nothing below 6e-8; BF16 has FP32's range.",
-                "refuted": "Look at the number formats of your own hardware before you rely on their limits.",
-            },
-        ),
-        Judgement(
-            claim="prec.sensitive_ops",
-            criteria=(
-                *errors_far_from_zero("bf16"),
-                *errors_far_from_zero("fp16"),
-                layer_norm_cancels("bf16", "around zero"),
-                layer_norm_cancels("fp16", "around zero"),
-            ),
-            reported=reported(
-                {
-                    "softmax in BF16, mean 2 and spread 4": error_of("softmax", "bf16"),
-                    "softmax in BF16, mean 100 and spread 1": error_of("softmax", "bf16", **FAR),
-                    "log-sum-exp in BF16, mean 100 and spread 1": error_of("log_sum_exp", "bf16", **FAR),
-                    "variance in BF16, mean 100 and spread 1": error_of("variance", "bf16", **FAR),
-                    "variance in FP16, mean 100 and spread 1": error_of("variance", "fp16", **FAR),
-                    "layer norm in BF16, mean 2 and spread 4, sums in BF16 too": error_of("layer_norm", "bf16", sums="same"),
-                    "matrix product in BF16, mean 2 and spread 4, sums in BF16 too": error_of("matmul", "bf16", sums="same"),
-                }
-            ),
-            note=(
-                "Some operations and not others: the matrix product stands for the others. Every intermediate result has 16"
-                " bits, every sum FP32; inputs are rounded first, so what rounding them loses is not counted. Layer norm makes"
-                " six rounded steps, which explain an error of six unit roundoffs at most; eight is three bits lost to"
-                " cancellation."
-            ),
-            advice={
-                "supported": "Keep layer norm in FP32; matrix products can stay in 16 bits.",
-                "partly": "Keep layer norm in FP32 if its inputs can lie far from zero.",
-                "refuted": "Do not spend time on keeping single operations in FP32.",
-            },
-        ),
-        Judgement(
-            claim="prec.speed",
-            criteria=(
-                at_least(
-                    "steps a second, BF16 over FP32, width 2048",
-                    SpeedUp(**over("bf16", "fp32", 2048)),
-                    "At width 2048, BF16 trains {estimate} as fast as FP32",
-                    1.5,
-                    unit="x",
-                    null=1.0,
-                ),
-            ),
-            reported=shown(
-                x={
-                    "BF16 over FP32, width 256": SpeedUp(**over("bf16", "fp32", 256)),
-                    "BF16 over FP32, width 1024": SpeedUp(**over("bf16", "fp32", 1024)),
-                    "FP16 over FP32, width 2048": SpeedUp(**over("fp16", "fp32", 2048)),
-                    "TF32 over FP32, width 2048": SpeedUp(**over("tf32", "fp32", 2048)),
-                    "BF16 over TF32, width 2048": SpeedUp(**over("bf16", "tf32", 2048)),
-                }
-            ),
-            advice={
-                "supported": "Train in BF16 to save time on a model of this width.",
-                "refuted": "Time a few steps before you switch: BF16 gains less than 1.5x at this width.",
-                "refuted: opposite": "Stay in FP32: BF16 is slower here.",
-            },
-        ),
-        Judgement(
-            claim="prec.memory",
-            criteria=(
-                at_most(
-                    "peak memory, BF16 over FP32, width 2048",
-                    MemoryRatio(**over("bf16", "fp32", 2048)),
-                    "At width 2048, BF16 takes {estimate} the peak memory of FP32",
-                    0.6,
-                    refuted=AtLeast(value=0.75),
-                    unit="x",
-                    null=1.0,
-                ),
-            ),
-            reported=shown(x={f"width {width}": MemoryRatio(**over("bf16", "fp32", width)) for width in (256, 1024)}),
-            advice={
-                "supported": "Count on 60% of FP32's memory or less if you train in BF16.",
-                "partly": "Measure the peak before you count on half the memory: FP32 weights and optimizer states stay.",
-                "refuted": "Do not count on half the memory: FP32 weights and optimizer states stay.",
-            },
-        ),
-        Judgement(
-            claim="prec.fp8",
-            criteria=(
-                no_worse(
-                    "tuned loss, FP8 scaled per tensor against FP32",
-                    loss_gap("fp8", "fp32"),
-                    "Emulated FP8 with a scale for each tensor ends {higher} in loss than FP32, of the fall",
-                    margin=0.01,
-                ),
-                exceeds(
-                    "loss, FP8 unscaled of 2M tokens a step against scaled",
-                    unscaled_fp8(),
-                    "With two million tokens a step and no scales it ends {higher} in loss than with them, of the fall",
-                    refuted=AtMost(value=-0.005),
-                    alternatives=alternatives(
-                        {"at half that LR": unscaled_fp8(0.5), "at four times that LR": unscaled_fp8(4.0)}
-                    ),
-                ),
-                at_least(
-                    "what FP8 saves",
-                    Unmeasured(
-                        reason="FP8 is emulated here and its numbers lie in FP32: what it saves shows on a Hopper or Blackwell"
-                        " GPU that computes in it"
-                    ),
-                    "FP8 saves {estimate}",
-                    1.0,
-                    unit="x",
-                ),
-            ),
-            reported=shown(relative={"loss, FP8 unscaled of one pass a step against scaled": unscaled_fp8(arm="fp8_unscaled")}),
-            note="A scale for each tensor undoes the division by tokens, so scaled FP8 is the same at any number of them.",
-            advice={
-                "supported": "Train in FP8 with a scale for each tensor to save memory.",
-                "partly": "In FP8, give every tensor a scale of its own, and measure on your own GPU what it saves.",
-                "refuted": "Stay with BF16.",
-            },
-        ),
-        Judgement(
-            claim="prec.fp16_nan",
-            right={"supported": "NaN", "refuted": "zeros"},
-            criteria=(
-                at_least(
-                    "unscaled FP16 runs of 2M tokens a step that reach NaN",
-                    nan_rate("fp16_2m"),
-                    "Where gradients underflow, {estimate} of the unscaled FP16 runs reach NaN",
-                    panel="gradients underflow",
-                    alternatives=alternatives({"at a quarter of that LR": nan_rate("fp16_2m", times=0.25)}),
-                ),
-                at_most(
-                    "the same runs scaled by 2^16 that reach NaN",
-                    nan_rate("fp16_2m_scaled"),
-                    "Of the same runs scaled, {estimate} do",
-                    panel="gradients underflow",
-                ),
-                at_least(
-                    "unscaled FP16 runs at 512 times the best LR that reach NaN",
-                    nan_rate("fp16", **HIGH_LR),
-                    "At 512 times the best LR, {estimate} of the unscaled FP16 runs reach NaN",
-                    panel="high LR",
-                ),
-                at_most(
-                    "the same runs with dynamic scaling that reach NaN",
-                    nan_rate("fp16_dynamic", **HIGH_LR),
-                    "Of the same runs with dynamic scaling, {estimate} do",
-                    panel="high LR",
-                ),
-                at_least(
-                    "unscaled FP16 runs with activations past 65504 that reach NaN",
-                    nan_rate("large_fp16", tuned_for="large_fp32"),
-                    "If activations pass 65504, {estimate} of the unscaled FP16 runs reach NaN",
-                    panel="large features",
-                ),
-                at_most(
-                    "the same runs with dynamic scaling, activations past 65504",
-                    nan_rate("large_fp16_dynamic", tuned_for="large_fp32"),
-                    "Of the same runs with dynamic scaling, {estimate} do",
-                    panel="large features",
-                ),
-            ),
-            reported=shown(
-                share={
-                    "unscaled FP16 runs at FP32's best LR, one pass a step, that reach NaN": nan_rate("fp16"),
-                    "FP32 runs at 512 times the best LR that reach NaN": nan_rate("fp32", **HIGH_LR),
-                }
-            ),
-            note=(
-                "NaN that scaling does not cure is not for want of scaling: on some workload unscaled runs must reach NaN and"
-                " scaled ones must not."
-            ),
-            advice={
-                "supported": "If an FP16 run gives NaN, look first whether its loss is scaled.",
-                "partly": (
-                    "If an FP16 run gives NaN, look for overflow: a loss scale does not keep it away, and without one small"
-                    " gradients become zero in silence."
-                ),
-                "refuted": "If an FP16 run gives NaN, look for activations past 65504: without scaling gradients become zero.",
-            },
-        ),
-        Judgement(
-            claim="prec.mixed_formats",
-            right={"supported": "FP32 backward", "refuted": "16 bits"},
-            criteria=(
-                at_most(
-                    "share of the backward pass's matrix products that FP16 autocast computes in 16 bits",
-                    Computed(function="constants.autocast", number="backward"),
-                    "Under FP16 autocast, {estimate} of the backward pass's matrix products are in 16 bits",
-                    0.01,
-                    refuted=AtLeast(value=0.5),
-                ),
-            ),
-            reported=shown(
-                share={
-                    "share of the forward pass's matrix products that FP16 autocast computes in 16 bits": Computed(
-                        function="constants.autocast", number="forward"
-                    )
-                }
-            ),
-            note=(
-                "Watched in torch itself, on the CPU and on a GPU if there is one: a transformer block's training step. The"
-                " sides part over the backward pass, and it decides. Its products are computed in the forward pass's format;"
-                " the weights' gradients are then handed over in FP32, because the weights are."
-            ),
-            advice={
-                "supported": "Count on FP32 gradients under autocast: overflow is to be feared in the forward pass alone.",
-                "refuted": "Scale the loss in FP16: matrix products of the backward pass are in 16 bits, too.",
-            },
-        ),
-        Judgement(
-            claim="prec.lr_range",
-            criteria=(
-                largest_lr_differs(
-                    "fp16_2m",
-                    "FP16, 2M tokens a step",
-                    "unscaled FP16 of 2M tokens a step",
-                    "With two million tokens a step, unscaled FP16",
-                ),
-                largest_lr_differs("fp16", "FP16, one pass a step", "FP16 of one pass", "With one small pass a step, FP16"),
-                largest_lr_differs("bf16", "BF16", "BF16", "BF16", other_bars=(NEAR,)),
-            ),
-            reported=shown(
-                x={
-                    "largest LR within 15% of the fall, unscaled FP16 of 0.5M tokens a step over FP32": largest_lr(
-                        "fp16_05m", NEAR
-                    )
-                }
-            ),
-            note=(
-                "Trainable: the run ends half-way down FP32's fall or lower, one bar for all formats. The bar asks whether"
-                " training is stable, not how good an LR is: the highest LRs that pass it learn little more than how frequent"
-                " each character is. Within 15% of the fall is the LR that is worth using."
-            ),
-            advice={
-                "supported": "If you change the number format, look for the highest stable LR anew.",
-                "partly": "If you change the number format to FP16, look for the highest stable LR anew.",
-                "refuted": "Keep the LR if you change the number format.",
-            },
-        ),
+        BF16_LOSS,
+        FP16_UNDERFLOW,
+        FP16_SCALED,
+        FP16_OVERFLOW,
+        GRAD_NORMS,
+        RANGE,
+        SENSITIVE_OPS,
+        SPEED,
+        MEMORY,
+        FP8_CLAIM,
+        FP16_NAN,
+        MIXED_FORMATS,
+        LR_RANGE,
     ),
     published=(
         Published(
@@ -935,7 +864,6 @@ STUDY = Study(
             finding="ResNet-50: 75.92 in FP32, 76.04 in mixed precision.",
             source="Micikevicius et al. 2018",
             link="https://arxiv.org/abs/1710.03740",
-            how="reported",
         ),
     ),
 )

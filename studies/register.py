@@ -6,15 +6,17 @@ several options or causes of some. `regime`: nothing if the document states none
 where a claim cannot be judged outside of them. `size` is a number of the document, never one of ours. `lost`: our copies lack
 it, so that it is inferred. `own`: no document claims it; its sources speak of the matter, and none is graded.
 
-`sides`: what the documents say where they contradict each other or themselves; the paraphrase states the first. Every place
-of a side stands among the sources too; a document that takes no side stands only there. A side without a source is right by
-arithmetic, and no document says it.
+`sides`: what the documents say where they contradict each other or themselves, as "name: what it says [places]";
+the paraphrase states the first. Every place of a side stands among the sources too; a document that takes no side stands only
+there. A side without a source is right by arithmetic, and no document says it.
 
 `measure` says what has to be measured and the rule; η* is the LR with the lowest final loss, CI the 95% interval over
 seeds. Thresholds were fixed before the first run; a change needs a written reason and a new version of the study.
 """
 
-from folklore.harness.spec import Claim, Document, Regime, Side
+from typing import Any
+
+from folklore.harness.spec import Claim, Document, Regime
 from folklore.studies.errata import ERRATA
 
 __all__ = ["CLAIMS", "DOCUMENTS", "ERRATA"]
@@ -61,51 +63,37 @@ STUDY_OF_CLAIM = {
 }
 
 
-def _side(name: str, says: str, sources: str = "") -> Side:
-    return Side(name=name, says=says, sources=sources or ())
+def _claim(sides: tuple[str, ...] = (), kinds: tuple[str, ...] = (), **fields: Any) -> dict[str, Any]:
+    """The fields of a claim. If no kinds are given it is empirical, and a disagreement where it has sides."""
+    return {"kinds": kinds or ("empirical", *["disagreement"] * bool(sides)), "sides": sides, **fields}
 
 
-_CLAIMS = (
-    Claim(
-        id="finder.margin",
-        kinds=("empirical", "disagreement"),
+_CLAIMS = {
+    "finder.margin": _claim(
         paraphrase="an LR about 10x below the LR at which the range test diverges is usually a usable pick to start from",
         short="An LR 10x below the range test's divergence is a usable pick",
         sources="TB 2; GL Q9; TD Learning Rate Finder; CP advanced Q3",
         quantifier="most",
         size="about 10x",
         sides=(
-            _side("10x below", "a pick about 10x below the LR of divergence is good", "TB 2; GL Q9"),
-            _side(
-                "steepest",
-                "the LR of steepest descent, just before divergence, is good",
-                "TD Learning Rate Finder; CP advanced Q3",
-            ),
+            "10x below: a pick about 10x below the LR of divergence is good [TB 2; GL Q9]",
+            "steepest: the LR of steepest descent, just before divergence, is good [TD Learning Rate Finder; CP advanced Q3]",
         ),
         measure="regret at a tenth of the LR of divergence, 300-step ramp: CI ≤ 2% of the fall (our bar); refuted above",
     ),
-    Claim(
-        id="finder.steepest",
-        kinds=("empirical", "disagreement"),
+    "finder.steepest": _claim(
         paraphrase="the LR at which the range test's loss falls fastest, typically just before divergence, is a good pick",
         short="The LR of steepest descent in the range test is a good pick",
         sources="TD Learning Rate Finder; CP advanced Q3; TB 2; GL Q9",
         quantifier="most",
         sides=(
-            _side(
-                "steepest",
-                "the LR of steepest descent, just before divergence, is good",
-                "TD Learning Rate Finder; CP advanced Q3",
-            ),
-            _side("10x below", "a pick about 10x below the LR of divergence is good", "TB 2"),
-            _side(
-                "same place", "10x below divergence the loss still falls steeply, so both rules pick about the same LR", "GL Q9"
-            ),
+            "steepest: the LR of steepest descent, just before divergence, is good [TD Learning Rate Finder; CP advanced Q3]",
+            "10x below: a pick about 10x below the LR of divergence is good [TB 2]",
+            "same place: 10x below divergence the loss still falls steeply, so both rules pick about the same LR [GL Q9]",
         ),
         measure="regret at the steepest point, 300-step ramp: CI ≤ 2% of the fall (our bar); refuted above",
     ),
-    Claim(
-        id="finder.head_to_head",
+    "finder.head_to_head": _claim(
         kinds=("disagreement",),
         paraphrase="the pick 10x below divergence is better than the steepest point of the same range test",
         short="The pick 10x below divergence beats the steepest point",
@@ -113,56 +101,40 @@ _CLAIMS = (
         quantifier="most",
         own=True,
         sides=(
-            _side("10x below", "a pick about 10x below the LR of divergence is good", "TB 2"),
-            _side(
-                "steepest",
-                "the LR of steepest descent, just before divergence, is good",
-                "TD Learning Rate Finder; CP advanced Q3",
-            ),
-            _side(
-                "same place", "10x below divergence the loss still falls steeply, so both rules pick about the same LR", "GL Q9"
-            ),
+            "10x below: a pick about 10x below the LR of divergence is good [TB 2]",
+            "steepest: the LR of steepest descent, just before divergence, is good [TD Learning Rate Finder; CP advanced Q3]",
+            "same place: 10x below divergence the loss still falls steeply, so both rules pick about the same LR [GL Q9]",
         ),
         measure="paired regret difference, in shares of the fall; which wins, on how many workloads",
     ),
-    Claim(
-        id="finder.ramp",
-        kinds=("empirical", "disagreement"),
+    "finder.ramp": _claim(
         paraphrase="the range test's pick hardly moves if the ramp takes a few batches, a few hundred steps or a whole epoch",
         short="The range test's pick hardly depends on the length of the ramp",
         sources="TB 2; TD Learning Rate Finder; GL Q9; CP advanced Q3",
         quantifier="most",
         own=True,
         sides=(
-            _side("hundreds", "a ramp takes a few hundred steps, growing by a tenth or so in each", "TB 2; GL Q9"),
-            _side("one epoch", "a ramp takes one epoch", "TD Learning Rate Finder"),
-            _side(
-                "few batches",
-                "a ramp from 1e-7 takes a few batches, so that the LR would have to grow 25–50x in each",
-                "CP advanced Q3",
-            ),
+            "hundreds: a ramp takes a few hundred steps, growing by a tenth or so in each [TB 2; GL Q9]",
+            "one epoch: a ramp takes one epoch [TD Learning Rate Finder]",
+            "few batches: a ramp from 1e-7 takes a few batches, so that the LR would have to grow 25–50x in each [CP advanced"
+            " Q3]",
         ),
         measure="pick of a 1000-step ramp over that of a 100-step one: CI within 2x, for divergence and the steepest point",
     ),
-    Claim(
-        id="finder.ratio",
+    "finder.ratio": _claim(
         paraphrase="updates are about 1e-3 of the weights in most layers over the first few thousand steps of a healthy run",
         short="Early updates are about 1e-3 of the weights in most layers",
         sources="GL Q9; GL Q10; GL Q60; CP Q5",
         quantifier="most",
-        regime=Regime(words="healthy runs, the first few thousand steps"),
+        regime="healthy runs, the first few thousand steps",
         size="about 1e-3 (CP Q5)",
         lost="the target ratio in GL Q9, Q10 and Q60, and the lower bound in GL Q5",
         ungraded=("GL",),
         measure="median ratio over the weight matrices at η* of the longest runs: CI in [3e-4, 3e-3]",
     ),
-    Claim(
-        id="scaling.sgd_linear",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "the LR of SGD with warmup has to grow in proportion to the batch size, up to a limit, so that training goes on as "
-            "before"
-        ),
+    "scaling.sgd_linear": _claim(
+        paraphrase="the LR of SGD with warmup has to grow in proportion to the batch size, up to a limit, so that training"
+        " goes on as before",
         short="For SGD, the LR grows in proportion to the batch size",
         sources="TB 3; TB 12; GL Q8; GL Q14; GL Q33; GL Q43",
         regime=Regime(
@@ -171,17 +143,14 @@ _CLAIMS = (
         size="exponent 1",
         lost="the factors in TB 3, GL Q8 and Q14; the word linear remains",
         sides=(
-            _side("SGD linear", "the LR of SGD grows in proportion to the batch", "GL Q8; GL Q14; GL Q33; GL Q43; TB 3; TB 12"),
-            _side("always linear", "the LR of every optimizer grows in proportion to the batch", "TB 3; TB 12"),
+            "SGD linear: the LR of SGD grows in proportion to the batch [GL Q8; GL Q14; GL Q33; GL Q43; TB 3; TB 12]",
+            "always linear: the LR of every optimizer grows in proportion to the batch [TB 3; TB 12]",
         ),
         measure="slope of log η* on log B, for B ≤ B_crit/4: CI in [0.75, 1.25], nearer to 1 than to the square root's 1/2",
     ),
-    Claim(
-        id="scaling.adam_sqrt",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "the best LR of Adam grows roughly with the square root of the batch size, closer to that than in proportion"
-        ),
+    "scaling.adam_sqrt": _claim(
+        paraphrase="the best LR of Adam grows roughly with the square root of the batch size, closer to that than in"
+        " proportion",
         short="For Adam, the best LR grows roughly with the root of the batch size",
         sources="GL Q8; GL Q14; GL Q33; GL Q43; TB 3; TB 12",
         quantifier="most",
@@ -189,75 +158,57 @@ _CLAIMS = (
         size="exponent 0.5, approximately",
         lost="the factors in GL Q8 and Q14; the words square root remain",
         sides=(
-            _side("square root", "the LR of Adam grows with the square root of the batch", "GL Q8; GL Q14; GL Q33; GL Q43"),
-            _side(
-                "always linear",
-                "the LR of every optimizer grows in proportion to the batch, in large language models too",
-                "TB 3; TB 12",
-            ),
+            "square root: the LR of Adam grows with the square root of the batch [GL Q8; GL Q14; GL Q33; GL Q43]",
+            "always linear: the LR of every optimizer grows in proportion to the batch, in large language models too [TB 3; TB"
+            " 12]",
         ),
         measure="slope CI in [0.25, 0.75], nearer to 1/2 than to 0 and 1, with fixed betas; rescaled betas reported beside",
     ),
-    Claim(
-        id="scaling.breaks",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "the rule that scales the LR with the batch fails past the critical batch size, from which on a larger batch gains "
-            "less than its share"
-        ),
+    "scaling.breaks": _claim(
+        paraphrase="the rule that scales the LR with the batch fails past the critical batch size, from which on a larger"
+        " batch gains less than its share",
         short="The LR scaling rule fails past the critical batch size",
         sources="TB 11; TB 12; GL Q14; GL Q33; GL Q15; TB 3",
-        regime=Regime(words="SGD and Adam, each with its rule"),
+        regime="SGD and Adam, each with its rule",
         size="batches of about 8192 on ResNets (GL Q14)",
         sides=(
-            _side("less", "past the critical batch, doubling the batch gains less than 2x", "TB 3; GL Q15"),
-            _side("nothing", "past the critical batch there is no further speedup", "TB 11; GL Q33"),
+            "less: past the critical batch, doubling the batch gains less than 2x [TB 3; GL Q15]",
+            "nothing: past the critical batch there is no further speedup [TB 11; GL Q33]",
         ),
         measure="loss(rule LR) − loss(tuned LR), of the fall: above 2% from 2 B_noise on, surely below up to B_noise/4",
     ),
-    Claim(
-        id="scaling.trajectory",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "the loss against examples seen stays the same if the LR is scaled with the batch, with warmup and below the "
-            "critical batch"
-        ),
+    "scaling.trajectory": _claim(
+        paraphrase="the loss against examples seen stays the same if the LR is scaled with the batch, with warmup and below"
+        " the critical batch",
         short="The scaled LR leaves the loss against examples seen unchanged",
         sources="GL Q8; GL Q14; TB 3",
-        regime=Regime(words="below the critical batch, with warmup"),
+        regime="below the critical batch, with warmup",
         size="no change; no tolerance is given",
         sides=(
-            _side("per example", "the rule keeps the progress per epoch and the training dynamics", "GL Q8; GL Q14"),
-            _side("per update", "the rule keeps the step of each update", "TB 3"),
+            "per example: the rule keeps the progress per epoch and the training dynamics [GL Q8; GL Q14]",
+            "per update: the rule keeps the step of each update [TB 3]",
         ),
         measure="mean gap of the two curves after the first 10%, of the fall, ≤ 3% below B_crit; the number is ours",
     ),
-    Claim(
-        id="scaling.warmup_with_batch",
+    "scaling.warmup_with_batch": _claim(
         paraphrase="a larger batch, whose LR is scaled up, needs a longer warmup",
         short="A larger batch needs a longer warmup",
         sources="GL Q43; TB 8; TD Warmup",
-        regime=Regime(words="LR scaled up with the batch"),
+        regime="LR scaled up with the batch",
         measure="gain by a longer warmup at the rule's LR, of the fall: larger by 1% at a large batch than at a small one",
     ),
-    Claim(
-        id="crit.hyperbola",
-        kinds=("empirical", "disagreement"),
+    "crit.hyperbola": _claim(
         paraphrase="past the critical batch size a doubled batch saves less than half the steps, even if the LR is tuned again",
         short="Past the critical batch, a doubled batch no longer halves the steps",
         sources="TB 3; GL Q15; TB 11; GL Q33",
         sides=(
-            _side("less", "past the critical batch each doubling still gains, by less than 2x", "TB 3; GL Q15"),
-            _side("nothing", "past the critical batch there is no further speedup", "TB 11; GL Q33"),
+            "less: past the critical batch each doubling still gains, by less than 2x [TB 3; GL Q15]",
+            "nothing: past the critical batch there is no further speedup [TB 11; GL Q33]",
         ),
-        measure=(
-            "S(B)/S(2B), tuned LR per B, from 1 to 6 B_crit, where (S/Smin−1)(E/Emin−1)=1 fits ln S to 0.15: CI below 1.7, "
-            "refuted above 1.9; equation and numbers are ours"
-        ),
+        measure="S(B)/S(2B), tuned LR per B, from 1 to 6 B_crit, where (S/Smin−1)(E/Emin−1)=1 fits ln S to 0.15: CI below 1.7,"
+        " refuted above 1.9; equation and numbers are ours",
     ),
-    Claim(
-        id="crit.noise_scale",
-        kinds=("empirical", "disagreement"),
+    "crit.noise_scale": _claim(
         paraphrase="the gradient noise scale is approximately the critical batch size, up to which larger batches pay",
         short="The critical batch is about the gradient noise scale",
         sources="GL Q15; GL Q34; GL Q44",
@@ -266,55 +217,42 @@ _CLAIMS = (
         lost="the formula of the noise scale in GL Q34",
         ungraded=("GL",),
         sides=(
-            _side("pays", "a larger batch pays up to the noise scale", "GL Q15; GL Q44; GL Q34"),
-            _side("small batch", "a large noise scale means that a small batch is fine", "GL Q34"),
+            "pays: a larger batch pays up to the noise scale [GL Q15; GL Q44; GL Q34]",
+            "small batch: a large noise scale means that a small batch is fine [GL Q34]",
         ),
-        measure=(
-            "B_crit over the noise scale, both parts averaged from the first step to the target: CI in [1/3, 3], refuted "
-            "outside it; the number is ours"
-        ),
+        measure="B_crit over the noise scale, both parts averaged from the first step to the target: CI in [1/3, 3], refuted"
+        " outside it; the number is ours",
     ),
-    Claim(
-        id="crit.grows",
+    "crit.grows": _claim(
         paraphrase="the gradient noise scale becomes larger in the course of training, and the best batch size with it",
         short="The gradient noise scale becomes larger in the course of training",
         sources="GL Q15; GL Q34",
-        measure=(
-            "noise scale past the target over that of the first 5%: CI above 1.25 on every workload, refuted below 1; report a "
-            "plateau separately; the number is ours"
-        ),
+        measure="noise scale past the target over that of the first 5%: CI above 1.25 on every workload, refuted below 1;"
+        " report a plateau separately; the number is ours",
     ),
-    Claim(
-        id="crit.range",
+    "crit.range": _claim(
         paraphrase="the critical batch size depends on the task, from about 1,000 to millions of tokens",
         short="The critical batch lies between 1,000 and millions of tokens, by task",
         sources="TB 3",
-        regime=Regime(words="across tasks; the upper end needs large language models"),
+        regime="across tasks; the upper end needs large language models",
         size="1,000 to over 1,000,000 tokens",
-        measure=(
-            "B_crit of one model on the same images with noisy labels over that with clean ones: CI ≥ 2, refuted ≤ 1.25; "
-            "B_crit of a language model in tokens between 1,000 and 4 million; 2, 1.25 and 4 million are ours"
-        ),
+        measure="B_crit of one model on the same images with noisy labels over that with clean ones: CI ≥ 2, refuted ≤ 1.25;"
+        " B_crit of a language model in tokens between 1,000 and 4 million; 2, 1.25 and 4 million are ours",
     ),
-    Claim(
-        id="crit.small_batch_slow",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "slow progress per step probably means that the LR is too low, or that the batch is smaller than the noise scale "
-            "and a larger one would help"
-        ),
+    "crit.small_batch_slow": _claim(
+        paraphrase="slow progress per step probably means that the LR is too low, or that the batch is smaller than the noise"
+        " scale and a larger one would help",
         short="Slow steps mean too low an LR or a batch below the noise scale",
         sources="GL Q44; TB 3; GL Q34",
         quantifier="some",
-        regime=Regime(words="runs that are stable and slow"),
+        regime="runs that are stable and slow",
         sides=(
-            _side("larger batch", "a batch below the noise scale makes each step gain little", "GL Q44; TB 3"),
-            _side("small batch", "a large noise scale means that a small batch is fine", "GL Q34"),
+            "larger batch: a batch below the noise scale makes each step gain little [GL Q44; TB 3]",
+            "small batch: a large noise scale means that a small batch is fine [GL Q34]",
         ),
         measure="S(B)/S(2B), tuned LR per B, for B ≤ B_crit/4: CI ≥ 1.5, refuted ≤ 1.25; theory has 1.67 to 2",
     ),
-    Claim(
-        id="crit.definition",
+    "crit.definition": _claim(
         kinds=("exact", "doubted", "disagreement"),
         paraphrase="the noise scale is the gradient's variance over its squared mean, not the mean over the variance",
         short="The noise scale is variance over squared mean, not its inverse",
@@ -322,72 +260,53 @@ _CLAIMS = (
         quantifier="exact",
         lost="the formula in GL Q34, whose words name the covariance first",
         sides=(
-            _side("variance above", "the noise scale is the gradient's covariance against its mean", "GL Q34"),
-            _side("mean above", "the noise scale is the gradient's mean over the trace of its covariance", "GL Q15"),
+            "variance above: the noise scale is the gradient's covariance against its mean [GL Q34]",
+            "mean above: the noise scale is the gradient's mean over the trace of its covariance [GL Q15]",
         ),
         measure="unit check: doubling the noise must raise the scale",
     ),
-    Claim(
-        id="crit.advice",
+    "crit.advice": _claim(
         kinds=("empirical", "disagreement", "doubted"),
         paraphrase="a small batch is fine if the noise scale is large, and a larger batch helps if it is small",
         short="A large noise scale means that a small batch is fine",
         sources="GL Q34; GL Q44; GL Q15",
         sides=(
-            _side("small batch", "a large noise scale means that a small batch is fine", "GL Q34"),
-            _side(
-                "large batch",
-                "a batch below the noise scale is too noisy, so a large noise scale asks for a large batch",
-                "GL Q44; GL Q15; GL Q34",
-            ),
+            "small batch: a large noise scale means that a small batch is fine [GL Q34]",
+            "large batch: a batch below the noise scale is too noisy, so a large noise scale asks for a large batch [GL Q44;"
+            " GL Q15; GL Q34]",
         ),
-        measure=(
-            "S(16)/S(128) where the measured noise scale is large (60% of the labels drawn at random) over that where it is "
-            "small, same model and images: supported if its CI lies below 0.95, refuted above 1.05"
-        ),
+        measure="S(16)/S(128) where the measured noise scale is large (60% of the labels drawn at random) over that where it"
+        " is small, same model and images: supported if its CI lies below 0.95, refuted above 1.05",
     ),
-    Claim(
-        id="crit.ceiling",
-        kinds=("empirical", "disagreement"),
+    "crit.ceiling": _claim(
         paraphrase="a batch larger than the critical batch size brings no further speedup at all",
         short="Past the critical batch there is no further speedup at all",
         sources="TB 11; GL Q33; TB 3; GL Q15",
         sides=(
-            _side("nothing", "past the critical batch there is no further speedup", "TB 11; GL Q33"),
-            _side("less", "past the critical batch each doubling still gains, by less than 2x", "TB 3; GL Q15"),
+            "nothing: past the critical batch there is no further speedup [TB 11; GL Q33]",
+            "less: past the critical batch each doubling still gains, by less than 2x [TB 3; GL Q15]",
         ),
-        measure=(
-            "S(B)/S(2B), tuned LR per B, from 1 to 6 B_crit: supported if its CI lies below 1.02 on every workload, refuted if "
-            "one lies above 1.05; the numbers are ours"
-        ),
+        measure="S(B)/S(2B), tuned LR per B, from 1 to 6 B_crit: supported if its CI lies below 1.02 on every workload,"
+        " refuted if one lies above 1.05; the numbers are ours",
     ),
-    Claim(
-        id="warmup.widens",
+    "warmup.widens": _claim(
         paraphrase="warmup stabilizes early training and prevents the divergence of runs that would diverge without it",
         short="Warmup stabilizes early training and prevents divergence",
         sources="TB 2; TB 11; TB 12; TD Warmup; CP Q2; CP Exercise 2; GL Q39",
-        regime=Regime(
-            words="TB: transformers and large models; CP: large language models; TD: Adam, large batches and transformers"
-        ),
-        measure=(
-            "ratio of the largest trainable LR (within 5% of the fall of the best) with and without: supported if CI low ≥ "
-            "1.5; of the SGD runs that diverge without, the share it cures: CI low ≥ 0.5; the numbers are ours"
-        ),
+        regime="TB: transformers and large models; CP: large language models; TD: Adam, large batches and transformers",
+        measure="ratio of the largest trainable LR (within 5% of the fall of the best) with and without: supported if CI low ≥"
+        " 1.5; of the SGD runs that diverge without, the share it cures: CI low ≥ 0.5; the numbers are ours",
     ),
-    Claim(
-        id="warmup.improves_best",
+    "warmup.improves_best": _claim(
         paraphrase="warmup lowers the final loss even if the LR is tuned both with it and without it",
         short="Warmup lowers the final loss even if the LR is tuned in both arms",
         sources="TB 2; GL Q13",
         quantifier="most",
         own=True,
-        measure=(
-            "loss without, tuned, less loss with every length, tuned, as a share of the fall: supported if CI low ≥ 1%, "
-            "refuted if the CI lies within 1% or below 0; the numbers are ours"
-        ),
+        measure="loss without, tuned, less loss with every length, tuned, as a share of the fall: supported if CI low ≥ 1%,"
+        " refuted if the CI lies within 1% or below 0; the numbers are ours",
     ),
-    Claim(
-        id="warmup.transformer_diverges",
+    "warmup.transformer_diverges": _claim(
         kinds=("empirical", "doubted", "disagreement"),
         paraphrase="transformers of modern scale diverge almost surely if trained without warmup",
         short="Transformers of modern scale diverge almost surely without warmup",
@@ -397,168 +316,127 @@ _CLAIMS = (
         ),
         size="nearly all runs",
         sides=(
-            _side("almost surely", "without warmup they diverge almost surely", "GL Q13"),
-            _side("unstable", "large models become unstable if they start at the full LR", "TB 2"),
-            _side("can", "starting at a large LR can destabilize training", "CP Q2"),
+            "almost surely: without warmup they diverge almost surely [GL Q13]",
+            "unstable: large models become unstable if they start at the full LR [TB 2]",
+            "can: starting at a large LR can destabilize training [CP Q2]",
         ),
         measure="failure rate at the warmup arm's η* ≥ 0.8; the number is ours",
     ),
-    Claim(
-        id="warmup.duration",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "warmup usually takes 0.5–5% of the steps, or in LLM pretraining 0.5–2% or about 2,000 steps, or 500–10,000 by "
-            "batch and model"
-        ),
+    "warmup.duration": _claim(
+        paraphrase="warmup usually takes 0.5–5% of the steps, or in LLM pretraining 0.5–2% or about 2,000 steps, or 500–10,000"
+        " by batch and model",
         short="Warmup usually takes 0.5–5% of the steps, or 500–10,000 steps",
         sources="GL Q13; GL Q17; TD Warmup",
         quantifier="most",
-        regime=Regime(words="GL: LLM pretraining; TD: by batch size and model"),
+        regime="GL: LLM pretraining; TD: by batch size and model",
         size="0.5–5% of the steps (GL Q13), 0.5–2% (GL Q17); 2,000 steps (GL Q13), 500–10,000 steps (TD)",
         sides=(
-            _side("share", "warmup takes a share of the steps, 0.5–5% or 0.5–2%", "GL Q13; GL Q17"),
-            _side("absolute", "warmup takes a number of steps, 2,000 or 500–10,000", "TD Warmup; GL Q13"),
+            "share: warmup takes a share of the steps, 0.5–5% or 0.5–2% [GL Q13; GL Q17]",
+            "absolute: warmup takes a number of steps, 2,000 or 500–10,000 [TD Warmup; GL Q13]",
         ),
-        measure=(
-            "tuned loss of 5% warmup no worse than that of 20% by 0.5% of the fall, or 1% where seeds scatter by more; that of "
-            "0.5% likewise in runs of 10,000 steps and more; the numbers are ours"
-        ),
+        measure="tuned loss of 5% warmup no worse than that of 20% by 0.5% of the fall, or 1% where seeds scatter by more;"
+        " that of 0.5% likewise in runs of 10,000 steps and more; the numbers are ours",
     ),
-    Claim(
-        id="warmup.mechanism",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "Adam's second moment, unreliable and low over the first few hundred steps, is one of several reasons why warmup "
-            "is needed"
-        ),
+    "warmup.mechanism": _claim(
+        paraphrase="Adam's second moment, unreliable and low over the first few hundred steps, is one of several reasons why"
+        " warmup is needed",
         short="Adam's early second moment is one of the reasons for warmup",
         sources="TD Warmup; GL Q13; GL Q23; TB 2; TB 12",
         quantifier="some",
-        regime=Regime(words="TD: Adam and its relatives; GL: Adam and transformers"),
+        regime="TD: Adam and its relatives; GL: Adam and transformers",
         size="the first few hundred steps (GL Q13)",
         sides=(
-            _side("low anyway", "the early second moment is too low even after bias correction", "TD Warmup; GL Q13"),
-            _side("corrected", "bias correction restores the size of the early second moment", "GL Q23"),
+            "low anyway: the early second moment is too low even after bias correction [TD Warmup; GL Q13]",
+            "corrected: bias correction restores the size of the early second moment [GL Q23]",
         ),
-        measure=(
-            "largest trainable LR without a ramp, as a share of the octaves that 20% warmup gains: with a second moment formed "
-            "at LR zero and with v0=g0², supported if CI low ≥ 0.5; octaves that SGD gains, which has none, CI low ≥ 0.25"
-        ),
+        measure="largest trainable LR without a ramp, as a share of the octaves that 20% warmup gains: with a second moment"
+        " formed at LR zero and with v0=g0², supported if CI low ≥ 0.5; octaves that SGD gains, which has none, CI low ≥ 0.25",
     ),
-    Claim(
-        id="warmup.early_gradients",
+    "warmup.early_gradients": _claim(
         kinds=("disagreement",),
         paraphrase="gradients early in training are large and noisy, not small",
         short="Early gradients are large and noisy, not small",
         sources="TB 2; TB 11; TB 12; TD Warmup; GL Q13; CP Q2",
-        regime=Regime(words="TD and GL: transformers, near initialization"),
+        regime="TD and GL: transformers, near initialization",
         sides=(
-            _side(
-                "large, noisy",
-                "early gradients can be large (TB 11, GL Q13), noisy or unstable (CP, TB 12) or of high variance (TD)",
-                "TB 11; TB 12; TD Warmup; GL Q13; CP Q2",
-            ),
-            _side("small", "early gradients are small", "TB 2"),
+            "large, noisy: early gradients can be large (TB 11, GL Q13), noisy or unstable (CP, TB 12) or of high variance"
+            " (TD) [TB 11; TB 12; TD Warmup; GL Q13; CP Q2]",
+            "small: early gradients are small [TB 2]",
         ),
         measure="gradient norm and variance over the first 1% against the last 10%",
     ),
-    Claim(
-        id="warmup.late_nan",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "too high a peak LR at the end of warmup is the usual cause of NaN at steps 100–500, and more warmup cures it; a "
-            "bad batch or an outlier in Adam's state can be it too, and clipping cures those"
-        ),
+    "warmup.late_nan": _claim(
+        paraphrase="too high a peak LR at the end of warmup is the usual cause of NaN at steps 100–500, and more warmup cures"
+        " it; a bad batch or an outlier in Adam's state can be it too, and clipping cures those",
         short="NaN at steps 100–500 usually means too high a peak after warmup",
         sources="GL Q39; CP Q1",
         quantifier="most",
-        regime=Regime(words="runs that reach NaN at steps 100–500"),
+        regime="runs that reach NaN at steps 100–500",
         size="steps 100–500",
         sides=(
-            _side("warmup first", "the peak LR is too high, so warmup is added or made longer", "GL Q39"),
-            _side("clip first", "the gradients explode: clip them", "CP Q1"),
+            "warmup first: the peak LR is too high, so warmup is added or made longer [GL Q39]",
+            "clip first: the gradients explode: clip them [CP Q1]",
         ),
-        measure=(
-            "step of divergence against end of warmup, for a short warmup and for one three times as long; the peak at which "
-            "half of the runs diverge, longer over shorter: supported if CI low ≥ 1.4, refuted if CI high ≤ 1.2; the numbers "
-            "are ours"
-        ),
+        measure="step of divergence against end of warmup, for a short warmup and for one three times as long; the peak at"
+        " which half of the runs diverge, longer over shorter: supported if CI low ≥ 1.4, refuted if CI high ≤ 1.2; the"
+        " numbers are ours",
     ),
-    Claim(
-        id="warmup.clip_first",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "exploding gradients are the most likely reason why a large transformer reaches NaN some hundred steps in, and "
-            "clipping is the cure"
-        ),
+    "warmup.clip_first": _claim(
+        paraphrase="exploding gradients are the most likely reason why a large transformer reaches NaN some hundred steps in,"
+        " and clipping is the cure",
         short="Clipping is the likeliest cure of NaN some hundred steps in",
         sources="CP Q1; GL Q39",
         quantifier="most",
-        regime=Regime(words="large transformers that reach NaN some hundred steps in"),
+        regime="large transformers that reach NaN some hundred steps in",
         size="clipping at norm 1.0",
         sides=(
-            _side("clip first", "the gradients explode: clip them", "CP Q1"),
-            _side("warmup first", "the peak LR is too high, so warmup is added or made longer", "GL Q39"),
+            "clip first: the gradients explode: clip them [CP Q1]",
+            "warmup first: the peak LR is too high, so warmup is added or made longer [GL Q39]",
         ),
-        measure=(
-            "of the runs that diverge some hundred steps in, the share that clipping at 1.0 cures: supported if over half, and "
-            "if longer warmup alone cures under 30%; refuted if under half; the numbers are ours"
-        ),
+        measure="of the runs that diverge some hundred steps in, the share that clipping at 1.0 cures: supported if over half,"
+        " and if longer warmup alone cures under 30%; refuted if under half; the numbers are ours",
     ),
-    Claim(
-        id="prec.bf16_loss",
+    "prec.bf16_loss": _claim(
         paraphrase="BF16 training reaches a loss similar to FP32's and needs no loss scaling",
         short="BF16 reaches FP32's loss without loss scaling",
         sources="TB 7; TB 11; TB 12",
         measure="no worse than FP32 by 0.5% of the fall, on every workload; the number is ours",
     ),
-    Claim(
-        id="prec.fp16_underflow",
-        kinds=("empirical", "disagreement"),
+    "prec.fp16_underflow": _claim(
         paraphrase="small gradients underflow to zero in FP16 training without loss scaling, and learning may stop",
         short="FP16 gradients underflow to zero without loss scaling",
         sources="TB 7; TD Mixed Precision Training; CP advanced Q2; SG Common Failure Modes",
-        regime=Regime(words="FP16 training"),
+        regime="FP16 training",
         sides=(
-            _side(
-                "zeros",
-                "small gradients become zero, and learning stops (CP)",
-                "TB 7; TD Mixed Precision Training; CP advanced Q2",
-            ),
-            _side("NaN", "training without gradient scaling gives NaN", "SG Common Failure Modes"),
+            "zeros: small gradients become zero, and learning stops (CP) [TB 7; TD Mixed Precision Training; CP advanced Q2]",
+            "NaN: training without gradient scaling gives NaN [SG Common Failure Modes]",
         ),
-        measure=(
-            "at two million tokens a step: share of non-zero activation gradients that cast to 0 ≥ 1%, loss worse than FP32, "
-            "and 90% of the fall lost at FP32's LR (learning stops); the numbers are ours"
-        ),
+        measure="at two million tokens a step: share of non-zero activation gradients that cast to 0 ≥ 1%, loss worse than"
+        " FP32, and 90% of the fall lost at FP32's LR (learning stops); the numbers are ours",
     ),
-    Claim(
-        id="prec.fp16_scaled",
+    "prec.fp16_scaled": _claim(
         paraphrase="FP16 training with loss scaling reaches a loss similar to FP32's",
         short="FP16 with loss scaling reaches FP32's loss",
         sources="TB 7",
-        regime=Regime(words="mixed precision with FP16 passes and FP32 weights"),
+        regime="mixed precision with FP16 passes and FP32 weights",
         measure="no worse than FP32 by 0.5% of the fall, on every workload; the number is ours",
     ),
-    Claim(
-        id="prec.fp16_overflow",
+    "prec.fp16_overflow": _claim(
         paraphrase="runs that overflow in FP16 survive in BF16",
         short="Runs that overflow in FP16 survive in BF16",
         sources="TB 7; TB 8; TB 11; TD Mixed Precision Training; GL Q38; CP advanced Q2",
-        regime=Regime(words="FP16 runs that overflow; GL Q38: in the forward pass of step 1"),
+        regime="FP16 runs that overflow; GL Q38: in the forward pass of step 1",
         size="FP16 ends at 65504 (CP)",
         measure="of runs that overflow in FP16, from large features or a high LR, whether most survive in BF16",
     ),
-    Claim(
-        id="prec.grad_norms",
+    "prec.grad_norms": _claim(
         paraphrase="gradient norms in mixed precision are similar to FP32's",
         short="Gradient norms in mixed precision are similar to FP32's",
         sources="TB 7",
-        regime=Regime(words="mixed precision in BF16 or FP16"),
+        regime="mixed precision in BF16 or FP16",
         measure="median relative difference ≤ 5%, beyond FP32's own where runs part from themselves; the number is ours",
     ),
-    Claim(
-        id="prec.range",
+    "prec.range": _claim(
         kinds=("exact",),
         paraphrase="FP16 spans about 5e-8 to 65504, and BF16 has FP32's exponent range",
         short="FP16 spans 5e-8 to 65504; BF16 has FP32's exponent range",
@@ -567,120 +445,94 @@ _CLAIMS = (
         size="5e-8 to 65504 (CP)",
         measure="torch.finfo, subnormals",
     ),
-    Claim(
-        id="prec.sensitive_ops",
+    "prec.sensitive_ops": _claim(
         paraphrase="some operations, such as layer norm, need more precision than 16 bits give",
         short="Some operations, such as layer norm, need more than 16 bits",
         sources="TB 7",
         quantifier="some",
-        regime=Regime(words="mixed precision"),
+        regime="mixed precision",
         measure="error of layer norm in 16 bits against FP64 ≥ 8 unit roundoffs, a matrix product's below; the number is ours",
     ),
-    Claim(
-        id="prec.speed",
+    "prec.speed": _claim(
         kinds=("speed", "disagreement"),
         paraphrase="mixed precision is 1.5–2x as fast as FP32 on Volta GPUs or newer",
         short="Mixed precision is 1.5–2x as fast as FP32 on modern GPUs",
         sources="TB 7; TD Mixed Precision Training; SG Mixed Precision",
-        regime=Regime(words="TB: Volta GPUs or newer; TD: FP16 on modern GPUs"),
+        regime="TB: Volta GPUs or newer; TD: FP16 on modern GPUs",
         size="1.5–2x (TB), about 2x (TD)",
         sides=(
-            _side("1.5–2x", "training is 1.5–2x as fast", "TB 7"),
-            _side("about 2x", "training is about 2x as fast", "TD Mixed Precision Training"),
-            _side("often", "throughput is often better", "SG Mixed Precision"),
+            "1.5–2x: training is 1.5–2x as fast [TB 7]",
+            "about 2x: training is about 2x as fast [TD Mixed Precision Training]",
+            "often: throughput is often better [SG Mixed Precision]",
         ),
         measure="step-time ratio over model sizes, GPU only",
     ),
-    Claim(
-        id="prec.memory",
+    "prec.memory": _claim(
         kinds=("speed", "disagreement"),
         paraphrase="mixed precision takes about half of the memory",
         short="Mixed precision takes about half of the memory",
-        sources=(
-            "SG Mixed Precision Training; SG Memory Optimization Checklist; SG Single GPU Training Strategy; TB 7; TD Mixed "
-            "Precision Training"
-        ),
-        regime=Regime(words="SG: autocast and a gradient scaler on FP32 weights"),
+        sources="SG Mixed Precision Training; SG Memory Optimization Checklist; SG Single GPU Training Strategy; TB 7; TD"
+        " Mixed Precision Training",
+        regime="SG: autocast and a gradient scaler on FP32 weights",
         size="about 50%",
         sides=(
-            _side(
-                "half",
-                "training takes about half of the memory",
-                "SG Mixed Precision Training; SG Memory Optimization Checklist",
-            ),
-            _side("7 GB", "training saves 7 GB of parts that sum to 31 GB", "SG Single GPU Training Strategy"),
-            _side("weights stay", "weights and optimizer state stay in FP32", "TB 7; TD Mixed Precision Training"),
+            "half: training takes about half of the memory [SG Mixed Precision Training; SG Memory Optimization Checklist]",
+            "7 GB: training saves 7 GB of parts that sum to 31 GB [SG Single GPU Training Strategy]",
+            "weights stay: weights and optimizer state stay in FP32 [TB 7; TD Mixed Precision Training]",
         ),
         measure="peak memory ratio over model sizes, GPU only",
     ),
-    Claim(
-        id="prec.fp8",
+    "prec.fp8": _claim(
         kinds=("speed",),
         paraphrase="FP8 saves still more memory on Hopper and Blackwell GPUs, and its scales need care, one per tensor",
         short="FP8 saves still more memory and needs a scale per tensor",
         sources="TB 7",
-        regime=Regime(words="Hopper and Blackwell GPUs"),
+        regime="Hopper and Blackwell GPUs",
         measure="loss gap with/without per-tensor scaling (emulated on CPU); speed and memory on Hopper",
     ),
-    Claim(
-        id="prec.fp16_nan",
-        kinds=("empirical", "disagreement"),
+    "prec.fp16_nan": _claim(
         paraphrase="FP16 training without gradient scaling can give NaN",
         short="FP16 without gradient scaling can give NaN",
         sources="SG Common Failure Modes; TB 7; TD Mixed Precision Training; CP advanced Q2",
         quantifier="some",
-        regime=Regime(words="FP16 training"),
+        regime="FP16 training",
         sides=(
-            _side("NaN", "training without gradient scaling gives NaN", "SG Common Failure Modes"),
-            _side(
-                "zeros",
-                "small gradients become zero, and learning stops (CP)",
-                "TB 7; TD Mixed Precision Training; CP advanced Q2",
-            ),
+            "NaN: training without gradient scaling gives NaN [SG Common Failure Modes]",
+            "zeros: small gradients become zero, and learning stops (CP) [TB 7; TD Mixed Precision Training; CP advanced Q2]",
         ),
-        measure=(
-            "share of FP16 runs without scaling that reach NaN where gradients underflow, at a high LR, with large features: "
-            "supported if on one of these most do and most scaled runs do not, refuted if on none"
-        ),
+        measure="share of FP16 runs without scaling that reach NaN where gradients underflow, at a high LR, with large"
+        " features: supported if on one of these most do and most scaled runs do not, refuted if on none",
     ),
-    Claim(
-        id="prec.mixed_formats",
+    "prec.mixed_formats": _claim(
         kinds=("exact", "disagreement"),
         paraphrase="mixed precision runs the forward pass in FP16 and the backward pass in FP32",
         short="Mixed precision runs forward in FP16 and backward in FP32",
         sources="SG Mixed Precision Training; TB 7; TD Mixed Precision Training",
         quantifier="exact",
-        regime=Regime(words="autocast with a gradient scaler"),
+        regime="autocast with a gradient scaler",
         sides=(
-            _side("FP32 backward", "the backward pass runs in FP32", "SG Mixed Precision Training"),
-            _side("16 bits", "forward and backward pass both run in 16 bits", "TB 7; TD Mixed Precision Training"),
+            "FP32 backward: the backward pass runs in FP32 [SG Mixed Precision Training]",
+            "16 bits: forward and backward pass both run in 16 bits [TB 7; TD Mixed Precision Training]",
         ),
-        measure=(
-            "number format of the backward pass's matrix products under autocast, over which the sides part: supported if all "
-            "are FP32, refuted if most are 16 bits wide"
-        ),
+        measure="number format of the backward pass's matrix products under autocast, over which the sides part: supported if"
+        " all are FP32, refuted if most are 16 bits wide",
     ),
-    Claim(
-        id="prec.lr_range",
+    "prec.lr_range": _claim(
         paraphrase="the range of LRs at which training is stable can depend on the number format alone",
         short="The range of stable LRs can depend on the number format alone",
         sources="GL Q8",
         quantifier="some",
-        measure=(
-            "largest trainable LR in BF16 and in FP16 over that in FP32, all else equal: supported if a CI lies outside [0.8, "
-            "1.25], refuted if all lie inside; the number is ours"
-        ),
+        measure="largest trainable LR in BF16 and in FP16 over that in FP32, all else equal: supported if a CI lies outside"
+        " [0.8, 1.25], refuted if all lie inside; the number is ours",
     ),
-    Claim(
-        id="decay.cosine_vs_linear",
+    "decay.cosine_vs_linear": _claim(
         paraphrase="linear decay is competitive with cosine decay",
         short="Linear decay is competitive with cosine decay",
         sources="GL Q18",
-        regime=Regime(words="LLM pretraining"),
+        regime="LLM pretraining",
         measure="paired gap at each arm's best LR as a share of the fall, no worse by 0.5%, at 20 and 80 tokens per parameter",
     ),
-    Claim(
-        id="decay.cosine_vs_step",
+    "decay.cosine_vs_step": _claim(
         paraphrase="cosine decay reaches a lower loss than step decay on most tasks of large scale",
         short="Cosine decay beats step decay on most tasks of large scale",
         sources="GL Q18",
@@ -688,430 +540,326 @@ _CLAIMS = (
         regime=Regime(words="tasks of large scale", least_parameters=100_000_000),
         measure="two step schedules, each at its best LR: above cosine decay by 0.5% of the fall or more",
     ),
-    Claim(
-        id="decay.beats_constant",
+    "decay.beats_constant": _claim(
         paraphrase="an LR that decays reaches a lower loss than a constant one",
         short="A decaying LR reaches a lower loss than a constant one",
         sources="TB 2; GL Q17; GL Q18; CP Exercise 2",
         quantifier="most",
-        regime=Regime(words="production runs, LLM pretraining"),
+        regime="production runs, LLM pretraining",
         own=True,
-        measure=(
-            "constant LR against five decaying shapes at 20 and 80 tokens per parameter, each at its best LR: above most of "
-            "them by 0.5% of the fall or more"
-        ),
+        measure="constant LR against five decaying shapes at 20 and 80 tokens per parameter, each at its best LR: above most"
+        " of them by 0.5% of the fall or more",
     ),
-    Claim(
-        id="decay.final_positive",
+    "decay.final_positive": _claim(
         kinds=("empirical", "doubted", "disagreement"),
-        paraphrase=(
-            "the LR usually ends at about 10% of its peak, because an LR of zero learns nothing at the end and may let the "
-            "optimizer's state drift"
-        ),
+        paraphrase="the LR usually ends at about 10% of its peak, because an LR of zero learns nothing at the end and may let"
+        " the optimizer's state drift",
         short="The LR usually ends at about 10% of its peak, not at zero",
         sources="GL Q20; GL Q17; GL Q58; TB 2; CP Q4; CP Exercise 2",
         quantifier="most",
-        regime=Regime(words="cosine decay, LLM pretraining"),
+        regime="cosine decay, LLM pretraining",
         size="10% of the peak (TB 2, GL Q17)",
         lost="the floor in GL Q20 and Q58",
         sides=(
-            _side("10%", "the LR ends above zero, at about 10% of its peak", "GL Q20; GL Q17; TB 2"),
-            _side("zero", "the formula of cosine decay ends at zero", "CP Q4; CP Exercise 2"),
+            "10%: the LR ends above zero, at about 10% of its peak [GL Q20; GL Q17; TB 2]",
+            "zero: the formula of cosine decay ends at zero [CP Q4; CP Exercise 2]",
         ),
-        measure=(
-            "min over η of loss(0) less that of loss(10%), against tokens per parameter (2 to 80): 0.2% of the fall or more at "
-            "most of 20, 40 and 80"
-        ),
+        measure="min over η of loss(0) less that of loss(10%), against tokens per parameter (2 to 80): 0.2% of the fall or"
+        " more at most of 20, 40 and 80",
     ),
-    Claim(
-        id="decay.half_way",
+    "decay.half_way": _claim(
         kinds=("exact",),
         paraphrase="cosine decay to zero is at half of the peak LR half-way from the end of warmup",
         short="Cosine decay to zero is at half of the peak LR half-way",
         sources="CP Q4",
         quantifier="exact",
-        regime=Regime(words="cosine decay to zero, counted from the end of warmup"),
+        regime="cosine decay to zero, counted from the end of warmup",
         size="1/2",
         measure="exact",
     ),
-    Claim(
-        id="decay.trapezoid",
+    "decay.trapezoid": _claim(
         paraphrase="warmup, a long constant stretch and a final decay reach the loss of cosine decay",
         short="Warmup-stable-decay reaches the loss of cosine decay",
         sources="GL Q17",
         quantifier="most",
-        regime=Regime(words="LLM pretraining"),
+        regime="LLM pretraining",
         own=True,
         measure="paired gap as a share of the fall, no worse by 0.5%, at 20 and 80 tokens per parameter",
     ),
-    Claim(
-        id="decay.plateau_rule",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "lowering the LR helps on a plateau with underfitting and raising it does not; ReduceLROnPlateau, by 10x, serves "
-            "runs of unknown length"
-        ),
+    "decay.plateau_rule": _claim(
+        paraphrase="lowering the LR helps on a plateau with underfitting and raising it does not; ReduceLROnPlateau, by 10x,"
+        " serves runs of unknown length",
         short="On a plateau, lowering the LR helps and raising it does not",
         sources="CP Q3; GL Q19; GL Q37; TB 6",
-        regime=Regime(words="CP: underfitting after epoch 50; GL: fine-tuning, transfer and runs without a fixed budget"),
+        regime="CP: underfitting after epoch 50; GL: fine-tuning, transfer and runs without a fixed budget",
         size="x0.1 (GL Q19)",
         sides=(
-            _side("lower", "lower the LR; raising it only makes the loss oscillate", "CP Q3; GL Q19"),
-            _side("too low", "a plateau can mean that the LR is too low", "GL Q37; TB 6"),
+            "lower: lower the LR; raising it only makes the loss oscillate [CP Q3; GL Q19]",
+            "too low: a plateau can mean that the LR is too low [GL Q37; TB 6]",
         ),
-        measure=(
-            "loss after x10, x1 and x0.1 from plateaus of too low, right and too high an LR: x0.1 gains 0.5% of the fall or "
-            "more, x10 nothing"
-        ),
+        measure="loss after x10, x1 and x0.1 from plateaus of too low, right and too high an LR: x0.1 gains 0.5% of the fall"
+        " or more, x10 nothing",
     ),
-    Claim(
-        id="decay.raise_lr",
-        kinds=("empirical", "disagreement"),
+    "decay.raise_lr": _claim(
         paraphrase="raising the LR on a plateau never helps, it only makes the loss oscillate",
         short="Raising the LR on a plateau never helps",
         sources="CP Q3; GL Q37; TB 6",
-        regime=Regime(words="plateaus with underfitting"),
+        regime="plateaus with underfitting",
         sides=(
-            _side("never", "raising the LR on a plateau only makes the loss oscillate", "CP Q3"),
-            _side("too low", "a plateau can mean that the LR is too low", "GL Q37; TB 6"),
+            "never: raising the LR on a plateau only makes the loss oscillate [CP Q3]",
+            "too low: a plateau can mean that the LR is too low [GL Q37; TB 6]",
         ),
-        measure=(
-            "loss after x10 from a plateau of too low an LR, on which the documents disagree, other plateaus and x2 beside it: "
-            "supported if raising gains less than 0.5% of the fall, refuted if it gains 2% or more; the numbers are ours"
-        ),
+        measure="loss after x10 from a plateau of too low an LR, on which the documents disagree, other plateaus and x2 beside"
+        " it: supported if raising gains less than 0.5% of the fall, refuted if it gains 2% or more; the numbers are ours",
     ),
-    Claim(
-        id="decay.first_half",
+    "decay.first_half": _claim(
         paraphrase="most of the progress under cosine decay is made in the first half of the steps, at the high LR",
         short="Most progress is made in the first half of the steps, at high LR",
         sources="GL Q18",
-        regime=Regime(words="cosine decay in LLM pretraining"),
+        regime="cosine decay in LLM pretraining",
         size="most, that is more than half",
-        measure=(
-            "share of the loss's fall, counted from the end of warmup, in the first half of the steps under cosine decay: "
-            "supported if the CI lies above 0.5, refuted if below; linear, warmup-stable-decay and constant beside it"
-        ),
+        measure="share of the loss's fall, counted from the end of warmup, in the first half of the steps under cosine decay:"
+        " supported if the CI lies above 0.5, refuted if below; linear, warmup-stable-decay and constant beside it",
     ),
-    Claim(
-        id="mup.sp_shifts",
+    "mup.sp_shifts": _claim(
         paraphrase="larger models without muP often need a lower LR, by a ratio that depends on depth, width and other details",
         short="Without muP, larger models often need a lower LR",
         sources="GL Q16; GL Q35",
         quantifier="some",
-        regime=Regime(words="models from 1B to 70B parameters"),
+        regime="models from 1B to 70B parameters",
         measure="slope of log2 η* on log2 width, heads of one size: CI < −0.3; the number is ours",
     ),
-    Claim(
-        id="mup.invariant",
+    "mup.invariant": _claim(
         paraphrase="the best LR under muP does not change with width",
         short="Under muP the best LR does not change with width",
         sources="GL Q16; GL Q35",
-        regime=Regime(words="large language models that differ in width"),
+        regime="large language models that differ in width",
         size="no change",
-        measure=(
-            "slope CI in [−1/6, 1/6], half an octave over 8x in width, over ≥ 8x width, ≥ 4 widths, where the standard "
-            "parametrization shifts; the number is ours"
-        ),
+        measure="slope CI in [−1/6, 1/6], half an octave over 8x in width, over ≥ 8x width, ≥ 4 widths, where the standard"
+        " parametrization shifts; the number is ours",
     ),
-    Claim(
-        id="mup.regret",
+    "mup.regret": _claim(
         paraphrase="hyperparameters that muP finds with a small model, the LR among them, suit the largest model too",
         short="Under muP an LR tuned on a small model suits the largest one",
         sources="GL Q16; GL Q35",
-        regime=Regime(words="from small models to 70B parameters"),
+        regime="from small models to 70B parameters",
         size="the same value",
         measure="regret ≤ 1% of the fall in loss under muP, larger by ≥ 1% under SP; the numbers are ours",
     ),
-    Claim(
-        id="mup.coord_check",
+    "mup.coord_check": _claim(
         paraphrase="activations under muP neither grow nor vanish with width",
         short="Under muP activations neither grow nor vanish with width",
         sources="GL Q35",
         own=True,
-        measure=(
-            "log-size against log-width slope of the last block and the logits within ±0.1, mean over steps 1–5; SP beside it; "
-            "the number is ours"
-        ),
+        measure="log-size against log-width slope of the last block and the logits within ±0.1, mean over steps 1–5; SP beside"
+        " it; the number is ours",
     ),
-    Claim(
-        id="mup.depth",
+    "mup.depth": _claim(
         paraphrase="the best LR without muP depends on depth and on details of the architecture too, not only on width",
         short="Without muP the best LR depends on depth too, not only on width",
         sources="GL Q16",
-        regime=Regime(words="models from 1B to 70B parameters"),
-        measure=(
-            "slope of log2 η* on log2 depth, from 1 to 8 (2 to 32 on a GPU) at muP's base width, where it is the standard "
-            "parametrization: supported if the CI lies outside [−0.1, 0.1], refuted if inside; the number is ours"
-        ),
+        regime="models from 1B to 70B parameters",
+        measure="slope of log2 η* on log2 depth, from 1 to 8 (2 to 32 on a GPU) at muP's base width, where it is the standard"
+        " parametrization: supported if the CI lies outside [−0.1, 0.1], refuted if inside; the number is ours",
     ),
-    Claim(
-        id="lr.sharp",
+    "lr.sharp": _claim(
         paraphrase="a 2–3x change of the LR often decides whether a run diverges or is among the best",
         short="A 2–3x change of LR often decides whether a run diverges",
         sources="TB 2",
         quantifier="some",
-        regime=Regime(words="a fixed architecture near the state of the art"),
+        regime="a fixed architecture near the state of the art",
         size="2–3x",
-        measure=(
-            "factor from the last LR within 5% of the fall to one that loses half of it: supported if 3 or less; and loss at "
-            "3x η*: supported if a quarter of the fall is lost, refuted if 5%; 'often' is on most workloads; the shares are "
-            "ours"
-        ),
+        measure="factor from the last LR within 5% of the fall to one that loses half of it: supported if 3 or less; and loss"
+        " at 3x η*: supported if a quarter of the fall is lost, refuted if 5%; 'often' is on most workloads; the shares are"
+        " ours",
     ),
-    Claim(
-        id="lr.too_low",
-        paraphrase=(
-            "an LR that is too low trains very slowly, may run out of budget first, and may not leave saddles and shallow "
-            "minima"
-        ),
+    "lr.too_low": _claim(
+        paraphrase="an LR that is too low trains very slowly, may run out of budget first, and may not leave saddles and"
+        " shallow minima",
         short="Too low an LR trains very slowly and may run out of budget",
         sources="TB 2; GL Q5",
         lost="the lower bound of the update-to-weight ratio in GL Q5",
         ungraded=("GL",),
         measure="steps to a fixed loss at η*/10, η*/100",
     ),
-    Claim(
-        id="lr.too_high",
-        kinds=("empirical", "disagreement"),
+    "lr.too_high": _claim(
         paraphrase="an LR that is too high makes the loss bounce and the gradient norm large, and the run possibly diverges",
         short="Too high an LR makes the loss bounce, and the run possibly diverges",
         sources="TB 2; TB 11; GL Q4",
         quantifier="some",
-        regime=Regime(words="GL Q4: plain gradient descent, and Adam apart"),
+        regime="GL Q4: plain gradient descent, and Adam apart",
         size="NaN within hundreds of steps (GL Q4)",
         lost="the lower number of steps in GL Q4",
         ungraded=("GL",),
         sides=(
-            _side("possibly", "the loss bounces and possibly diverges", "TB 2"),
-            _side("surely", "swings grow until the loss is NaN; with Adam, spikes may recover", "GL Q4"),
+            "possibly: the loss bounces and possibly diverges [TB 2]",
+            "surely: swings grow until the loss is NaN; with Adam, spikes may recover [GL Q4]",
         ),
-        measure=(
-            "at the first LR that loses a tenth of the fall against η*: share of evaluations at which the loss rises by 1% of "
-            "it more by 0.1, gradient norm 2x; what diverges bounces; the numbers are ours"
-        ),
+        measure="at the first LR that loses a tenth of the fall against η*: share of evaluations at which the loss rises by 1%"
+        " of it more by 0.1, gradient norm 2x; what diverges bounces; the numbers are ours",
     ),
-    Claim(
-        id="lr.norm_falls",
-        kinds=("empirical", "disagreement"),
+    "lr.norm_falls": _claim(
         paraphrase="the loss falls smoothly and the gradient norm falls with time at a good LR",
         short="At a good LR the gradient norm falls during training",
         sources="TB 2; TB 4; TB 1; GL Q11; GL Q12; GL Q42",
-        regime=Regime(words="an LR in the sweet spot"),
+        regime="an LR in the sweet spot",
         sides=(
-            _side("smooth", "the loss falls smoothly at the right LR, and swings mean too high an LR", "TB 1; TB 2"),
-            _side("spikes", "the loss spikes or bounces now and then at the best LR", "GL Q11; GL Q12; GL Q42"),
+            "smooth: the loss falls smoothly at the right LR, and swings mean too high an LR [TB 1; TB 2]",
+            "spikes: the loss spikes or bounces now and then at the best LR [GL Q11; GL Q12; GL Q42]",
         ),
         measure="slope of log norm after warmup: CI < 0; the rate of spikes at η* decides between the sides",
     ),
-    Claim(
-        id="lr.layers_differ",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "a good-looking loss can hide one layer that hardly moves and another that explodes, which the ratio of update to "
-            "weight shows layer by layer"
-        ),
+    "lr.layers_differ": _claim(
+        paraphrase="a good-looking loss can hide one layer that hardly moves and another that explodes, which the ratio of"
+        " update to weight shows layer by layer",
         short="A good loss can hide a layer that is stuck and one that explodes",
         sources="GL Q7; GL Q10; TB 4; TD Gradient Flow Diagnostics",
         quantifier="some",
-        regime=Regime(words="any network; GL Q7: embeddings and early layers against later ones"),
+        regime="any network; GL Q7: embeddings and early layers against later ones",
         lost="the ratios of the stuck and of the exploding layer in GL Q10",
         ungraded=("GL",),
         sides=(
-            _side("differ", "layers may behave differently, although the loss looks fine", "GL Q7; GL Q10; TB 4"),
-            _side("similar", "gradients are of similar size in all layers of a healthy run", "TD Gradient Flow Diagnostics"),
+            "differ: layers may behave differently, although the loss looks fine [GL Q7; GL Q10; TB 4]",
+            "similar: gradients are of similar size in all layers of a healthy run [TD Gradient Flow Diagnostics]",
         ),
-        measure=(
-            "one matrix at a hundredth of the LR, or at thirty times it: the loss is no worse by 5% of the fall, while the "
-            "update ratios are 10x further apart; those of a healthy run are reported; the numbers are ours"
-        ),
+        measure="one matrix at a hundredth of the LR, or at thirty times it: the loss is no worse by 5% of the fall, while the"
+        " update ratios are 10x further apart; those of a healthy run are reported; the numbers are ours",
     ),
-    Claim(
-        id="lr.phases",
-        paraphrase=(
-            "a healthy run's training loss typically falls fast, then steadily, then flattens, with the validation loss close "
-            "by until it may rise"
-        ),
+    "lr.phases": _claim(
+        paraphrase="a healthy run's training loss typically falls fast, then steadily, then flattens, with the validation loss"
+        " close by until it may rise",
         short="A healthy loss typically falls fast, then steadily, then flattens",
         sources="TB 1",
         quantifier="most",
-        regime=Regime(words="healthy runs"),
+        regime="healthy runs",
         measure="segmented fit; share of the total drop in the first 10%; the number is ours",
     ),
-    Claim(
-        id="lr.grad_not_loss",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "the gradient norm tells why a loss is flat: near zero means a critical point, healthy means too small an LR, huge "
-            "means too large"
-        ),
+    "lr.grad_not_loss": _claim(
+        paraphrase="the gradient norm tells why a loss is flat: near zero means a critical point, healthy means too small an"
+        " LR, huge means too large",
         short="The gradient norm tells why a loss is flat",
         sources="GL Q37; TB 4; TB 11; TD Loss Landscape and Optimization Trajectory",
-        regime=Regime(words="flat losses"),
+        regime="flat losses",
         sides=(
-            _side("critical point", "a norm near zero means a critical point", "GL Q37"),
-            _side("vanishing", "a norm near zero means vanishing gradients", "TB 4; TB 11"),
-            _side(
-                "plateau",
-                "a norm near zero means a plateau, which momentum crosses",
-                "TD Loss Landscape and Optimization Trajectory",
-            ),
+            "critical point: a norm near zero means a critical point [GL Q37]",
+            "vanishing: a norm near zero means vanishing gradients [TB 4; TB 11]",
+            "plateau: a norm near zero means a plateau, which momentum crosses [TD Loss Landscape and Optimization Trajectory]",
         ),
         measure="classify flat runs by norm; balanced accuracy of the rule",
     ),
-    Claim(
-        id="lr.smooth",
-        kinds=("empirical", "disagreement"),
+    "lr.smooth": _claim(
         paraphrase="the best LR gives a smooth loss curve, and oscillation means that the LR is too high",
         short="The best LR gives a smooth curve; oscillation means too high an LR",
         sources="TB 1; TB 2; GL Q11; GL Q12; GL Q42",
         sides=(
-            _side("smooth", "the loss falls smoothly at the right LR, and swings mean too high an LR", "TB 1; TB 2"),
-            _side("spikes", "the loss spikes or bounces now and then at the best LR", "GL Q11; GL Q12; GL Q42"),
+            "smooth: the loss falls smoothly at the right LR, and swings mean too high an LR [TB 1; TB 2]",
+            "spikes: the loss spikes or bounces now and then at the best LR [GL Q11; GL Q12; GL Q42]",
         ),
-        measure=(
-            "share of evaluations at which the loss on one sample rises by 1% of the fall, at η* less that at η*/4: supported "
-            "if not more by 0.1, refuted if more; spikes of single batches are reported; the numbers are ours"
-        ),
+        measure="share of evaluations at which the loss on one sample rises by 1% of the fall, at η* less that at η*/4:"
+        " supported if not more by 0.1, refuted if more; spikes of single batches are reported; the numbers are ours",
     ),
-    Claim(
-        id="lr.most_important",
+    "lr.most_important": _claim(
         paraphrase="the LR is the most important hyperparameter",
         short="The LR is the most important hyperparameter",
         sources="TB 2",
-        measure=(
-            "mean distance of the losses at x2 and x10, up and down, from that without a change, of LR, weight decay, β2 or "
-            "momentum (at an equal LR / (1 - momentum)), batch, warmup and clipping norm: supported if the LR's is the largest "
-            "on at least 3 of 4 workloads, refuted if on at most 1"
-        ),
+        measure="mean distance of the losses at x2 and x10, up and down, from that without a change, of LR, weight decay, β2"
+        " or momentum (at an equal LR / (1 - momentum)), batch, warmup and clipping norm: supported if the LR's is the largest"
+        " on at least 3 of 4 workloads, refuted if on at most 1",
     ),
-    Claim(
-        id="adam.lr_tolerance",
+    "adam.lr_tolerance": _claim(
         paraphrase="Adam removes most of SGD's sensitivity to the LR",
         short="Adam removes most of SGD's sensitivity to the LR",
         sources="GL Q21; GL Q45",
-        regime=Regime(words="ill-conditioned problems; transformers and embeddings"),
+        regime="ill-conditioned problems; transformers and embeddings",
         size="most, that is more than half",
-        measure=(
-            "width in octaves of the LR basin within 5% of best, under Adam and under SGD: most is removed if Adam's is at "
-            "least twice as wide"
-        ),
+        measure="width in octaves of the LR basin within 5% of best, under Adam and under SGD: most is removed if Adam's is at"
+        " least twice as wide",
     ),
-    Claim(
-        id="eos.quadratic",
+    "eos.quadratic": _claim(
         kinds=("exact",),
-        paraphrase=(
-            "gradient descent on a quadratic converges only below an LR of 2/λmax, is fastest at 2/(λmax+λmin), and its rate "
-            "follows the condition number"
-        ),
+        paraphrase="gradient descent on a quadratic converges only below an LR of 2/λmax, is fastest at 2/(λmax+λmin), and its"
+        " rate follows the condition number",
         short="On a quadratic, gradient descent converges only below 2/λmax",
         sources="GL Q3",
         quantifier="exact",
-        regime=Regime(words="quadratic losses"),
+        regime="quadratic losses",
         lost="all three formulas in GL Q3",
         ungraded=("GL",),
         measure="numeric sweep around the threshold",
     ),
-    Claim(
-        id="eos.sharpness",
+    "eos.sharpness": _claim(
         paraphrase="training drives a deep network's sharpness up to the stability limit 2/LR and holds it there",
         short="Training drives the sharpness up to 2/LR and holds it there",
         sources="GL Q11",
-        regime=Regime(words="deep networks, any training"),
+        regime="deep networks, any training",
         size="the stability limit itself",
         lost="the limit in GL Q11, 2/LR",
         ungraded=("GL",),
-        measure=(
-            "median LR x sharpness over the optimizer's limit, at the edge: supported within 0.9 and 1.2, refuted outside 0.7 "
-            "and 1.5, for full-batch gradient descent at three LRs (limit 2); heavy-ball and Nesterov's momentum (3.8, 1.357), "
-            "Adam, preconditioned (38), and batches are reported"
-        ),
+        measure="median LR x sharpness over the optimizer's limit, at the edge: supported within 0.9 and 1.2, refuted outside"
+        " 0.7 and 1.5, for full-batch gradient descent at three LRs (limit 2); heavy-ball and Nesterov's momentum (3.8,"
+        " 1.357), Adam, preconditioned (38), and batches are reported",
     ),
-    Claim(
-        id="eos.nonmonotone",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "the loss at the edge of stability bounces from step to step and falls in the long run, and that is part of "
-            "healthy training"
-        ),
+    "eos.nonmonotone": _claim(
+        paraphrase="the loss at the edge of stability bounces from step to step and falls in the long run, and that is part of"
+        " healthy training",
         short="At the edge of stability the loss bounces, and falls in the long run",
         sources="GL Q11; GL Q12; GL Q42; TB 1; TB 2",
-        regime=Regime(words="deep networks at the edge of stability"),
+        regime="deep networks at the edge of stability",
         sides=(
-            _side("healthy", "bouncing at the edge of stability can be part of a healthy run", "GL Q11; GL Q12; GL Q42"),
-            _side("concerning", "healthy training is smooth, and oscillation there is a concern", "TB 1; TB 2"),
+            "healthy: bouncing at the edge of stability can be part of a healthy run [GL Q11; GL Q12; GL Q42]",
+            "concerning: healthy training is smooth, and oscillation there is a concern [TB 1; TB 2]",
         ),
-        measure=(
-            "at the edge of stability the loss rises at 10% of the steps or more and falls in 80% of windows of 100 steps or "
-            "more; refuted at 2% and at half; the numbers are ours"
-        ),
+        measure="at the edge of stability the loss rises at 10% of the steps or more and falls in 80% of windows of 100 steps"
+        " or more; refuted at 2% and at half; the numbers are ours",
     ),
-    Claim(
-        id="eos.newton",
+    "eos.newton": _claim(
         kinds=("exact",),
         paraphrase="Newton's method near a minimum converges quadratically, and gradient descent linearly",
         short="Near a minimum Newton converges quadratically, descent linearly",
         sources="GL Q6",
         quantifier="exact",
-        regime=Regime(words="near a minimum"),
+        regime="near a minimum",
         size="order 2 and order 1",
         measure="error exponents",
     ),
-    Claim(
-        id="noise.variance",
+    "noise.variance": _claim(
         paraphrase="the gradient's variance over mini-batches falls as one over the batch size",
         short="Gradient variance falls as one over the batch size",
         sources="TB 3; GL Q2",
         quantifier="exact",
-        regime=Regime(words="independent samples"),
+        regime="independent samples",
         lost="the formula in TB 3 and in GL Q2, one over the batch size",
         ungraded=("TB", "GL"),
-        measure=(
-            "slope of log variance on log B at weights that stand still: in [−1.1, −0.9]; without replacement against (N − B) "
-            "/ (N − 1), reported"
-        ),
+        measure="slope of log variance on log B at weights that stand still: in [−1.1, −0.9]; without replacement against (N −"
+        " B) / (N − 1), reported",
     ),
-    Claim(
-        id="noise.step_cost",
+    "noise.step_cost": _claim(
         kinds=("exact", "speed"),
         paraphrase="the compute of a step is linear in the batch size",
         short="The compute of a step is linear in the batch size",
         sources="TB 3",
         quantifier="exact",
         size="linear",
-        measure=(
-            "FLOPs of a step against B: slope of log on log 1; step time against B is our question (on a GPU flat until "
-            "saturation), it is reported and grades nobody"
-        ),
+        measure="FLOPs of a step against B: slope of log on log 1; step time against B is our question (on a GPU flat until"
+        " saturation), it is reported and grades nobody",
     ),
-    Claim(
-        id="noise.memory",
+    "noise.memory": _claim(
         kinds=("speed", "disagreement"),
         paraphrase="training memory is linear in the batch size, 4x less for a batch of 8 than for one of 32",
         short="Training memory is linear in the batch size",
-        sources=(
-            "TB 3; SG Memory Optimization Checklist; SG Single GPU Training Strategy; SG Edge Cases and Follow-Up Questions"
-        ),
-        regime=Regime(words="SG: training on one GPU"),
+        sources="TB 3; SG Memory Optimization Checklist; SG Single GPU Training Strategy; SG Edge Cases and Follow-Up"
+        " Questions",
+        regime="SG: training on one GPU",
         size="linear; 4x less for batch 32 to 8 (SG)",
         sides=(
-            _side(
-                "linear", "memory is linear in the batch, 4x less for batch 32 to 8", "TB 3; SG Memory Optimization Checklist"
-            ),
-            _side("6 GB", "batch 32 to 8 saves 6 GB of parts that sum to 31 GB", "SG Single GPU Training Strategy"),
-            _side(
-                "not always",
-                "a smaller batch does not always cure running out of memory",
-                "SG Edge Cases and Follow-Up Questions",
-            ),
+            "linear: memory is linear in the batch, 4x less for batch 32 to 8 [TB 3; SG Memory Optimization Checklist]",
+            "6 GB: batch 32 to 8 saves 6 GB of parts that sum to 31 GB [SG Single GPU Training Strategy]",
+            "not always: a smaller batch does not always cure running out of memory [SG Edge Cases and Follow-Up Questions]",
         ),
-        measure=(
-            "peak memory against B, of all and of activations apart; linear in all supports, linear in activations only "
-            "refutes SG's 4x"
-        ),
+        measure="peak memory against B, of all and of activations apart; linear in all supports, linear in activations only"
+        " refutes SG's 4x",
     ),
-    Claim(
-        id="noise.temperature",
-        kinds=("empirical", "disagreement"),
+    "noise.temperature": _claim(
         paraphrase="SGD's implicit regularization is set by the ratio of LR to batch size",
         short="The ratio of LR to batch size sets SGD's implicit regularization",
         sources="GL Q32; GL Q47; GL Q14",
@@ -1119,340 +867,255 @@ _CLAIMS = (
         lost="the ratio in GL Q32 and Q47, LR over batch size",
         ungraded=("GL",),
         sides=(
-            _side(
-                "in proportion", "the LR has to change in proportion to the batch to keep the regularization", "GL Q32; GL Q47"
-            ),
-            _side("square root", "the LR of Adam changes with the square root of the batch", "GL Q14"),
+            "in proportion: the LR has to change in proportion to the batch to keep the regularization [GL Q32; GL Q47]",
+            "square root: the LR of Adam changes with the square root of the batch [GL Q14]",
         ),
-        measure=(
-            "share of the variance of final sharpness and of test loss that lies between lines of equal η/B, at equal η x "
-            "steps, for at equal epochs the same line is the same training time; lines of equal η/√B and of equal η beside it"
-        ),
+        measure="share of the variance of final sharpness and of test loss that lies between lines of equal η/B, at equal η x"
+        " steps, for at equal epochs the same line is the same training time; lines of equal η/√B and of equal η beside it",
     ),
-    Claim(
-        id="gen.small_batch",
-        kinds=("empirical", "disagreement"),
+    "gen.small_batch": _claim(
         paraphrase="small batches generalize better than large ones in some cases",
         short="Small batches generalize better in some cases",
         sources="TB 3; TD Loss Landscape and Optimization Trajectory; GL Q33",
         quantifier="some",
-        regime=Regime(words="TB: SGD, and not modern language models"),
+        regime="TB: SGD, and not modern language models",
         sides=(
-            _side("sometimes", "small batches generalize better in some cases", "TB 3; GL Q33"),
-            _side(
-                "plainly",
-                "small batches with suitable noise find minima that generalize better",
-                "TD Loss Landscape and Optimization Trajectory",
-            ),
+            "sometimes: small batches generalize better in some cases [TB 3; GL Q33]",
+            "plainly: small batches with suitable noise find minima that generalize better [TD Loss Landscape and Optimization"
+            " Trajectory]",
         ),
-        measure=(
-            "test loss of a large batch less that of a small one, as a share of the fall: at one LR and equal updates, at "
-            "tuned LRs and equal epochs, and at tuned LRs and equal updates; supported from 1% on, refuted below 0; test "
-            "errors, and one LR at equal epochs, are reported; the numbers are ours"
-        ),
+        measure="test loss of a large batch less that of a small one, as a share of the fall: at one LR and equal updates, at"
+        " tuned LRs and equal epochs, and at tuned LRs and equal updates; supported from 1% on, refuted below 0; test errors,"
+        " and one LR at equal epochs, are reported; the numbers are ours",
     ),
-    Claim(
-        id="gen.sharper",
-        paraphrase=(
-            "large batches of SGD end in sharper minima than small ones with suitable noise, which one document calls a "
-            "hypothesis"
-        ),
+    "gen.sharper": _claim(
+        paraphrase="large batches of SGD end in sharper minima than small ones with suitable noise, which one document calls a"
+        " hypothesis",
         short="Large batches of SGD end in sharper minima than small ones",
         sources="TD Loss Landscape and Optimization Trajectory; TB 3",
         regime=Regime(words="SGD", optimizers=("sgd",)),
-        measure=(
-            "λmax at equal training loss, large batch over small, at one LR and at the best LR of each: supported from 1.5x "
-            "on, refuted below 1x; the numbers are ours"
-        ),
+        measure="λmax at equal training loss, large batch over small, at one LR and at the best LR of each: supported from"
+        " 1.5x on, refuted below 1x; the numbers are ours",
     ),
-    Claim(
-        id="gen.flat_minima",
+    "gen.flat_minima": _claim(
         paraphrase="flat minima generalize better than sharp ones",
         short="Flat minima generalize better than sharp ones",
         sources="TD Loss Landscape and Optimization Trajectory",
-        measure=(
-            "rank correlation of λmax with validation loss over runs read at equal training loss: supported if its CI lies "
-            "above 0.3, refuted if below 0.1; the numbers are ours"
-        ),
+        measure="rank correlation of λmax with validation loss over runs read at equal training loss: supported if its CI lies"
+        " above 0.3, refuted if below 0.1; the numbers are ours",
     ),
-    Claim(
-        id="gen.sgd_vs_adam",
-        paraphrase=(
-            "well-tuned SGD with momentum generalizes better than Adam on many vision tasks, and AdamW is one way to narrow "
-            "the gap"
-        ),
+    "gen.sgd_vs_adam": _claim(
+        paraphrase="well-tuned SGD with momentum generalizes better than Adam on many vision tasks, and AdamW is one way to"
+        " narrow the gap",
         short="Well-tuned SGD generalizes better than Adam on many vision tasks",
         sources="GL Q29; GL Q30; GL Q45",
         quantifier="some",
-        regime=Regime(words="vision tasks, CNNs, both optimizers tuned"),
-        measure=(
-            "test error at an equal budget of proposals: supported if Adam's is higher than SGD's by half a point and than "
-            "AdamW's by anything, refuted if it is lower; the numbers are ours"
-        ),
+        regime="vision tasks, CNNs, both optimizers tuned",
+        measure="test error at an equal budget of proposals: supported if Adam's is higher than SGD's by half a point and than"
+        " AdamW's by anything, refuted if it is lower; the numbers are ours",
     ),
-    Claim(
-        id="gen.adam_transformer",
+    "gen.adam_transformer": _claim(
         paraphrase="AdamW always beats SGD on large language models",
         short="AdamW always beats SGD on large language models",
         sources="GL Q29; GL Q45",
         regime=Regime(words="large language models", models=("gpt",), least_parameters=100_000_000),
         measure="equal-budget tuned loss",
     ),
-    Claim(
-        id="gen.lm_large_batch",
+    "gen.lm_large_batch": _claim(
         kinds=("empirical", "doubted", "disagreement"),
-        paraphrase=(
-            "large batches with a linearly scaled LR work fine in practice for modern language models on web data, without a "
-            "loss of generalization"
-        ),
+        paraphrase="large batches with a linearly scaled LR work fine in practice for modern language models on web data,"
+        " without a loss of generalization",
         short="Large batches with a linear LR are fine for modern language models",
         sources="TB 3; GL Q14; GL Q33; GL Q43",
         quantifier="most",
         regime=Regime(words="modern large language models on web data", models=("gpt",), least_parameters=100_000_000),
         sides=(
-            _side("linear", "large batches work fine with a linearly scaled LR", "TB 3"),
-            _side("square root", "the LR of Adam grows with the square root of the batch", "GL Q14; GL Q33; GL Q43"),
+            "linear: large batches work fine with a linearly scaled LR [TB 3]",
+            "square root: the LR of Adam grows with the square root of the batch [GL Q14; GL Q33; GL Q43]",
         ),
-        measure=(
-            "gap of test to training loss, large batch with linear LR against small batch, no larger by 0.02 nats; and the "
-            "test loss at equal tokens, within 2% of the fall; square-root and tuned LR beside it; the numbers are ours"
-        ),
+        measure="gap of test to training loss, large batch with linear LR against small batch, no larger by 0.02 nats; and the"
+        " test loss at equal tokens, within 2% of the fall; square-root and tuned LR beside it; the numbers are ours",
     ),
-    Claim(
-        id="gen.adam_train_loss",
-        paraphrase=(
-            "Adam's training loss is as low as SGD's or lower on the tasks on which it validates worse; a last phase with SGD, "
-            "longer training or regularization narrows the gap"
-        ),
+    "gen.adam_train_loss": _claim(
+        paraphrase="Adam's training loss is as low as SGD's or lower on the tasks on which it validates worse; a last phase"
+        " with SGD, longer training or regularization narrows the gap",
         short="Adam trains as low as SGD even if it validates worse",
         sources="GL Q30",
         quantifier="some",
-        regime=Regime(words="tasks on which Adam validates worse than SGD"),
-        measure=(
-            "tuned training and validation loss of Adam and SGD, and the gap with a last phase of SGD, longer training and "
-            "more regularization: supported if Adam's training loss is not higher (non-inferior by 0.5% of the fall) while its "
-            "validation loss is, refuted if both are higher; the share of the gap that each arm closes is reported; the number "
-            "is ours"
-        ),
+        regime="tasks on which Adam validates worse than SGD",
+        measure="tuned training and validation loss of Adam and SGD, and the gap with a last phase of SGD, longer training and"
+        " more regularization: supported if Adam's training loss is not higher (non-inferior by 0.5% of the fall) while its"
+        " validation loss is, refuted if both are higher; the share of the gap that each arm closes is reported; the number is"
+        " ours",
     ),
-    Claim(
-        id="spike.clip",
+    "spike.clip": _claim(
         paraphrase="clipping the gradient at norm 1.0 keeps rare bad batches from making a run explode",
         short="Clipping at norm 1.0 absorbs rare bad batches",
         sources="TB 4; TB 8; CP Q1; GL Q12; GL Q31; GL Q42",
-        regime=Regime(words="TB: transformers; GL: LLM pretraining and RNNs"),
+        regime="TB: transformers; GL: LLM pretraining and RNNs",
         size="norm 1.0",
         lost="the norm in GL Q31; 1.0 stands in TB 4, TB 8, CP Q1 and GL Q12",
         measure="injected bad batches: peak and final loss with/without",
     ),
-    Claim(
-        id="spike.playbook",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "a run can recover from a spike by skipping the batch, going back to a checkpoint, a lower LR for a time, clipping "
-            "if it was off, or BF16 if it ran in FP16"
-        ),
+    "spike.playbook": _claim(
+        paraphrase="a run can recover from a spike by skipping the batch, going back to a checkpoint, a lower LR for a time,"
+        " clipping if it was off, or BF16 if it ran in FP16",
         short="Skipping, rollback, a lower LR, clipping or BF16 can cure a spike",
-        sources=(
-            "TB 8; TB 11; TB 12; CP Solutions & Tips; SG Common Causes; SG Detection Code; SG Why Loss Spikes Happen; GL Q12; "
-            "GL Q42"
-        ),
+        sources="TB 8; TB 11; TB 12; CP Solutions & Tips; SG Common Causes; SG Detection Code; SG Why Loss Spikes Happen; GL"
+        " Q12; GL Q42",
         quantifier="some",
-        regime=Regime(words="after a spike or a divergence"),
+        regime="after a spike or a divergence",
         size="LR x0.5 (SG)",
         sides=(
-            _side(
-                "lower LR",
-                "a lower LR is among the remedies",
-                "TB 8; TB 11; TB 12; CP Solutions & Tips; SG Common Causes; SG Detection Code",
-            ),
-            _side("not first", "a lower LR is not the first response", "GL Q12; GL Q42"),
+            "lower LR: a lower LR is among the remedies [TB 8; TB 11; TB 12; CP Solutions & Tips; SG Common Causes; SG"
+            " Detection Code]",
+            "not first: a lower LR is not the first response [GL Q12; GL Q42]",
         ),
         measure="final-loss gap to the undisturbed run, per remedy",
     ),
-    Claim(
-        id="spike.detector",
-        kinds=("empirical", "disagreement"),
+    "spike.detector": _claim(
         paraphrase="a loss above 2x the mean of the nine steps before it is a spike",
         short="A loss above 2x the mean of the nine steps before is a spike",
         sources="SG Detection Code; TB 8",
         quantifier="exact",
         size="2x",
         sides=(
-            _side("2x", "a spike is a loss above 2x the recent mean", "SG Detection Code"),
-            _side("10x", "a spike is a sudden jump of the loss by 10x", "TB 8"),
+            "2x: a spike is a loss above 2x the recent mean [SG Detection Code]",
+            "10x: a spike is a sudden jump of the loss by 10x [TB 8]",
         ),
         measure="precision and recall on injected and clean runs",
     ),
-    Claim(
-        id="spike.once",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "a spike that heals by itself is probably no reason to lower the LR at first; clipping and a look at the batch "
-            "come before"
-        ),
+    "spike.once": _claim(
+        paraphrase="a spike that heals by itself is probably no reason to lower the LR at first; clipping and a look at the"
+        " batch come before",
         short="A spike that heals by itself is probably no reason to lower the LR",
         sources="GL Q12; GL Q42; SG Detection Code; TB 8; TB 11; CP Solutions & Tips",
         quantifier="most",
-        regime=Regime(words="healthy pretraining"),
+        regime="healthy pretraining",
         size="LR x0.5 (SG)",
         sides=(
-            _side("leave it", "do not lower the LR at first, unless spikes grow worse or NaN comes", "GL Q12; GL Q42"),
-            _side(
-                "lower it",
-                "lower the LR: halve it (SG), for a time (TB 8), after a divergence (CP)",
-                "SG Detection Code; TB 8; TB 11; CP Solutions & Tips",
-            ),
+            "leave it: do not lower the LR at first, unless spikes grow worse or NaN comes [GL Q12; GL Q42]",
+            "lower it: lower the LR: halve it (SG), for a time (TB 8), after a divergence (CP) [SG Detection Code; TB 8; TB"
+            " 11; CP Solutions & Tips]",
         ),
         measure="lower-LR arm against unchanged arm",
     ),
-    Claim(
-        id="spike.batch_or_state",
-        kinds=("empirical", "disagreement"),
+    "spike.batch_or_state": _claim(
         paraphrase="some spikes come from a bad batch, others from numerics, curvature, the LR or the optimizer's state",
         short="Some spikes come from a bad batch, others from the state",
         sources="TB 8; SG Common Causes; SG Common Failure Modes; GL Q12; GL Q42",
         quantifier="some",
         sides=(
-            _side("several causes", "a bad batch is one of four or five causes", "TB 8; SG Common Causes; GL Q12; GL Q42"),
-            _side("data", "the data is often at fault and not the optimizer", "SG Common Failure Modes"),
+            "several causes: a bad batch is one of four or five causes [TB 8; SG Common Causes; GL Q12; GL Q42]",
+            "data: the data is often at fault and not the optimizer [SG Common Failure Modes]",
         ),
-        measure=(
-            "batch x state injection: share of spikes that return with the same batch from another checkpoint, and share that "
-            "return with other batches from the same checkpoint: supported if both CIs lie above 0"
-        ),
+        measure="batch x state injection: share of spikes that return with the same batch from another checkpoint, and share"
+        " that return with other batches from the same checkpoint: supported if both CIs lie above 0",
     ),
-    Claim(
-        id="spike.warning",
+    "spike.warning": _claim(
         paraphrase="the gradient norm warns of trouble before the loss spikes or turns NaN",
         short="The gradient norm warns before the loss spikes or turns NaN",
         sources="TB 4; CP Q5",
-        measure=(
-            "steps from the first gradient norm above 3x its running median to the spike, precision and recall of that alarm: "
-            "supported if it comes before at least half of the spikes with a precision of at least 0.5 (both CI), refuted if "
-            "before no more spikes than alarms at random would; the numbers are ours"
-        ),
+        measure="steps from the first gradient norm above 3x its running median to the spike, precision and recall of that"
+        " alarm: supported if it comes before at least half of the spikes with a precision of at least 0.5 (both CI), refuted"
+        " if before no more spikes than alarms at random would; the numbers are ours",
     ),
-    Claim(
-        id="spike.cut_wastes",
-        kinds=("empirical", "disagreement"),
+    "spike.cut_wastes": _claim(
         paraphrase="lowering the LR after occasional spikes of a healthy run may slow it and waste compute",
         short="Lowering the LR after occasional spikes wastes compute",
         sources="GL Q12; TB 8; CP Solutions & Tips; SG Detection Code",
         quantifier="some",
-        regime=Regime(words="healthy pretraining with occasional spikes"),
+        regime="healthy pretraining with occasional spikes",
         sides=(
-            _side("waste", "a lower LR leaves the edge of stability and may waste compute", "GL Q12"),
-            _side("lower it", "lower the LR after a spike", "TB 8; CP Solutions & Tips; SG Detection Code"),
+            "waste: a lower LR leaves the edge of stability and may waste compute [GL Q12]",
+            "lower it: lower the LR after a spike [TB 8; CP Solutions & Tips; SG Detection Code]",
         ),
-        measure=(
-            "steps to a target loss after a spike, with the LR halved over with the LR left: supported if the CI lies above "
-            "1.05, refuted if below 1; the number is ours"
-        ),
+        measure="steps to a target loss after a spike, with the LR halved over with the LR left: supported if the CI lies"
+        " above 1.05, refuted if below 1; the number is ours",
     ),
-    Claim(
-        id="wd.adamw_vs_l2",
-        kinds=("empirical", "disagreement"),
-        paraphrase=(
-            "decoupled decay shrinks all weights by the same share, while L2 inside Adam shrinks those with a large second "
-            "moment less"
-        ),
+    "wd.adamw_vs_l2": _claim(
+        paraphrase="decoupled decay shrinks all weights by the same share, while L2 inside Adam shrinks those with a large"
+        " second moment less",
         short="Decoupled decay shrinks weights evenly, L2 inside Adam does not",
         sources="CP advanced Q4; GL Q25; TB 5",
         quantifier="exact",
-        regime=Regime(words="Adam against AdamW"),
+        regime="Adam against AdamW",
         sides=(
-            _side("second moment", "L2 is weaker for weights whose second moment is large", "GL Q25"),
-            _side("weakened", "L2 is divided by the root of the momentum, and weaker for all weights", "CP advanced Q4"),
+            "second moment: L2 is weaker for weights whose second moment is large [GL Q25]",
+            "weakened: L2 is divided by the root of the momentum, and weaker for all weights [CP advanced Q4]",
         ),
         measure="correlation of shrinkage with second moment; LR x decay interaction (Optuna, both tuned)",
     ),
-    Claim(
-        id="wd.sgd_identity",
+    "wd.sgd_identity": _claim(
         kinds=("exact",),
         paraphrase="weight decay and L2 in the loss are identical for SGD, and differ only with preconditioning",
         short="For SGD, weight decay and L2 are identical",
         sources="GL Q26",
         quantifier="exact",
-        regime=Regime(words="SGD"),
+        regime="SGD",
         size="identity",
-        measure=(
-            "trajectories equal to rounding for plain SGD; with momentum, the distance between decay inside the buffer and "
-            "outside it is reported: they differ without preconditioning"
-        ),
+        measure="trajectories equal to rounding for plain SGD; with momentum, the distance between decay inside the buffer and"
+        " outside it is reported: they differ without preconditioning",
     ),
-    Claim(
-        id="wd.growth",
+    "wd.growth": _claim(
         paraphrase="weights end training much larger than they began, and without decay they grow without bound",
         short="Weights grow a lot in training, and without bound if not decayed",
         sources="TB 5",
-        regime=Regime(words="healthy training"),
+        regime="healthy training",
         measure="norm ratio end/start; slope late in training with/without",
     ),
-    Claim(
-        id="adam.bias",
+    "adam.bias": _claim(
         kinds=("exact", "empirical", "disagreement"),
-        paraphrase=(
-            "Adam's early steps have the wrong size without bias correction, for about 10 steps by the first moment and about "
-            "1,000 by the second"
-        ),
+        paraphrase="Adam's early steps have the wrong size without bias correction, for about 10 steps by the first moment and"
+        " about 1,000 by the second",
         short="Without correction Adam's first 10 to 1,000 steps have the wrong size",
         sources="GL Q22; GL Q23",
         quantifier="exact",
-        regime=Regime(words="Adam's default betas"),
+        regime="Adam's default betas",
         size="about 10 and about 1,000 steps (GL Q23); a few thousand steps (GL Q22)",
         lost="the default betas in GL Q22 and Q23",
         sides=(
-            _side("1,000 steps", "the second moment is too low for about 1,000 steps, which makes steps too large", "GL Q23"),
-            _side("thousands", "the correction matters for a few thousand steps, and without it steps are too small", "GL Q22"),
+            "1,000 steps: the second moment is too low for about 1,000 steps, which makes steps too large [GL Q23]",
+            "thousands: the correction matters for a few thousand steps, and without it steps are too small [GL Q22]",
         ),
         measure="effective step over time; trained loss with/without",
     ),
-    Claim(
-        id="adam.epsilon",
+    "adam.epsilon": _claim(
         kinds=("exact",),
-        paraphrase=(
-            "epsilon caps Adam's effective LR: the step is LR x gradient / epsilon if the root of the second moment is far "
-            "below epsilon"
-        ),
+        paraphrase="epsilon caps Adam's effective LR: the step is LR x gradient / epsilon if the root of the second moment is"
+        " far below epsilon",
         short="Far below epsilon, Adam's step is LR x gradient / epsilon",
         sources="GL Q24",
         quantifier="exact",
-        regime=Regime(words="Adam"),
+        regime="Adam",
         lost="the condition, the step and the larger epsilon in GL Q24",
         ungraded=("GL",),
         measure="numeric, over the root of the second moment from far above ε to far below it: step against η·g/ε",
     ),
-    Claim(
-        id="adam.half_life",
+    "adam.half_life": _claim(
         kinds=("exact",),
         paraphrase="an outlier's weight in Adam's second moment halves about every 700 steps at a β2 of 0.999",
         short="At β2 = 0.999 an outlier's weight halves about every 700 steps",
         sources="GL Q50",
         quantifier="exact",
-        regime=Regime(words="Adam with a β2 of 0.999"),
+        regime="Adam with a β2 of 0.999",
         size="about 700 steps",
         lost="the β2 in GL Q50, 0.999",
         measure="numeric, and with one injected outlier",
     ),
-    Claim(
-        id="adam.beta2_spikes",
-        paraphrase=(
-            "a β2 that does not suit a long run can make it unstable late, and some recipes choose another one for sturdiness"
-        ),
+    "adam.beta2_spikes": _claim(
+        paraphrase="a β2 that does not suit a long run can make it unstable late, and some recipes choose another one for"
+        " sturdiness",
         short="A β2 that does not suit a long run can make it unstable",
         sources="GL Q50",
         quantifier="some",
-        regime=Regime(words="long pretraining"),
+        regime="long pretraining",
         lost="both β2 in GL Q50, the sturdy one and the one for long runs",
         ungraded=("GL",),
-        measure=(
-            "late loss at LRs far above the best, β2 0.999 less 0.95: that the lower β2 is the sturdier is our reading. "
-            "Spikes, which were to be counted, are next to none at laptop scale; they are reported"
-        ),
+        measure="late loss at LRs far above the best, β2 0.999 less 0.95: that the lower β2 is the sturdier is our reading."
+        " Spikes, which were to be counted, are next to none at laptop scale; they are reported",
     ),
-    Claim(
-        id="adam.rmsprop",
+    "adam.rmsprop": _claim(
         kinds=("exact",),
         paraphrase="RMSProp is Adam without momentum and without bias correction",
         short="RMSProp is Adam without momentum and bias correction",
@@ -1461,139 +1124,108 @@ _CLAIMS = (
         size="identity",
         measure="trajectories equal to rounding",
     ),
-    Claim(
-        id="adam.outlier",
+    "adam.outlier": _claim(
         kinds=("empirical", "exact", "doubted"),
         paraphrase="an outlier that stays in Adam's second moment can bring NaN or instability later",
         short="An outlier kept in Adam's state can bring NaN or instability later",
         sources="GL Q39; GL Q50",
         quantifier="some",
-        regime=Regime(words="Adam, also in long pretraining"),
+        regime="Adam, also in long pretraining",
         sides=(
-            _side("memory", "the outlier's memory in the second moment harms later steps", "GL Q39; GL Q50"),
-            _side(
-                "kick",
-                "the memory only shrinks later steps; what harms is the outlier's own step, about 32 LRs at a β2 of 0.999",
-            ),
+            "memory: the outlier's memory in the second moment harms later steps [GL Q39; GL Q50]",
+            "kick: the memory only shrinks later steps; what harms is the outlier's own step, about 32 LRs at a β2 of 0.999",
         ),
-        measure=(
-            "one injected outlier: loss that its memory adds alone, and after its own step: supported if both (CI > 1% of the "
-            "fall), refuted if neither; what its own step adds (about 32η at β2 0.999, 5.8η at 0.95) is reported"
-        ),
+        measure="one injected outlier: loss that its memory adds alone, and after its own step: supported if both (CI > 1% of"
+        " the fall), refuted if neither; what its own step adds (about 32η at β2 0.999, 5.8η at 0.95) is reported",
     ),
-    Claim(
-        id="opt.lion",
+    "opt.lion": _claim(
         kinds=("empirical", "speed"),
-        paraphrase=(
-            "Lion keeps half of Adam's state, works best at an LR 3–10x lower, and on language modelling is sometimes as good "
-            "as AdamW or better"
-        ),
+        paraphrase="Lion keeps half of Adam's state, works best at an LR 3–10x lower, and on language modelling is sometimes"
+        " as good as AdamW or better",
         short="Lion keeps half of Adam's state and sometimes is as good as AdamW",
         sources="GL Q28",
         quantifier="some",
-        regime=Regime(words="language modelling"),
+        regime="language modelling",
         size="about half of Adam's memory; LR 3–10x lower",
-        measure=(
-            "state bytes; η*Adam/η*Lion CI in [3, 10]; tuned loss no worse by more than 0.5% of the fall; at one of two batch "
-            "sizes at the least"
-        ),
+        measure="state bytes; η*Adam/η*Lion CI in [3, 10]; tuned loss no worse by more than 0.5% of the fall; at one of two"
+        " batch sizes at the least",
     ),
-    Claim(
-        id="opt.sophia",
-        paraphrase=(
-            "Sophia needs fewer steps and less compute than Adam on language models, though whether it wins at scale is open"
-        ),
+    "opt.sophia": _claim(
+        paraphrase="Sophia needs fewer steps and less compute than Adam on language models, though whether it wins at scale is"
+        " open",
         short="Sophia needs fewer steps and less compute than Adam",
         sources="GL Q46",
-        regime=Regime(words="language modelling; open at scale"),
-        measure=(
-            "length of runs that end with AdamW's tuned loss over AdamW's, each length with a schedule and an LR of its own: "
-            "steps, and gradients with the estimator's (the numbers 0.8 and 0.9 are ours)"
-        ),
+        regime="language modelling; open at scale",
+        measure="length of runs that end with AdamW's tuned loss over AdamW's, each length with a schedule and an LR of its"
+        " own: steps, and gradients with the estimator's (the numbers 0.8 and 0.9 are ours)",
     ),
-    Claim(
-        id="opt.layerwise",
+    "opt.layerwise": _claim(
         paraphrase="LARS and LAMB make training with very large batches possible",
         short="LARS and LAMB make training with very large batches possible",
         sources="TD Layer-wise Adaptive Rate Scaling; GL Q36",
-        regime=Regime(words="very large batches, of CNNs (LARS) and of transformers (LAMB)"),
+        regime="very large batches, of CNNs (LARS) and of transformers (LAMB)",
         size="batches of 64k (BERT, TD)",
-        measure=(
-            "against Nesterov and AdamW whose LR follows the scaling rule, at the same batch; against *tuned* ones is "
-            "reported, no document claims it"
-        ),
+        measure="against Nesterov and AdamW whose LR follows the scaling rule, at the same batch; against *tuned* ones is"
+        " reported, no document claims it",
     ),
-    Claim(
-        id="opt.layerwise_ratio",
+    "opt.layerwise_ratio": _claim(
         kinds=("exact", "disagreement"),
         paraphrase="LARS and LAMB hold the ratio of update to weight constant in each layer",
         short="LARS and LAMB hold each layer's ratio of update to weight constant",
         sources="GL Q36; TD Layer-wise Adaptive Rate Scaling",
         quantifier="exact",
-        regime=Regime(words="LARS and LAMB"),
+        regime="LARS and LAMB",
         size="constant",
         sides=(
-            _side(
-                "constant ratio",
-                "each layer's update is a constant share of its weights",
-                "GL Q36; TD Layer-wise Adaptive Rate Scaling",
-            ),
-            _side("gradient norm", "both divide by the norm of the gradient", "TD Layer-wise Adaptive Rate Scaling"),
-            _side("update norm", "LAMB divides by the norm of Adam's update"),
+            "constant ratio: each layer's update is a constant share of its weights [GL Q36; TD Layer-wise Adaptive Rate"
+            " Scaling]",
+            "gradient norm: both divide by the norm of the gradient [TD Layer-wise Adaptive Rate Scaling]",
+            "update norm: LAMB divides by the norm of Adam's update",
         ),
         measure="largest over smallest measured ratio over matrices and steps: LAMB; LARS before momentum; LARS with it",
     ),
-    Claim(
-        id="opt.lion_sensitive",
+    "opt.lion_sensitive": _claim(
         paraphrase="Lion is more sensitive than AdamW to the LR and to the weight decay that one chooses",
         short="Lion is more sensitive than AdamW to the LR and to decay",
         sources="GL Q28",
-        regime=Regime(words="language modelling"),
-        measure=(
-            "widths in octaves of the basins in LR and in weight decay within 5% of best, Lion over AdamW: supported if both "
-            "CIs lie below 1, refuted if one lies above 1; the number is ours. Decay has no basin's end where none is as good "
-            "as some: it counts from the same LR x decay for both"
-        ),
+        regime="language modelling",
+        measure="widths in octaves of the basins in LR and in weight decay within 5% of best, Lion over AdamW: supported if"
+        " both CIs lie below 1, refuted if one lies above 1; the number is ours. Decay has no basin's end where none is as"
+        " good as some: it counts from the same LR x decay for both",
     ),
-    Claim(
-        id="mem.accumulation",
+    "mem.accumulation": _claim(
         kinds=("exact",),
         paraphrase="k accumulated micro-batches give the gradient of one batch k times as large",
         short="Accumulated micro-batches give the large batch's gradient",
         sources="TD Gradient Accumulation; CP advanced Q1; SG Gradient Accumulation",
         quantifier="exact",
-        regime=Regime(words="equal micro-batches, no batch norm"),
+        regime="equal micro-batches, no batch norm",
         size="effective batch B·k",
-        measure=(
-            "gradients equal to rounding; time per update against one micro-batch (×k, as CP has it) and against the large "
-            "batch (equal compute) is reported"
-        ),
+        measure="gradients equal to rounding; time per update against one micro-batch (×k, as CP has it) and against the large"
+        " batch (equal compute) is reported",
     ),
-    Claim(
-        id="mem.accumulation_peak",
+    "mem.accumulation_peak": _claim(
         kinds=("speed",),
         paraphrase="peak activation memory follows the micro-batch and hardly changes with accumulation",
         short="Peak activation memory follows the micro-batch",
         sources="SG Gradient Accumulation; CP advanced Q1",
         measure="peak memory against k",
     ),
-    Claim(
-        id="mem.checkpoint_memory",
+    "mem.checkpoint_memory": _claim(
         kinds=("speed", "disagreement"),
         paraphrase="checkpoints at the best places let activation memory grow with the square root of depth and not with depth",
         short="With checkpoints, activation memory grows as the root of depth",
         sources="TD Gradient Checkpointing; SG Single GPU Training Strategy",
         quantifier="exact",
-        regime=Regime(words="checkpoints placed optimally"),
+        regime="checkpoints placed optimally",
         size="√L (TD)",
         sides=(
-            _side("square root", "activation memory falls to the square root of the depth", "TD Gradient Checkpointing"),
-            _side("all", "checkpointing saves 2 GB, all activations of the budget", "SG Single GPU Training Strategy"),
+            "square root: activation memory falls to the square root of the depth [TD Gradient Checkpointing]",
+            "all: checkpointing saves 2 GB, all activations of the budget [SG Single GPU Training Strategy]",
         ),
         measure="log-log slope on depth ≈ 0.5",
     ),
-    Claim(
-        id="mem.checkpoint_cost",
+    "mem.checkpoint_cost": _claim(
         kinds=("exact", "speed"),
         paraphrase="checkpointing costs about 33% more compute",
         short="Checkpointing costs about 33% more compute",
@@ -1602,8 +1234,7 @@ _CLAIMS = (
         size="+33% compute",
         measure="operations of a step with every block recomputed, over those without",
     ),
-    Claim(
-        id="mem.checkpoint_time",
+    "mem.checkpoint_time": _claim(
         kinds=("speed",),
         paraphrase="checkpointing makes training 20–30% slower",
         short="Checkpointing makes training 20–30% slower",
@@ -1612,276 +1243,221 @@ _CLAIMS = (
         size="20–30% more time",
         measure="time of a step with every block recomputed over that without, trained alone: CI in [1.2, 1.3]",
     ),
-    Claim(
-        id="mem.budget",
+    "mem.budget": _claim(
         kinds=("exact", "doubted"),
         paraphrase="the FP32 weights of a model of 7B parameters take 7 GB",
         short="A 7B model's FP32 weights take 7 GB",
         sources="SG Memory Budget Breakdown",
         quantifier="exact",
-        regime=Regime(words="7B parameters in FP32"),
+        regime="7B parameters in FP32",
         size="7 GB",
         sides=(
-            _side("7 GB", "the weights and the gradients take 7 GB each, Adam's state 14 GB", "SG Memory Budget Breakdown"),
-            _side("28 GB", "7B parameters of 4 bytes take 28 GB, as the gradients do, and Adam's state takes 56 GB"),
+            "7 GB: the weights and the gradients take 7 GB each, Adam's state 14 GB [SG Memory Budget Breakdown]",
+            "28 GB: 7B parameters of 4 bytes take 28 GB, as the gradients do, and Adam's state takes 56 GB",
         ),
         measure="arithmetic: 28 GB; show a right budget; the document's parts sum to 31 GB of a stated 24",
     ),
-    Claim(
-        id="mem.adam_states",
+    "mem.adam_states": _claim(
         kinds=("exact",),
         paraphrase="Adam's state takes twice the memory of the weights",
         short="Adam's state takes twice the memory of the weights",
         sources="SG Memory Budget Breakdown",
         quantifier="exact",
-        regime=Regime(words="Adam in FP32"),
+        regime="Adam in FP32",
         size="2x",
         measure="bytes",
     ),
-    Claim(
-        id="mem.levers",
+    "mem.levers": _claim(
         kinds=("exact", "doubted"),
-        paraphrase=(
-            "batch 32 to 8 takes 4x less memory, half the sequence 2x less and FP16 2x less, on a model of 7B parameters and a "
-            "GPU of 24 GB"
-        ),
+        paraphrase="batch 32 to 8 takes 4x less memory, half the sequence 2x less and FP16 2x less, on a model of 7B"
+        " parameters and a GPU of 24 GB",
         short="Batch 32 to 8 takes 4x less memory, half the sequence or FP16 2x less",
         sources="SG Single GPU Training Strategy; SG Memory Optimization Checklist; SG Memory Budget Breakdown",
         quantifier="exact",
-        regime=Regime(words="a 7B model on one GPU of 24 GB"),
+        regime="a 7B model on one GPU of 24 GB",
         size="4x, 2x and 2x; in GB 6, 1 and 7 of parts that sum to 31, and 2 by checkpoints",
         sides=(
-            _side(
-                "as listed",
-                "each lever divides the memory by what is listed",
-                "SG Single GPU Training Strategy; SG Memory Optimization Checklist; SG Memory Budget Breakdown",
-            ),
-            _side("only activations", "a lever divides the activations; weights, gradients and state stay"),
+            "as listed: each lever divides the memory by what is listed [SG Single GPU Training Strategy; SG Memory"
+            " Optimization Checklist; SG Memory Budget Breakdown]",
+            "only activations: a lever divides the activations; weights, gradients and state stay",
         ),
-        measure=(
-            "counted memory by lever: supported if the factors agree within 10%, refuted if not; the number is ours. The "
-            "document's own GB and the sum of its parts are shown beside it"
-        ),
+        measure="counted memory by lever: supported if the factors agree within 10%, refuted if not; the number is ours. The"
+        " document's own GB and the sum of its parts are shown beside it",
     ),
-    Claim(
-        id="mem.checkpoint_size",
+    "mem.checkpoint_size": _claim(
         kinds=("speed",),
         paraphrase="checkpointing allows models or batches 2–3x as large",
         short="Checkpointing allows models or batches 2–3x as large",
         sources="CP advanced Q5",
         size="2–3x",
-        measure=(
-            "largest batch and largest model that fit with checkpointing over without, models bound by activations and by "
-            "weights apart: supported if the ratio lies in [2, 3], refuted if below 1.5; the last number is ours"
-        ),
+        measure="largest batch and largest model that fit with checkpointing over without, models bound by activations and by"
+        " weights apart: supported if the ratio lies in [2, 3], refuted if below 1.5; the last number is ours",
     ),
-    Claim(
-        id="flow.healthy",
-        kinds=("empirical", "disagreement"),
+    "flow.healthy": _claim(
         paraphrase="gradient norms are of similar size in all layers of a healthy network",
         short="In a healthy network, gradient norms are similar in all layers",
         sources="TD Gradient Flow Diagnostics; TB 4; GL Q7",
-        regime=Regime(words="healthy training"),
+        regime="healthy training",
         sides=(
-            _side("similar", "gradient norms are similar in all layers", "TD Gradient Flow Diagnostics"),
-            _side("differ", "layers may differ, embeddings and early layers above all", "TB 4; GL Q7"),
+            "similar: gradient norms are similar in all layers [TD Gradient Flow Diagnostics]",
+            "differ: layers may differ, embeddings and early layers above all [TB 4; GL Q7]",
         ),
-        measure=(
-            "largest over smallest gradient norm of a weight matrix, of fixed examples, at the start, after a quarter and at "
-            "the end, ≤ 10; the number is ours"
-        ),
+        measure="largest over smallest gradient norm of a weight matrix, of fixed examples, at the start, after a quarter and"
+        " at the end, ≤ 10; the number is ours",
     ),
-    Claim(
-        id="flow.vanishing",
-        paraphrase=(
-            "a network's gradients vanish if their norms in early layers lie orders of magnitude below those in later ones, "
-            "and early layers then stop learning"
-        ),
+    "flow.vanishing": _claim(
+        paraphrase="a network's gradients vanish if their norms in early layers lie orders of magnitude below those in later"
+        " ones, and early layers then stop learning",
         short="Vanishing gradients: early norms orders smaller, learning stalls",
         sources="TD Gradient Flow Diagnostics; TB 4",
-        regime=Regime(words="networks whose gradients vanish"),
+        regime="networks whose gradients vanish",
         size="orders of magnitude",
-        measure=(
-            "first/last gradient against depth; how far the first layer moves, and what training the first half of the layers "
-            "gains, in deep nets of sigmoids vs residual+norm"
-        ),
+        measure="first/last gradient against depth; how far the first layer moves, and what training the first half of the"
+        " layers gains, in deep nets of sigmoids vs residual+norm",
     ),
-    Claim(
-        id="flow.dead_relu",
+    "flow.dead_relu": _claim(
         paraphrase="a dead ReLU is zero on every input and has zero gradient, so the share of zeros is worth logging",
         short="A dead ReLU is always zero and has zero gradient",
         sources="TD Gradient Flow Diagnostics; TB 4",
         quantifier="exact",
-        regime=Regime(words="ReLU networks"),
-        measure=(
-            "gradients of ReLUs that are zero on all training examples, the share of them that held-out examples wake, and the "
-            "share that revives; dead share against LR is reported, no document claims it"
-        ),
+        regime="ReLU networks",
+        measure="gradients of ReLUs that are zero on all training examples, the share of them that held-out examples wake, and"
+        " the share that revives; dead share against LR is reported, no document claims it",
     ),
-    Claim(
-        id="flow.zero_is_not_converged",
-        kinds=("empirical", "disagreement"),
+    "flow.zero_is_not_converged": _claim(
         paraphrase="a gradient norm near zero possibly means vanishing gradients and not convergence",
         short="A gradient norm near zero possibly means vanishing, not convergence",
         sources="TB 11; TB 4; GL Q37",
         quantifier="some",
         sides=(
-            _side("possibly", "a norm near zero possibly means vanishing gradients", "TB 11"),
-            _side("vanishing", "a norm near zero means vanishing gradients", "TB 4"),
-            _side("critical point", "a norm near zero means a critical point", "GL Q37"),
+            "possibly: a norm near zero possibly means vanishing gradients [TB 11]",
+            "vanishing: a norm near zero means vanishing gradients [TB 4]",
+            "critical point: a norm near zero means a critical point [GL Q37]",
         ),
         measure="gradient norm of the loss of all training examples near zero, at a loss that has not fallen",
     ),
-    Claim(
-        id="fit.small_data",
+    "fit.small_data": _claim(
         paraphrase="big models overfit small data fast, and may never do so on large data",
         short="Big models overfit small data fast, and large data perhaps never",
         sources="TB 9",
-        regime=Regime(words="big models; TB 9: large language models too"),
+        regime="big models; TB 9: large language models too",
         measure="step of the validation minimum against data size",
     ),
-    Claim(
-        id="fit.val_turns",
-        paraphrase=(
-            "a validation loss that flattens and then rises while the training loss falls means overfitting, to which long "
-            "runs may come"
-        ),
+    "fit.val_turns": _claim(
+        paraphrase="a validation loss that flattens and then rises while the training loss falls means overfitting, to which"
+        " long runs may come",
         short="A validation loss that turns up while training falls is overfitting",
         sources="TB 6; TD Loss Curves; TB 1",
         quantifier="some",
-        regime=Regime(words="long runs"),
-        measure=(
-            "share of seeds whose validation loss turns up while the training loss falls, in runs made to overfit (small data) "
-            "and in runs that cannot (large data): supported if more than half do in the first and fewer in the second, "
-            "refuted if the two do not differ"
-        ),
+        regime="long runs",
+        measure="share of seeds whose validation loss turns up while the training loss falls, in runs made to overfit (small"
+        " data) and in runs that cannot (large data): supported if more than half do in the first and fewer in the second,"
+        " refuted if the two do not differ",
     ),
-    Claim(
-        id="fit.train_above_val",
-        paraphrase=(
-            "the training loss can lie above the validation loss because of dropout, augmentation, batch-norm statistics or an "
-            "easier validation set"
-        ),
+    "fit.train_above_val": _claim(
+        paraphrase="the training loss can lie above the validation loss because of dropout, augmentation, batch-norm"
+        " statistics or an easier validation set",
         short="Training loss can lie above validation, by dropout or augmentation",
         sources="TB 6; TB 11; TB 12",
         quantifier="some",
-        regime=Regime(words="dropout, augmentation, batch norm or an easier validation set"),
+        regime="dropout, augmentation, batch norm or an easier validation set",
         measure="sign of the gap per arm",
     ),
-    Claim(
-        id="fit.early_stopping",
-        paraphrase=(
-            "stopping at the lowest validation loss keeps the best model; noise sometimes makes that the wrong one, so the "
-            "last one is kept too"
-        ),
+    "fit.early_stopping": _claim(
+        paraphrase="stopping at the lowest validation loss keeps the best model; noise sometimes makes that the wrong one, so"
+        " the last one is kept too",
         short="Early stopping keeps the best model, but noise can mislead it",
         sources="TB 6",
         quantifier="most",
         measure="test loss at best-validation vs final",
     ),
-    Claim(
-        id="fit.lr_is_not_the_lever",
-        paraphrase=(
-            "regularization, early stopping and augmentation work better against overfitting than a lower LR, which may help"
-        ),
+    "fit.lr_is_not_the_lever": _claim(
+        paraphrase="regularization, early stopping and augmentation work better against overfitting than a lower LR, which may"
+        " help",
         short="Regularization helps more against overfitting than a lower LR",
         sources="GL Q40",
-        regime=Regime(words="runs that overfit"),
+        regime="runs that overfit",
         measure="test loss of equal-budget tuned arms",
     ),
-    Claim(
-        id="forget.happens",
-        kinds=("empirical", "disagreement"),
+    "forget.happens": _claim(
         paraphrase="training on a new task or on new data wipes out what a network could do before",
         short="Training on a new task wipes out what was learned before",
         sources="TB 10; TD Catastrophic Forgetting",
-        regime=Regime(words="fine-tuning a pretrained model, narrow data, RL on tasks in sequence"),
+        regime="fine-tuning a pretrained model, narrow data, RL on tasks in sequence",
         sides=(
-            _side("wipes out", "training on a new task wipes out the old ability", "TB 10"),
-            _side("may degrade", "fine-tuning may degrade the old task", "TD Catastrophic Forgetting"),
+            "wipes out: training on a new task wipes out the old ability [TB 10]",
+            "may degrade: fine-tuning may degrade the old task [TD Catastrophic Forgetting]",
         ),
         measure="old-task accuracy before/after; scenario declared (task, domain, class)",
     ),
-    Claim(
-        id="forget.replay",
+    "forget.replay": _claim(
         paraphrase="mixing about 5–15% of the original data into training reduces forgetting",
         short="Replay of about 5–15% of the original data reduces forgetting",
         sources="TB 10; TB 12",
         quantifier="most",
-        regime=Regime(words="fine-tuning or mid-training after pretraining"),
+        regime="fine-tuning or mid-training after pretraining",
         size="about 5–15% of the data",
-        measure=(
-            "share of the none-to-joint gap recovered at 0, 1, 5, 10, 15, 50%; the document claims a reduction and no share"
-        ),
+        measure="share of the none-to-joint gap recovered at 0, 1, 5, 10, 15, 50%; the document claims a reduction and no"
+        " share",
     ),
-    Claim(
-        id="forget.ewc",
+    "forget.ewc": _claim(
         paraphrase="EWC, a penalty on changes of important weights, reduces forgetting",
         short="EWC reduces forgetting",
         sources="TB 10; TB 12; TD Catastrophic Forgetting",
         quantifier="some",
-        regime=Regime(words="fine-tuning a pretrained model"),
+        regime="fine-tuning a pretrained model",
         measure="with its strength tuned; per scenario",
     ),
-    Claim(
-        id="forget.small_lr",
+    "forget.small_lr": _claim(
         paraphrase="a smaller LR in fine-tuning reduces forgetting",
         short="A smaller LR in fine-tuning reduces forgetting",
         sources="TB 10; TB 12; TD Catastrophic Forgetting",
         quantifier="some",
-        regime=Regime(words="fine-tuning a pretrained model"),
+        regime="fine-tuning a pretrained model",
         measure="old against new accuracy, Pareto",
     ),
-    Claim(
-        id="forget.lora",
+    "forget.lora": _claim(
         paraphrase="low-rank adapters preserve what the base model can do",
         short="Low-rank adapters preserve what the base model can do",
         sources="TB 10; TB 12",
         quantifier="some",
-        regime=Regime(words="fine-tuning a pretrained model"),
+        regime="fine-tuning a pretrained model",
         measure="old against new accuracy, Pareto; base weights bit-equal",
     ),
-    Claim(
-        id="forget.layerwise_lr",
+    "forget.layerwise_lr": _claim(
         paraphrase="a lower LR in early layers reduces forgetting",
         short="A lower LR in early layers reduces forgetting",
         sources="TD Catastrophic Forgetting",
         quantifier="some",
-        regime=Regime(words="fine-tuning a pretrained model whose early layers hold general features"),
+        regime="fine-tuning a pretrained model whose early layers hold general features",
         measure="old against new accuracy, Pareto",
     ),
-    Claim(
-        id="ramp.equivalent",
-        paraphrase=(
-            "raising the batch during training in place of lowering the LR gives equivalent dynamics and uses the hardware "
-            "better"
-        ),
+    "ramp.equivalent": _claim(
+        paraphrase="raising the batch during training in place of lowering the LR gives equivalent dynamics and uses the"
+        " hardware better",
         short="Raising the batch in place of lowering the LR is equivalent",
         sources="GL Q47",
-        regime=Regime(words="SGD"),
+        regime="SGD",
         size="no change",
         measure="equivalence of the final loss at equal examples, below the noise scale, where lowering the LR matters; time",
     ),
-    Claim(
-        id="emb.rare_tokens",
+    "emb.rare_tokens": _claim(
         paraphrase="plain Adam can update the embedding rows of rare tokens too much and those of common tokens too little",
         short="Adam can update the rows of rare tokens too much",
         sources="GL Q49",
         quantifier="some",
-        regime=Regime(words="embedding tables, whose gradients are sparse"),
-        measure=(
-            "slope of a row's movement per occurrence, over its norm, on token frequency (CI < -0.25; refuted > -0.05), and of "
-            "the movement itself against SGD's; loss on the rarest and commonest quarter under ε, β2 and a separate LR, each "
-            "tuned (gain ≥ 1%, our bar)"
-        ),
+        regime="embedding tables, whose gradients are sparse",
+        measure="slope of a row's movement per occurrence, over its norm, on token frequency (CI < -0.25; refuted > -0.05),"
+        " and of the movement itself against SGD's; loss on the rarest and commonest quarter under ε, β2 and a separate LR,"
+        " each tuned (gain ≥ 1%, our bar)",
     ),
-)
+}
 
 
-def _filed(claim: Claim) -> Claim:
-    """Under the study that judges it, or will."""
-    prefix = claim.id.partition(".")[0]
-    return claim.model_copy(update={"study": STUDY_OF_CLAIM.get(claim.id) or STUDY_OF_PREFIX.get(prefix, prefix)})
+def _study(claim: str) -> str:
+    """The study that judges it, or will."""
+    prefix = claim.partition(".")[0]
+    return STUDY_OF_CLAIM.get(claim) or STUDY_OF_PREFIX.get(prefix, prefix)
 
 
-CLAIMS = tuple(map(_filed, _CLAIMS))
+CLAIMS = tuple(Claim(id=claim, study=_study(claim), **fields) for claim, fields in _CLAIMS.items())

@@ -3,18 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from folklore.harness.observables import FallShare, Gap, RelativeGap, TunedLoss
+from folklore.harness.observables import Computed, FallShare, Gap, RelativeGap, TunedLoss
 from folklore.harness.spec import (
-    Alternative,
     Arm,
     AtLeast,
     AtMost,
     Claim,
     Criterion,
+    Expected,
     Judgement,
     Measurement,
     Outside,
-    Reported,
     Rule,
     Scale,
     Study,
@@ -25,18 +24,29 @@ from folklore.harness.spec import (
 )
 
 
+def peak_lrs(*exponents: float) -> dict[str, tuple[float, ...]]:
+    """Factors of an arm: a peak LR of 2 to the power of each exponent."""
+    return {"peak_lr": tuple(2.0**exponent for exponent in exponents)}
+
+
 def lr_grid(low: float, high: float, per_octave: int = 1) -> dict[str, tuple[float, ...]]:
     """Factors of an arm: peak LRs from 2^low to 2^high, both included."""
     count = round((high - low) * per_octave) + 1
-    return {"peak_lr": tuple(2.0 ** (low + index / per_octave) for index in range(count))}
+    return peak_lrs(*(low + index / per_octave for index in range(count)))
 
 
-def loss_gap(arm: str, reference: str, metric: Any = TunedLoss, **options: Any) -> FallShare:
+def computed(function: str, number: str, **arguments: Any) -> Computed:
+    """A number of a function in studies/computed, which trains nothing: `module.function`."""
+    return Computed(function=function, arguments=arguments, number=number)
+
+
+def loss_gap(arm: str, reference: str, metric: Any = TunedLoss, best_of: tuple[str, ...] = (), **options: Any) -> FallShare:
     """How much higher the arm ends than the reference, paired by seed, as a share of the loss reduction.
 
-    metric: the loss of each, a kind such as TunedLoss, FinalLoss or LossAt; options: its other fields.
+    metric: the loss of each, a kind such as TunedLoss, FinalLoss or LossAt; options: its other fields. best_of: the arms whose
+    lowest loss ends the reduction; none: both.
     """
-    return FallShare(left=metric(arm=arm, **options), right=metric(arm=reference, **options))
+    return FallShare(left=metric(arm=arm, **options), right=metric(arm=reference, **options), best_of=best_of)
 
 
 def relative_loss_gap(arm: str, reference: str, metric: Any = TunedLoss, **options: Any) -> RelativeGap:
@@ -54,9 +64,18 @@ def below(claimed: float, refuted: float | None = None, **options: Any) -> dict[
     return {"claimed": AtMost(value=claimed), "refuted": AtLeast(value=claimed if refuted is None else refuted), **options}
 
 
-def inside(low: float, high: float, refuted: Rule | None = None, **options: Any) -> dict[str, Any]:
-    """The regions of a criterion: claimed within a range, refuted outside of it, or where `refuted` says."""
-    return {"claimed": Within(low=low, high=high), "refuted": refuted or Outside(low=low, high=high), **options}
+def inside(low: float, high: float, refuted: Rule | tuple[float, float] | None = None, **options: Any) -> dict[str, Any]:
+    """The regions of a criterion: claimed within a range, refuted outside of it, or of a wider one, or where `refuted` says."""
+    if refuted is None:
+        refuted = (low, high)
+    if isinstance(refuted, tuple):
+        refuted = Outside(low=refuted[0], high=refuted[1])
+    return {"claimed": Within(low=low, high=high), "refuted": refuted, **options}
+
+
+def predicted(value: float, source: str, spread: float | None = None, scales: tuple[str, ...] | None = None) -> Expected:
+    """What theory or a publication predicts for a criterion. spread: between seeds, as a pilot had it."""
+    return Expected(value=value, source=source, spread=spread, scales=scales)
 
 
 def no_worse(name: str, observe: Any, says: str, margin: float = 0.005, **options: Any) -> Criterion:
@@ -72,26 +91,28 @@ def no_worse(name: str, observe: Any, says: str, margin: float = 0.005, **option
 def exceeds(name: str, observe: Any, says: str, by: float = 0.005, **options: Any) -> Criterion:
     """Above zero by at least what matters; refuted at zero and below, and where it is surely smaller than that."""
     return Criterion(
-        **{
-            "null": 0.0,
-            "margin": by,
-            **above(by, 0.0, unit="relative"),
-            **options,
-        },
-        name=name,
-        observe=observe,
-        says=says,
+        **{"null": 0.0, "margin": by, **above(by, 0.0, unit="relative"), **options}, name=name, observe=observe, says=says
     )
 
 
-def alternatives(readings: Mapping[str, Any]) -> tuple[Alternative, ...]:
-    """Name -> another reading of a criterion."""
-    return tuple(Alternative(name=name, observe=observe) for name, observe in readings.items())
+def judgement(
+    claim: str,
+    *criteria: Criterion,
+    if_supported: str,
+    if_refuted: str,
+    if_partly: str = "",
+    if_opposite: str = "",
+    advice: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Judgement:
+    """How a claim is decided: all of its criteria have to hold.
 
-
-def reported(metrics: Mapping[str, Any], unit: str = "") -> tuple[Reported, ...]:
-    """Name -> what is shown beside the criteria and decides nothing."""
-    return tuple(Reported(name=name, observe=observe, unit=unit) for name, observe in metrics.items())
+    if_supported ...: what a practitioner is told to do after such a verdict; opposite: refuted by an effect the other way.
+    advice: the same after any other reading of a verdict (Judgement.advice). options: other fields of a Judgement.
+    """
+    told = {"supported": if_supported, "partly": if_partly, "refuted": if_refuted, "refuted: opposite": if_opposite}
+    given = {verdict: what for verdict, what in told.items() if what}
+    return Judgement(claim=claim, criteria=criteria, advice={**given, **(advice or {})}, **options)
 
 
 # What `compare` trains with where it is told nothing: no warmup, no decay, no regularizer that nobody asked for.

@@ -18,19 +18,9 @@ from folklore.harness.observables import (
     Share,
     TunedLoss,
 )
-from folklore.harness.spec import (
-    Arm,
-    Criterion,
-    Expected,
-    Judgement,
-    Measurement,
-    Published,
-    Scale,
-    Study,
-    Training,
-    Workload,
-)
-from folklore.studies.shorthand import above, alternatives, exceeds, inside, lr_grid, no_worse, reported
+from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from folklore.studies import scales
+from folklore.studies.shorthand import above, exceeds, inside, judgement, lr_grid, no_worse, predicted
 
 LAPTOP = ("smoke", "laptop")
 LARGER = ("gpu", "cluster")
@@ -128,7 +118,7 @@ def early_over_late(curve: Literal["gradient_norm", "gradient_variance"], name: 
         observe=CurveRatio(arm="long_none", curve=curve),
         says=says,
         **above(1.0, null=1.0, unit="x"),
-        alternatives=alternatives({"the first 10% of the steps": CurveRatio(arm="long_none", curve=curve, first=0.1)}),
+        alternatives={"the first 10% of the steps": CurveRatio(arm="long_none", curve=curve, first=0.1)},
     )
 
 
@@ -150,26 +140,20 @@ ARMS = {
 }
 
 SCALES = {
-    "smoke": Scale(
-        description="plumbing in seconds, never judged",
+    "smoke": scales.smoke(
         training={"steps": 20},
         measurement={"probes": 4, "evaluations": 2, "evaluation_examples": 8, "final_examples": 16},
         factors=peak_lrs(-9, -6, -3),
         arm_settings={"held": held(20, first=4), **alike(LONG, {"steps": 40}), **alike(SGD, {"steps": 20})},
         arm_factors={**alike(LONG, peak_lrs(-9, -6, -3)), "sgd": peak_lrs(-4, -2, 0), **alike(RAMPED_SGD, peak_lrs(-2, 0, 1))},
-        seeds=2,
-        judged=False,
     ),
-    "laptop": Scale(
-        description="two CPU cores, about three minutes of training",
-        departures=(
-            "About 7,000 parameters: the long runs see 37 tokens a parameter, the short AdamW runs 7 and the SGD runs 22.",
-            "At 2,000 steps, 0.5% of warmup is 10 steps, 5% is 100 and 20% is 400; 20% of SGD's 600 is 120.",
-        ),
+    "laptop": scales.laptop(
+        "about three minutes of training",
+        "About 7,000 parameters: the long runs see 37 tokens a parameter, the short AdamW runs 7 and the SGD runs 22.",
+        "At 2,000 steps, 0.5% of warmup is 10 steps, 5% is 100 and 20% is 400; 20% of SGD's 600 is 120.",
     ),
-    "gpu": Scale(
-        description="one GPU, at most four minutes: 0.4M parameters on Python's standard library",
-        device="cuda",
+    "gpu": scales.gpu(
+        "one GPU, at most four minutes: 0.4M parameters on Python's standard library",
         workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
         training={"batch_size": 32, "steps": 500, "precision": "tf32"},
         measurement={"evaluation_examples": 128, "final_examples": 512},
@@ -185,9 +169,8 @@ SCALES = {
         },
         seeds=15,
     ),
-    "cluster": Scale(
-        description="many GPUs, hours: a 115M-parameter byte-level model on web text",
-        device="cuda",
+    "cluster": scales.gpu(
+        "many GPUs, hours: a 115M-parameter byte-level model on web text",
         workload={"dataset": "web-text", "width": 768, "depth": 16, "heads": 12, "context": 1024},
         training={"batch_size": 64, "steps": 2000, "precision": "bf16"},
         measurement={"evaluation_examples": 512, "final_examples": 2048, "probes": 100, "evaluations": 20},
@@ -199,103 +182,110 @@ SCALES = {
     ),
 }
 
-WIDENS = Judgement(
-    claim="warmup.widens",
+WIDENS = judgement(
+    "warmup.widens",
+    Criterion(
+        name="largest trainable LR, 20% warmup over none",
+        observe=lr_ratio("warmup_20%", "none"),
+        expected=predicted(4.0, "Kalra and Barkeshli 2024, WRN-16-4 with 1024 steps of warmup", spread=0.25),
+        says="20% warmup makes the largest learning rate that still trains {larger}",
+        **above(1.5, refuted=1.0, null=1.0, margin=1.1, unit="x"),
+        alternatives={f"a bar of {bar:.0%} of the fall": lr_ratio("warmup_20%", "none", bar) for bar in (0.02, 0.1)},
+    ),
+    Criterion(
+        name="share of diverged SGD runs cured by 20% warmup",
+        observe=CureRate(arm="sgd", by_arm=SGD_20),
+        says="Of the SGD runs that just diverge without it, 20% warmup saves {estimate} at the same learning rate",
+        **above(0.5, unit="share"),
+    ),
     note=(
         "No document names a size; 1.5x is ours, about half an octave and a step of a common grid. The second part takes the"
         " lowest peak LR, on a grid of quarter octaves, at which SGD without warmup mostly diverges."
     ),
-    criteria=(
-        Criterion(
-            name="largest trainable LR, 20% warmup over none",
-            observe=lr_ratio("warmup_20%", "none"),
-            expected=Expected(value=4.0, source="Kalra and Barkeshli 2024, WRN-16-4 with 1024 steps of warmup", spread=0.25),
-            says="20% warmup makes the largest learning rate that still trains {larger}",
-            **above(1.5, refuted=1.0, null=1.0, margin=1.1, unit="x"),
-            alternatives=alternatives(
-                {f"a bar of {bar:.0%} of the fall": lr_ratio("warmup_20%", "none", bar) for bar in (0.02, 0.1)}
-            ),
-        ),
-        Criterion(
-            name="share of diverged SGD runs cured by 20% warmup",
-            observe=CureRate(arm="sgd", by_arm=SGD_20),
-            says="Of the SGD runs that just diverge without it, 20% warmup saves {estimate} at the same learning rate",
-            **above(0.5, unit="share"),
-        ),
-    ),
-    reported=reported(
-        {"LR sensitivity, none minus 20% warmup": Gap(left=LRSensitivity(arm="none"), right=LRSensitivity(arm="warmup_20%"))},
-        unit="nats",
-    ),
-    advice={
-        "supported": "Warm up if the learning rate cannot be tuned finely: it forgives a rate that is too high.",
-        "partly": "Warm up if the learning rate cannot be tuned finely, but count on less than an octave.",
-        "refuted": "Do not expect warmup to let a larger learning rate train here.",
+    reported={
+        "LR sensitivity, none minus 20% warmup": (
+            Gap(left=LRSensitivity(arm="none"), right=LRSensitivity(arm="warmup_20%")),
+            "nats",
+        )
     },
+    if_supported="Warm up if the learning rate cannot be tuned finely: it forgives a rate that is too high.",
+    if_partly="Warm up if the learning rate cannot be tuned finely, but count on less than an octave.",
+    if_refuted="Do not expect warmup to let a larger learning rate train here.",
 )
 
-IMPROVES_BEST = Judgement(
-    claim="warmup.improves_best",
+IMPROVES_BEST = judgement(
+    "warmup.improves_best",
+    improves("0.5%", TUNED, scales=LARGER),
+    improves("5%", TUNED),
+    improves("20%"),
     note=(
-        "No document says so: the question is ours. It is asked of every length, so that none is picked for its luck. Less"
-        " than 1% of the fall does not matter here: seeds scatter by as much."
+        "No document says so: the question is ours. It is asked of every length, so that none is picked for its luck. Less than"
+        " 1% of the fall does not matter here: seeds scatter by as much."
     ),
-    criteria=(improves("0.5%", TUNED, scales=LARGER), improves("5%", TUNED), improves("20%")),
-    advice={
-        "supported": "Warm up even if the learning rate is tuned.",
-        "partly": "If the learning rate is tuned, warm up for long rather than for a few steps, and expect little of it.",
-        "refuted": "If the learning rate is tuned, leave warmup out or keep it for safety: it lowers no loss.",
-        "refuted: opposite": "If the learning rate is tuned, leave warmup out: it costs loss.",
-    },
+    if_supported="Warm up even if the learning rate is tuned.",
+    if_partly="If the learning rate is tuned, warm up for long rather than for a few steps, and expect little of it.",
+    if_refuted="If the learning rate is tuned, leave warmup out or keep it for safety: it lowers no loss.",
+    if_opposite="If the learning rate is tuned, leave warmup out: it costs loss.",
 )
 
-TRANSFORMER_DIVERGES = Judgement(
-    claim="warmup.transformer_diverges",
+TRANSFORMER_DIVERGES = judgement(
+    "warmup.transformer_diverges",
+    Criterion(
+        name="share of runs without warmup that diverge at the LR tuned for 5% warmup",
+        observe=FailureRate(arm="long_none", tuned_for="long_5%"),
+        says="{estimate} of the runs without warmup diverge at the learning rate tuned for 5% warmup",
+        **above(0.8, unit="share"),
+    ),
     note=(
         "The claim speaks of modern scale, so that only cluster scale judges it. A GPT with layer norms after its blocks would"
         " be the likelier one to diverge; the engine has none yet."
     ),
-    criteria=(
-        Criterion(
-            name="share of runs without warmup that diverge at the LR tuned for 5% warmup",
-            observe=FailureRate(arm="long_none", tuned_for="long_5%"),
-            says="{estimate} of the runs without warmup diverge at the learning rate tuned for 5% warmup",
-            **above(0.8, unit="share"),
-        ),
-    ),
-    advice={
-        "supported": "Never train a transformer without warmup.",
-        "refuted": "A run without warmup that diverges has another cause to look for.",
-    },
+    if_supported="Never train a transformer without warmup.",
+    if_refuted="A run without warmup that diverges has another cause to look for.",
 )
 
-DURATION = Judgement(
-    claim="warmup.duration",
+# Being better never refutes. At laptop scale a paired difference scatters by 1.2% of the fall between seeds (pilot).
+DURATION = judgement(
+    "warmup.duration",
+    suffices("5%", "tuned loss, 5% over 20% warmup", margin=0.01, scales=LAPTOP),
+    suffices("5%", "tuned loss, 5% over 20% warmup, within 0.5%", margin=0.005, scales=LARGER),
+    suffices("0.5%", "tuned loss, 0.5% over 20% warmup, within 0.5%", margin=0.005, scales=("cluster",)),
     note=(
         "The documents call a range usual: the question is whether more than its upper end buys anything. Non-inferiority: a"
         " shorter warmup that is better does not speak against it. The margin is 0.5% of the fall, and 1% at laptop scale, for"
-        " half a percent would take about 36 seeds there. 0.5% of 2,000 steps are 10, fewer than Adam's second moment"
-        " averages: only cluster scale, with 50, judges the lower end. Numbers of steps from 500 to 10,000 are out of this"
-        " run's reach."
+        " half a percent would take about 36 seeds there. 0.5% of 2,000 steps are 10, fewer than Adam's second moment averages:"
+        " only cluster scale, with 50, judges the lower end. Numbers of steps from 500 to 10,000 are out of this run's reach."
     ),
-    # Being better never refutes. At laptop scale a paired difference scatters by 1.2% of the fall between seeds (pilot).
-    criteria=(
-        suffices("5%", "tuned loss, 5% over 20% warmup", margin=0.01, scales=LAPTOP),
-        suffices("5%", "tuned loss, 5% over 20% warmup, within 0.5%", margin=0.005, scales=LARGER),
-        suffices("0.5%", "tuned loss, 0.5% over 20% warmup, within 0.5%", margin=0.005, scales=("cluster",)),
-    ),
-    reported=reported(
-        {f"tuned loss, {length} over 20% warmup": long_gap(length, "20%") for length in ("0.5%", "none")}, unit="relative"
-    ),
-    advice={
-        "supported": "Spend 5% of the steps on warmup: 20% buys less than 1% of the fall.",
-        "partly": "Spend 5% of the steps on warmup rather than 0.5%.",
-        "refuted": "Warm up for longer than 5% of a short run.",
-    },
+    reported={f"tuned loss, {length} over 20% warmup": (long_gap(length, "20%"), "relative") for length in ("0.5%", "none")},
+    if_supported="Spend 5% of the steps on warmup: 20% buys less than 1% of the fall.",
+    if_partly="Spend 5% of the steps on warmup rather than 0.5%.",
+    if_refuted="Warm up for longer than 5% of a short run.",
 )
 
-MECHANISM = Judgement(
-    claim="warmup.mechanism",
+MECHANISM = judgement(
+    "warmup.mechanism",
+    Criterion(
+        name="share of the widening recovered by a second moment formed at LR 0",
+        observe=recovered("held"),
+        says="Of the octaves that warmup adds for AdamW, a second moment formed at a learning rate of zero recovers {estimate}",
+        **above(0.5, null=0.0, unit="share"),
+        alternatives={"a bar of 10% of the fall": recovered("held", 0.1)},
+    ),
+    Criterion(
+        name="share of the widening recovered by v0 = g0²",
+        observe=recovered("first_gradient"),
+        expected=predicted(1.0, "Kalra and Barkeshli 2024: the same learning rates train", spread=0.5),
+        says="One that starts at the first squared gradient, which also shrinks early steps, recovers {estimate}",
+        **above(0.5, null=0.0, unit="share"),
+    ),
+    Criterion(
+        name="octaves that SGD gains by 20% warmup",
+        # 10% of the fall: SGD without a ramp does not come within 5% of SGD with one, at any LR of a pilot.
+        observe=Log2(of=lr_ratio(SGD_20, "sgd", 0.1, SGD_BAR)),
+        says="SGD, which has no second moment, gains {estimate} from 20% warmup",
+        **above(0.25, refuted=0.0, null=0.0, margin=0.1, unit="octaves"),
+        alternatives={"a bar of 20% of the fall": Log2(of=lr_ratio(SGD_20, "sgd", 0.2, SGD_BAR))},
+    ),
     note=(
         "The claim has two halves. The second moment is a reason, because it is unreliable and low: an arm that mends it"
         " without warmup should then train at the LRs that warmup allows, to half of the octaves. And it is one of several:"
@@ -303,155 +293,107 @@ MECHANISM = Judgement(
         " and so do both SGD arms. v0 = g0² raises the moment, and by that ramps the step; a moment formed at LR 0 is reliable"
         " and ramps nothing. Where only the former recovers the range, smaller early steps are what counts."
     ),
-    criteria=(
-        Criterion(
-            name="share of the widening recovered by a second moment formed at LR 0",
-            observe=recovered("held"),
-            says=(
-                "Of the octaves that warmup adds for AdamW, a second moment formed at a learning rate of zero recovers"
-                " {estimate}"
-            ),
-            **above(0.5, null=0.0, unit="share"),
-            alternatives=alternatives({"a bar of 10% of the fall": recovered("held", 0.1)}),
-        ),
-        Criterion(
-            name="share of the widening recovered by v0 = g0²",
-            observe=recovered("first_gradient"),
-            expected=Expected(value=1.0, source="Kalra and Barkeshli 2024: the same learning rates train", spread=0.5),
-            says="One that starts at the first squared gradient, which also shrinks early steps, recovers {estimate}",
-            **above(0.5, null=0.0, unit="share"),
-        ),
-        Criterion(
-            name="octaves that SGD gains by 20% warmup",
-            # 10% of the fall: SGD without a ramp does not come within 5% of SGD with one, at any LR of a pilot.
-            observe=Log2(of=lr_ratio(SGD_20, "sgd", 0.1, SGD_BAR)),
-            says="SGD, which has no second moment, gains {estimate} from 20% warmup",
-            **above(0.25, refuted=0.0, null=0.0, margin=0.1, unit="octaves"),
-            alternatives=alternatives({"a bar of 20% of the fall": Log2(of=lr_ratio(SGD_20, "sgd", 0.2, SGD_BAR))}),
-        ),
-    ),
-    reported=(
-        *reported({"share of the widening recovered by RAdam": recovered("radam")}, unit="share"),
-        *reported({"octaves that AdamW gains by 20% warmup": octaves_gained("warmup_20%")}, unit="octaves"),
-    ),
-    advice={
-        "supported": "A second moment that is mended replaces a part of warmup, with Adam alone: keep it with SGD.",
-        "partly": "Keep warmup, or a change that makes early steps as small: not all that the claim says of the second"
-        " moment holds here.",
-        "refuted": "Keep warmup: a better second moment does not replace it.",
+    reported={
+        "share of the widening recovered by RAdam": (recovered("radam"), "share"),
+        "octaves that AdamW gains by 20% warmup": (octaves_gained("warmup_20%"), "octaves"),
     },
+    if_supported="A second moment that is mended replaces a part of warmup, with Adam alone: keep it with SGD.",
+    if_partly=(
+        "Keep warmup, or a change that makes early steps as small: not all that the claim says of the second moment holds here."
+    ),
+    if_refuted="Keep warmup: a better second moment does not replace it.",
 )
 
-EARLY_GRADIENTS = Judgement(
-    claim="warmup.early_gradients",
+EARLY_GRADIENTS = judgement(
+    "warmup.early_gradients",
+    early_over_late(
+        "gradient_norm", "gradient norm", "Over the first 1% of the steps the gradient norm is {larger} than over the last 10%"
+    ),
+    early_over_late("gradient_variance", "variance of the gradient", "The variance of the gradient is {larger}"),
     right={"supported": "large, noisy", "refuted": "small"},
-    criteria=(
-        early_over_late(
-            "gradient_norm",
-            "gradient norm",
-            "Over the first 1% of the steps the gradient norm is {larger} than over the last 10%",
-        ),
-        early_over_late("gradient_variance", "variance of the gradient", "The variance of the gradient is {larger}"),
-    ),
-    reported=reported(
-        {
-            "noise scale, first 10% of the steps": NoiseScale(arm="long_none", last=0.1),
-            "noise scale, last half of the steps": NoiseScale(arm="long_none", first=0.5),
-        },
-        unit="examples",
-    ),
-    advice={
-        "supported": "Expect gradients at the start that are larger and vary more than later ones.",
-        "partly": "Expect early gradients to differ from later ones in size and noise, not in both alike.",
-        "refuted": "Expect small gradients at the start.",
+    reported={
+        "noise scale, first 10% of the steps": (NoiseScale(arm="long_none", last=0.1), "examples"),
+        "noise scale, last half of the steps": (NoiseScale(arm="long_none", first=0.5), "examples"),
     },
+    if_supported="Expect gradients at the start that are larger and vary more than later ones.",
+    if_partly="Expect early gradients to differ from later ones in size and noise, not in both alike.",
+    if_refuted="Expect small gradients at the start.",
 )
 
-LATE_NAN = Judgement(
-    claim="warmup.late_nan",
+LATE_NAN = judgement(
+    "warmup.late_nan",
+    Criterion(
+        name="step of divergence over end of warmup, 20% warmup",
+        observe=DivergenceTime(arm=SGD_20),
+        says="SGD runs with 20% warmup that diverge do so at {estimate} the last step of warmup",
+        **AT_THE_END,
+    ),
+    Criterion(
+        name="step of divergence over end of warmup, 60% warmup",
+        observe=DivergenceTime(arm=SGD_60),
+        says="With 60% warmup it is {estimate}",
+        **AT_THE_END,
+    ),
+    Criterion(
+        name="largest peak LR at which half of the runs survive, 60% over 20% warmup",
+        # A diverged run counts with its loss at initialization: where the mean has lost half of the fall, about
+        # half of the runs diverge.
+        observe=lr_ratio(SGD_60, SGD_20, 0.5, SGD_BAR),
+        says="A warmup three times as long makes the peak at which runs start to diverge {larger}",
+        **above(1.4, refuted=1.2, null=1.0, margin=1.1, unit="x"),
+        alternatives={"a bar of 20% of the fall": lr_ratio(SGD_60, SGD_20, 0.2, SGD_BAR)},
+    ),
     note=(
         "The times are taken at the lowest peak LR, on a grid of quarter octaves, at which SGD mostly diverges. If the peak at"
         " the end of warmup is the cause, divergence moves with that end; a bad batch would come at the same step, a third of"
-        " the longer ramp. Whether a longer warmup cures a run depends on how far above the edge its peak lies: the question"
-        " is how far the edge moves. 1.4x is ours, a step of a grid of half octaves, by which a peak is easily too high; less"
-        " than half of that, 1.2x, refutes. A lower peak cures by how that LR is found, and decides nothing."
+        " the longer ramp. Whether a longer warmup cures a run depends on how far above the edge its peak lies: the question is"
+        " how far the edge moves. 1.4x is ours, a step of a grid of half octaves, by which a peak is easily too high; less than"
+        " half of that, 1.2x, refutes. A lower peak cures by how that LR is found, and decides nothing."
     ),
-    criteria=(
-        Criterion(
-            name="step of divergence over end of warmup, 20% warmup",
-            observe=DivergenceTime(arm=SGD_20),
-            says="SGD runs with 20% warmup that diverge do so at {estimate} the last step of warmup",
-            **AT_THE_END,
-        ),
-        Criterion(
-            name="step of divergence over end of warmup, 60% warmup",
-            observe=DivergenceTime(arm=SGD_60),
-            says="With 60% warmup it is {estimate}",
-            **AT_THE_END,
-        ),
-        Criterion(
-            name="largest peak LR at which half of the runs survive, 60% over 20% warmup",
-            # A diverged run counts with its loss at initialization: where the mean has lost half of the fall, about
-            # half of the runs diverge.
-            observe=lr_ratio(SGD_60, SGD_20, 0.5, SGD_BAR),
-            says="A warmup three times as long makes the peak at which runs start to diverge {larger}",
-            **above(1.4, refuted=1.2, null=1.0, margin=1.1, unit="x"),
-            alternatives=alternatives({"a bar of 20% of the fall": lr_ratio(SGD_60, SGD_20, 0.2, SGD_BAR)}),
-        ),
-    ),
-    reported=reported(
-        {
-            "share of diverged runs cured by 60% warmup, just past the edge": CureRate(arm=SGD_20, by_arm=SGD_60),
-            "share of diverged runs cured by half of the peak": CureRate(arm=SGD_20, octaves_down=1.0),
-        },
-        unit="share",
-    ),
-    advice={
-        "supported": "If a run diverges at the end of warmup, warm up longer or lower the peak.",
-        "partly": (
-            "If a run diverges at the end of warmup, the peak is too high: lower it; a longer ramp lets it be only a little"
-            " higher."
-        ),
-        "refuted": "If a run diverges, do not count on a longer warmup.",
+    reported={
+        "share of diverged runs cured by 60% warmup, just past the edge": (CureRate(arm=SGD_20, by_arm=SGD_60), "share"),
+        "share of diverged runs cured by half of the peak": (CureRate(arm=SGD_20, octaves_down=1.0), "share"),
     },
+    if_supported="If a run diverges at the end of warmup, warm up longer or lower the peak.",
+    if_partly=(
+        "If a run diverges at the end of warmup, the peak is too high: lower it; a longer ramp lets it be only a little higher."
+    ),
+    if_refuted="If a run diverges, do not count on a longer warmup.",
 )
 
-CLIP_FIRST = Judgement(
-    claim="warmup.clip_first",
+CLIP_FIRST = judgement(
+    "warmup.clip_first",
+    Criterion(
+        name="share of diverged runs cured by clipping at 1.0",
+        observe=CureRate(arm=SGD_20, by_arm="sgd_clipped"),
+        says="Clipping at 1.0 keeps {estimate} of the SGD runs that diverge from doing so",
+        **above(0.5, unit="share"),
+    ),
+    Criterion(
+        name="share of diverged runs in which clipping does no worse than 60% warmup",
+        observe=CureRate(arm=SGD_20, by_arm="sgd_clipped", no_worse_than=SGD_60),
+        says="In {estimate} of them clipping does no worse than a warmup three times as long",
+        **above(0.7, refuted=0.5, unit="share"),
+    ),
     note=(
-        "The same diverged runs as for a longer warmup, with gradients clipped at 1.0 at the same peak. 'No fewer' is asked"
-        " run by run: a run speaks against clipping if longer warmup alone saves it."
+        "The same diverged runs as for a longer warmup, with gradients clipped at 1.0 at the same peak. 'No fewer' is asked run"
+        " by run: a run speaks against clipping if longer warmup alone saves it."
     ),
-    criteria=(
-        Criterion(
-            name="share of diverged runs cured by clipping at 1.0",
-            observe=CureRate(arm=SGD_20, by_arm="sgd_clipped"),
-            says="Clipping at 1.0 keeps {estimate} of the SGD runs that diverge from doing so",
-            **above(0.5, unit="share"),
-        ),
-        Criterion(
-            name="share of diverged runs in which clipping does no worse than 60% warmup",
-            observe=CureRate(arm=SGD_20, by_arm="sgd_clipped", no_worse_than=SGD_60),
-            says="In {estimate} of them clipping does no worse than a warmup three times as long",
-            **above(0.7, refuted=0.5, unit="share"),
-        ),
-    ),
-    reported=reported(
-        {
-            "loss of clipped SGD at twice the tuned LR, over that of unclipped SGD at the tuned one": FallShare(
+    reported={
+        "loss of clipped SGD at twice the tuned LR, over that of unclipped SGD at the tuned one": (
+            FallShare(
                 left=LossAt(arm="sgd_clipped", tuned_for=SGD_20, times=2.0), right=TunedLoss(arm=SGD_20), best_of=SGD_BAR
-            )
-        },
-        unit="relative",
-    ),
-    advice={
-        "supported": (
-            "If a run diverges some hundred steps in, clip first; then look at the loss, for a peak that is too high stays so."
-        ),
-        "partly": "If a run diverges some hundred steps in, clip and warm up for longer.",
-        "refuted": "If a run diverges some hundred steps in, clipping is not the first thing to try.",
+            ),
+            "relative",
+        )
     },
+    if_supported=(
+        "If a run diverges some hundred steps in, clip first; then look at the loss, for a peak that is too high stays so."
+    ),
+    if_partly="If a run diverges some hundred steps in, clip and warm up for longer.",
+    if_refuted="If a run diverges some hundred steps in, clipping is not the first thing to try.",
 )
+
 
 STUDY = Study(
     name="warmup",
@@ -507,8 +449,8 @@ STUDY = Study(
             value=4.0,
             criterion="largest trainable LR, 20% warmup over none",
             if_different=(
-                "Likeliest is that a deep CNN and 1,024 steps of warmup gain more than a shallow GPT and 80. If all bars from"
-                " 2 to 20% of the fall miss the value, the bar is not the reason; gpu scale tells whether size is one."
+                "Likeliest is that a deep CNN and 1,024 steps of warmup gain more than a shallow GPT and 80. If all bars from 2"
+                " to 20% of the fall miss the value, the bar is not the reason; gpu scale tells whether size is one."
             ),
             how="read",
         ),

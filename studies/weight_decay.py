@@ -3,21 +3,10 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from folklore.harness.observables import Computed, Curve
-from folklore.harness.spec import (
-    Alternative,
-    Arm,
-    Criterion,
-    Judgement,
-    Measurement,
-    Published,
-    Reported,
-    Scale,
-    Study,
-    Training,
-    Workload,
-)
-from folklore.studies.shorthand import above, alternatives, below, exceeds, reported
+from folklore.harness.observables import Curve
+from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from folklore.studies import scales
+from folklore.studies.shorthand import above, below, computed, exceeds, judgement
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32}
 GPT = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "batch_size": 16}
@@ -66,8 +55,8 @@ SETUPS = (
 GPT_ARMS = tuple(arm for setup in SETUPS if setup.settings["model"] == "gpt" for arm in (setup.decayed, setup.free))
 
 
-def at_other_lrs(read: Callable[..., Any], arm: str) -> tuple[Alternative, ...]:
-    return alternatives({"at half the LR": read(arm, 0.5), "at twice the LR": read(arm, 2.0)})
+def at_other_lrs(read: Callable[..., Any], arm: str) -> dict[str, Any]:
+    return {"at half the LR": read(arm, 0.5), "at twice the LR": read(arm, 2.0)}
 
 
 def grows(setup: Setup) -> tuple[Criterion, ...]:
@@ -92,6 +81,73 @@ def grows(setup: Setup) -> tuple[Criterion, ...]:
     )
 
 
+ADAMW_VS_L2 = judgement(
+    "wd.adamw_vs_l2",
+    Criterion(
+        name="spread of the shares that decoupled decay takes off, over their mean",
+        observe=computed("decay.shrinkage", "spread"),
+        **below(1e-3, refuted=0.1),
+        says="Decoupled decay takes the same share off all weights, to within {estimate} of it",
+    ),
+    Criterion(
+        name="rank correlation of what L2 inside Adam takes off with the root of the second moment",
+        observe=computed("decay.shrinkage", "rank_correlation"),
+        **below(-0.5, refuted=0.0),
+        says="What L2 inside Adam takes off has a rank correlation of {estimate} with the root of the second moment",
+    ),
+    right={"supported": "second moment"},
+    reported={
+        "the same rank correlation at a coefficient of 0.1 in place of 0.001": computed(
+            "decay.shrinkage", "rank_correlation", decay=0.1
+        ),
+        "share of weights that L2 inside Adam shrinks less than decoupled decay does": (
+            computed("decay.shrinkage", "weaker"),
+            "share",
+        ),
+    },
+    note=(
+        "A small GPT after 150 steps, one more step with decay and without. L2 is divided by the root of the second moment, not"
+        " of the momentum, and where that root is below one, as it mostly is, L2 is stronger at an equal coefficient and not"
+        " weaker, by hundreds of times."
+    ),
+    if_supported="With Adam, decay the weights themselves (AdamW); carry no coefficient over from L2.",
+    if_partly="With Adam, decay the weights themselves (AdamW).",
+    if_refuted="L2 and decoupled decay can stand in for each other under Adam.",
+)
+
+SGD_IDENTITY = judgement(
+    "wd.sgd_identity",
+    Criterion(
+        name="distance of L2 from decoupled decay, SGD without momentum, of the way",
+        observe=computed("decay.sgd", "distance"),
+        **below(1e-6, refuted=1e-3),
+        says="For SGD without momentum L2 and decoupled decay end {estimate} of the way apart after 200 steps",
+    ),
+    Criterion(
+        name="distance of L2 from decoupled decay, momentum 0.9, of the way",
+        observe=computed("decay.sgd", "momentum_distance"),
+        **below(1e-6, refuted=1e-3),
+        says="With a momentum of 0.9 they end {estimate} of the way apart, though nothing is preconditioned",
+    ),
+    note="Decay outside the momentum is SGDW (Loshchilov and Hutter 2019); torch's SGD has it inside, which is L2.",
+    if_supported="For SGD, read weight decay and L2 as one.",
+    if_partly="For SGD, weight decay and L2 are one if there is no momentum, or if decay goes through it as in torch.",
+    if_refuted="Say which of the two you mean for SGD, too.",
+)
+
+GROWTH = judgement(
+    "wd.growth",
+    *(criterion for setup in SETUPS for criterion in grows(setup)),
+    reported={
+        **{f"late exponent with decay, {setup.panel}": setup.late_slope(setup.decayed) for setup in SETUPS},
+        **{f"end over start without decay, {setup.panel}": (setup.growth(setup.free), "x") for setup in SETUPS},
+    },
+    note="'Much larger' is twice, which is ours: the document gives no number. Both arms are read at one LR.",
+    if_supported="Watch the norm of the weights, and decay them in runs that go on for long.",
+    if_partly="Watch the norm of the weights in runs that go on for long; how far they grow depends on the workload.",
+    if_refuted="Do not decay weights for fear of their growth.",
+)
+
 STUDY = Study(
     name="weight_decay",
     # Version 1 had a margin that had come down to 0.005 after its first run was seen (LOG.md).
@@ -110,27 +166,18 @@ STUDY = Study(
     seeds=10,
     first_seed=25_200,
     scales={
-        "smoke": Scale(
-            description="plumbing in seconds, never judged",
-            training={"steps": 20},
-            measurement={"probes": 4, "evaluation_examples": 8, "final_examples": 16},
-            seeds=2,
-            judged=False,
+        "smoke": scales.smoke(
+            training={"steps": 20}, measurement={"probes": 4, "evaluation_examples": 8, "final_examples": 16}
         ),
-        "laptop": Scale(
-            description="two CPU cores, about three minutes of training",
-            departures=("MLPs of 9,000 parameters and GPTs of 7,000, 2,000 steps.",),
-        ),
-        "gpu": Scale(
-            description="one GPU, at most four minutes: GPTs of 0.4M parameters on Python's standard library",
-            device="cuda",
+        "laptop": scales.laptop("about three minutes of training", "MLPs of 9,000 parameters and GPTs of 7,000, 2,000 steps."),
+        "gpu": scales.gpu(
+            "one GPU, at most four minutes: GPTs of 0.4M parameters on Python's standard library",
             training={"precision": "tf32"},
             arm_settings=dict.fromkeys(GPT_ARMS, GPU_GPT),
             seeds=5,
         ),
-        "cluster": Scale(
-            description="many GPUs, an hour: GPTs of 25M parameters on web text",
-            device="cuda",
+        "cluster": scales.gpu(
+            "many GPUs, an hour: GPTs of 25M parameters on web text",
             training={"precision": "tf32", "steps": 5000},
             arm_settings=dict.fromkeys(GPT_ARMS, CLUSTER_GPT),
             seeds=5,
@@ -143,99 +190,13 @@ STUDY = Study(
         "'Without bound' is read as: still growing with the step late in a run, at an LR that does not decay.",
     ),
     answer=("wd.growth", "wd.adamw_vs_l2", "wd.sgd_identity"),
-    judgements=(
-        Judgement(
-            claim="wd.adamw_vs_l2",
-            right={"supported": "second moment"},
-            criteria=(
-                Criterion(
-                    name="spread of the shares that decoupled decay takes off, over their mean",
-                    observe=Computed(function="decay.shrinkage", number="spread"),
-                    **below(1e-3, refuted=0.1),
-                    says="Decoupled decay takes the same share off all weights, to within {estimate} of it",
-                ),
-                Criterion(
-                    name="rank correlation of what L2 inside Adam takes off with the root of the second moment",
-                    observe=Computed(function="decay.shrinkage", number="rank_correlation"),
-                    **below(-0.5, refuted=0.0),
-                    says=(
-                        "What L2 inside Adam takes off has a rank correlation of {estimate} with the root of the second moment"
-                    ),
-                ),
-            ),
-            reported=(
-                Reported(
-                    name="the same rank correlation at a coefficient of 0.1 in place of 0.001",
-                    observe=Computed(function="decay.shrinkage", arguments={"decay": 0.1}, number="rank_correlation"),
-                ),
-                Reported(
-                    name="share of weights that L2 inside Adam shrinks less than decoupled decay does",
-                    observe=Computed(function="decay.shrinkage", number="weaker"),
-                    unit="share",
-                ),
-            ),
-            note=(
-                "A small GPT after 150 steps, one more step with decay and without. L2 is divided by the root of the second"
-                " moment, not of the momentum, and where that root is below one, as it mostly is, L2 is stronger at an equal"
-                " coefficient and not weaker, by hundreds of times."
-            ),
-            advice={
-                "supported": "With Adam, decay the weights themselves (AdamW); carry no coefficient over from L2.",
-                "partly": "With Adam, decay the weights themselves (AdamW).",
-                "refuted": "L2 and decoupled decay can stand in for each other under Adam.",
-            },
-        ),
-        Judgement(
-            claim="wd.sgd_identity",
-            criteria=(
-                Criterion(
-                    name="distance of L2 from decoupled decay, SGD without momentum, of the way",
-                    observe=Computed(function="decay.sgd", number="distance"),
-                    **below(1e-6, refuted=1e-3),
-                    says="For SGD without momentum L2 and decoupled decay end {estimate} of the way apart after 200 steps",
-                ),
-                Criterion(
-                    name="distance of L2 from decoupled decay, momentum 0.9, of the way",
-                    observe=Computed(function="decay.sgd", number="momentum_distance"),
-                    **below(1e-6, refuted=1e-3),
-                    says="With a momentum of 0.9 they end {estimate} of the way apart, though nothing is preconditioned",
-                ),
-            ),
-            note="Decay outside the momentum is SGDW (Loshchilov and Hutter 2019); torch's SGD has it inside, which is L2.",
-            advice={
-                "supported": "For SGD, read weight decay and L2 as one.",
-                "partly": (
-                    "For SGD, weight decay and L2 are one if there is no momentum, or if decay goes through it as in torch."
-                ),
-                "refuted": "Say which of the two you mean for SGD, too.",
-            },
-        ),
-        Judgement(
-            claim="wd.growth",
-            criteria=tuple(criterion for setup in SETUPS for criterion in grows(setup)),
-            reported=(
-                *reported({f"late exponent with decay, {setup.panel}": setup.late_slope(setup.decayed) for setup in SETUPS}),
-                *reported(
-                    {f"end over start without decay, {setup.panel}": setup.growth(setup.free) for setup in SETUPS}, unit="x"
-                ),
-            ),
-            note="'Much larger' is twice, which is ours: the document gives no number. Both arms are read at one LR.",
-            advice={
-                "supported": "Watch the norm of the weights, and decay them in runs that go on for long.",
-                "partly": (
-                    "Watch the norm of the weights in runs that go on for long; how far they grow depends on the workload."
-                ),
-                "refuted": "Do not decay weights for fear of their growth.",
-            },
-        ),
-    ),
+    judgements=(ADAMW_VS_L2, SGD_IDENTITY, GROWTH),
     published=(
         Published(
             claim="wd.adamw_vs_l2",
             finding="L2 inside Adam shrinks weights with large gradients less than decoupled decay does.",
             source="Loshchilov and Hutter 2019, section 2",
             link="https://arxiv.org/abs/1711.05101",
-            how="reported",
         ),
     ),
 )

@@ -99,7 +99,7 @@ def plan(
     from folklore.harness.storing.ledger import Ledger
     from folklore.harness.storing.store import Store
 
-    declared = choices.judgeable_study(study, store)
+    declared = _judgeable(study, store)
     chosen, scale = changed_as_wished(declared, scale, changes, workload, options, _warn)
     ready = prepare(chosen, scale or default_scale(chosen), options, Ledger(Store(store), chosen.name), only_plan=True)
     print_plan(plan_facts(ready), power_facts(ready), as_json)
@@ -188,7 +188,18 @@ def _chosen(study: str | None, every: bool, store: str) -> "list[Study]":
         raise UserError("name one study, or give --all")
     # Before anything that takes seconds to import.
     out.print(f"planning {study or 'all studies'}", highlight=False, markup=False)
-    return [choices.judgeable_study(study, store)] if study else choices.all_studies()
+    return [_judgeable(study, store)] if study else choices.all_studies()
+
+
+def _judgeable(name: str, store: str) -> "Study":
+    """A study that can be judged; of a file it is told what that leaves to defaults."""
+    from folklore.harness.planning.catalog import is_file
+    from folklore.harness.planning.defaults import defaults_in_words
+
+    study = choices.judgeable_study(name, store)
+    if is_file(name) and (line := defaults_in_words(study, name)):
+        err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+    return study
 
 
 def _until_decided(wanted: bool, most_seeds: int | None) -> "UntilDecided | None":

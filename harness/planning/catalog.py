@@ -20,7 +20,7 @@ from folklore.harness.spec.study_file import read_study_file
 
 STUDIES, REGISTER = "folklore.studies", "folklore.register"
 # Modules beside the studies that hold none.
-NO_STUDIES = ("register", "errata", "shorthand")
+NO_STUDIES = ("register", "errata", "scales", "shorthand")
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,26 @@ def _read(places: Any) -> Any:
 Sources = Annotated[tuple[Source, ...], BeforeValidator(_read, json_schema_input_type=str | tuple[Source, ...])]
 
 
+def _side(side: Any) -> Any:
+    """Text -> a side: "10x below: a tenth of it is good [TB 2; GL Q9]"; one that no document takes ends without a bracket."""
+    if not isinstance(side, str):
+        return side
+    name, colon, rest = side.partition(": ")
+    if not colon:
+        raise ValueError(f"'{side}': needs a name and what it says, as in 'never: raising the LR never helps [CP Q3]'")
+    says, _, places = rest.partition(" [")
+    return {"name": name, "says": says, "sources": places.removesuffix("]") or ()}
+
+
 class Side(Spec):
     """What some documents say where others say something else. A document is graded by its own side."""
 
     name: str = Field(min_length=1, description="a word by which judgements call it")
     says: str = Field(min_length=1)
     sources: Sources = Field(default=(), description="where it is said; none: no document says it, and it is right")
+
+
+Sides = tuple[Annotated[Side, BeforeValidator(_side, json_schema_input_type=str | Side)], ...]
 
 
 class Regime(Spec):
@@ -57,12 +71,17 @@ class Regime(Spec):
     least_parameters: int | None = Field(default=None, ge=1, description="of the smallest model that it speaks of")
 
 
+def _in_words(regime: Any) -> Any:
+    return {"words": regime} if isinstance(regime, str) else regime
+
+
 class Claim(Spec):
     """One statement in our own words.
 
     kinds: empirical (seeds and intervals), exact (an identity or constant), speed (time or memory; needs a GPU to be
     judged in full), disagreement (documents contradict each other), doubted (expected to fail as written).
-    measure: what has to be measured, and the rule fixed beforehand. sources: documents and sections, as "TB 2; GL Q9".
+    measure: what has to be measured, and the rule fixed beforehand. sources: documents and sections, as "TB 2; GL Q9"; a side
+    can be a text, too: "its name: what it says [TB 2; GL Q9]", and a regime its words.
     size: the number that the documents themselves give; empty: they give a direction only, so that a threshold is ours and
     a document is graded by the direction alone. lost: a number or formula that our copies of the documents have lost. ungraded:
     the documents by which a verdict is then none, since what it would grade is what we filled in.
@@ -77,12 +96,12 @@ class Claim(Spec):
     short: str = Field(default="", max_length=72, description="the claim for a dense row; none: the paraphrase")
     sources: Sources = ()
     quantifier: Quantifier = "all"
-    regime: Regime | None = None
+    regime: Annotated[Regime | None, BeforeValidator(_in_words, json_schema_input_type=str | Regime | None)] = None
     size: str = ""
     lost: str = ""
     ungraded: tuple[str, ...] = ()
     own: bool = False
-    sides: tuple[Side, ...] = ()
+    sides: Sides = ()
     measure: str
 
     @property

@@ -6,11 +6,11 @@ verdict an interval has among them.
 """
 
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 
 from folklore.harness.spec.base import WORDS, DeclaredAs, Spec
 from folklore.harness.spec.claims import Quantifier
@@ -56,6 +56,24 @@ class Alternative(Spec):
     observe: Observable
 
 
+def _by_name(readings: Any) -> Any:
+    """Name -> an observable, or an observable and its unit, as a list of what has a name."""
+    if not isinstance(readings, Mapping):
+        return readings
+    named = []
+    for name, reading in readings.items():
+        parts = reading if isinstance(reading, tuple | list) else (reading,)
+        if len(parts) not in (1, 2):
+            raise ValueError(f"'{name}' has {len(parts)} parts: must be an observable, or an observable and its unit")
+        named.append({"name": name, **dict(zip(("observe", "unit"), parts, strict=False))})
+    return tuple(named)
+
+
+Alternatives = Annotated[
+    tuple[Alternative, ...], BeforeValidator(_by_name, json_schema_input_type=tuple[Alternative, ...] | dict[str, Observable])
+]
+
+
 class Criterion(Spec):
     """One observation and what decides on it.
 
@@ -96,7 +114,7 @@ class Criterion(Spec):
     precondition: bool | None = Field(
         default=None, description="it is no part of the claim: where it is not supported, the claim is out of regime"
     )
-    alternatives: tuple[Alternative, ...] | None = Field(default=None, description="other readings, which decide nothing")
+    alternatives: Alternatives | None = Field(default=None, description="other readings, which decide nothing")
     unit: str = Field(
         default="",
         description="how numbers are written: 'relative' in percent with a sign, 'share' in percent, 'x' as a factor, else this"
@@ -264,7 +282,10 @@ def _observable() -> TypeAdapter[Any]:
 
 
 class Reported(Spec):
-    """An observation that is shown beside a claim's criteria and decides nothing."""
+    """An observation that is shown beside a claim's criteria and decides nothing.
+
+    Also by name: an observable, or an observable and its unit.
+    """
 
     name: str
     observe: Observable
@@ -272,6 +293,12 @@ class Reported(Spec):
 
 
 Observing = Criterion | Reported | Alternative
+ByName = dict[str, Observable | tuple[Observable, str]]
+
+
+def _several(criteria: Any) -> Any:
+    """One criterion as a list of one."""
+    return (criteria,) if isinstance(criteria, Criterion | Mapping) else criteria
 
 
 class Judgement(Spec):
@@ -283,9 +310,15 @@ class Judgement(Spec):
     """
 
     claim: str
-    criteria: tuple[Criterion, ...] = Field(min_length=1)
+    criteria: Annotated[
+        tuple[Criterion, ...],
+        Field(min_length=1),
+        BeforeValidator(_several, json_schema_input_type=Criterion | tuple[Criterion, ...]),
+    ]
     quantifier: Quantifier | None = Field(default=None, description="over its panels; none: that of the claim")
-    reported: Annotated[tuple[Reported, ...], WORDS] = ()
+    reported: Annotated[
+        tuple[Reported, ...], BeforeValidator(_by_name, json_schema_input_type=tuple[Reported, ...] | ByName), WORDS
+    ] = ()
     advice: Annotated[dict[str, str], WORDS] = Field(
         default={}, description="what to do, by verdict or 'verdict: reading', written before the outcome is known"
     )

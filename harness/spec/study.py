@@ -160,7 +160,7 @@ class Published(Spec):
     link: str = Field(default="", pattern=r"^(https://\S+)?$", description="where the publication can be read")
     value: float | None = None
     criterion: str | None = Field(default=None, description="the name of the criterion on whose axis the value lies")
-    how: str = Field(pattern="^(read|reported|computed from read data)$")
+    how: str = Field(default="reported", pattern="^(read|reported|computed from read data)$")
     if_different: str = Field(
         default="",
         description="the likeliest reason if that criterion's interval misses the value, and what reported beside it tells",

@@ -170,6 +170,36 @@ def test_an_invalid_study_file(study: Study, tmp_path: Path, fields: dict[str, o
     assert_refused(call("plan", edited(study, tmp_path, **fields)), message)
 
 
+SGD_ON_DIGITS = """
+name: brief
+version: 1
+title: t
+question: q
+workload: {model: mlp, dataset: digits, width: 16, depth: 1}
+training: {optimizer: sgd, schedule: constant, batch_size: 32}
+arms:
+  plain: {label: plain}
+  heavy: {label: heavy, settings: {momentum: 0.5, warmup_fraction: 0.0}}
+factors: {peak_lr: [0.25, 0.5, 1.0]}
+seeds: 1
+scales: {laptop: {description: d, training: {steps: 5}, judged: false}}
+"""
+
+
+def test_what_a_file_leaves_to_defaults_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "brief.yaml").write_text(SGD_ON_DIGITS)
+    found = call("plan", str(tmp_path / "brief.yaml"), "--store", str(tmp_path / "s"))
+    assert found.exit_code == 0, found.output
+    line = (
+        f"{tmp_path / 'brief.yaml'} leaves to the defaults of training: warmup_fraction: 0.05, momentum: 0.9, weight_decay: 0.1"
+    )
+    assert found.stderr.splitlines() == [line]
+
+
+def test_a_file_that_states_what_shapes_it_is_told_nothing(study_file: Path, tmp_path: Path) -> None:
+    assert not call("plan", str(study_file), "--store", str(tmp_path / "s")).stderr
+
+
 def test_a_file_that_is_not_yaml(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("a: [1")
     assert_refused(call("plan", str(tmp_path / "broken.yaml")), "not valid yaml")

@@ -7,12 +7,18 @@ from pydantic import ValidationError
 from folklore.harness.errors import UserError, invalid
 from folklore.harness.observables import TunedLoss
 from folklore.harness.spec import (
+    Alternative,
     Arm,
     AtLeast,
     AtMost,
+    Claim,
     Configuration,
     Criterion,
+    Judgement,
     Measurement,
+    Regime,
+    Reported,
+    Side,
     Study,
     Training,
     Within,
@@ -342,6 +348,38 @@ def test_a_later_field_changes_the_hash_once_it_is_used(study: Study) -> None:
         spelled = changed(study, training={**study.training.model_dump(), **unused})
         assert (spelled.hash, spelled.canonical_json()) == (study.hash, study.canonical_json())
         assert not unused.keys() & spelled.configuration("laptop", "half", {}).identity()["training"].keys()  # type: ignore[attr-defined]
+
+
+def test_one_criterion_and_readings_by_name_are_lists_of_one_and_of_several() -> None:
+    loss, other = TunedLoss(arm="a"), {"kind": "tuned_loss", "arm": "b"}
+    criterion = Criterion(name="c", observe=loss, claimed=AtMost(value=0), refuted=AtLeast(value=1), alternatives={"d": other})
+    short = Judgement(claim="a.b", criteria=criterion, reported={"plain": loss, "in nats": [other, "nats"]})
+    assert short.criteria[0].alternatives == (Alternative(name="d", observe=TunedLoss(arm="b")),)
+    assert short == Judgement(
+        claim="a.b",
+        criteria=(criterion,),
+        reported=(
+            Reported(name="plain", observe=loss),
+            Reported(name="in nats", observe=TunedLoss(arm="b"), unit="nats"),
+        ),
+    )
+    assert Judgement.model_validate(short.model_dump()) == short
+    with pytest.raises(ValidationError, match="'plain' has 3 parts: must be an observable, or an observable and its unit"):
+        Judgement(claim="a.b", criteria=criterion, reported={"plain": (loss, "nats", "x")})
+
+
+def test_sides_and_a_regime_can_be_texts() -> None:
+    fields = {"id": "a.b", "paraphrase": "p", "measure": "m"}
+    texts = ("never: it: never helps [CP Q3; TB 2]", "28 GB: by arithmetic")
+    claim = Claim(**fields, regime="SGD", sides=texts)
+    assert claim.regime == Regime(words="SGD")
+    assert claim.sides == (
+        Side(name="never", says="it: never helps", sources="CP Q3; TB 2"),
+        Side(name="28 GB", says="by arithmetic"),
+    )
+    assert Claim.model_validate(claim.model_dump()) == claim
+    with pytest.raises(ValidationError, match="'never': needs a name and what it says, as in"):
+        Claim(**fields, sides=("never",))
 
 
 def test_a_claim_stands_in_a_document_that_is_known(study: Study) -> None:

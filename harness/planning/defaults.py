@@ -1,0 +1,43 @@
+"""What a user's study leaves to the defaults of training: they shape its runs, whatever its optimizer."""
+
+from typing import Any
+
+from folklore.harness.spec import Study, Training
+
+# Fields whose defaults do something. (Where a default does nothing, such as no clipping, what is not stated does not happen.)
+SHAPING = ("optimizer", "schedule", "warmup_fraction", "final_fraction", "momentum", "weight_decay", "batch_size", "steps")
+WITH_MOMENTUM = ("sgd", "sgdw", "rmsprop", "lars", "muon")
+WITH_A_LAST_LR = ("cosine", "linear", "warmup_stable_decay")
+
+
+def left_to_defaults(study: Study) -> dict[str, Any]:
+    """Fields of training that shape some run of the study and that it does not state for it, with their defaults."""
+    left: dict[str, Any] = {}
+    for scale in study.scales:
+        for arm in study.arms_at(scale):
+            first = {factor: values[0] for factor, values in study.factors_at(scale, arm).items()}
+            training = study.configuration(scale, arm, first).training
+            stated = _stated(study, scale, arm) | first.keys()
+            left |= {name: getattr(training, name) for name in SHAPING if name not in stated and _shapes(name, training)}
+    return {name: left[name] for name in SHAPING if name in left}
+
+
+def defaults_in_words(study: Study, file: str) -> str:
+    """One line that says them; '' where the study states all that shapes it."""
+    values = ", ".join(f"{name}: {value}" for name, value in left_to_defaults(study).items())
+    return f"{file} leaves to the defaults of training: {values}" if values else ""
+
+
+def _stated(study: Study, scale: str, arm: str) -> set[str]:
+    chosen = study.scale(scale)
+    steps_follow = chosen.examples is not None or study.examples is not None
+    settings = (study.arms[arm].settings, (chosen.arm_settings or {}).get(arm, {}), chosen.training)
+    return study.training.model_fields_set.union(*settings, ["steps"] * steps_follow)
+
+
+def _shapes(name: str, training: Training) -> bool:
+    if name == "momentum":
+        return training.optimizer in WITH_MOMENTUM
+    if name == "final_fraction":
+        return training.schedule in WITH_A_LAST_LR
+    return True
