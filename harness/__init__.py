@@ -1,4 +1,4 @@
-"""Plans, trains, records and judges studies. See README.md for the way of the data and the direction of imports.
+"""Plans, trains, records and judges studies. See CONTRIBUTING.md for the way of the data and the direction of imports.
 
 In Python: `from folklore.harness import load_study, run, trials, curves, verdicts, columns`; harness/api.py says what they do.
 `OwnWorkload` is what a user's own model, loss and data are handed over in. All are imported when they are asked for, so that

@@ -467,7 +467,8 @@ WARMUP_WITH_BATCH = judgement(
 STUDY = Study(
     name="batch_scaling",
     # Version 4 (seeds 700 to 715) read optima off three grid points, its regions were wider apart from the question than its
-    # intervals, its large batch had 16 updates, and two of its numbers were a maximum and a smallest value over noise (LOG.md).
+    # intervals, its large batch had 16 updates, and two of its numbers were a maximum and a smallest value over noise
+    # (reports/log).
     version=5,
     title="Learning rate and batch size",
     question="How does the best learning rate depend on the batch size, at equal examples?",

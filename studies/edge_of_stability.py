@@ -29,7 +29,7 @@ PRECONDITIONED = {"optimizer": "adam", "preconditioned_sharpness": True}
 
 
 class Run(NamedTuple):
-    """A run with all examples at every step, at an LR that starts far below its edge (LOG.md).
+    """A run with all examples at every step, at an LR that starts far below its edge (reports/log).
 
     limit: LR x sharpness above which its optimizer is unstable on a quadratic.
     """

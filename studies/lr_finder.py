@@ -424,7 +424,7 @@ RATIO = judgement(
 STUDY = Study(
     name="lr_finder",
     # Version 1 (seeds 300 to 309) smoothed with 0.98 and measured the lag of that filter: 22x in the LR on a 300-step ramp. Its
-    # steepest point was a largest slope of noisy steps, its regrets were shares of losses near zero (LOG.md).
+    # steepest point was a largest slope of noisy steps, its regrets were shares of losses near zero (reports/log).
     version=2,
     title="The learning-rate range test",
     question="Does a learning-rate range test find a good learning rate?",

@@ -244,7 +244,7 @@ SIZE = judgement(
 
 STUDY = Study(
     name="memory",
-    # Version 1 had regions that were widened or narrowed after numbers of pilots had been seen (LOG.md).
+    # Version 1 had regions that were widened or narrowed after numbers of pilots had been seen (reports/log).
     version=2,
     title="Memory of training",
     question="What does training hold in memory, and what do accumulation and recomputation change about it?",

@@ -768,7 +768,7 @@ STUDY = Study(
     # activations', and summed in BF16 for norm and softmax but in FP32 for the product; version 2 (500 to 509) probed every
     # step of the runs that are timed; version 3 (600 to 609) judged runs of 150 steps on one workload, in shares of the loss,
     # and put layer norm's threshold where it was seen to lie. Version 4 (2000 to 2011) measured FP8's fall by an arm that
-    # trains at no LR and so is best at an end of its grid (LOG.md).
+    # trains at no LR and so is best at an end of its grid (reports/log).
     version=5,
     title="Numerical precision",
     question="What do 16-bit and 8-bit numbers do to training, and what fixes it?",

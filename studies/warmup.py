@@ -399,7 +399,7 @@ STUDY = Study(
     name="warmup",
     # Version 1 was run once, with beta2 0.999 and seeds 0 to 5; version 2 judged divergence on five runs, gave each SGD arm a
     # bar of its own, and asked 300 steps about shares of a run. Version 3 asked each question where it can be decided, but the
-    # bar of the short runs lay above a loss at the low end of their grids (LOG.md). No threshold of it has changed.
+    # bar of the short runs lay above a loss at the low end of their grids (reports/log). No threshold of it has changed.
     version=4,
     title="Learning-rate warmup",
     question="What does a linear ramp to the peak learning rate buy?",

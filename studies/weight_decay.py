@@ -150,7 +150,7 @@ GROWTH = judgement(
 
 STUDY = Study(
     name="weight_decay",
-    # Version 1 had a margin that had come down to 0.005 after its first run was seen (LOG.md).
+    # Version 1 had a margin that had come down to 0.005 after its first run was seen (reports/log).
     version=2,
     title="Weight decay",
     question="What does weight decay do to the weights, and how does it differ from L2 in the loss?",

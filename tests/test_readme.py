@@ -1,4 +1,4 @@
-"""What the README counts is so, and the study that it writes in YAML is valid, judged, and of the size that it says."""
+"""README.md and CONTRIBUTING.md: their counts are right, their studies valid and of the stated size, their links resolve."""
 
 import math
 import re
@@ -15,15 +15,20 @@ from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data import load
 from tests.benchmarks.works import WORKS
 from tests.command_line import folklore
+from tests.harness.test_imports import ORDER
 
-README = Path(__file__).parents[1] / "README.md"
-
-
+ROOT = Path(__file__).parents[1]
+README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
+LOG = ROOT / "reports" / "log"
 HOURS = {1: "an hour", 2: "two hours", 3: "three hours", 4: "four hours"}
 
 
-def text() -> str:
-    return " ".join(README.read_text().split())
+def text(document: Path = README) -> str:
+    return " ".join(document.read_text().split())
+
+
+def section(document: Path, title: str) -> str:
+    return document.read_text().partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
 def parameters(workload: Workload) -> str:
@@ -34,7 +39,7 @@ def parameters(workload: Workload) -> str:
 def test_it_lists_all_studies_and_says_how_many_and_how_long() -> None:
     """The hours are those that the published trials trained, on two cores."""
     names = catalog.study_names()
-    table = README.read_text().partition("| study | asks |")[2].partition("\n\n")[0]
+    table = README.read_text().partition("| study | question |")[2].partition("\n\n")[0]
     assert sorted(re.findall(r"^\| `(\w+)` \|", table, flags=re.MULTILINE)) == sorted(names)
     seconds = sum(records.trials["seconds"].sum() for name in names for records in published_sets(catalog.load_study(name)))
     assert f"all {len(names)} studies in one campaign ({HOURS[round(seconds / 2 / 3600)]} on 2 cores)" in text()
@@ -45,21 +50,22 @@ def test_models_have_as_many_parameters_as_it_says() -> None:
     (size,) = {parameters(warmup.configuration("laptop", arm, {}).workload) for arm in warmup.arms_at("laptop")}
     assert f"a GPT of {size} parameters on two cores (`warmup`)" in text()
     measured = {parameters(work.workload) for work in WORKS["cpu"]}
-    table = README.read_text().partition("| trials of |")[2].partition("\n\n")[0]
+    table = CONTRIBUTING.read_text().partition("| trials of |")[2].partition("\n\n")[0]
     said = re.findall(r"^\| a GPT of (\S+) parameters", table, flags=re.MULTILINE)
     assert said
     assert set(said) <= measured
-    assert set(re.findall(r"\b(\d+k)[ -]parameter", text())) <= {size, *said}, "another count, which nothing holds"
+    counts = {count for document in (README, CONTRIBUTING) for count in re.findall(r"\b(\d+k)[ -]parameter", text(document))}
+    assert counts <= {size, *said}, "another count, which nothing holds"
 
 
 def written(folder: Path) -> Path:
-    """The example of the section, as its reader would save it."""
-    section = README.read_text().partition("## Write a study")[2].partition("\n## ")[0]
-    (text,) = re.findall(r"```yaml\n(.*?)```", section, flags=re.DOTALL)
-    assert "folklore run my-study.yaml" in section
-    assert text.startswith("# my-study.yaml\n")
+    """The study in YAML, as a reader would save it."""
+    described = section(CONTRIBUTING, "A study")
+    (yaml,) = re.findall(r"```yaml\n(.*?)```", described, flags=re.DOTALL)
+    assert "folklore run my-study.yaml" in described
+    assert yaml.startswith("# my-study.yaml\n")
     path = folder / "my-study.yaml"
-    path.write_text(text)
+    path.write_text(yaml)
     return path
 
 
@@ -74,17 +80,18 @@ def test_it_judges_a_claim_of_its_own(study: Study) -> None:
 
 
 def test_two_settings_are_compared_as_the_text_says(tmp_path: Path) -> None:
-    section = README.read_text().partition("## Write a study")[2].partition("\n## ")[0]
-    (code,) = re.findall(r"```python\n(# my_study.py\n.*?)```", section, flags=re.DOTALL)
+    described = section(README, "Your own study")
+    (code,) = re.findall(r"```python\n(# my_study.py\n.*?)```", described, flags=re.DOTALL)
+    assert len([line for line in code.splitlines() if line.strip() and not line.startswith("#")]) <= 10
     (tmp_path / "my_study.py").write_text(code)
     study = catalog.judgeable(catalog.load_study(str(tmp_path / "my_study.py")))
-    (networks,) = re.findall(r"folklore run my_study.py .*?(\d+) networks", section)
+    (networks,) = re.findall(r"folklore run my_study.py .*?(\d+) networks", described)
     assert len(make_plan(study, "laptop", "cpu", "data").trials) == int(networks)
 
 
 def test_it_trains_as_many_networks_as_the_text_says(study: Study) -> None:
     trials = make_plan(study, "laptop", "cpu", "data").trials
-    assert f"This one trains {len(trials)} networks" in " ".join(README.read_text().split())
+    assert f"trains {len(trials)} networks and judges a claim of its own" in text(CONTRIBUTING)
     assert sum(each.configuration.training.steps for each in trials) < 10_000, "seconds on two cores"
 
 
@@ -95,3 +102,35 @@ def test_it_runs_to_a_verdict(tmp_path: Path) -> None:
     assert re.search(r"^(supported|partly|refuted|open)( \([a-z ]+\))? +my\.momentum$", done.stdout, flags=re.MULTILINE)
     path.unlink()
     assert "best LR, no momentum over momentum 0.9" in folklore("why", "my.momentum", "--store", "s", folder=tmp_path).stdout
+
+
+def test_it_lists_every_room_of_the_harness_in_order() -> None:
+    listed = re.findall(r"^      (\w+)/ ", section(CONTRIBUTING, "Architecture"), flags=re.MULTILINE)
+    assert listed == [name for name in ORDER if (ROOT / "harness" / name).is_dir() and name != "cli"]
+
+
+def anchors(document: Path) -> set[str]:
+    """The names by which a page is linked at its headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", document.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+DOCUMENTS = (README, CONTRIBUTING, ROOT / "CHANGELOG.md", *sorted(LOG.rglob("*.md")))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_its_links_lead_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", document.read_text())
+    for link in (link or source for link, source in links if not (link or source).startswith("https://")):
+        name, _, anchor = link.partition("#")
+        target = document.parent / name if name else document
+        assert target.exists(), f"{link}: no such file"
+        assert not anchor or anchor in anchors(target), f"{link}: no such heading"
+
+
+def test_the_readme_is_short_and_the_log_lists_every_entry() -> None:
+    assert len(README.read_text().splitlines()) <= 200
+    index = (LOG / "README.md").read_text()
+    for day in sorted(LOG.glob("*/*.md")):
+        for title in re.findall(r"^## (.+)$", day.read_text(), flags=re.MULTILINE):
+            assert f"- [{title}]({day.relative_to(LOG)}#" in index, f"{day.name}: {title} is not in reports/log/README.md"

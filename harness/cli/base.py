@@ -1,8 +1,8 @@
 """What all commands share: the application, its options, and errors as one line.
 
 Exit codes: 0 fine · 1 a run failed (packs given up, a check failed) · 2 bad input or an unusable environment ·
-130 interrupted, with everything finished kept · 141 whoever read the output has left. What takes long to import is imported
-where a command needs it.
+130 interrupted, 143 by SIGTERM, with everything finished kept · 141 whoever read the output has left. What takes long to import
+is imported where a command needs it.
 """
 
 import importlib.metadata
@@ -25,8 +25,9 @@ PACKAGES = ("torch", "ray", "optuna", "mlflow")
 
 HELP = (
     "Put claims about training neural networks to the test.\n\n"
-    "Exit codes: 0 fine, 1 a run failed, 2 bad input, 130 interrupted. Defaults of --store, --tracking, --address, --workers"
-    " and --lanes can stand in folklore.toml or in \\[tool.folklore] of pyproject.toml."
+    "Exit codes: 0 fine, 1 a run failed, 2 bad input or a store that cannot be written, 130 interrupted and 143 SIGTERM (what"
+    " is finished is kept), 141 the reader of the output has left. Defaults of --store, --tracking, --address, --workers and"
+    " --lanes can stand in folklore.toml or in \\[tool.folklore] of pyproject.toml."
 )
 
 app = typer.Typer(

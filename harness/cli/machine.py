@@ -31,6 +31,9 @@ def browse(
     """Browse the runs in MLflow, on this machine only unless it asks for accounts.
 
     The printed address carries a token: other users of this machine are not let in. FOLKLORE_MLFLOW_TOKEN sets one of your own.
+
+    There is one experiment per study, a parent run per launch with its page, and a child run per trial or computed job. A
+    launch's name begins with its verdicts: ✓ supported, ◐ partly, ✗ refuted, ? open, – out of regime, ! invalid, ⊘ withdrawn.
     """
     from folklore.harness.tracking.server import serve
 

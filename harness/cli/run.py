@@ -89,7 +89,11 @@ def plan(
     workload: OwnWorkload = None,
     as_json: AsJson = False,
 ) -> None:
-    """Trials, packs, an estimate of time and memory, and which effects its seeds can resolve. Trains nothing."""
+    """Trials, packs, an estimate of time and memory, and which effects its seeds can resolve. Trains nothing.
+
+    A study is refused before its first trial if its seeds would show an expected value with less than 80% power; the message
+    says how many seeds suffice.
+    """
     options = Options(
         store, None, None, choices.count("--workers", workers), choices.count("--lanes", lanes), program, choices.datasets(data)
     )
@@ -149,7 +153,11 @@ def run(
     """Train what is missing, judge, and write the page. Finished packs are never trained again.
 
     With --set, --seeds, --only or --workload it runs a variation: a study of its own name and ledger, which says what differs
-    from the declared one and never counts as it.
+    from the declared one and never counts as it. The index does not show it and it cannot be published. The same changes give
+    the same name, which every command that reads takes.
+
+    --until-decided judges at interim analyses that are planned before the first trial. A study that was judged without them
+    cannot be given any later, and a plan cannot be changed or dropped, except by a new version on fresh seeds.
     """
     with _events(as_json) as events:
         chosen, until_decided_at = _chosen(study, every, store), _until_decided(until_decided, most_seeds)

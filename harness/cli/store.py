@@ -68,7 +68,7 @@ def publish(
     """Copy a scale's trials into the published evidence, from which the pages are built without training.
 
     They are refused unless they were trained from sources as committed, at an ancestor of HEAD that declares the study as it
-    was stored before the first of them. Without a study what is published is judged anew.
+    was stored before the first of them. Without a study the published trials are judged again.
     """
     from folklore.harness.judging.trial_sets import checked, stored_sets
     from folklore.harness.judging.trial_sets import publish as publish_set

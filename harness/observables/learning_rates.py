@@ -19,7 +19,7 @@ class Optimum(Observed):
     and its neighbours, or by least squares through all grid points within `window_octaves` of the lowest.
 
     The window ends before the first point beyond the neighbours at which a run diverged: a cliff is no part of the parabola,
-    and bends it away from itself by a quarter of an octave (LOG.md)."""
+    and bends it away from itself by a quarter of an octave (reports/log)."""
 
     kind: Literal["optimum"] = "optimum"
     arm: ObservedArm

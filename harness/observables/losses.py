@@ -296,7 +296,8 @@ def _absolute_mean(gaps: Numbers, weights: Numbers) -> Numbers:
 
     with a and b the mean gaps of the two halves of a random split. Halves have no noise in common, so it is zero in the mean if
     there is no gap, and |gap| if that is surely of one sign. In between it is less, by up to half a standard error. A null that
-    is subtracted, be it of half against half of one arm's seeds, or of the gaps, is subtracted from large gaps, too (LOG.md).
+    is subtracted, be it of half against half of one arm's seeds, or of the gaps, is subtracted from large gaps, too
+    (reports/log).
     """
     first = _halves(gaps.shape[0])
     sums = []

@@ -43,7 +43,7 @@ RATES = {
 }
 # What a plan assumes where it is made for a GPU on a machine that has none.
 ASSUMED_GPU = Device("cuda", "H200-class GPU (assumed; none here)", 1, 141_000_000_000)
-# What an eigenvalue usually takes (LOG.md): products of the Hessian with a vector, and forward passes of one such product,
+# What an eigenvalue usually takes (reports/log): products of the Hessian with a vector, and forward passes of one such product,
 # which is a backward pass through forward and backward pass.
 HESSIAN_PRODUCTS, HESSIAN_PASSES = 15, 6.0
 # Share of the free memory that packs may take.

@@ -25,7 +25,7 @@ from folklore.harness.training.programs import EAGER, default_program
 from folklore.harness.training.throughput import NEAR, Timing
 from folklore.models import Model, OwnModule
 
-# Floating-point operations of a pack's step beyond which more lanes gain little (cpu: LOG.md; cuda: not measured yet).
+# Floating-point operations of a pack's step beyond which more lanes gain little (cpu: reports/log; cuda: not measured yet).
 ENOUGH_FLOPS = {"cpu": 4e8, "cuda": 4e11}
 # Two lanes share what a step costs beside its arithmetic, however large they are.
 FEWEST_LANES = {"cpu": 2, "cuda": 1}

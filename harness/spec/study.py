@@ -176,7 +176,7 @@ class Published(Spec):
 
 
 class Study(Spec):
-    """See the README for how to write one."""
+    """See CONTRIBUTING.md for how to write one."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")
     version: int = Field(ge=1, le=1_000_000, strict=True, description="raised when a change makes earlier results incomparable")

@@ -19,7 +19,7 @@ from tests.command_line import FOLKLORE
 from tests.processes import AGENTS, command_of, inheriting, wait_until_gone
 
 INJECT = Path(__file__).parent / "inject"
-# Lanes do not depend on their neighbours beyond this, in nats (README).
+# Lanes do not depend on their neighbours beyond this, in nats (CONTRIBUTING.md).
 STATED_NATS = 2e-4
 RUN_SECONDS, STRAY_SECONDS, AGENT_SECONDS = 240.0, 22.0, 90.0
 # What every process of a scene inherits: where it writes down what it trains, which is under the scene's folder.

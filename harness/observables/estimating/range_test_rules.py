@@ -197,7 +197,7 @@ def _where_it_passed(lr: Curve, loss: Curve, mean: Curve, bar: float, at: int) -
     losses below the bar from those above it, between the lowest smoothed loss and there. Of several the mean on the log axis.
 
     The mean lag would not do: a loss that jumps takes its mean along within few steps, so that 49 steps earlier is up to two
-    decades too low, on the ramps of the study lr_finder as on planted ones (LOG.md).
+    decades too low, on the ramps of the study lr_finder as on planted ones (reports/log).
     """
     if not np.isfinite(loss[at]):
         return float(lr[at])

@@ -2,8 +2,8 @@
 
 The arithmetic follows torch.optim.Adam, and a test holds it against that. Where the second moment starts at the first squared
 gradient the bias correction is kept. Dropping it would leave entries whose first gradient happens to be small with steps
-1 / sqrt(1 - beta2) too large (LOG.md); keeping it makes early steps smaller, by up to sqrt(1 - beta2^t), and leaves an entry
-with a first gradient of zero as in plain Adam.
+1 / sqrt(1 - beta2) too large (reports/log); keeping it makes early steps smaller, by up to sqrt(1 - beta2^t), and leaves an
+entry with a first gradient of zero as in plain Adam.
 
 Where the ramp is held the first moment starts at the first step that moves parameters, with its bias correction counted from
 there: it would else point, for about 1 / (1 - beta1) steps, where the gradient did before any step was made.

@@ -23,11 +23,16 @@ LONGEST_NAME = 64
 class OwnWorkload:
     """A model and its data, to be put through a study.
 
+    A study that trains several models by one recipe trains this one once. Claims that compare models, and numbers that are
+    computed without a model, are left out; the page says which and why. `--workload MODULE:ATTRIBUTE` imports the module from
+    the current folder (on a cluster: from where every node finds it); `my_module.py:workload` is the same.
+
     module: makes the model, a plain nn.Module; called once for each trial under a seed of the trial's, so that its
     initialization depends on the seed alone. It is called with a batch's inputs: a tensor as they are, a tuple as arguments, a
     dict as arguments by name. loss: of what the module gives and the targets, one number or one for each example [B]; None: the
     module gives it, alone, first of a tuple, or called `loss`. What it is of a batch (a mean over examples or tokens, a sum) is
-    found out; what is below its start counts as learned.
+    found out; what is below its start counts as learned. A sum is descended as a sum and shown as its mean. A loss may draw,
+    and may have parameters, which are trained.
 
     training, validation, test: (inputs, targets), or a dict of both; each a tensor or NumPy array [N, ...], or a tuple or dict
     of such. Or a torch Dataset with __len__ and __getitem__, or a DataLoader, of which the dataset and collate_fn are used.
@@ -43,6 +48,14 @@ class OwnWorkload:
     loss_name, loss_unit: what pages call the loss and spell its values in; they decide nothing. loss_may_be_negative: as the
     negative logarithm of a density may be; then no claim is judged by shares of it. (What comes out negative unannounced is
     judged by no shares, either.)
+
+    Before it is planned, some steps and an evaluation of two lanes are compared with plain PyTorch, and another process must
+    find the same start, loss and data. Lanes share one program (torch.func) if that gives the same numbers. A module that keeps
+    a state or counts (batch norm), draws (dropout), branches on its data, recomputes activations, has hooks or no vmap rule
+    (nn.LSTM) is called by itself, one trial a pack. Whatever differs even then is refused by name. A change of the sources, of
+    a settings file, of the initial weights or of the data makes new trials. Weight decay acts on parameters of two and more
+    dimensions. FP32 and TF32, or BF16 and FP16 by torch's autocast, all of it eagerly. Claims about activations are out of
+    regime. A run has diverged if its loss on a sample of the training examples ends above its start, or is not finite.
     """
 
     name: str

@@ -402,7 +402,7 @@ def test_the_workload_is_checked_when_it_is_made() -> None:
 
 def example() -> str:
     """The code of the README's section."""
-    section = README.read_text().partition("## Bring your own model")[2].partition("\n## ")[0]
+    section = README.read_text().partition("## Your own model")[2].partition("\n## ")[0]
     (code,) = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)
     assert "folklore run warmup --workload my_module:workload" in section
     return str(code)
