@@ -62,17 +62,13 @@ def cautions(observable: Observed, table: TrialArrays, calibration: Rows) -> tup
 def _coverage(observable: Observed, trouble: str, seeds: int, calibration: Rows) -> float | None:
     """Of the kind itself, or if that is not calibrated there, the worst of what it is made of; at the number of seeds counted
     that is nearest."""
-    for kinds in ({_kind(observable)}, {_kind(each) for each in all_parts(observable)}):
+    for kinds in ({observable.calibrated_as}, {each.calibrated_as for each in all_parts(observable)}):
         rows = [row for row in calibration if row["observable"] in kinds and row["condition"] == trouble]
         rows = [row for row in rows if row["coverage"] is not None]
         if rows:
             nearest = min((row["seeds"] for row in rows), key=lambda counted: abs(math.log(counted / seeds)))
             return float(min(row["coverage"] for row in rows if row["seeds"] == nearest))
     return None
-
-
-def _kind(observable: Observed) -> str:
-    return str(type(observable).model_fields["kind"].default)
 
 
 def troubles(observable: Observed, table: TrialArrays) -> Iterator[str]:

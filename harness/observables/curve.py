@@ -123,6 +123,12 @@ class Curve(Observed):
         return {**named, **{name: each for name, each in at.items() if each is not None}}
 
     @property
+    def calibrated_as(self) -> str:
+        if self.divided_by is not None:
+            return "curve_quotient"
+        return "rising_share" if self.statistic == "rises" else f"curve_{self.statistic}"
+
+    @property
     def is_ratio(self) -> bool:
         """Ratios are averaged and compared by their logarithms."""
         return self.statistic == "median" or self.divided_by is not None

@@ -150,6 +150,11 @@ class Observed(Spec):
         return self.LOG_AXIS
 
     @property
+    def calibrated_as(self) -> str:
+        """The case of the calibration that is of its sort."""
+        return str(type(self).model_fields["kind"].default)
+
+    @property
     def grade(self) -> Grade:
         """How good its number is; what is not measured has no interval."""
         return "measured"

@@ -83,7 +83,7 @@ class RunTables:
         columns: list[sqlalchemy.ColumnClause[str]] = [sqlalchemy.column(name) for name in ("name", "digest", "dataset_uuid")]
         ours = sqlalchemy.column("experiment_id") == self.experiment
         found = sqlalchemy.select(*columns).select_from(sqlalchemy.table("datasets")).where(ours)
-        known = {(name, digest): dataset_id for name, digest, dataset_id in connection.execute(found)}
+        known = {(row[0], row[1]): row[2] for row in connection.execute(found)}
         for run_id, used in inputs.items():
             for each in used:
                 key = (each.dataset.name, each.dataset.digest)

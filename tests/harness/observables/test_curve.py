@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from folklore.harness.judging.calibration import CASES
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.observables import Curve
@@ -167,3 +168,8 @@ def test_what_is_of_another_statistic_is_refused() -> None:
         Curve(arm="a", of="train_loss", by=0.1)
     with pytest.raises(ValidationError, match="leave one of them out"):
         Curve(arm="a", of="train_loss", divided_by="lr", statistic="median")
+
+
+def test_each_statistic_has_a_case_of_the_calibration() -> None:
+    observed = [today for _, today in FORMER_KINDS]
+    assert {each.calibrated_as for each in observed} <= {case.name for case in CASES}
