@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.observables import Computed
+from folklore.harness.metrics import Computed
 from folklore.harness.spec import Judgement
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import parts
+from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports import (
     arithmetic_figures,
     edge_figures,

@@ -7,12 +7,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.observables import EdgeLoss, EdgeSharpness
+from folklore.harness.metrics import EdgeLoss, EdgeSharpness
 from folklore.harness.spec import Judgement
 from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import Numbers, UndecidableError
+from folklore.harness.verdicts.trial_arrays import TrialArrays
+from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.colours import HUES, INK, SOFT
 from folklore.reports.figures import (
     BAND,

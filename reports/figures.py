@@ -23,8 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.observables.estimating.range_test_rules import Suggestion
+from folklore.harness.metrics.estimating.range_test_rules import Suggestion
 from folklore.harness.spec import Criterion, Judgement, Rule
 from folklore.harness.spec.configuration import SQUARED_ERROR
 from folklore.harness.spec.observed import Observed
@@ -32,6 +31,7 @@ from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import Numbers
 from folklore.harness.statistics import LEVEL
 from folklore.harness.statistics.intervals import LEAST_SEEDS, t_quantile
+from folklore.harness.verdicts.trial_arrays import TrialArrays
 from folklore.reports.colours import CLAIMED, INK, MARKERS, REFUTED, SOFT, Look
 from folklore.reports.svg import compact
 from folklore.reports.words import power

@@ -11,11 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.observables import (
+from folklore.harness.metrics import (
     CriticalBatch,
     Curve,
     GrowthFactor,
@@ -24,14 +20,18 @@ from folklore.harness.observables import (
     Slope,
     UnderflowShare,
 )
-from folklore.harness.observables.batch_sizes import BatchSweep
-from folklore.harness.observables.estimating import fits
-from folklore.harness.observables.estimating.evaluation import evaluate
-from folklore.harness.observables.estimating.weighted import present, tuned_index
+from folklore.harness.metrics.batch_sizes import BatchSweep
+from folklore.harness.metrics.estimating import fits
+from folklore.harness.metrics.estimating.evaluation import evaluate
+from folklore.harness.metrics.estimating.weighted import present, tuned_index
 from folklore.harness.spec import Criterion, Judgement, arms_of
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
 from folklore.harness.statistics.intervals import Observation
+from folklore.harness.verdicts.observe import observe
+from folklore.harness.verdicts.spelling import in_prose
+from folklore.harness.verdicts.trial_arrays import TrialArrays
+from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.colours import HUES, INK, LINES, MARKERS, SOFT, Look, looks, shades
 from folklore.reports.figures import (
     BAND,

@@ -8,17 +8,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.observables import FinalLoss, Gap, RelativeGap, TunedLoss
-from folklore.harness.observables.estimating.weighted import tuned_index
+from folklore.harness.metrics import FinalLoss, Gap, RelativeGap, TunedLoss
+from folklore.harness.metrics.estimating.weighted import tuned_index
 from folklore.harness.spec import Criterion, Judgement, arms_of
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import with_other_arms
 from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
 from folklore.harness.statistics.intervals import Observation
+from folklore.harness.verdicts.observe import observe
+from folklore.harness.verdicts.spelling import in_prose
+from folklore.harness.verdicts.trial_arrays import TrialArrays
+from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.colours import INK, SOFT, looks
 from folklore.reports.figures import BOLD, LETTER, STYLE, WIDTH, few_ticks, interval, log_ticks, regions, rounded, wrapped
 

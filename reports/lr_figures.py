@@ -11,10 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.observables import (
+from folklore.harness.metrics import (
     CureRate,
     DivergenceTime,
     FailureRate,
@@ -23,13 +20,16 @@ from folklore.harness.observables import (
     Optimum,
     TransferRegret,
 )
-from folklore.harness.observables.divergence import divergence_edge
-from folklore.harness.observables.estimating.weighted import initial_loss, mean, tuned_index
+from folklore.harness.metrics.divergence import divergence_edge
+from folklore.harness.metrics.estimating.weighted import initial_loss, mean, tuned_index
 from folklore.harness.spec import Judgement, arms_of
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import searched_factor
 from folklore.harness.spec.trials import UndecidableError, in_words
 from folklore.harness.statistics.intervals import binomial
+from folklore.harness.verdicts.observe import observe
+from folklore.harness.verdicts.trial_arrays import TrialArrays
+from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.colours import INK, SOFT, Look, looks
 from folklore.reports.figures import (
     BAND,

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from folklore.harness.judging.verdicts import Verdict
+from folklore.harness.verdicts.verdict import Verdict
 
 _NAME = re.compile(r'\sid="([^"]*)"')
 

@@ -10,16 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator
 
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.observables import FinderPick, FinderRegret, Log2, Optimum, Quotient
-from folklore.harness.observables.estimating.range_test_rules import Suggestion
-from folklore.harness.observables.estimating.weighted import initial_loss, mean
-from folklore.harness.observables.range_tests import picks
+from folklore.harness.metrics import FinderPick, FinderRegret, Log2, Optimum, Quotient
+from folklore.harness.metrics.estimating.range_test_rules import Suggestion
+from folklore.harness.metrics.estimating.weighted import initial_loss, mean
+from folklore.harness.metrics.range_tests import picks
 from folklore.harness.spec import Criterion, Judgement
 from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import UndecidableError, in_words
+from folklore.harness.verdicts.observe import observe
+from folklore.harness.verdicts.trial_arrays import TrialArrays
+from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.colours import HUES, INK, SOFT, Look, looks
 from folklore.reports.figures import STYLE, WIDTH, band, draw_band, few_ticks, interval, log_ticks, mark, regions
 

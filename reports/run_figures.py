@@ -8,11 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.observables import (
+from folklore.harness.metrics import (
     CriticalBatch,
     Curve,
     CurveDistance,
@@ -20,8 +16,8 @@ from folklore.harness.observables import (
     MeanGap,
     NoiseScale,
 )
-from folklore.harness.observables.curves import noise_curve
-from folklore.harness.observables.estimating.weighted import (
+from folklore.harness.metrics.curves import noise_curve
+from folklore.harness.metrics.estimating.weighted import (
     evaluation_curves,
     initial_loss,
     position,
@@ -32,6 +28,10 @@ from folklore.harness.observables.estimating.weighted import (
 from folklore.harness.spec import Criterion, Judgement, Training
 from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import Numbers, UndecidableError
+from folklore.harness.verdicts.observe import observe
+from folklore.harness.verdicts.spelling import in_prose
+from folklore.harness.verdicts.trial_arrays import TrialArrays
+from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.colours import CLAIMED, INK, REFUTED, SOFT, looks
 from folklore.reports.figures import (
     MOST_CURVES,

@@ -5,8 +5,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator
 
-from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.spec import Judgement
+from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.colours import INK, SOFT, looks
 from folklore.reports.figures import LETTER, STYLE, WIDTH, log_ticks
 

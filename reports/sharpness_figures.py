@@ -6,13 +6,13 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.observables import SharpnessCorrelation
+from folklore.harness.metrics import SharpnessCorrelation
 from folklore.harness.spec import Judgement
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.statistics.intervals import Observation
+from folklore.harness.verdicts.observe import observe
+from folklore.harness.verdicts.spelling import in_prose
+from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.colours import HUES, INK
 from folklore.reports.figures import STYLE, observed_by, panels
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.observables import Curve, FallShare
+from folklore.harness.metrics import Curve, FallShare
 from folklore.harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import above, below, computed, exceeds, inside, judgement, loss_gap, lr_grid

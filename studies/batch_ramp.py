@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.observables import FallShare, LossAt, Mean, MeanGap, NoiseScale, SpeedUp, TunedLoss
+from folklore.harness.metrics import FallShare, LossAt, Mean, MeanGap, NoiseScale, SpeedUp, TunedLoss
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import below, computed, exceeds, inside, judgement, lr_grid, predicted

@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from folklore.harness.observables import FallShare, FormGap, Gap, LossAt, MeanGap, NoiseScale, Optimum, Slope
+from folklore.harness.metrics import FallShare, FormGap, Gap, LossAt, MeanGap, NoiseScale, Optimum, Slope
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import above, inside, judgement, lr_grid, predicted

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from folklore.harness.observables import CriticalBatch, DoublingGain, HyperbolaError, NoiseScale, StepsToTarget
+from folklore.harness.metrics import CriticalBatch, DoublingGain, HyperbolaError, NoiseScale, StepsToTarget
 from folklore.harness.spec import (
     Arm,
     AtLeast,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from folklore.harness.observables import FallShare, FinalLoss, LossAfter, Share
+from folklore.harness.metrics import FallShare, FinalLoss, LossAfter, Share
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import (

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from folklore.harness.observables import EdgeLoss, EdgeSharpness, FailureRate, TunedLoss
+from folklore.harness.metrics import EdgeLoss, EdgeSharpness, FailureRate, TunedLoss
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import above, below, computed, inside, judgement, predicted

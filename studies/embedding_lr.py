@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.observables import Computed, Curve, RelativeGap
+from folklore.harness.metrics import Computed, Curve, RelativeGap
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import below, computed, inside, judgement, lr_grid, predicted, relative_loss_gap

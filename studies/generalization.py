@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.observables import FallShare, Gap, LossAt, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
+from folklore.harness.metrics import FallShare, Gap, LossAt, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import above, exceeds, judgement, lr_grid, predicted

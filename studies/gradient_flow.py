@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from folklore.harness.observables import (
+from folklore.harness.metrics import (
     Curve,
     FallShare,
     FinalLoss,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.observables import BetweenLines, OverheadBatch, Slope, SpeedUp
+from folklore.harness.metrics import BetweenLines, OverheadBatch, Slope, SpeedUp
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import above, computed, inside, judgement, peak_lrs

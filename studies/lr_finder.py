@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from folklore.harness.observables import Curve, FinderPick, FinderRegret, Optimum, SuggestionRate
+from folklore.harness.metrics import Curve, FinderPick, FinderRegret, Optimum, SuggestionRate
 from folklore.harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload, log2_grid
 from folklore.studies import scales
 from folklore.studies.shorthand import above, below, inside, judgement, lr_grid, predicted

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from folklore.harness.observables import (
+from folklore.harness.metrics import (
     BasinWidth,
     Curve,
     FailureRate,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.observables import SpeedUp
+from folklore.harness.metrics import SpeedUp
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Scale, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import below, computed, inside, judgement

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.observables import Gap, MeanActivationSlope, Optimum, Slope, TransferRegret, TunedLoss
+from folklore.harness.metrics import Gap, MeanActivationSlope, Optimum, Slope, TransferRegret, TunedLoss
 from folklore.harness.spec import (
     Arm,
     AtLeast,

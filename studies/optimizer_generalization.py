@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.observables import FallShare, LossAt, TunedLoss
+from folklore.harness.metrics import FallShare, LossAt, TunedLoss
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import below, exceeds, judgement, loss_gap, lr_grid, no_worse, predicted

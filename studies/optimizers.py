@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.observables import BasinWidth, FallShare, LengthRatio, LossAt, Optimum, TunedLoss
+from folklore.harness.metrics import BasinWidth, FallShare, LengthRatio, LossAt, Optimum, TunedLoss
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, peak_lrs

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from folklore.harness.observables import (
+from folklore.harness.metrics import (
     Computed,
     Curve,
     CurveDistance,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from folklore.harness.observables import Computed, FallShare, Gap, RelativeGap, TunedLoss
+from folklore.harness.metrics import Computed, FallShare, Gap, RelativeGap, TunedLoss
 from folklore.harness.spec import (
     Arm,
     AtLeast,

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from folklore.harness.observables import (
+from folklore.harness.metrics import (
     CureRate,
     CurveRatio,
     DivergenceTime,

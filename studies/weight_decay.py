@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from folklore.harness.observables import Curve
+from folklore.harness.metrics import Curve
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import above, below, computed, exceeds, judgement

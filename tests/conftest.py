@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from folklore.harness.observables import RelativeGap, TunedLoss
+from folklore.harness.metrics import RelativeGap, TunedLoss
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Measurement, Scale, Study, Training, Workload
 from folklore.harness.storing.store import SCHEMES
 from folklore.harness.workloads.data.text import Text

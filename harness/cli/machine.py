@@ -80,7 +80,7 @@ def schema(
     ] = False,
 ) -> None:
     """The JSON Schema of a study, for editors and for studies in JSON or YAML; or what events and trials hold, with units."""
-    import folklore.harness.observables  # noqa: F401  a study has no schema without them
+    import folklore.harness.metrics  # noqa: F401  a study has no schema without them
 
     if explain:
         from folklore.harness.spec.explanation import explanation, explanation_of

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from folklore.harness.cli.output import err, out, print_verdicts
-from folklore.harness.judging.verdicts import Verdict
 from folklore.harness.running.events import Events
 from folklore.harness.running.progress import RunView
+from folklore.harness.verdicts.verdict import Verdict
 
 
 class Terminal:

@@ -25,8 +25,8 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Is the judge right as often as it says? Draws worlds whose truth is known, observes, judges, and counts."""
-    from folklore.harness.judging.calibration import BY_NAME
-    from folklore.harness.judging.calibration import calibrate as draw
+    from folklore.harness.calibration import BY_NAME
+    from folklore.harness.calibration import calibrate as draw
 
     for name in only or ():
         if name not in BY_NAME:

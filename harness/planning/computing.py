@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from folklore.harness.observables.computed import Computed
+from folklore.harness.metrics.computed import Computed
 from folklore.harness.spec import Judgement, Observed, Study
 from folklore.harness.spec.computed import ComputedJob
 from folklore.harness.spec.parts import all_parts

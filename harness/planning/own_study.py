@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid
-from folklore.harness.observables import Unmeasured
+from folklore.harness.metrics import Unmeasured
 from folklore.harness.options import Options
 from folklore.harness.planning.own_arms import Left, arms_left, judgement_left, untrainable
 from folklore.harness.planning.proving import require_proved

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.observables.estimating.range_test_rules import (
+from folklore.harness.metrics.estimating.range_test_rules import (
     RULES,
     NoSuggestion,
     Pick,

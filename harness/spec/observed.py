@@ -1,4 +1,4 @@
-"""What an observable is: one class that says all there is to say of it. The classes stand in harness/observables.
+"""What an observable is: one class that says all there is to say of it. The classes stand in harness/metrics.
 
 An observable is made by deriving from Observed in a file there: its fields, and in class variables and methods its unit, its
 estimator and whatever else differs from the defaults below. Its field `kind` makes it known; nothing lists it.
@@ -115,7 +115,7 @@ class Observed(Spec):
 
         weights [R, S]: row 0 is all ones (the estimate), the others multinomial resamples of the S paired seeds. All arms share
         a row's weights, so seeds stay paired, and whatever is selected (a tuned LR, the best arm) is selected anew under each.
-        Observables made of others, in fields of type Observable, take these' values from `evaluate` (observables/estimating).
+        Observables made of others, in fields of type Observable, take these' values from `evaluate` (metrics/estimating).
         """
         raise NotImplementedError
 
@@ -171,7 +171,7 @@ class Observed(Spec):
     def bounds(self) -> tuple[float, float]:
         return self.BOUNDS
 
-    # Studies in Python write `a - b` for a gap; its kind is known once harness/observables is imported.
+    # Studies in Python write `a - b` for a gap; its kind is known once harness/metrics is imported.
     def __sub__(self, other: "Observed") -> "Observed":
         """The gap of two metrics, seeds paired."""
         return _made("gap", left=self, right=other)
@@ -233,7 +233,7 @@ class _AnyKind:
     """Makes a field of observables one of any kind, told apart by `kind`, as a union of all classes would. The classes are
     those in KINDS when the field's schema is made: none is named here, where none may be imported.
 
-    Until harness/observables is imported there is no schema, and what has such a field (Criterion, and so Study) reads nothing:
+    Until harness/metrics is imported there is no schema, and what has such a field (Criterion, and so Study) reads nothing:
     pydantic's error says what to import.
     """
 
@@ -241,7 +241,7 @@ class _AnyKind:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         if not self.loaded:
-            missing = "Observable (import folklore.harness.observables)"
+            missing = "Observable (import folklore.harness.metrics)"
             raise PydanticUndefinedAnnotation(missing, f"name {missing} is not defined")
         kinds = tuple(KINDS[kind] for kind in sorted(KINDS))
         return handler.generate_schema(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from folklore.harness.machine.description import environment
-from folklore.harness.observables import RelativeGap, TunedLoss
+from folklore.harness.metrics import RelativeGap, TunedLoss
 from folklore.harness.planning.plan import make_plan
 from folklore.harness.spec import (
     Arm,

@@ -1,4 +1,4 @@
-"""The direction of imports, read from the source: studies -> harness.spec and harness.observables, what they compute -> the
+"""The direction of imports, read from the source: studies -> harness.spec and harness.metrics, what they compute -> the
 engine; models -> nothing of ours;
 reports -> harness; within the harness, one room after another; nothing under harness imports reports or names a study."""
 
@@ -15,8 +15,8 @@ FOLDERS = ("studies", "harness", "models", "reports")
 # What lies in harness/, rooms and single modules: each may import those before it.
 ORDER = (
     *("errors", "randomness", "options", "input_files", "machine", "statistics", "spec", "number_formats", "workloads"),
-    *("training", "observables", "storing", "planning", "judging", "tracking", "reading", "running", "bundle", "install"),
-    *("cli", "api", "__main__"),
+    *("training", "metrics", "storing", "planning", "verdicts", "tracking", "reading", "running", "calibration", "bundle"),
+    *("install", "cli", "api", "__main__"),
 )
 # The only modules that may import these packages, at any level.
 OWNERS = {
@@ -68,7 +68,7 @@ def test_studies_import_what_they_are_made_of() -> None:
     """But for the functions that compute: with the engine and its data, and each other's parts."""
     for path in sources("studies"):
         computes = path.parent.name == "computed"
-        allowed = ("spec", "observables", *(("training", "workloads", "randomness") if computes else ()))
+        allowed = ("spec", "metrics", *(("training", "workloads", "randomness") if computes else ()))
         # What is withdrawn belongs to the register, and stands in a file of its own.
         beside = ("errata",) if path.stem == "register" else ("computed",) if computes else ("scales", "shorthand")
         names = [name for name in ours(path) if not (name[0] == "studies" and name[1] in beside)]
@@ -151,7 +151,7 @@ def test_no_eval_and_no_pickle() -> None:
 
 
 # Folders whose modules only read what was trained and computed.
-READERS = ("harness/statistics", "harness/judging", "harness/reading", "reports")
+READERS = ("harness/statistics", "harness/verdicts", "harness/reading", "reports")
 
 
 def at_import(path: Path) -> Iterator[str]:

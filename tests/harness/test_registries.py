@@ -12,10 +12,10 @@ import pytest
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError
+from folklore.harness.metrics import FormGap
+from folklore.harness.metrics.estimating import fits, range_test_rules
+from folklore.harness.metrics.range_tests import FinderRule
 from folklore.harness.number_formats import format_named
-from folklore.harness.observables import FormGap
-from folklore.harness.observables.estimating import fits, range_test_rules
-from folklore.harness.observables.range_tests import FinderRule
 from folklore.harness.spec import Study, Training, Workload
 from folklore.harness.spec.computed import Function, registry
 from folklore.harness.spec.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES

@@ -25,9 +25,9 @@ class Fault:
 
 
 HARNESS = "tests/harness/"
-JUDGING, OBSERVABLES = HARNESS + "judging/", HARNESS + "observables/"
+VERDICTS_TESTS, METRICS = HARNESS + "verdicts/", HARNESS + "metrics/"
 TRAINING, STORING, PLANNING = HARNESS + "training/", HARNESS + "storing/", HARNESS + "planning/"
-OBSERVE = JUDGING + "test_observe.py::"
+OBSERVE = VERDICTS_TESTS + "test_observe.py::"
 SAFETY = HARNESS + "test_safety.py::"
 
 ERRORS_AND_INPUT = (
@@ -133,7 +133,7 @@ SPEC = (
         "harness/spec/criterion.py",
         "return AtMost(value=high), AtLeast(value=high)",
         "return Within(low=low, high=high), Outside(low=low, high=high)",
-        JUDGING + "test_outcomes.py::test_being_better_never_refutes",
+        VERDICTS_TESTS + "test_outcomes.py::test_being_better_never_refutes",
     ),
     Fault(
         "a hash without the region that refutes",
@@ -415,49 +415,49 @@ ENGINE = (
 OBSERVING = (
     Fault(
         "a wrong sign",
-        "harness/observables/arithmetic.py",
+        "harness/metrics/arithmetic.py",
         "(evaluate(self.left, trials, weights) - right) / right",
         "(right - evaluate(self.left, trials, weights)) / right",
         OBSERVE + "test_relative_gap_sign",
     ),
     Fault(
         "a swapped arm",
-        "harness/observables/arithmetic.py",
+        "harness/metrics/arithmetic.py",
         "evaluate(self.top, trials, weights) / evaluate(self.bottom, trials, weights)",
         "evaluate(self.bottom, trials, weights) / evaluate(self.top, trials, weights)",
         OBSERVE + "test_max_trainable_against_the_best_of_several_arms",
     ),
     Fault(
         "the LR is chosen on the split it is judged on",
-        "harness/observables/estimating/weighted.py",
+        "harness/metrics/estimating/weighted.py",
         'best = mean(trials.losses(arm, over, "validation_loss"), weights).argmin(axis=1)',
         'best = mean(trials.losses(arm, over, "test_loss"), weights).argmin(axis=1)',
         OBSERVE + "test_the_lr_is_chosen_on_validation_and_judged_on_test",
     ),
     Fault(
         "a seed chooses the LR it is judged at",
-        "harness/observables/batch_sizes.py",
+        "harness/metrics/batch_sizes.py",
         "others = total_RG[:, :, None] - weights[:, None, :] * steps_GS[None]",
         "others = total_RG[:, :, None] - 0 * weights[:, None, :] * steps_GS[None]",
-        OBSERVABLES + "test_batch_sizes.py::test_the_lr_is_chosen_on_the_other_seeds",
+        METRICS + "test_batch_sizes.py::test_the_lr_is_chosen_on_the_other_seeds",
     ),
     Fault(
         "seeds are resampled apart in the two arms of a gap",
-        "harness/observables/arithmetic.py",
+        "harness/metrics/arithmetic.py",
         "return evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights)",
         "return evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights[:, ::-1])",
         OBSERVE + "test_seeds_are_paired",
     ),
     Fault(
         "runs that never reach the target count as if they had at their last step",
-        "harness/observables/estimating/fits.py",
+        "harness/metrics/estimating/fits.py",
         "return np.where(censored, predicted + sigma * hazard, log_steps), ",
         "return log_steps, ",
-        OBSERVABLES + "estimating/test_fits.py::test_em_finds_the_largest_tobit_likelihood",
+        METRICS + "estimating/test_fits.py::test_em_finds_the_largest_tobit_likelihood",
     ),
     Fault(
         "runs that did not diverge count as cured",
-        "harness/observables/divergence.py",
+        "harness/metrics/divergence.py",
         "return int((happened & remedied).sum()), int(happened.sum())",
         "return int(remedied.sum()), len(happened)",
         OBSERVE + "test_cure_rates",
@@ -553,70 +553,70 @@ VERDICTS = (
         "harness/statistics/combining.py",
         "len(ordered) / (index + 1) * p for",
         "p for",
-        JUDGING + "test_combining.py::test_partial_conjunction_of_all_is_the_largest_and_of_one_is_simes",
+        VERDICTS_TESTS + "test_combining.py::test_partial_conjunction_of_all_is_the_largest_and_of_one_is_simes",
     ),
     Fault(
         "a toy decides about large models",
-        "harness/judging/regimes.py",
+        "harness/verdicts/regimes.py",
         "count < regime.least_parameters",
         "count > regime.least_parameters",
-        JUDGING + "test_judge.py::test_a_toy_refutes_no_claim_about_large_models",
+        VERDICTS_TESTS + "test_judge.py::test_a_toy_refutes_no_claim_about_large_models",
     ),
     Fault(
         "a document is graded by the other side",
-        "harness/judging/grading.py",
+        "harness/verdicts/grading.py",
         "SUPPORTED if name == right else REFUTED",
         "REFUTED if name == right else SUPPORTED",
-        JUDGING + "test_error_rates.py::test_documents_that_disagree_are_graded_by_their_own_side",
+        VERDICTS_TESTS + "test_error_rates.py::test_documents_that_disagree_are_graded_by_their_own_side",
     ),
     Fault(
         "every look at the full level",
         "harness/statistics/looks.py",
         "found.append(float(2 * scipy.stats.norm.sf(boundary / math.sqrt(share))))",
         "found.append(alpha)",
-        JUDGING + "test_sequential.py::test_the_error_rate_of_t_tests_at_all_looks_together",
+        VERDICTS_TESTS + "test_sequential.py::test_the_error_rate_of_t_tests_at_all_looks_together",
     ),
     Fault(
         "verdicts are remembered whatever trials come",
-        "harness/judging/verdict_memory.py",
+        "harness/verdicts/verdict_memory.py",
         "_claims(study), own, declared, evidence.state(study.name), _statistics()]",
         "_claims(study), declared, evidence.state(study.name), _statistics()]",
-        JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
+        VERDICTS_TESTS + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
     ),
     Fault(
         "verdicts are remembered whatever judged them",
-        "harness/judging/verdict_memory.py",
+        "harness/verdicts/verdict_memory.py",
         "return [STATISTICS_VERSION, {name",
         "return [{name",
-        JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
+        VERDICTS_TESTS + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
     ),
     Fault(
         "judging changes and its version does not",
-        "harness/judging/spelling.py",
+        "harness/verdicts/spelling.py",
         "percent = 100 if unit in PERCENT else 1",
         'percent = 100 if unit == "share" else 1',
-        JUDGING + "test_statistics_version.py::test_judging_that_changes_has_another_version",
+        VERDICTS_TESTS + "test_statistics_version.py::test_judging_that_changes_has_another_version",
     ),
     Fault(
         "calibration counts an interval beside the truth",
-        "harness/judging/calibration/measure.py",
+        "harness/calibration/measure.py",
         "tally.covered += verdict.low <= value + _near(value) and value - _near(value) <= verdict.high",
         "tally.covered += verdict.low <= value + _near(value) or value - _near(value) <= verdict.high",
-        JUDGING + "calibration/test_calibration.py::test_intervals_that_are_too_narrow_show",
+        HARNESS + "calibration/test_calibration.py::test_intervals_that_are_too_narrow_show",
     ),
     Fault(
         "a share is a hundred times too small in a sentence",
-        "harness/judging/spelling.py",
+        "harness/verdicts/spelling.py",
         "percent = 100 if unit in PERCENT else 1",
         'percent = 100 if unit == "relative" else 1',
-        JUDGING + "test_spelling.py::test_numbers_in_prose",
+        VERDICTS_TESTS + "test_spelling.py::test_numbers_in_prose",
     ),
     Fault(
         "what one seed decides is called firm",
-        "harness/judging/error_rates.py",
+        "harness/verdicts/error_rates.py",
         "    if robustness.seeds_that_matter:\n",
         "    if robustness.readings_that_matter and robustness.seeds_that_matter:\n",
-        JUDGING + "test_error_rates.py::test_firm_and_fragile",
+        VERDICTS_TESTS + "test_error_rates.py::test_firm_and_fragile",
     ),
 )
 

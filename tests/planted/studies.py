@@ -8,7 +8,7 @@ checks.
 from collections.abc import Sequence
 from typing import Any
 
-from folklore.harness.observables import (
+from folklore.harness.metrics import (
     CriticalBatch,
     FinalLoss,
     MaxTrainable,

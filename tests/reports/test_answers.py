@@ -1,7 +1,7 @@
 """The rule by which a study's page gets its first sentences."""
 
-from folklore.harness.judging.sentences import Number, Sentence
-from folklore.harness.judging.verdicts import Panel, Verdict
+from folklore.harness.verdicts.sentences import Number, Sentence
+from folklore.harness.verdicts.verdict import Panel, Verdict
 from folklore.reports.answers import answer, shortened
 from tests.verdicts import a_finding, a_verdict, saying
 

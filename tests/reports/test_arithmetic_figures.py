@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from folklore.harness.judging.trial_sets import HERE, TrialSet, trial_sets
-from folklore.harness.observables import Computed, NoiseScale
+from folklore.harness.metrics import Computed, NoiseScale
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study
 from folklore.harness.spec.observed import Observed
+from folklore.harness.verdicts.trial_sets import HERE, TrialSet, trial_sets
 from folklore.reports import interactive, site
 from folklore.reports.arithmetic_figures import CAPTION, arithmetic_figure
 from folklore.reports.claim_figures import claim_figure

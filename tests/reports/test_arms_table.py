@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 import scipy
 
-from folklore.harness.judging.trial_sets import HERE, TrialSet, trial_sets
 from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
+from folklore.harness.verdicts.trial_sets import HERE, TrialSet, trial_sets
 from folklore.reports.arms_table import MOST_ROWS, arms_table
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
 

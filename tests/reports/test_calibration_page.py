@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from folklore.harness.judging.calibration import CASES, SEEDS
+from folklore.harness.calibration import CASES, SEEDS
 from folklore.harness.storing import evidence
 from folklore.reports import calibration, site
 from tests.reports.test_site import REGISTER, of

@@ -17,9 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_sets import HERE, TrialSet, published_sets, trial_sets
-from folklore.harness.observables import (
+from folklore.harness.metrics import (
     CurveRatio,
     MaxTrainable,
     MeanGap,
@@ -29,12 +27,14 @@ from folklore.harness.observables import (
     Slope,
     UnderflowShare,
 )
-from folklore.harness.observables.estimating.range_test_rules import RULES, divergence, suggest
+from folklore.harness.metrics.estimating.range_test_rules import RULES, divergence, suggest
 from folklore.harness.planning.catalog import load_study, study_names
 from folklore.harness.reading.range_test import RangeTest
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Study
 from folklore.harness.spec.observed import KINDS, Observed
 from folklore.harness.statistics.intervals import binomial
+from folklore.harness.verdicts.observe import observe
+from folklore.harness.verdicts.trial_sets import HERE, TrialSet, published_sets, trial_sets
 from folklore.reports import interactive
 from folklore.reports.claim_figures import BY_NAME, ORDER, claim_figure, figures_of, study_figures
 from folklore.reports.colours import looks

@@ -8,14 +8,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from folklore.harness.judging.spelling import in_prose, region
-from folklore.harness.judging.verdict_memory import Memory, published_verdicts
-from folklore.harness.judging.verdicts import Finding
 from folklore.harness.planning import catalog
 from folklore.harness.reading.pages import belonging, published_sets, write_pages
 from folklore.harness.storing import trial_schema
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
+from folklore.harness.verdicts.spelling import in_prose, region
+from folklore.harness.verdicts.verdict import Finding
+from folklore.harness.verdicts.verdict_memory import Memory, published_verdicts
 from folklore.reports.places import places
 from tests.reports.links import dead_links, pages_of
 

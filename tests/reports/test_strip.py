@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from folklore.harness.judging.verdicts import Finding
-from folklore.harness.observables import Curve, FinalLoss, Gap, MaxTrainable, Quotient, TunedLoss
+from folklore.harness.metrics import Curve, FinalLoss, Gap, MaxTrainable, Quotient, TunedLoss
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Expected, Observable, Published, Within
+from folklore.harness.verdicts.verdict import Finding
 from folklore.reports.axis import Axis, Label, interval_marks, placed
 from folklore.reports.strip import Seen, Strip, strips
 from tests.verdicts import a_finding

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from folklore.harness.errors import UserError
-from folklore.harness.judging.trial_sets import stored_sets
-from folklore.harness.observables import Gap, Log2, Quotient, Scaled, TunedLoss
+from folklore.harness.metrics import Gap, Log2, Quotient, Scaled, TunedLoss
 from folklore.harness.planning.catalog import load_study
 from folklore.harness.planning.plan import make_plan
 from folklore.harness.spec import Study
@@ -16,6 +15,7 @@ from folklore.harness.spec.trial import Trial
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training.result import LaneResult
+from folklore.harness.verdicts.trial_sets import stored_sets
 from folklore.studies.shorthand import compare, lr_grid
 from tests.harness.helpers import result, rows
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from folklore.harness.observables import Computed
+from folklore.harness.metrics import Computed
 from folklore.harness.planning.computing import computed_jobs
 from folklore.harness.running.computing_job import ComputingJob, ComputingQueue
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from folklore.harness.cli import app
-from folklore.harness.observables.estimating.range_test_rules import RULES
+from folklore.harness.metrics.estimating.range_test_rules import RULES
 from folklore.harness.spec import Training, Workload
 
 

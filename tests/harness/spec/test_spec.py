@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid
-from folklore.harness.observables import TunedLoss
+from folklore.harness.metrics import TunedLoss
 from folklore.harness.spec import (
     Alternative,
     Arm,

@@ -11,8 +11,8 @@ import torch
 
 from folklore.harness.errors import UserError
 from folklore.harness.machine.description import Device
+from folklore.harness.metrics import MeanActivationSlope
 from folklore.harness.number_formats import format_named
-from folklore.harness.observables import MeanActivationSlope
 from folklore.harness.planning.lanes import Choice, Packing, Shape
 from folklore.harness.spec import Configuration, Workload
 from folklore.harness.storing.store import Store

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from folklore.harness import OwnWorkload, columns
 from folklore.harness.cli import app
 from folklore.harness.errors import TooLargeError, UserCodeError, UserError
-from folklore.harness.observables import CureRate, RelativeGap, TunedLoss, Unmeasured
+from folklore.harness.metrics import CureRate, RelativeGap, TunedLoss, Unmeasured
 from folklore.harness.options import Options
 from folklore.harness.planning import catalog
 from folklore.harness.planning.lanes import Choice

@@ -1,0 +1,112 @@
+"""What a quantity that one watches tells about a run whose loss does not fall."""
+
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from folklore.harness.metrics.estimating.weighted import position, stacked
+from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, Observed, OfLosses
+from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
+
+# Of the run, where its gradient norm is read: it is flat by then, if it is.
+LATE = 0.5
+# A loss is flat that has not made this share of the healthy run's fall.
+FLAT = 0.5
+FlatRuns = Annotated[tuple[tuple[str, float], ...], ARM]
+CAUSES = ("vanishing", "too_small", "too_large")
+
+
+class NormDiagnosis(Observed):
+    """Balanced accuracy of a rule that tells from the gradient norm why a loss is flat: vanishing gradients where it is far
+    below what a healthy run begins with, too large an LR where it lies above, too small a one in between. It is the mean over
+    the causes of the share of their runs that are told, so that no cause counts for more by having more of them.
+
+    Each seed's runs are held against its own healthy run. What falls is not flat, and a loss that is not finite is not either:
+    such runs do not count; where a cause has none that do, there is nothing to tell it by. The norm is that of the gradient
+    without the noise of its batch, which is what is left of a batch's where the gradient vanishes.
+    """
+
+    kind: Literal["norm_diagnosis"] = "norm_diagnosis"
+    healthy: ArmName = Field(description="the arm whose run is healthy")
+    healthy_value: float = Field(gt=0, description="the value it is healthy at")
+    vanishing: FlatRuns = Field(default=(), description="pairs of an arm and a value at which gradients vanish")
+    too_small: FlatRuns = Field(default=(), description="pairs of an arm and an LR that is too small")
+    too_large: FlatRuns = Field(default=(), description="pairs of an arm and an LR that is too large")
+    vanishing_below: float = Field(default=0.01, gt=0, description="share of the healthy run's first norm")
+    large_above: float = Field(default=3.0, gt=0, description="multiple of the healthy run's first norm")
+    over: FactorName = "peak_lr"
+
+    AT_ONE_POINT: ClassVar[bool] = True
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    FIGURE: ClassVar[str] = "forest"
+    UNIT: ClassVar[str] = "share of the flat runs, 0 to 1"
+    EXAMPLE: ClassVar[Example] = {
+        "healthy": "none",
+        "healthy_value": 2.0**-7,
+        "vanishing": [["deep", 2.0**-7]],
+        "too_small": [["none", 2.0**-16]],
+        "too_large": [["none", 2.0**-2]],
+    }
+
+    @model_validator(mode="after")
+    def _has_runs(self) -> Self:
+        if not any(getattr(self, cause) for cause in CAUSES):
+            raise ValueError(f"no run to tell the cause of: give one of {', '.join(CAUSES)}")
+        return self
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """mean over the causes of sum_s w_s told_s / sum_s w_s flat_s, [R]: of a cause's runs on a seed those that are flat,
+        and of these those that are told. A run's norm is the root of the mean, over the probes of its second half, of |g|^2
+        less the variance of g. nan for resamples in which a cause has no flat run."""
+        found = []
+        for cause in CAUSES:
+            if getattr(self, cause):
+                told_S, flat_S = self._told(cause, trials)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    found.append(weights @ told_S / (weights @ flat_S))
+        return np.asarray(np.mean(found, axis=0))
+
+    def _told(self, cause: str, trials: Trials) -> tuple[Numbers, Numbers]:
+        """How many of a cause's runs are told rightly, and how many are flat, of each seed, [S]."""
+        first_S, fall_S = self._healthy(trials)
+        right_S, runs_S = np.zeros(trials.seeds), np.zeros(trials.seeds)
+        for arm, value in getattr(self, cause):
+            place = position(trials, arm, self.over, value)
+            squares = _squares(arm, self.over, trials)[place]
+            late = squares[:, int(LATE * squares.shape[1]) :].mean(axis=1)
+            start = np.asarray(trials.values(arm, self.over, "initial_loss"), dtype=np.float64)[place]
+            end = np.asarray(trials.values(arm, self.over, "test_loss"), dtype=np.float64)[place]
+            is_flat = np.isfinite(late) & np.isfinite(end) & (start - end < FLAT * fall_S)
+            with np.errstate(invalid="ignore"):
+                ratio = np.sqrt(np.maximum(late, 0.0)) / first_S
+            told = {
+                "vanishing": ratio < self.vanishing_below,
+                "too_large": ratio > self.large_above,
+                "too_small": (ratio >= self.vanishing_below) & (ratio <= self.large_above),
+            }[cause]
+            right_S += told & is_flat
+            runs_S += is_flat
+        if not runs_S.any():
+            arms = " and ".join(dict.fromkeys(trials.arm_name(arm) for arm, _ in getattr(self, cause)))
+            raise UndecidableError(
+                "out of regime", f"no run of {arms} has a loss that is flat and finite, and so none whose cause could be told"
+            )
+        return right_S, runs_S
+
+    def _healthy(self, trials: Trials) -> tuple[Numbers, Numbers]:
+        """The first gradient norm and the fall of the loss of each seed's healthy run, [S]."""
+        place = position(trials, self.healthy, self.over, self.healthy_value)
+        start, end = (
+            np.asarray(trials.values(self.healthy, self.over, name), dtype=np.float64)[place]
+            for name in ("initial_loss", "test_loss")
+        )
+        return np.sqrt(np.maximum(_squares(self.healthy, self.over, trials)[place, :, 0], 0.0)), start - end
+
+
+def _squares(arm: str, over: str, trials: Trials) -> Numbers:
+    """Squared norms of the gradient at the probes without its batch's noise, [G, S, probes]: unbiased, so that single ones can
+    be negative."""
+    norms, variances = (stacked(trials.values(arm, over, f"curve_probe_gradient_{name}")) for name in ("norm", "variance"))
+    return np.asarray(norms**2 - variances)
