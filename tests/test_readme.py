@@ -109,6 +109,15 @@ def test_it_lists_every_room_of_the_harness_in_order() -> None:
     assert listed == [name for name in ORDER if (ROOT / "harness" / name).is_dir() and name != "cli"]
 
 
+@pytest.mark.parametrize(
+    "document", [README, CONTRIBUTING, ROOT / "reports/evidence/README.md"], ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_the_paths_it_names_exist(document: Path) -> None:
+    named = re.findall(r"`((?:harness|studies|models|reports|tests)/[\w./]+)", document.read_text())
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def anchors(document: Path) -> set[str]:
     """The names by which a page is linked at its headings, as GitHub makes them."""
     titles = re.findall(r"^#+ (.+)$", document.read_text(), flags=re.MULTILINE)
