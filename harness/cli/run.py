@@ -146,6 +146,7 @@ def run(
     program: ProgramName = None,
     data: Datasets = None,
     workload: OwnWorkload = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print verdicts and warnings alone")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="events, one JSON object a line (folklore schema events); all else to stderr")
     ] = False,
@@ -160,7 +161,7 @@ def run(
     cannot be given any later, and a plan cannot be changed or dropped, except by a new version on fresh seeds.
     """
     with _events(as_json) as events:
-        chosen, until_decided_at = _chosen(study, every, store), _until_decided(until_decided, most_seeds)
+        chosen, until_decided_at = _chosen(study, every, store, quiet), _until_decided(until_decided, most_seeds)
         seconds = choices.duration("--budget", budget)
         deadline = None if seconds is None else time.time() + seconds
         counts = choices.count("--workers", workers), choices.count("--lanes", lanes)
@@ -176,7 +177,7 @@ def run(
         if study is not None:
             one, scale = changed_as_wished(chosen[0], scale, changes, workload, options, _warn)
             chosen = [one]
-        code = launch(chosen, scale, options, deadline, until_decided_at, Terminal(events))
+        code = launch(chosen, scale, options, deadline, until_decided_at, Terminal(events, quiet))
     if code:
         raise typer.Exit(code)
 
@@ -191,11 +192,11 @@ def _warn(line: str) -> None:
     err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 
-def _chosen(study: str | None, every: bool, store: str) -> "list[Study]":
+def _chosen(study: str | None, every: bool, store: str, quiet: bool) -> "list[Study]":
     if (study is None) != every:
         raise UserError("name one study, or give --all")
-    # Before anything that takes seconds to import.
-    out.print(f"planning {study or 'all studies'}", highlight=False, markup=False)
+    if not quiet:  # before anything that takes seconds to import
+        out.print(f"planning {study or 'all studies'}", highlight=False, markup=False)
     return [_judgeable(study, store)] if study else choices.all_studies()
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rich.console import Console
+
 from folklore.harness.cli.output import err, out, print_verdicts
 from folklore.harness.running.events import Events
 from folklore.harness.running.progress import RunView
@@ -10,16 +12,17 @@ from folklore.harness.verdicts.verdict import Verdict
 
 
 class Terminal:
-    """Progress and results on standard output, warnings on standard error."""
+    """Progress and results on standard output, warnings on standard error. quiet: verdicts and warnings alone."""
 
-    def __init__(self, events: Events):
-        self.events = events
+    def __init__(self, events: Events, quiet: bool = False):
+        self.events, self.quiet = events, quiet
 
     def emit(self, event: str, **fields: Any) -> None:
         self.events.emit(event, **fields)
 
     def say(self, line: str) -> None:
-        out.print(line, highlight=False, markup=False, soft_wrap=True)
+        if not self.quiet:
+            out.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def warn(self, line: str) -> None:
         err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
@@ -28,4 +31,4 @@ class Terminal:
         print_verdicts(verdicts, as_json=False)
 
     def view(self) -> RunView:
-        return RunView({}, events=self.events)
+        return RunView({}, Console(quiet=True) if self.quiet else None, events=self.events)
