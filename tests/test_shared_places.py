@@ -1,8 +1,6 @@
 """A store on an object store and MLflow on PostgreSQL, for real: moto's S3 server and Debian's PostgreSQL, on loopback."""
 
 import os
-import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -19,16 +17,9 @@ from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from tests.command_line import HANG_SECONDS, folklore
 from tests.harness.helpers import planned, result, rows
+from tests.postgresql import free_port, started
 
 pytestmark = pytest.mark.slow
-
-PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -67,31 +58,8 @@ def bucket() -> Iterator[str]:
 
 @pytest.fixture
 def postgresql(tmp_path: Path) -> Iterator[str]:
-    """A cluster of its own, owned by nobody's account but the test's."""
-    if not PROGRAMS:
-        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
-    folder, port = tmp_path / "pg", free_port()
-    folder.mkdir()
-    as_user: list[str] = []
-    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        shutil.chown(folder, "postgres")
-        for parent in folder.parents:
-            if parent.stat().st_mode & 0o005 != 0o005 and parent != Path("/"):
-                parent.chmod(parent.stat().st_mode | 0o055)
-        as_user = ["runuser", "-u", "postgres", "--"]
-    programs = PROGRAMS[-1]
-
-    def pg(*command: str) -> None:
-        subprocess.run([*as_user, *command], check=True, capture_output=True, timeout=HANG_SECONDS, cwd="/")
-
-    pg(str(programs / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "folklore", "--no-sync")
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
-    pg(str(programs / "pg_ctl"), "-D", str(folder / "data"), "-l", str(folder / "log"), "-o", options, "-w", "start")
-    try:
-        pg(str(programs / "createdb"), "-h", "127.0.0.1", "-p", str(port), "-U", "folklore", "mlflow")
-        yield f"postgresql://folklore:unused-secret@127.0.0.1:{port}/mlflow"
-    finally:
-        pg(str(programs / "pg_ctl"), "-D", str(folder / "data"), "-m", "immediate", "-t", "600", "stop")
+    with started(tmp_path) as uri:
+        yield uri
 
 
 def test_files_on_an_object_store(bucket: str, study: Study) -> None:

@@ -1,4 +1,4 @@
-"""The ledger's projection into MLflow: what people browse. With tracking_tables the only module that imports mlflow.
+"""The ledger's projection into MLflow: what people browse. Beside tables, origin and app the only module that imports mlflow.
 
 One experiment a study, a parent run a launch, a child run a trial. A trial is found again by its pack's tag, so that
 projecting twice does no harm. One writer: this process.
@@ -28,7 +28,7 @@ from folklore.harness.spec import Study
 from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.trial_schema import CURVE_PREFIX
 from folklore.harness.tracking.state import KIND, MODELS, NOTE, identity, study_note
-from folklore.harness.tracking.uri import DATABASES, SQLITE, require_reachable
+from folklore.harness.tracking.uri import SQLITE, require_reachable
 from folklore.harness.training.curves import CURVES
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -49,7 +49,7 @@ from mlflow.entities import Metric, Param, Run, RunTag, ViewType  # noqa: E402
 from sqlalchemy.exc import OperationalError, SQLAlchemyError  # noqa: E402
 
 from folklore.harness.tracking.origin import SOURCE, Origin  # noqa: E402
-from folklore.harness.tracking.tables import RunTables, TrialRun  # noqa: E402
+from folklore.harness.tracking.tables import RunTables, TrialRun, tested  # noqa: E402
 
 log = logging.getLogger(__name__)
 
@@ -285,9 +285,9 @@ class Tracker:
         self.client.set_terminated(run_id, "FINISHED", end_time=run.end)
 
     def _tables(self) -> RunTables | None:
-        """Direct access where MLflow is a database; None where it is a server."""
+        """Direct access where that is tested; None where the client writes."""
         location = self.client.get_experiment(self.experiment).artifact_location
-        if not self.uri.startswith(DATABASES) or "?" in location:
+        if not tested(self.uri) or "?" in location:
             return None
         return RunTables(self.uri, self.experiment, location)
 

@@ -629,6 +629,20 @@ SHOWING_RUNS = (
         "            tracker.record(trial_rows.frame(rows), self.run_id)\n",
         HARNESS + "tracking/test_live.py::test_what_mlflow_did_not_take_is_not_marked_as_there",
     ),
+    Fault(
+        "a row of MLflow's tables is not the one its client writes",
+        "harness/tracking/tables.py",
+        '"user_id": "unknown",',
+        '"user_id": "",',
+        HARNESS + "tracking/test_tables.py::test_every_row_is_what_the_client_writes[sqlite]",
+    ),
+    Fault(
+        "MLflow's tables are written whatever its version",
+        "harness/tracking/tables.py",
+        "return VERSION in TESTED and uri",
+        "return uri",
+        HARNESS + "tracking/test_tables.py::test_only_what_was_tested_is_written",
+    ),
 )
 
 READING = (

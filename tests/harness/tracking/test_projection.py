@@ -113,34 +113,6 @@ def test_a_curve_that_nobody_asked_for_is_not_shown(tracker: Tracker, uri: str, 
     assert sorted("sharpness/largest_eigenvalue" in run.data.metrics for run in runs(uri)) == [False, True, True]
 
 
-def test_both_ways_into_a_database_leave_the_same(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
-    """The tables that are written at once against MLflow's own client, as MLflow reads them back."""
-    parent = tracker.launch("laptop", {}, 3, {})
-    tracker.record(trials, parent)
-    assert tracker.tables is not None
-    tracker.tables, tracker._digests = None, set()  # else they would be known to be there
-    tracker.record(trials.assign(pack="p2"), parent)
-    client = MlflowClient(tracking_uri=uri)
-
-    def content(pack: str) -> list[tuple]:
-        found = sorted(runs(uri, f"tags.`folklore.pack` = '{pack}'"), key=lambda run: run.data.tags["folklore.digest"])
-        histories = [
-            {
-                key: [(p.step, p.value, p.timestamp) for p in client.get_metric_history(r.info.run_id, key)]
-                for key in r.data.metrics
-            }
-            for r in found
-        ]
-        info = [{**dict(r.info), "run_id": "", "run_uuid": "", "artifact_uri": r.info.artifact_uri[-10:]} for r in found]
-        shown = [(r.data.metrics, r.data.params, {**r.data.tags, "folklore.pack": ""}) for r in found]
-        inputs = [[each.to_dictionary() for each in r.inputs.dataset_inputs] for r in found]
-        return list(zip(info, shown, histories, inputs, strict=True))
-
-    assert len(content("p1")) == 3
-    assert content("p1") == content("p2")
-    assert all(len(inputs) == 1 for *_, inputs in content("p1"))
-
-
 def datasets(run: Run) -> list[tuple[str, str]]:
     return [(each.dataset.name, each.dataset.digest) for each in run.inputs.dataset_inputs]
 
