@@ -80,10 +80,9 @@ class RunTables:
     def _input_rows(self, connection: Connection, inputs: Mapping[str, Sequence[DatasetInput]]) -> Rows:
         """A dataset has one row in its experiment, to which each run that used it is tied."""
         rows: Rows = defaultdict(list)
-        columns: list[sqlalchemy.ColumnClause[str]] = [sqlalchemy.column(name) for name in ("name", "digest", "dataset_uuid")]
-        ours = sqlalchemy.column("experiment_id") == self.experiment
-        found = sqlalchemy.select(*columns).select_from(sqlalchemy.table("datasets")).where(ours)
-        known = {(row[0], row[1]): row[2] for row in connection.execute(found)}
+        query = sqlalchemy.text("SELECT name, digest, dataset_uuid FROM datasets WHERE experiment_id = :experiment")
+        found = connection.execute(query, {"experiment": self.experiment})
+        known = {(name, digest): dataset_id for name, digest, dataset_id in found}
         for run_id, used in inputs.items():
             for each in used:
                 key = (each.dataset.name, each.dataset.digest)
