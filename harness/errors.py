@@ -61,9 +61,14 @@ def masked(text: str) -> str:
 
 
 def nearest(name: str, names: Sequence[str]) -> str:
-    """The name that was meant: one of which it is a whole word (`lr` of `peak_lr`), else the most similar; empty if none is."""
+    """The name that was meant; empty if none is.
+
+    One that is nearly the same (`steps` for `step`), else one of which it is a whole word (`peak_lr` for `lr`), else the most
+    similar.
+    """
+    same = difflib.get_close_matches(name, names, n=1, cutoff=0.85)
     of_words = [each for each in names if name in re.split(r"[_.-]", each)]
-    return next(iter(of_words or difflib.get_close_matches(name, names, n=1, cutoff=0.4)), "")
+    return next(iter(same or of_words or difflib.get_close_matches(name, names, n=1, cutoff=0.4)), "")
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:

@@ -3,8 +3,8 @@
 import math
 from typing import Any, NamedTuple
 
-from folklore.harness.metrics import FallShare, FormGap, Gap, LossAt, MeanGap, NoiseScale, Optimum, Slope
-from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Study, Training, Workload
+from folklore.harness.metrics import FallShare, FormGap, LossAt, MeanGap, NoiseScale, Optimum, Slope
+from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import above, inside, judgement, lr_grid, predicted
 
@@ -177,8 +177,8 @@ def warmup_gain(panel: Panel, small: int, batch_size: int) -> FallShare:
     return FallShare(left=loss_at(brief, tuned, times), right=loss_at(warm, tuned, times), best_of=(tuned,))
 
 
-def growth_of_gain(panel: Panel, small: int, large: int) -> Gap:
-    return Gap(left=warmup_gain(panel, small, large), right=warmup_gain(panel, small, small))
+def growth_of_gain(panel: Panel, small: int, large: int) -> Observed:
+    return warmup_gain(panel, small, large) - warmup_gain(panel, small, small)
 
 
 def exponent(panel: Panel, subject: str, **options: Any) -> Criterion:

@@ -3,23 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from folklore.harness.metrics import (
-    Curve,
-    FallShare,
-    FinalLoss,
-    GrowthFactor,
-    LossAt,
-    Quotient,
-    RankCorrelation,
-)
+from folklore.harness.metrics import Curve, FallShare, FinalLoss, GrowthFactor, LossAt, RankCorrelation
 from folklore.harness.spec import (
     Arm,
     AtLeast,
     AtMost,
     Criterion,
     Measurement,
+    Observed,
     Published,
-    Reported,
     Study,
     Training,
     Workload,
@@ -153,10 +145,6 @@ def criterion(panel: str, name: str, observe: Any, says: str, **options: Any) ->
     return Criterion(name=f"{name}, {panel}", panel=panel, observe=observe, says=says, **options)
 
 
-def number(name: str, observe: Any, unit: str = "share") -> Reported:
-    return Reported(name=name, observe=observe, unit=unit)
-
-
 def first_over_last(arm: str, **window: Any) -> Curve:
     """Gradient of the first layer over that of the last."""
     return Curve(arm=arm, of="probe_flow_first", divided_by="probe_flow_last", **window)
@@ -196,20 +184,19 @@ SIMILAR = judgement(
     "flow.healthy",
     *(similar(arm, when) for arm in HEALTHY for when in TIMES),
     right={"refuted": "differ"},
-    reported=(
-        *(
-            number(f"{name} {when}, {NAMES[arm]}", Curve(arm=arm, **curves, **window), "x")
+    reported={
+        **{
+            f"{name} {when}, {NAMES[arm]}": (Curve(arm=arm, **curves, **window), "x")
             for arm in HEALTHY
             for name, curves in (("from hidden to hidden", HIDDEN), ("by root mean squares", ENTRIES))
             for when, window in TIMES.items()
-        ),
-        *(number(f"test loss, {NAMES[arm]}", FinalLoss(arm=arm), "nats") for arm in HEALTHY),
-        number(
-            f"of a network that is not healthy, {KIND_WORDS['sigmoid']}, depth 8, at the start",
+        },
+        **{f"test loss, {NAMES[arm]}": (FinalLoss(arm=arm), "nats") for arm in HEALTHY},
+        f"of a network that is not healthy, {KIND_WORDS['sigmoid']}, depth 8, at the start": (
             Curve(arm="sigmoid_start_8", **NORMS, last=0.5),
             "x",
         ),
-    ),
+    },
     note=(
         "Of similar size is within 10x, of all weight matrices, at three times of the run, in all four networks. Ratios below"
         " that do not speak against documents by which layers may differ."
@@ -244,7 +231,7 @@ def vanishes(deep: Deep) -> tuple[Criterion, ...]:
             moved(deep.arm),
             f"In {deep.panel}, the first layer moves {{estimate}} as far as the last one",
             **below(0.1, refuted=0.5, unit="x"),
-            alternatives={"over how far that of a network with residuals and norms moves": Quotient(top=far, bottom=twin_far)},
+            alternatives={"over how far that of a network with residuals and norms moves": (far / twin_far)},
         ),
     )
 
@@ -274,43 +261,45 @@ VANISHING = judgement(
     # With SGD they learn nothing at all, whichever layers are trained.
     *(part for deep in DEEP_SGD for part in vanishes(deep)),
     *(part for deep in DEEP_ADAM for part in (*vanishes(deep), gains_little(deep))),
-    reported=(
-        *(
-            number(f"what each further layer multiplies it by, {words}", growth(kind), "x")
+    reported={
+        **{
+            f"what each further layer multiplies it by, {words}": (growth(kind), "x")
             for kind, words in KIND_WORDS.items()
             if kind != "sigmoid"
-        ),
-        *(number(f"share of the fall that is lost, {deep.panel}", lost(deep.arm, deep.twin)) for deep in DEEP),
-        *(
-            number(f"how far the first layer moves, over how far the last one does, {words}", moved(arm), "x")
+        },
+        **{f"share of the fall that is lost, {deep.panel}": (lost(deep.arm, deep.twin), "share") for deep in DEEP},
+        **{
+            f"how far the first layer moves, over how far the last one does, {words}": (moved(arm), "x")
             for sgd, adam in zip(DEEP_SGD, DEEP_ADAM, strict=True)
             for arm, words in (
                 (f"{sgd.arm}_large", f"{sgd.panel}, an LR of 1"),
                 (sgd.twin, f"{sgd.depth} layers with residuals and norms, SGD"),
                 (adam.twin, f"{adam.depth} layers with residuals and norms, AdamW"),
             )
-        ),
-        *(number(f"share of the fall that {GAINS}, {deep.panel}", gained(deep.arm, deep.arm, deep.twin)) for deep in DEEP_SGD),
-        *(
-            number(
-                f"share of the fall that is lost at an LR of 1, depth {deep.depth}, SGD", lost(f"{deep.arm}_large", deep.twin)
+        },
+        **{
+            f"share of the fall that {GAINS}, {deep.panel}": (gained(deep.arm, deep.arm, deep.twin), "share")
+            for deep in DEEP_SGD
+        },
+        **{
+            f"share of the fall that is lost at an LR of 1, depth {deep.depth}, SGD": (
+                lost(f"{deep.arm}_large", deep.twin),
+                "share",
             )
             for deep in DEEP_SGD
-        ),
-        *(
-            number(
-                f"the same gain with residuals and norms, depth {deep.depth}, {SPELLED[deep.optimizer]}",
+        },
+        **{
+            f"the same gain with residuals and norms, depth {deep.depth}, {SPELLED[deep.optimizer]}": (
                 gained(deep.twin, deep.twin),
+                "share",
             )
             for deep in DEEP
-        ),
-        *(
-            number(
-                f"first layer's gradient over the last one's at the end, {deep.panel}", first_over_last(deep.arm, **END), "x"
-            )
+        },
+        **{
+            f"first layer's gradient over the last one's at the end, {deep.panel}": (first_over_last(deep.arm, **END), "x")
             for deep in DEEP
-        ),
-    ),
+        },
+    },
     note=(
         "Orders of magnitude are two. The first layer has stopped learning if it moves a tenth as far as the last one of the"
         " same network, relative to the size of their weights, and if the loss is as good without training the first half of"
@@ -375,9 +364,9 @@ def by_lr(optimizer: str) -> tuple[tuple[float, Curve], ...]:
 DEAD_RELU = judgement(
     "flow.dead_relu",
     *(part for optimizer in OPTIMIZERS for part in dies(optimizer)),
-    reported=(
-        *(
-            number(f"{words}, {name}", at_the_end(optimizer, curve))
+    reported={
+        **{
+            f"{words}, {name}": (at_the_end(optimizer, curve), "share")
             for optimizer, name in SPELLED.items()
             for words, curve in (
                 ("share of dead ReLUs", "dead_units"),
@@ -385,19 +374,17 @@ DEAD_RELU = judgement(
                 ("share of all that revive", "revived_units"),
                 ("share of the first layer's that revive", "revived_units_first"),
             )
-        ),
-        *(
-            number(f"share of dead ReLUs at an LR of {lr:.3g}, {name}", share)
+        },
+        **{
+            f"share of dead ReLUs at an LR of {lr:.3g}, {name}": (share, "share")
             for optimizer, name in SPELLED.items()
             for lr, share in by_lr(optimizer)
-        ),
-        *(
-            number(
-                f"rank correlation of the share of dead ReLUs with the LR, {name}", RankCorrelation(points=by_lr(optimizer)), ""
-            )
+        },
+        **{
+            f"rank correlation of the share of dead ReLUs with the LR, {name}": (RankCorrelation(points=by_lr(optimizer)), "")
             for optimizer, name in SPELLED.items()
-        ),
-    ),
+        },
+    },
     note=(
         "A ReLU is dead if it is zero on all 1,079 training examples, and then its gradient is none: that is checked, and"
         " decides nothing. At an LR that a pilot found to kill many, in a network that still learns. The first layer's cannot"
@@ -412,13 +399,13 @@ DEAD_RELU = judgement(
 )
 
 
-def over_twin_start(arm: str, curve: Any, **twin_at: float) -> Quotient:
+def over_twin_start(arm: str, curve: Any, **twin_at: float) -> Observed:
     """A norm at the end over that of a healthy network at its start."""
     twin = Curve(arm="twin", of=curve, **twin_at, **START)
-    return Quotient(top=Curve(arm=arm, of=curve, **END), bottom=twin)
+    return Curve(arm=arm, of=curve, **END) / twin
 
 
-def norm_left(arm: str) -> Quotient:
+def norm_left(arm: str) -> Observed:
     return over_twin_start(arm, "probe_flow_norm", value=BEST["twin"])
 
 
@@ -456,17 +443,17 @@ ZERO_IS_NOT_CONVERGED = judgement(
     ),
     *(part for words, arm in FLAT_ARMS.items() for part in zero_and_not_converged(words, arm)),
     right={"supported": "possibly"},
-    reported=(
-        number("the same norm of the healthy network, which has converged", norm_left("twin"), "x"),
-        *(
-            number(f"the same as a monitor has it, of batches, {words}", over_twin_start(arm, "probe_gradient_norm"), "x")
+    reported={
+        "the same norm of the healthy network, which has converged": (norm_left("twin"), "x"),
+        **{
+            f"the same as a monitor has it, of batches, {words}": (over_twin_start(arm, "probe_gradient_norm"), "x")
             for words, arm in WITH_TWIN.items()
-        ),
-        *(
-            number(f"gradient of the first layer over that of the last at the end, {words}", first_over_last(arm, **END), "x")
+        },
+        **{
+            f"gradient of the first layer over that of the last at the end, {words}": (first_over_last(arm, **END), "x")
             for words, arm in WITH_TWIN.items()
-        ),
-    ),
+        },
+    },
     note=(
         "Near zero is a hundredth of what a healthy network of the same depth begins with, without batch noise; not converged"
         " is 90% of its fall lost. One of the two ways to vanish has to show both: sigmoids, which pass less to each earlier"

@@ -10,18 +10,27 @@ from folklore.harness.metrics import (
     FailureRate,
     FallShare,
     FinalLoss,
-    Gap,
     LossAfter,
     LossAt,
     MaxTrainable,
     Mean,
     MeanDistance,
     NormDiagnosis,
-    Quotient,
     StepsToTarget,
     TunedLoss,
 )
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Reported, Study, Training, Workload, log2_grid
+from folklore.harness.spec import (
+    Arm,
+    Criterion,
+    Measurement,
+    Observed,
+    Published,
+    Reported,
+    Study,
+    Training,
+    Workload,
+    log2_grid,
+)
 from folklore.studies import scales
 from folklore.studies.shorthand import above, below, exceeds, judgement, no_worse
 
@@ -176,7 +185,7 @@ def edge(setup: Setup) -> tuple[Criterion, ...]:
     return (
         setup.criterion(
             "LR that loses half of the fall over the last within 5% of it",
-            Quotient(top=half, bottom=good),
+            half / good,
             f"The {setup.panel} loses half of the fall at {{estimate}} its last good LR",
             **below(3.0, refuted=3.0, unit="x"),
         ),
@@ -210,11 +219,11 @@ def lost_below(setup: Setup, times: float) -> FallShare:
     return FallShare(left=setup.loss_at(setup.best / times), right=setup.loss_at(setup.best))
 
 
-def slower(setup: Setup, share: float) -> Quotient:
+def slower(setup: Setup, share: float) -> Observed:
     """Steps to a share of the fall at a tenth of the LR over those at it."""
     constant = setup.arm("constant")
     many, few = (StepsToTarget(arm=arm, anchor=constant, share=share) for arm in (setup.arm("slow"), constant))
-    return Quotient(top=many, bottom=few)
+    return many / few
 
 
 def slowness(setup: Setup) -> tuple[Criterion, ...]:
@@ -258,13 +267,13 @@ def rises(setup: Setup, lr: float) -> Curve:
     return Curve(arm=setup.name, of="evaluation_loss", statistic="rises", value=lr, by=0.025, **EARLY)
 
 
-def too_high_over_best(setup: Setup, curve: str) -> Quotient:
-    return Quotient(top=setup.mean(curve, setup.too_high, **EARLY), bottom=setup.mean(curve, setup.best, **EARLY))
+def too_high_over_best(setup: Setup, curve: str) -> Observed:
+    return setup.mean(curve, setup.too_high, **EARLY) / setup.mean(curve, setup.best, **EARLY)
 
 
-def over_first_step(setup: Setup) -> Quotient:
+def over_first_step(setup: Setup) -> Observed:
     norm, lr = "probe_gradient_norm", setup.too_high
-    return Quotient(top=setup.mean(norm, lr, **EARLY), bottom=setup.mean(norm, lr, last=0.005))
+    return setup.mean(norm, lr, **EARLY) / setup.mean(norm, lr, last=0.005)
 
 
 TOO_HIGH = judgement(
@@ -272,7 +281,7 @@ TOO_HIGH = judgement(
     *(
         setup.criterion(
             "share of evaluations at which the loss rises, too high an LR less the best",
-            Gap(left=rises(setup, setup.too_high), right=rises(setup, setup.best)),
+            rises(setup, setup.too_high) - rises(setup, setup.best),
             f"Too high an LR adds {{value}} to the share of evaluations at which the loss of the {setup.panel} rises",
             **above(0.1, refuted=0.0, null=0.0, margin=0.05, unit=""),
         )
@@ -329,11 +338,11 @@ NORM_FALLS = judgement(
 )
 
 
-def apart(setup: Setup, variant: str = "") -> Quotient:
+def apart(setup: Setup, variant: str = "") -> Observed:
     """Largest over smallest update ratio of a run's matrices."""
     ends = ("probe_matrix_update_ratio_most", "probe_matrix_update_ratio_least")
     most, least = (setup.mean(curve, setup.best, variant, first=0.25, last=0.75) for curve in ends)
-    return Quotient(top=most, bottom=least)
+    return most / least
 
 
 def looks_good(setup: Setup, variant: str, what: str) -> Criterion:
@@ -352,7 +361,7 @@ def layers_differ(setup: Setup) -> tuple[Criterion, ...]:
         looks_good(setup, "wild", "one matrix at thirty times the LR"),
         setup.criterion(
             "spread of the matrices' update ratios with one stuck over that without",
-            Quotient(top=apart(setup, "stuck"), bottom=apart(setup)),
+            apart(setup, "stuck") / apart(setup),
             "A stuck matrix makes the spread of update over weight {estimate} as wide",
             **above(10.0, refuted=3.0, unit="x", precondition=True),
         ),
@@ -478,7 +487,7 @@ SMOOTH = judgement(
     *(
         setup.criterion(
             "share of rises at the best LR less that at a quarter of it",
-            Gap(left=rises(setup, setup.best), right=rises(setup, setup.best / 4)),
+            rises(setup, setup.best) - rises(setup, setup.best / 4),
             f"The best LR adds {{estimate}} to the share of evaluations at which the loss of the {setup.panel} rises",
             kind=no_worse,
             margin=0.1,
@@ -517,7 +526,7 @@ def lr_moves_more(setup: Setup, other: str, losses: Iterable[Any]) -> Criterion:
     of_lr = moved(setup, (setup.loss_at(lr, "lr") for lr in changed(setup.best)))
     return setup.criterion(
         f"what changes of the LR do over what those of {other} do",
-        Quotient(top=of_lr, bottom=moved(setup, losses)),
+        of_lr / moved(setup, losses),
         f"Changes of the LR move the loss of the {setup.panel} {{estimate}} as far as those of {other}",
         **above(1.1, refuted=1.0, null=1.0, margin=1.1, unit="x"),
     )
@@ -559,7 +568,7 @@ LR_TOLERANCE = judgement(
         Criterion(
             name=f"octaves within 5% of the fall, AdamW over SGD, {model}",
             panel=model,
-            observe=Quotient(top=basin(adam), bottom=basin(sgd)),
+            observe=basin(adam) / basin(sgd),
             says=f"On the {model} AdamW's basin of good LRs is {{value}} as wide, in octaves, as SGD's",
             **above(2.0, refuted=1.0, null=1.0, margin=1.1, unit="x"),
         )

@@ -2,22 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import Gap, MeanActivationSlope, Optimum, Slope, TransferRegret, TunedLoss
-from folklore.harness.spec import (
-    Arm,
-    AtLeast,
-    AtMost,
-    Criterion,
-    Measurement,
-    Outside,
-    Published,
-    Study,
-    Training,
-    Within,
-    Workload,
-)
+from folklore.harness.metrics import MeanActivationSlope, Optimum, Slope, TransferRegret, TunedLoss
+from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
-from folklore.studies.shorthand import above, judgement, loss_gap, lr_grid, no_worse, predicted
+from folklore.studies.shorthand import above, below, judgement, loss_gap, lr_grid, no_worse, outside, predicted
 
 Scales = tuple[str, ...] | None
 LAPTOP = ("smoke", "laptop")
@@ -178,9 +166,7 @@ FIGURE = "Yang et al. 2022, figure"
 # Where the standard parametrization does not shift, a workload cannot tell muP's invariance from its own.
 SHIFTS = {
     "observe": lr_exponent(SP),
-    "null": 0.0,
-    "claimed": AtMost(value=-0.3),
-    "refuted": AtLeast(value=0.0),
+    **below(-0.3, refuted=0.0, null=0.0),
     "says": "In standard parametrization, the best learning rate scales as the width to the power {estimate}",
 }
 
@@ -244,7 +230,7 @@ def keeps_lr(width: int, base_width: int, **options: Any) -> Criterion:
 def standard_loses_more(width: int, base_width: int, scales: tuple[str, ...]) -> Criterion:
     return Criterion(
         name=f"share of the fall lost from width {base_width} to {width}, standard minus muP",
-        observe=Gap(left=regret("sp", width, base_width), right=regret("mup", width, base_width)),
+        observe=regret("sp", width, base_width) - regret("mup", width, base_width),
         **above(0.01, refuted=0.0, null=0.0, unit="share"),
         says=f"From width {base_width} to {width}, the same learning rate loses {{estimate}} more of the fall in standard"
         " parametrization than under muP",
@@ -333,8 +319,7 @@ def depth_moves_lr(depths: str, arms: Arms, **options: Any) -> Criterion:
     return Criterion(
         name=f"exponent of the best LR in depth, {depths}",
         observe=lr_exponent(arms),
-        claimed=Outside(low=-0.1, high=0.1),
-        refuted=Within(low=-0.1, high=0.1),
+        **outside(-0.1, 0.1),
         says="At fixed width, the best learning rate scales as the depth to the power {estimate}",
         **options,
     )

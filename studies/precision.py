@@ -10,11 +10,9 @@ from folklore.harness.metrics import (
     FailureRate,
     FallShare,
     FinalLoss,
-    Gap,
     LossAt,
     MaxTrainable,
     MemoryRatio,
-    Quotient,
     SpeedUp,
     TunedLoss,
     UnderflowShare,
@@ -26,16 +24,27 @@ from folklore.harness.spec import (
     AtMost,
     Criterion,
     Measurement,
-    Outside,
+    Observed,
     Published,
     Study,
     Training,
-    Within,
     Workload,
     log2_grid,
 )
 from folklore.studies import scales
-from folklore.studies.shorthand import computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, predicted
+from folklore.studies.shorthand import (
+    above,
+    below,
+    computed,
+    exceeds,
+    inside,
+    judgement,
+    loss_gap,
+    lr_grid,
+    no_worse,
+    outside,
+    predicted,
+)
 
 ON_GPU = ("gpu", "cluster")
 NOT_ON_GPU = ("smoke", "laptop")
@@ -187,14 +196,12 @@ def gpu_settings(pass_tokens: int, long_steps: int) -> dict[str, dict[str, Any]]
 
 def at_least(name: str, observe: Any, says: str, threshold: float = 0.5, **options: Any) -> Criterion:
     """A share or other number claimed to reach a threshold, half if not given; refuted below it."""
-    regions = {"claimed": AtLeast(value=threshold), "refuted": AtMost(value=threshold)}
-    return Criterion(name=name, observe=observe, says=says, **{"unit": "share", **regions, **options})
+    return Criterion(name=name, observe=observe, says=says, **{"unit": "share", **above(threshold), **options})
 
 
 def at_most(name: str, observe: Any, says: str, threshold: float = 0.5, **options: Any) -> Criterion:
     """Likewise to stay within it; refuted above it."""
-    regions = {"claimed": AtMost(value=threshold), "refuted": AtLeast(value=threshold)}
-    return Criterion(name=name, observe=observe, says=says, **{"unit": "share", **regions, **options})
+    return Criterion(name=name, observe=observe, says=says, **{"unit": "share", **below(threshold), **options})
 
 
 def final_gap(network: str, precision: str) -> FallShare:
@@ -246,6 +253,10 @@ IN_2M = 3
 
 def norm_distance(network: str, precision: str) -> CurveDistance:
     return CurveDistance(arm=f"{network}_{precision}", reference=f"{network}_fp32")
+
+
+def median_norm(arm: str) -> Curve:
+    return Curve(arm=arm, of="probe_gradient_norm", statistic="median")
 
 
 SAME_NORMS = 0.05
@@ -343,10 +354,10 @@ HALF_WAY = 0.5
 NEAR = 0.15
 
 
-def largest_lr(arm: str, within: float) -> Quotient:
+def largest_lr(arm: str, within: float) -> Observed:
     """The largest LR at which the arm ends within this share of FP32's fall, over FP32's."""
     bar = {"within": within, "of": "fall", "best_of": ("fp32",)}
-    return Quotient(top=MaxTrainable(arm=arm, **bar), bottom=MaxTrainable(arm="fp32", **bar))
+    return MaxTrainable(arm=arm, **bar) / MaxTrainable(arm="fp32", **bar)
 
 
 def largest_lr_differs(arm: str, panel: str, which: str, says: str, other_bars: tuple[float, ...] = (0.4, 0.6)) -> Criterion:
@@ -354,11 +365,8 @@ def largest_lr_differs(arm: str, panel: str, which: str, says: str, other_bars: 
         name=f"largest trainable LR, {which} over FP32",
         panel=panel,
         observe=largest_lr(arm, HALF_WAY),
-        null=1.0,
-        claimed=Outside(low=0.8, high=1.25),
-        refuted=Within(low=0.8, high=1.25),
+        **outside(0.8, 1.25, null=1.0, unit="x"),
         says=f"{says} trains up to {{estimate}} FP32's largest LR",
-        unit="x",
         alternatives={f"{bar:.0%} of the fall": largest_lr(arm, bar) for bar in other_bars},
     )
 
@@ -494,7 +502,7 @@ GRAD_NORMS = judgement(
     *norms_agree("mlp", "MLP with SGD"),
     at_most(
         "median distance of gradient norms, BF16 from FP32, beyond FP32's from itself, CNN",
-        Gap(left=norm_distance("cnn", "bf16"), right=FROM_ITSELF),
+        norm_distance("cnn", "bf16") - FROM_ITSELF,
         "CNN: gradient norms in BF16 lie {estimate} further off FP32's than a second FP32 run's",
         SAME_NORMS,
         panel=PANELS["cnn"],
@@ -502,7 +510,7 @@ GRAD_NORMS = judgement(
     ),
     at_most(
         "the same, FP16 with dynamic scaling, CNN",
-        Gap(left=norm_distance("cnn", "fp16"), right=FROM_ITSELF),
+        norm_distance("cnn", "fp16") - FROM_ITSELF,
         "CNN: those in FP16 with dynamic scaling lie {estimate} further off",
         SAME_NORMS,
         panel=PANELS["cnn"],
@@ -515,10 +523,7 @@ GRAD_NORMS = judgement(
         "median distance in BF16 of the GPT of 400 steps": (CurveDistance(arm="bf16", reference="fp32"), "share"),
         **{
             f"level on the CNN: median norm in {precision.upper()} over that in FP32": (
-                Quotient(
-                    top=Curve(arm=f"cnn_{precision}", of="probe_gradient_norm", statistic="median"),
-                    bottom=Curve(arm="cnn_fp32", of="probe_gradient_norm", statistic="median"),
-                ),
+                median_norm(f"cnn_{precision}") / median_norm("cnn_fp32"),
                 "x",
             )
             for precision in ("bf16", "fp16")

@@ -73,6 +73,11 @@ def inside(low: float, high: float, refuted: Rule | tuple[float, float] | None =
     return {"claimed": Within(low=low, high=high), "refuted": refuted, **options}
 
 
+def outside(low: float, high: float, **options: Any) -> dict[str, Any]:
+    """The regions of a criterion: claimed outside of a range, refuted within it."""
+    return {"claimed": Outside(low=low, high=high), "refuted": Within(low=low, high=high), **options}
+
+
 def predicted(value: float, source: str, spread: float | None = None, scales: tuple[str, ...] | None = None) -> Expected:
     """What theory or a publication predicts for a criterion. spread: between seeds, as a pilot had it."""
     return Expected(value=value, source=source, spread=spread, scales=scales)

@@ -8,17 +8,15 @@ from folklore.harness.metrics import (
     DivergenceTime,
     FailureRate,
     FallShare,
-    Gap,
     Log2,
     LossAt,
     LRSensitivity,
     MaxTrainable,
     NoiseScale,
-    Quotient,
     Share,
     TunedLoss,
 )
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from folklore.harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import above, exceeds, inside, judgement, lr_grid, no_worse, predicted
 
@@ -78,10 +76,10 @@ def sgd_arm(label: str, warmup_fraction: float, exponents: tuple[float, ...], **
     return Arm(panel="SGD", label=label, settings={**ramp, **settings, **SGD_RUN}, factors=peak_lrs(*exponents))
 
 
-def lr_ratio(arm: str, over: str, within: float = 0.05, best_of: tuple[str, ...] = SHORT) -> Quotient:
+def lr_ratio(arm: str, over: str, within: float = 0.05, best_of: tuple[str, ...] = SHORT) -> Observed:
     """The largest LR at which an arm still trains, over another's: that which ends within a share of the fall of the best."""
     top, bottom = (MaxTrainable(arm=name, best_of=best_of, within=within, of="fall") for name in (arm, over))
-    return Quotient(top=top, bottom=bottom)
+    return top / bottom
 
 
 def octaves_gained(arm: str, within: float = 0.05) -> Log2:
@@ -202,12 +200,7 @@ WIDENS = judgement(
         "No document names a size; 1.5x is ours, about half an octave and a step of a common grid. The second part takes the"
         " lowest peak LR, on a grid of quarter octaves, at which SGD without warmup mostly diverges."
     ),
-    reported={
-        "LR sensitivity, none minus 20% warmup": (
-            Gap(left=LRSensitivity(arm="none"), right=LRSensitivity(arm="warmup_20%")),
-            "nats",
-        )
-    },
+    reported={"LR sensitivity, none minus 20% warmup": (LRSensitivity(arm="none") - LRSensitivity(arm="warmup_20%"), "nats")},
     if_supported="Warm up if the learning rate cannot be tuned finely: it forgives a rate that is too high.",
     if_partly="Warm up if the learning rate cannot be tuned finely, but count on less than an octave.",
     if_refuted="Do not expect warmup to let a larger learning rate train here.",

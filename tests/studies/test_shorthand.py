@@ -10,13 +10,14 @@ from folklore.harness.errors import UserError
 from folklore.harness.metrics import Gap, Log2, Quotient, Scaled, TunedLoss
 from folklore.harness.planning.catalog import load_study
 from folklore.harness.planning.plan import make_plan
-from folklore.harness.spec import Study
+from folklore.harness.spec import AtMost, Outside, Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training.result import LaneResult
 from folklore.harness.verdicts.trial_sets import stored_sets
-from folklore.studies.shorthand import compare, lr_grid
+from folklore.studies import scales
+from folklore.studies.shorthand import compare, exceeds, inside, judgement, lr_grid
 from tests.harness.helpers import result, rows
 
 # Losses start at 2.3 (helpers): a loss of 1.0 falls by 1.3.
@@ -125,6 +126,25 @@ def test_a_python_file_that_is_none_is_one_line(content: str | None, message: st
         load_study(str(file))
     assert "\n" not in str(refused.value)
     assert str(file) in str(refused.value)
+
+
+def test_a_judgement_says_what_to_do_by_verdict() -> None:
+    criterion = exceeds("c", TunedLoss(arm="a"), "says")
+    found = judgement("a.b", criterion, if_supported="Do.", if_refuted="Do not.", if_opposite="Undo.", advice={"open": "Wait."})
+    assert found.criteria == (criterion,)
+    assert found.advice == {"supported": "Do.", "refuted": "Do not.", "refuted: opposite": "Undo.", "open": "Wait."}
+
+
+def test_regions_of_a_range() -> None:
+    assert inside(0.9, 1.1)["refuted"] == Outside(low=0.9, high=1.1)
+    assert inside(0.9, 1.1, refuted=(0.8, 1.2))["refuted"] == Outside(low=0.8, high=1.2)
+    assert inside(0.9, 1.1, refuted=AtMost(value=0.5))["refuted"] == AtMost(value=0.5)
+
+
+def test_usual_scales() -> None:
+    assert not scales.smoke(training={"steps": 5}).judged
+    assert scales.laptop("a minute", "Small.").departures == ("Small.",)
+    assert scales.gpu("one GPU").device == "cuda"
 
 
 def test_metrics_are_reckoned_with_as_numbers_are() -> None:
