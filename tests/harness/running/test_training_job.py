@@ -12,7 +12,6 @@ import torch
 from folklore.harness.errors import TooLargeError, UnwritableError
 from folklore.harness.planning.lanes import Choice
 from folklore.harness.planning.plan import make_plan
-from folklore.harness.running import training_job
 from folklore.harness.running.training_job import TrainingJob
 from folklore.harness.spec import Study
 from folklore.harness.storing.comparisons import Comparisons, comparisons, comparisons_file, refusals, refuse
@@ -21,12 +20,13 @@ from folklore.harness.storing.store import Store
 from folklore.harness.training import programs
 from folklore.harness.training.agreement import StepCheck
 from folklore.harness.training.programs import EAGER, Program
+from folklore.harness.workloads import data
 from tests.harness.training.plain_steps import plant
 
 
 @pytest.fixture
 def made(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: object) -> TrainingJob:
-    monkeypatch.setattr(training_job.data, "load", lambda name: text)
+    monkeypatch.setattr(data, "load", lambda name: text)
     plan = make_plan(study, "laptop", "cpu", text.facts.hash, lanes=4)  # type: ignore[attr-defined]
     return TrainingJob(study, "laptop", "cpu", "markov", str(tmp_path), plan.packs[0], Choice(4, "eager", "given"))
 
