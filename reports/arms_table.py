@@ -17,7 +17,7 @@ from folklore.harness.verdicts.relative import require_a_zero
 from folklore.harness.verdicts.spelling import number_and_interval
 from folklore.harness.verdicts.trial_arrays import TrialArrays
 from folklore.harness.verdicts.trial_sets import TrialSet
-from folklore.reports.axis import Axis, interval_marks, percent
+from folklore.reports.figures.axis import Axis, interval_marks, percent
 from folklore.reports.words import raised
 
 LR = "peak_lr"

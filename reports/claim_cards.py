@@ -18,8 +18,8 @@ from folklore.harness.verdicts.verdict import Finding, Verdict
 from folklore.harness.verdicts.verdict_history import Change
 from folklore.harness.verdicts.withdrawing import Withdrawn, as_judged
 from folklore.reports import changes_page
+from folklore.reports.figures.strip import Seen, Strip, strips
 from folklore.reports.phrases import with_bold_numbers
-from folklore.reports.strip import Seen, Strip, strips
 from folklore.reports.words import READINGS
 
 SPOKEN_OF = {"all": "all", "most": "most", "some": "some", "exact": "all"}

@@ -32,11 +32,11 @@ from folklore.reports import (
     phrases,
     study_page,
 )
-from folklore.reports.figures import draw_range_test
+from folklore.reports.figures.range_test import draw_range_test
+from folklore.reports.figures.strip import beside
 from folklore.reports.outcome_table import OutcomeTable, outcome_table
 from folklore.reports.parallel import side_by_side
 from folklore.reports.places import beside_page, page, places, trials_page
-from folklore.reports.strip import beside
 from folklore.reports.study_page import Neighbour, Section
 from folklore.reports.verdict_words import WORDS
 

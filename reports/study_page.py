@@ -32,10 +32,13 @@ from folklore.harness.verdicts.verdict_history import Change, history
 from folklore.harness.verdicts.verdict_memory import Judged
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.base import PROOF, READ
-from folklore.reports import claim_figures, curves, figures, interactive, search_figures
 from folklore.reports.answers import answer
 from folklore.reports.arms_table import ArmsTable, arms_table
 from folklore.reports.claim_cards import Card, card
+from folklore.reports.figures import choosing, search, trial_curves
+from folklore.reports.figures.interactive import specification
+from folklore.reports.figures.layout import PIXELS_AN_INCH, WIDTH, laid_out
+from folklore.reports.figures.render import as_svg
 from folklore.reports.places import trials_page
 from folklore.reports.setup_lines import environment_of, minutes, setup_lines
 from folklore.reports.words import counted, power_of_two, share
@@ -45,8 +48,6 @@ MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python"
 
 # Where `make mlflow` shows a store's runs.
 MLFLOW = "http://127.0.0.1:5000/"
-# As browsers take it.
-PIXELS_AN_INCH = 96
 
 # Trials that a page lists, with their curves: more than anybody reads, and as much as a browser takes.
 MOST_TRIALS = 8_000
@@ -116,7 +117,7 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
             "packing": _packing(trials),
             "diverged": share(int((trials["outcome"] == "diverged").sum()), len(trials)),
             "minutes": minutes(records),
-            "importances": search_figures.importances(records) if drawn else {},
+            "importances": search.importances(records) if drawn else {},
             "data_hash": trials["data_hash"].iloc[0],
             "engine_version": int(trials["engine_version"].iloc[0]),
             "hashes": records.ran_under,
@@ -277,23 +278,23 @@ def _command(study: Study, scale: str | None, store_option: str) -> str:
 def _draw(records: TrialSet, name: str, output: Path) -> dict[str, dict[str, str]]:
     """Claim, or name of a figure of the whole study -> its caption, image and data, which are written; without an image if the
     caption says that there is nothing to draw."""
-    shown = {each.claim: claim_figures.claim_figure(records, each) for each in records.study.judgements}
-    whole = {each.kind: each for each in claim_figures.study_figures(records)}
+    shown = {each.claim: choosing.claim_figure(records, each) for each in records.study.judgements}
+    whole = {each.kind: each for each in choosing.study_figures(records)}
     drawn = {key: each for key, each in {**shown, **whole}.items() if each}
     files: dict[str, str] = {}
     return {key: _written(each, f"{name}-{key.replace('.', '-')}", output, files) for key, each in drawn.items()}
 
 
-def _written(shown: claim_figures.Shown, identifier: str, output: Path, files: dict[str, str]) -> dict[str, str]:
+def _written(shown: choosing.Shown, identifier: str, output: Path, files: dict[str, str]) -> dict[str, str]:
     """files: image and data -> their file without the suffix, of the figures before: claims that one figure shows share it."""
-    if shown.figure is None:
+    if shown.drawing is None:
         return {"caption": shown.caption, "image": ""}
-    data = json.dumps(interactive.specification(shown.figure), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    width, height = (round(PIXELS_AN_INCH * inches) for inches in shown.figure.get_size_inches())
-    image = figures.as_svg(shown.figure)
+    data = json.dumps(specification(shown.drawing), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    width, height = (round(PIXELS_AN_INCH * inches) for inches in (WIDTH, laid_out(shown.drawing).height))
+    image = as_svg(shown.drawing)
     file = files.setdefault(image + data, f"figures/{identifier}")
     if file == f"figures/{identifier}":
-        (output / f"{file}.js").write_text(curves.script(f"{identifier}.js", data), "utf-8")
+        (output / f"{file}.js").write_text(trial_curves.script(f"{identifier}.js", data), "utf-8")
         (output / f"{file}.svg").write_text(image, "utf-8")
     return {
         "caption": shown.caption,
@@ -318,7 +319,7 @@ def _of_first_seeds(trials: pd.DataFrame, most: int) -> pd.DataFrame:
 def _write_curves(name: str, trials: pd.DataFrame, output: Path, study: Study) -> dict[str, str]:
     """Arm -> its file."""
     found = {}
-    for arm, (file, text) in curves.files(name, trials, study).items():
+    for arm, (file, text) in trial_curves.files(name, trials, study).items():
         (output / "curves" / file).write_text(text, "utf-8")
         found[arm] = f"curves/{file}"
     return found

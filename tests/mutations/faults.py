@@ -789,10 +789,10 @@ REPORTS = (
     ),
     Fault(
         "the claimed side of the null is drawn as refuting",
-        "reports/strip.py",
+        "reports/figures/strip.py",
         "(-math.inf, criterion.null) if criterion.side > 0 else (criterion.null, math.inf)",
         "(criterion.null, math.inf) if criterion.side > 0 else (-math.inf, criterion.null)",
-        "tests/reports/test_strip.py::test_the_other_side_of_the_null_refutes_too",
+        "tests/reports/figures/test_strip.py::test_the_other_side_of_the_null_refutes_too",
     ),
     Fault(
         "a page that is out of date is kept",

@@ -22,7 +22,7 @@ HANG_SECONDS = 120
 LONGEST_OUTPUT = 4000
 # What the tests of several faults import, and takes long.
 LIBRARIES = (
-    *("pytest", "numpy", "pandas", "pyarrow.parquet", "pydantic", "scipy.stats", "sklearn.datasets", "matplotlib.pyplot"),
+    *("pytest", "numpy", "pandas", "pyarrow.parquet", "pydantic", "scipy.stats", "sklearn.datasets", "seaborn"),
     *("PIL.Image", "fsspec.implementations.local", "statsmodels.stats.multitest", "typer", "rich", "yaml", "torch._dynamo"),
 )
 

@@ -1,0 +1,167 @@
+"""What a figure holds before anything is drawn: panels with their axes, and in each a tidy frame of marks. And what it is to
+the pages: a name, a caption, and a function that makes its drawing of trials."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from folklore.harness.spec import Criterion, Judgement
+from folklore.harness.verdicts.trial_sets import TrialSet
+from folklore.reports.figures.palette import LOOKS, Look
+from folklore.reports.figures.scales import Scale
+
+# What a row can be (how each looks: render.MARKS).
+LINES = ("curve", "line", "faint")  # with a 95% band from low to high where these are given; a curve has markers
+POINTS = ("estimate", "beside", "run", "ring", "cross")  # with an interval: from left to right, or from low to high
+RULE, REGION = "rule", "region"  # a straight line at x or at y; what lies from left to right and from low to high
+NOTES = ("note", "finding")  # words; a finding stands out
+COLUMNS = ("mark", "series", "x", "y", "left", "right", "low", "high", "text", "align", "place")
+NUMBERS = COLUMNS[2:8]
+# Inches of what is inside a panel.
+HEIGHT = 3.0
+
+
+@dataclass
+class Panel:
+    """x, y: its axes. names: inches left of it for names on its y axis; beside: inches right of it. Series that begin with an
+    underscore are in no legend."""
+
+    x: Scale
+    y: Scale
+    title: str = ""
+    height: float = HEIGHT
+    names: float = 0.0
+    beside: float = 0.0
+    looks: dict[str, Look] = field(default_factory=dict)
+    frames: list[pd.DataFrame] = field(default_factory=list)
+
+    def add(self, mark: str, series: str = "_ink", look: Look | None = None, **columns: Any) -> None:
+        """Rows of the frame: one for each number of its longest column, others repeated. look: of the series, from now on."""
+        if look is not None:
+            self.looks.setdefault(series, look)
+        length = max((len(value) for value in columns.values() if isinstance(value, np.ndarray | list | tuple)), default=1)
+        defaults = dict.fromkeys(NUMBERS, math.nan) | dict.fromkeys(COLUMNS[8:], "")
+        frame = pd.DataFrame(
+            {"mark": mark, "series": series, **defaults, **columns}, index=range(length), columns=list(COLUMNS)
+        )
+        self.frames.append(frame.astype(dict.fromkeys(NUMBERS, np.float64)))
+
+    def note(self, text: str, x: float, y: float, series: str = "_soft", align: str = "left", place: str = "middle",
+             mark: str = "note") -> None:  # fmt: skip
+        """Words at a place; infinite: at that edge of the panel. place: of the words, above, below or in the middle of it."""
+        self.add(mark, series, x=x, y=y, text=text, align=align, place=place)
+
+    def regions(self, criterion: Criterion, axis: str = "x", times: Any = float,
+                across: Sequence[float] = (-math.inf, math.inf), both_sides: bool = False) -> None:  # fmt: skip
+        """What a criterion claims and what refutes it along an axis: the null dotted, the expected value dash-dotted. times:
+        of a value, to lie on the axis; across: from where to where on the other one; both_sides: of an absolute value."""
+        ends = {"x": ("left", "right", "low", "high"), "y": ("low", "high", "left", "right")}[axis]
+        for rule, name in ((criterion.claimed, "_claimed"), (criterion.refuted, "_refuted")):
+            for low, high in rule.pieces:
+                self.add(REGION, name, **dict(zip(ends, (times(low), times(high), *across), strict=True)))
+                if both_sides:
+                    self.add(REGION, name, **dict(zip(ends, (-times(high), -times(low), *across), strict=True)))
+        lines = [(criterion.null, "_null"), (criterion.expected.value if criterion.expected else None, "_expected")]
+        for value, name in lines:
+            if value is not None:
+                self.add(RULE, name, **{axis: times(value), **dict(zip(ends[2:], across, strict=True))})
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        return pd.concat(self.frames, ignore_index=True) if self.frames else pd.DataFrame(columns=list(COLUMNS))
+
+    def rows(self, *marks: str) -> Iterator[Any]:
+        """Of these marks, one by one, with their columns as attributes."""
+        yield from self.frame[self.frame["mark"].isin(marks)].itertuples()
+
+    def shapes(self) -> Iterator[tuple[Any, tuple[float, float, float, float]]]:
+        """Rules and regions, each with its left, right, lower and upper end within the panel."""
+        x_limits, y_limits = self.limits("x"), self.limits("y")
+        for row in self.rows(RULE, REGION):
+            left, right = _within(row.x, row.left, row.right, *x_limits)
+            low, high = _within(row.y, row.low, row.high, *y_limits)
+            if left <= right and low <= high:
+                yield row, (left, right, low, high)
+
+    def look(self, series: str) -> Look:
+        return self.looks.get(series) or LOOKS[series]
+
+    @property
+    def listed(self) -> list[str]:
+        """The series that a legend names, in order."""
+        there = dict.fromkeys(str(name) for frame in self.frames for name in frame["series"])
+        return [name for name in there if not name.startswith("_")]
+
+    def limits(self, axis: str) -> tuple[float, float]:
+        """The ends of an axis: as its scale says, or around all points, lines and intervals."""
+        columns = {"x": ["x", "left", "right"], "y": ["y", "low", "high"]}[axis]
+        frame, scale = self.frame, self.x if axis == "x" else self.y
+        return scale.around(frame.loc[frame["mark"].isin((*LINES, *POINTS)), columns].to_numpy())
+
+
+def _within(at: float, low: float, high: float, least: float, most: float) -> tuple[float, float]:
+    """Two ends within limits, at a value or from where to where; a number that is not there is no end."""
+    low, high = (at, at) if math.isfinite(at) else (low, high)
+    return least if math.isnan(low) else max(low, least), most if math.isnan(high) else min(high, most)
+
+
+# Columns of a frame with their values.
+Columns = dict[str, Any]
+# Panels above each other that share an x axis.
+Stack = tuple[Panel, ...]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """rows: of stacks that stand side by side."""
+
+    rows: tuple[tuple[Stack, ...], ...]
+
+    @property
+    def panels(self) -> list[Panel]:
+        return [panel for row in self.rows for stack in row for panel in stack]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All there is to see, with the number of its panel."""
+        return pd.concat([panel.frame.assign(panel=index) for index, panel in enumerate(self.panels)], ignore_index=True)
+
+
+def grid(stacks: Sequence[Panel | Stack], columns: int = 2) -> Drawing | None:
+    """Panels in rows; None if there are none."""
+    whole = [each if isinstance(each, tuple) else (each,) for each in stacks]
+    return Drawing(tuple(tuple(whole[at : at + columns]) for at in range(0, len(whole), columns))) if whole else None
+
+
+def across(estimate: Any, low: Any, high: Any) -> Columns:
+    """An estimate's columns along x."""
+    return {"x": estimate, "left": low, "right": high}
+
+
+def upright(estimate: Any, low: Any, high: Any) -> Columns:
+    """An estimate's columns along y."""
+    return {"y": estimate, "low": low, "high": high}
+
+
+@dataclass(frozen=True)
+class ClaimFigure:
+    """What shows a claim. name: as metrics name it (Observed.FIGURE). caption: how to read it. draw: None where there is
+    nothing to draw; missing: what a page says then."""
+
+    name: str
+    caption: str
+    draw: Callable[[TrialSet, Judgement], Drawing | None]
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class StudyFigure:
+    """What shows a whole study."""
+
+    name: str
+    caption: str
+    draw: Callable[[TrialSet], Drawing | None]

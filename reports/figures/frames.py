@@ -1,0 +1,97 @@
+"""What figures read off trials: estimates with 95% intervals, as columns of a frame, of the resamples that the judge uses."""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+import numpy as np
+
+from folklore.harness.metrics.curve import STEPS_OF
+from folklore.harness.metrics.estimating.weighted import stacked
+from folklore.harness.spec import Criterion, Judgement, Training
+from folklore.harness.spec.observed import Observed
+from folklore.harness.spec.parts import all_parts
+from folklore.harness.spec.trials import Numbers, UndecidableError
+from folklore.harness.statistics import LEVEL
+from folklore.harness.statistics.intervals import LEAST_SEEDS, Observation, t_quantile
+from folklore.harness.verdicts.observe import observe
+from folklore.harness.verdicts.trial_arrays import TrialArrays
+from folklore.harness.verdicts.trial_sets import TrialSet
+from folklore.reports.figures.drawing import Columns
+
+Metric = TypeVar("Metric", bound=Observed)
+
+
+def band(values_RX: Numbers, seeds: int, log: bool = False) -> Columns:
+    """y, low and high at every x, of what resamples of the seeds give: the interval that observations have. nan where there is
+    none, as under LEAST_SEEDS seeds."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        on_axis = np.log(values_RX) if log else np.asarray(values_RX, dtype=np.float64)
+    centre = on_axis[0]
+    if seeds < LEAST_SEEDS:
+        half = np.full(centre.shape, np.nan)
+    else:
+        found = np.where(np.isfinite(on_axis[1:]), on_axis[1:], np.nan)
+        many = np.isfinite(found).mean(axis=0) >= 0.9
+        counts = np.maximum(1, np.isfinite(found).sum(axis=0))
+        mean = np.nansum(found, axis=0) / counts
+        deviation = np.sqrt(np.nansum((found - mean) ** 2, axis=0) / counts)
+        half = np.where(many, t_quantile(seeds - 1, LEVEL) * deviation * math.sqrt(seeds / (seeds - 1)), np.nan)
+    ends = {"y": centre, "low": centre - half, "high": centre + half}
+    return {name: np.exp(value) for name, value in ends.items()} if log else ends
+
+
+def seed_band(values_SX: Numbers, table: TrialArrays, log: bool = False) -> Columns:
+    """Mean over the seeds and its 95% interval at every x; log: the geometric mean."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.log(values_SX) if log else np.asarray(values_SX, dtype=np.float64)
+        means = table.resamples @ values / table.resamples.sum(axis=1, keepdims=True)
+    ends = band(means, table.seeds)
+    return {name: np.exp(value) for name, value in ends.items()} if log else ends
+
+
+def number(metric: Observed, table: TrialArrays) -> Observation | None:
+    """None where it has no number."""
+    try:
+        return observe(metric, table)
+    except UndecidableError:
+        return None
+
+
+def metrics(judgement: Judgement, scale: str, kind: type[Metric]) -> Iterator[tuple[Criterion, Metric]]:
+    """A claim's criteria with every metric of a kind in them, however deep it lies."""
+    for criterion in judgement.criteria_at(scale):
+        yield from ((criterion, part) for part in of_kind(all_parts(criterion.observe), kind))
+
+
+def of_kind(metrics: Iterable[Observed], kind: type[Metric]) -> list[Metric]:
+    return [each for each in metrics if isinstance(each, kind)]
+
+
+def known(records: TrialSet, judgement: Judgement, kind: type[Metric]) -> list[tuple[Criterion, Metric, Observation]]:
+    """Those that have a number, with it."""
+    found = ((criterion, each, number(each, records.table)) for criterion, each in metrics(judgement, records.scale, kind))
+    return [(criterion, each, seen) for criterion, each, seen in found if seen is not None]
+
+
+def is_searched(table: TrialArrays, arm: str, over: str) -> bool:
+    """Whether an arm has more than one value of a factor, on a grid or proposed."""
+    return bool(table.study.arms[arm].searched) or len(table.study.factors_at(table.scale, arm).get(over, ())) > 1
+
+
+def training_of(arm: str, over: str, table: TrialArrays) -> Training:
+    """Steps and batch size, which do not depend on the value of the factor."""
+    return table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])}).training
+
+
+def example_unit(arm: str, over: str, table: TrialArrays) -> str:
+    """What a batch counts: examples, of a language model sequences."""
+    workload = table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])}).workload
+    return "sequences" if workload.model == "gpt" else "examples"
+
+
+def run_curve(arm: str, curve: str, over: str, index: int, table: TrialArrays) -> tuple[Numbers, Numbers]:
+    """Steps [P] and a curve [S, P], at a value of the factor."""
+    found = (stacked(table.values(arm, over, f"curve_{name}")[index : index + 1])[0] for name in (STEPS_OF[curve], curve))
+    steps, values = found
+    return steps[0], values

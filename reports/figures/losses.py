@@ -1,0 +1,52 @@
+"""Training losses of a study's arms, at their tuned LRs."""
+
+import numpy as np
+
+from folklore.harness.metrics.estimating.weighted import stacked, tuned_index
+from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.verdicts.trial_arrays import TrialArrays
+from folklore.harness.verdicts.trial_sets import TrialSet
+from folklore.reports.figures.drawing import Columns, Drawing, Panel, StudyFigure, grid
+from folklore.reports.figures.frames import is_searched, seed_band
+from folklore.reports.figures.lr import MOST_CURVES, chunks
+from folklore.reports.figures.palette import looks
+from folklore.reports.figures.scales import Scale
+
+# A training curve is drawn with so many points.
+MOST_POINTS = 100
+
+
+def draw(records: TrialSet) -> Drawing | None:
+    """A panel for each panel of the study. Where no arm is tuned, at the one LR that arms have; None where they have none."""
+    study, table = records.study, records.table
+    trained = study.arms_at(records.scale)
+    arms = [arm for arm in trained if is_searched(table, arm, "peak_lr")]
+    arms = arms or [arm for arm in trained if list(study.factors_at(records.scale, arm)) == ["peak_lr"]]
+    together: dict[str, dict[str, Columns]] = {}
+    for arm in arms:
+        if (curve := _tuned_losses(arm, table)) is not None:
+            together.setdefault(study.arms[arm].panel, {})[arm] = curve
+    panels = []
+    for title, curves in together.items():
+        for part in chunks(list(curves), MOST_CURVES):
+            label = study.loss_label("training", records.scale, part)
+            panel = Panel(Scale("step", 10, ticks=5), Scale(label, least=0.0, ticks=5), title, height=2.6)
+            for arm in part:
+                panel.add("curve", study.arms[arm].label, looks(study)[arm], **curves[arm])
+            panels.append(panel)
+    return grid(panels)
+
+
+def _tuned_losses(arm: str, table: TrialArrays) -> Columns | None:
+    try:
+        best = tuned_index(arm, "peak_lr", table)
+        values = stacked(table.values(arm, "peak_lr", "curve_train_loss")[best : best + 1])[0]
+        steps = np.asarray(table.values(arm, "peak_lr", "curve_step")[best][0], dtype=np.float64)
+    except (UndecidableError, ValueError):  # an optimum on the grid's edge; curves of different lengths
+        return None
+    kept = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), MOST_POINTS)).round().astype(np.int64))
+    values, steps = values[:, kept], steps[kept]
+    return {"x": steps, **seed_band(values, table)} if np.isfinite(values.mean(axis=0)).any() else None
+
+
+FIGURE = StudyFigure("losses", "Training loss at each arm's tuned LR: means over seeds with 95% bands.", draw)

@@ -1,0 +1,247 @@
+"""Losses against the learning rate, or whatever else is tuned, with what a claim reads off them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import singledispatch
+
+import numpy as np
+
+from folklore.harness.metrics import LossAt, MaxTrainable, Optimum, TransferRegret
+from folklore.harness.metrics.estimating.weighted import initial_loss, mean, tuned_index
+from folklore.harness.spec import Judgement, arms_of
+from folklore.harness.spec.observed import Observed
+from folklore.harness.spec.parts import all_parts, searched_factor
+from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
+from folklore.harness.verdicts.observe import observe
+from folklore.harness.verdicts.trial_arrays import TrialArrays
+from folklore.harness.verdicts.trial_sets import TrialSet
+from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, Stack, StudyFigure, across, grid
+from folklore.reports.figures.frames import band, is_searched, number, of_kind
+from folklore.reports.figures.palette import INK, SOFT, Look, looks
+from folklore.reports.figures.scales import Scale
+
+# Of curves in a panel; more stand in a panel of their own.
+MOST_CURVES = 8
+# Of the fall from the start to the lowest loss: how much of it a loss axis shows.
+SHOWN_FALL = 0.6
+# With a bar: so many times its height above the lowest loss.
+SHOWN_BARS = 8.0
+# Inches of a tuned value's row under the curves, and the share of the axis between bars that would cover each other.
+ROW, STEP = 0.16, 0.055
+FACTORS = {
+    "peak_lr": "peak learning rate",
+    "warmup_fraction": "share of warmup",
+    "final_fraction": "final LR over peak LR",
+}
+CAPTION = (
+    "Test loss against what is tuned: means over seeds with 95% bands. Below the curves: tuned values with 95% intervals."
+    " On a dashed bar: the value at which an arm crosses it, with its interval. A cross: a seed diverged."
+)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """An arm's losses [G] at the values of a factor, where a seed diverged, and where its runs began."""
+
+    x: Numbers
+    ends: Mapping[str, Numbers]
+    diverged: Numbers
+    start: float
+
+    @classmethod
+    def of(cls, arm: str, over: str, table: TrialArrays) -> "Curve | None":
+        """None of an arm of which trials are missing."""
+        if table.study.arms[arm].searched:
+            x, y = np.asarray(table.tunings[arm].values), np.asarray(table.tunings[arm].losses)
+            order = np.argsort(x)
+            return cls(x[order], {"y": y[order]}, np.empty(0), float(y.max())) if len(x) else None
+        try:
+            losses = table.losses(arm, over, "test_loss")
+        except UndecidableError:
+            return None
+        x, happened = table.grid(arm, over), table.diverged(arm, over).any(axis=1)
+        ends = band(mean(losses, table.resamples), table.seeds)
+        # What a diverged seed counts with is no spread of losses.
+        ends |= {end: np.where(happened, np.nan, ends[end]) for end in ("low", "high")}
+        return cls(x, ends, x[happened], float(initial_loss({arm: over}, table, table.resamples[:1])[0]))
+
+
+@dataclass(frozen=True)
+class Group:
+    """The curves of a panel, drawn up to a loss."""
+
+    over: str
+    curves: Mapping[str, Curve]
+    table: TrialArrays
+    panel: Panel
+    lowest: float
+    top: float
+
+    def series(self, arm: str) -> str:
+        """An arm that is alone stands in the title, not in a legend."""
+        return self.table.study.arms[arm].label if len(self.curves) > 1 else f"_{arm}"
+
+
+def of_claim(records: TrialSet, judgement: Judgement) -> Drawing | None:
+    """A panel for each panel of the study with an arm of which the claim reads a tuned value."""
+    metrics = dict.fromkeys(part for each in judgement.criteria_at(records.scale) for part in all_parts(each.observe))
+    wanted: dict[str, str] = {}
+    for metric in metrics:
+        if (factor := searched_factor(metric)) is not None:
+            wanted |= {arm: factor for arm in arms_of(metric) if is_searched(records.table, arm, factor)}
+    return _drawing(records, wanted, metrics)
+
+
+def of_study(records: TrialSet) -> Drawing | None:
+    """None where every arm is trained at one value."""
+    wanted = {}
+    for arm in records.study.arms_at(records.scale):
+        factors = records.study.factors_at(records.scale, arm)
+        over = next((name for name, values in factors.items() if len(values) > 1), "peak_lr")
+        if is_searched(records.table, arm, over):
+            wanted[arm] = over
+    return _drawing(records, wanted, ())
+
+
+def _drawing(records: TrialSet, wanted: Mapping[str, str], metrics: Iterable[Observed]) -> Drawing | None:
+    table = records.table
+    together: dict[tuple[str, str], dict[str, Curve]] = {}
+    for arm in records.study.arms_at(records.scale):
+        if arm in wanted and (curve := Curve.of(arm, wanted[arm], table)) is not None:
+            together.setdefault((records.study.arms[arm].panel, wanted[arm]), {})[arm] = curve
+    return grid(
+        [
+            _stack(title, over, {arm: curves[arm] for arm in part}, list(metrics), table)
+            for (title, over), curves in together.items()
+            for part in chunks(list(curves), MOST_CURVES)
+        ]
+    )
+
+
+def chunks(names: Sequence[str], most: int) -> list[list[str]]:
+    """Names in as few lists as hold at most so many each, about equally long."""
+    return [[str(name) for name in part] for part in np.array_split(np.array(names, dtype=object), -(-len(names) // most))]
+
+
+def _stack(title: str, over: str, curves: Mapping[str, Curve], metrics: Sequence[Observed], table: TrialArrays) -> Stack:
+    """The curves, and under them a row for each tuned value."""
+    study, look = table.study, looks(table.study)
+    alone = study.arms[next(iter(curves))].label if len(curves) == 1 else ""
+    own = [each for each in metrics if arms_of(each) & set(curves)]
+    bars = [bar for each in of_kind(own, MaxTrainable) if (bar := _bar(each, table)) is not None]
+    lowest, top = _shown(curves, bars)
+    values = np.concatenate([curve.x for curve in curves.values()])
+    low, high = float(values.min()), float(values.max())
+    pad = 0.04 * (high - low)
+    ends = (low / 1.15, high * 1.15) if low > 0 else (low - pad, high + pad)
+    x = Scale(FACTORS.get(over, in_words(over)), 2 if low > 0 else 0, *ends, ticks=5)
+    searched = any(study.arms[arm].searched for arm in curves)
+    label = study.loss_label("proposals' validation" if searched else "test", table.scale, list(curves))
+    room = 0.05 * (top - lowest)
+    y = Scale(label, low=max(0.0, lowest - room), high=top + room, least=0.0)
+    panel = Panel(x, y, ": ".join(part for part in (title, alone) if part))
+    group = Group(over, curves, table, panel, lowest, top)
+    for arm, curve in curves.items():
+        panel.add("curve", group.series(arm), look[arm], x=curve.x, **curve.ends)
+        height = top - 0.02 * (top - lowest) * (1 + list(curves).index(arm))
+        panel.add("cross", f"_{arm}", look[arm], x=curve.diverged, y=[height] * len(curve.diverged))
+    if any(len(curve.diverged) for curve in curves.values()):
+        panel.add("cross", "a seed diverged", Look(INK, "X", ""), y=np.nan)
+    for metric in own:
+        with suppress(UndecidableError):
+            overlay(metric, group)
+    return (panel, *_tuned(group, own))
+
+
+def _shown(curves: Mapping[str, Curve], bars: Sequence[float]) -> tuple[float, float]:
+    """The lowest loss, and the highest that is shown: of an arm alone with its band."""
+    seen = ["y", "low", "high"] if len(curves) == 1 else ["y"]
+    known = np.concatenate([curve.ends[name] for curve in curves.values() for name in seen if name in curve.ends])
+    lowest, highest = float(np.nanmin(known)), float(np.nanmax(known))
+    start = float(np.mean([curve.start for curve in curves.values()]))
+    top = min(highest, lowest + SHOWN_FALL * (start - lowest))
+    if bars:
+        top = max(min(top, lowest + SHOWN_BARS * (max(bars) - lowest)), max(bars) + 0.05 * (max(bars) - lowest))
+    return lowest, top if top > lowest else lowest + 0.01 * (abs(lowest) or 1.0)
+
+
+def _tuned(group: Group, metrics: Sequence[Observed]) -> Stack:
+    """A row for the tuned value of each arm, as the claim reads it, if it does."""
+    panel = Panel(group.panel.x, Scale(hidden=True))
+    read = {each.arm: each for each in of_kind(metrics, Optimum)}
+    rows = 0
+    for arm, curve in group.curves.items():
+        if not group.table.study.arms[arm].searched and len(curve.x) > 2 and curve.x.min() > 0:
+            seen = number(read.get(arm, Optimum(arm=arm, over=group.over)), group.table)
+            if seen is not None:
+                look = looks(group.table.study)[arm]
+                low, high = max(seen.low, curve.x[0]), min(seen.high, curve.x[-1])
+                panel.add("estimate", group.series(arm), look, **across(seen.estimate, low, high), y=-float(rows))
+                rows += 1
+    panel.y, panel.height = Scale(hidden=True, low=0.5 - rows, high=0.5), ROW * rows
+    return (panel,) if rows else ()
+
+
+@singledispatch
+def overlay(metric: Observed, group: Group) -> None:
+    """What a claim reads off the curves, by the kind of metric; a kind without an entry adds nothing."""
+
+
+@overlay.register
+def _max_trainable(metric: MaxTrainable, group: Group) -> None:
+    """The bar, and on it the largest value that still trains; where it would cover another it stands above it."""
+    if metric.arm not in group.curves or (bar := _bar(metric, group.table)) is None:
+        return
+    panel, look = group.panel, looks(group.table.study)[metric.arm]
+    line = SOFT if metric.best_of else look.colour
+    panel.add("rule", "bar: still trains", Look(line, "o", "--"), y=bar)
+    seen, least, most = observe(metric, group.table), *group.panel.limits("x")
+    low, high = max(least, seen.low), min(most, seen.high)
+    step, at = STEP * (group.top - group.lowest), bar
+    there = panel.frame.query("mark == 'estimate'")
+    while ((there["y"] - at).abs().lt(step) & there["left"].lt(high) & there["right"].gt(low)).any():
+        at += step
+    panel.add("estimate", group.series(metric.arm), look, **across(seen.estimate, low, high), y=at)
+
+
+def _bar(metric: MaxTrainable, table: TrialArrays) -> float | None:
+    try:
+        return float(metric.bar(table, table.resamples[:1])[0])
+    except UndecidableError:
+        return None
+
+
+@overlay.register
+def _transfer_regret(metric: TransferRegret, group: Group) -> None:
+    if metric.arm not in group.curves:
+        return
+    at, loss = _taken_over(metric, group)
+    regret = observe(metric, group.table)
+    low, middle = loss < (group.lowest + group.top) / 2, float(np.exp(np.mean(np.log(group.curves[metric.arm].x))))
+    align = "center" if low else "left" if at < middle else "right"
+    text = f"{100 * regret.estimate:+.1f}%".replace("-", "−")
+    group.panel.note(text, at, loss + 0.05 * (group.top - group.lowest) * low, "_ink", align, "above", mark="finding")
+
+
+@overlay.register
+def _loss_at(metric: LossAt, group: Group) -> None:
+    if metric.arm in group.curves:
+        _taken_over(metric, group)
+
+
+def _taken_over(metric: TransferRegret | LossAt, group: Group) -> tuple[float, float]:
+    """Draws a ring around the loss at a value that was taken over from another arm, or declared; returns where."""
+    at = getattr(metric, "value", None)
+    if at is None:
+        assert metric.tuned_for is not None
+        grid = group.table.grid(metric.tuned_for, group.over)
+        at = float(grid[tuned_index(metric.tuned_for, group.over, group.table)]) * metric.times
+    curve = group.curves[metric.arm]
+    loss = min(float(np.interp(np.log(at), np.log(curve.x), curve.ends["y"])), group.top)
+    group.panel.add("ring", "value taken over", Look(INK, "o", ""), x=at, y=loss)
+    return at, loss
+
+
+OF_CLAIM = ClaimFigure("lr", CAPTION, of_claim)
+OF_STUDY = StudyFigure("lr", CAPTION, of_study)

@@ -1,0 +1,173 @@
+"""Range tests: what each rule picks, over the best LR of whole runs, under the losses of those."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from folklore.harness.metrics import FinderPick, FinderRegret, Log2, Optimum, Quotient
+from folklore.harness.metrics.estimating.range_test_rules import Suggestion
+from folklore.harness.metrics.estimating.weighted import initial_loss, mean
+from folklore.harness.metrics.range_tests import picks
+from folklore.harness.spec import Criterion, Judgement
+from folklore.harness.spec.observed import Observed
+from folklore.harness.spec.parts import all_parts
+from folklore.harness.spec.trials import UndecidableError, in_words
+from folklore.harness.verdicts.trial_arrays import TrialArrays
+from folklore.harness.verdicts.trial_sets import TrialSet
+from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, Stack, across, grid
+from folklore.reports.figures.frames import band, number, of_kind
+from folklore.reports.figures.palette import INK, SOFT, Look, looks
+from folklore.reports.figures.scales import Scale
+
+# The rules that are shown beside those of a claim.
+RULES = ("divergence", "tenth_of_divergence", "tenth_of_minimum", "steepest_log", "valley", "slide")
+SHORT = {
+    "tenth_of_divergence": "divergence / 10",
+    "tenth_of_minimum": "minimum / 10",
+    "steepest_log": "steepest",
+    "steepest_linear": "steepest, linear",
+    "passes_initial": "back at the start",
+    "tenth_of_passing": "back at start / 10",
+    "rises_halfway": "half back",
+    "tenth_of_halfway": "half back / 10",
+    "steepest_centred": "steepest decade",
+}
+# Inches: for the names of rules, left of the second column, of a curve, of a rule's row.
+NAMES, BESIDE, CURVE, ROW = 1.6, 0.3, 1.15, 0.25
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Range tests, the whole runs that they are compared with, the criterion for each rule that decides, and how that criterion
+    smooths the losses."""
+
+    range_test: str
+    optimum: Optimum
+    name: str
+    criteria: dict[str, Criterion] = field(default_factory=dict)
+    smoothed: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def pick(self, rule: str) -> FinderPick:
+        """As the criterion reads it off; a rule that decides nothing, as tools do."""
+        return FinderPick.model_validate({"arm": self.range_test, "rule": rule, **self.smoothed.get(rule, {})})
+
+    def picked(self, rule: str, table: TrialArrays) -> list[float]:
+        return [each.lr for each in picks(self.pick(rule).reading, table) if isinstance(each, Suggestion)]
+
+
+def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
+    """A stack for each workload: mean test loss of whole runs against the LR over the best, and under it every seed's pick by
+    every rule, with geometric means and intervals, one and a tenth of the best LR, and the claim's region on its rule's row."""
+    table = records.table
+    found = [each for each in _comparisons(judgement, records.scale, table) if _is_known(each, table)]
+    own = dict.fromkeys(rule for each in found for rule in each.criteria)
+    rules = list(dict.fromkeys((*RULES, *own)))
+    best = {each.range_test: seen.estimate for each in found if (seen := number(each.optimum, table))}
+    values = [lr / best[each.range_test] for each in found for rule in rules for lr in each.picked(rule, table)]
+    x = Scale("LR picked / best LR", 10, min([*values, 0.02]) / 2, max([*values, 20]) * 2, ticks=4)
+    return grid([_stack(each, best[each.range_test], rules, x, index % 2 == 0, table) for index, each in enumerate(found)])
+
+
+def _comparisons(judgement: Judgement, scale: str, table: TrialArrays) -> list[Comparison]:
+    found: dict[str, Comparison] = {}
+    for criterion in judgement.criteria_at(scale):
+        for part in all_parts(criterion.observe):
+            for metric, optimum in compared(part):
+                name = criterion.panel or table.study.arms[optimum.arm].panel
+                reading = metric.reading
+                comparison = found.setdefault(reading.arm, Comparison(reading.arm, optimum, name))
+                if part is not metric or metric.rule not in comparison.criteria:
+                    comparison.criteria[metric.rule] = criterion
+                    comparison.smoothed[metric.rule] = {"smoothing": metric.smoothing, "delag": metric.delag}
+    return list(found.values())
+
+
+@singledispatch
+def compared(metric: Observed) -> list[tuple[FinderPick | FinderRegret, Optimum]]:
+    """What a metric reads off a range test, and the best LR of the whole runs that it compares it with, by its kind."""
+    return []
+
+
+@compared.register
+def _regret(metric: FinderRegret) -> list[tuple[FinderPick | FinderRegret, Optimum]]:
+    return [(metric, Optimum(arm=metric.arm, over=metric.over))]
+
+
+@compared.register
+def _quotient(metric: Quotient) -> list[tuple[FinderPick | FinderRegret, Optimum]]:
+    return list(zip(of_kind([metric.top], FinderPick), of_kind([metric.bottom], Optimum), strict=False))
+
+
+@singledispatch
+def on_axis(metric: Observed) -> Any:
+    """How a criterion's values lie on an axis of LRs over the best, by the kind of its metric; None: they do not."""
+    return None
+
+
+@on_axis.register
+def _as_it_is(metric: Quotient) -> Any:
+    return float
+
+
+@on_axis.register
+def _octaves(metric: Log2) -> Any:
+    return np.exp2
+
+
+def _is_known(each: Comparison, table: TrialArrays) -> bool:
+    try:
+        picks(FinderPick(arm=each.range_test, rule="divergence").reading, table)
+    except UndecidableError:
+        return False
+    return number(each.optimum, table) is not None
+
+
+def _stack(each: Comparison, best: float, rules: Sequence[str], x: Scale, first: bool, table: TrialArrays) -> Stack:
+    names = {-float(row): SHORT.get(rule, in_words(rule)) for row, rule in enumerate(rules)}
+    bold = tuple(-float(row) for row, rule in enumerate(rules) if rule in each.criteria)
+    y = Scale(names=names if first else {}, bold=bold, low=0.3 - len(rules), high=0.7)
+    under = Panel(x, y, height=ROW * len(rules) + 0.1, names=NAMES if first else BESIDE)
+    under.looks |= {
+        "_picks": looks(table.study)[each.optimum.arm],
+        "_others": Look(SOFT, "o", ""),
+        "_decides": Look(INK, "D", ""),
+    }
+    for row, rule in enumerate(rules):
+        decides = rule in each.criteria
+        if decides and (times := on_axis(each.criteria[rule].observe)) is not None:
+            under.regions(each.criteria[rule], "x", times, (-row - 0.46, -row + 0.46))
+        lrs = np.array(each.picked(rule, table)) / best
+        under.add("run", "_picks" if decides else "_others", x=lrs, y=[-float(row)] * len(lrs))
+        if (seen := number(Quotient(top=each.pick(rule), bottom=each.optimum), table)) is not None:
+            low, high = max(x.low or 0.0, seen.low), min(x.high or np.inf, seen.high)
+            series = ("estimate", "_decides") if decides else ("beside", "_others")
+            under.add(*series, **across(seen.estimate, low, high), y=-float(row))
+    top = _whole_runs(each, best, x, first, table)
+    for panel in (top, under):
+        panel.add("rule", x=1.0)
+        panel.add("rule", "_null", x=0.1)
+    return top, under
+
+
+def _whole_runs(each: Comparison, best: float, x: Scale, first: bool, table: TrialArrays) -> Panel:
+    arm, over = each.optimum.arm, each.optimum.over
+    values = mean(table.losses(arm, over, "test_loss"), table.resamples)
+    start, lowest = float(initial_loss({arm: over}, table, table.resamples[:1])[0]), float(values[0].min())
+    fall = start - lowest
+    label = table.study.loss_label("test", table.scale, [arm])
+    y = Scale(label, low=max(0.0, lowest - 0.06 * fall), high=start + 0.08 * fall, ticks=4)
+    panel = Panel(x, y, each.name, CURVE, names=NAMES if first else BESIDE)
+    panel.add("curve", f"_{arm}", looks(table.study)[arm], x=table.grid(arm, over) / best, **band(values, table.seeds))
+    return panel
+
+
+FIGURE = ClaimFigure(
+    "range-tests",
+    "Above: test loss of whole runs against their LR over the best. Below: LRs that rules pick from range tests:"
+    " a dot is a seed, a diamond the geometric mean with its 95% interval. Solid line: the best LR; dotted: a tenth of it."
+    " Bold: the rules of this claim. Green: claimed; red: refutes.",
+    draw,
+)

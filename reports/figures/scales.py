@@ -1,0 +1,104 @@
+"""Axes: their ends, and the marks and numbers on them."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axis import Axis
+from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
+
+from folklore.reports.words import power
+
+# Of labels on an axis.
+MOST_TICKS = 6
+# Of an axis, at either end, where its limits are not given.
+PAD = 0.05
+
+
+@dataclass(frozen=True)
+class Scale:
+    """label: what it says. log: the base of a logarithm, 0 for none. low, high: its ends, where they are known; least: it shows
+    nothing below. percent: of its numbers. names: words at places, instead of numbers; bold: those that stand out."""
+
+    label: str = ""
+    log: int = 0
+    low: float | None = None
+    high: float | None = None
+    least: float = -math.inf
+    ticks: int = MOST_TICKS
+    percent: bool = False
+    names: Mapping[float, str] | None = None
+    bold: tuple[float, ...] = ()
+    hidden: bool = False
+
+    def around(self, values: Any) -> tuple[float, float]:
+        known = np.asarray(values, dtype=np.float64)
+        known = known[np.isfinite(known) & ((known > 0) | (not self.log))]
+        known = np.append(known, [end for end in (self.low, self.high) if end is not None])
+        low, high = (float(known.min()), float(known.max())) if len(known) else (1.0, 2.0)
+        if self.log:
+            pad = max(PAD * math.log(high / low), 0.05)
+            found = low * math.exp(-pad), high * math.exp(pad)
+        else:
+            pad = PAD * (high - low) or 0.01 * (abs(high) or 1.0)
+            found = low - pad, high + pad
+        return max(self.least, found[0]) if self.low is None else self.low, found[1] if self.high is None else self.high
+
+    def places(self, low: float, high: float) -> dict[float, str]:
+        """Where marks are between two ends, with what they say."""
+        if self.hidden:
+            return {}
+        if self.names is not None:
+            return {at: name for at, name in self.names.items() if low <= at <= high}
+        if self.log:
+            return {at: power(at, 2) if self.log == 2 else number(at) for at in _log_places(low, high, self.log, self.ticks)}
+        places = MaxNLocator(self.ticks - 1).tick_values(low, high)
+        inside = [float(f"{at:.10g}") for at in places if low <= at <= high]
+        digits = max((len(f"{at:.6g}".partition(".")[2]) for at in inside), default=0)
+        return {at: f"{at:g}%".replace("-", "−") if self.percent else f"{at:.{digits}f}".replace("-", "−") for at in inside}
+
+
+def set_ticks(axis: Axis, scale: Scale) -> None:
+    """Plain text: matplotlib's own labels of logarithms go through its TeX parser, and took a fifth of a site."""
+    places = scale.places(*sorted(axis.get_view_interval()))
+    axis.set_major_locator(FixedLocator(list(places)))
+    axis.set_major_formatter(FixedFormatter(list(places.values())))
+    axis.set_minor_locator(NullLocator())
+
+
+def _log_places(low: float, high: float, base: int, most: int) -> list[float]:
+    """Whole powers between two ends, or finer ones if there are few."""
+    first, last = math.ceil(math.log(low, base) - 1e-9), math.floor(math.log(high, base) + 1e-9)
+    step = max(1, -(-(last - first + 1) // most))
+    places = [float(base) ** exponent for exponent in range(first, last + 1, step)]
+    for parts in ((1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8)):
+        if base == 10 and len(places) < 3:
+            finer = [part * 10.0**exponent for exponent in range(first - 1, last + 1) for part in parts]
+            finer = [place for place in finer if low <= place <= high]
+            places = finer if len(finer) <= most else places or finer[:: -(-len(finer) // most)]
+    if base == 2 and len(places) < 2:
+        halves = range(math.ceil(2 * math.log2(low)), math.floor(2 * math.log2(high)) + 1)
+        places = [2.0 ** (half / 2) for half in halves]
+    if len(places) < 2:
+        places = [float(f"{place:.2g}") for place in np.geomspace(low, high, 4)[1:3]]
+    return places
+
+
+def number(value: float) -> str:
+    """As an axis says it: 0.003, 200, 5000, 30k, 2·10⁻⁴."""
+    if value >= 1e6:
+        return f"{value / 1e6:g}M" if value < 1e9 else power(value)
+    if value >= 1e4:
+        return f"{value / 1e3:g}k"
+    if value >= 9.9e-4 or value <= 0:
+        return f"{value:g}"
+    exponent = math.floor(math.log10(value) + 1e-9)
+    factor = f"{value / 10.0**exponent:.3g}"
+    return power(10.0**exponent) if factor == "1" else f"{factor}·{power(10.0**exponent)}"
+
+
+def rounded(value: float) -> str:
+    """Two digits of a number, as an axis says it."""
+    return number(float(f"{value:.2g}"))

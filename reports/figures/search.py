@@ -1,0 +1,51 @@
+"""What a search of Optuna's tried, arm by arm, and how much each choice mattered."""
+
+import numpy as np
+
+from folklore.harness.verdicts.trial_sets import TrialSet
+from folklore.reports.figures.drawing import Drawing, Panel, StudyFigure, grid
+from folklore.reports.figures.layout import LETTER
+from folklore.reports.figures.palette import looks
+from folklore.reports.figures.scales import Scale
+
+# Inches of an arm's row.
+ROW = 0.27
+
+
+def draw(records: TrialSet) -> Drawing | None:
+    """A row for each arm: the LRs that were proposed, the third with the lowest validation loss larger, the best one ringed.
+    None without a search."""
+    arms = records.study.arms
+    found = {arm: tuning for arm, tuning in records.table.tunings.items() if len(tuning.values)}
+    panels = []
+    for title in dict.fromkeys(arms[arm].panel for arm in found):
+        own = [arm for arm in found if arms[arm].panel == title]
+        names = {-float(row): arms[arm].label for row, arm in enumerate(own)}
+        y = Scale(names=names, low=0.4 - len(own), high=0.6)
+        left = max(map(len, names.values())) * LETTER + 0.15
+        panel = Panel(Scale("peak learning rate proposed", 2), y, title, ROW * len(own), names=left)
+        for row, arm in enumerate(own):
+            tuning, look = found[arm], looks(records.study)[arm]
+            x, good = np.asarray(tuning.values), np.argsort(np.argsort(tuning.losses)) < len(tuning.losses) / 3
+            for mark, chosen in (("run", ~good), ("beside", good)):
+                panel.add(mark, f"_{arm}", look, x=x[chosen], y=[-float(row)] * int(chosen.sum()))
+            panel.add("ring", x=tuning.best, y=-float(row))
+        panels.append(panel)
+    return grid(panels, columns=1)
+
+
+def importances(records: TrialSet) -> dict[str, float]:
+    """Share of what tells good proposals from others, by what was chosen: arm and peak LR. Empty without a search."""
+    search = records.study.search_at(records.scale)
+    if search is None:
+        return {}
+    from folklore.harness.planning.proposals import importances as importances_of  # imports Optuna, which few pages need
+
+    return importances_of(search, records.table.tunings)
+
+
+FIGURE = StudyFigure(
+    "search",
+    "LRs that the search tried, large if their validation loss is in the lowest third. Ring: the best, which judged seeds use.",
+    draw,
+)

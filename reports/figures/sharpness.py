@@ -1,0 +1,53 @@
+"""Whether flat runs generalize better: what is held out against sharpness, of runs that fit as well."""
+
+import numpy as np
+
+from folklore.harness.metrics import SharpnessCorrelation
+from folklore.harness.spec import Judgement
+from folklore.harness.statistics.intervals import Observation
+from folklore.harness.verdicts.spelling import in_prose
+from folklore.harness.verdicts.trial_arrays import TrialArrays
+from folklore.harness.verdicts.trial_sets import TrialSet
+from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
+from folklore.reports.figures.frames import known
+from folklore.reports.figures.palette import looks
+from folklore.reports.figures.scales import Scale
+
+
+def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
+    """A panel a criterion: every setting's mean over seeds, its runs pale behind it. None where no criterion has a number."""
+    found = known(records, judgement, SharpnessCorrelation)
+    return grid([_panel(metric, seen, records.table) for _, metric, seen in found], columns=1)
+
+
+def _panel(metric: SharpnessCorrelation, seen: Observation, table: TrialArrays) -> Panel:
+    study = table.study
+    level = f"{metric.level:g} {study.loss_unit_of(table.scale, metric.arms)}".rstrip()
+    errors = metric.of == "evaluation_accuracy"
+    held_out = "validation error" if errors else study.loss_label("validation", table.scale, metric.arms)
+    panel = Panel(
+        Scale(f"largest eigenvalue of the Hessian at a training loss of {level}", 10),
+        Scale("validation error there (share)" if errors else f"{held_out} there", least=0.0),
+        "rank correlation " + in_prose(seen.estimate, seen.low, seen.high, ""),
+    )
+    log_sharpness, losses = metric.points(table)
+    usable = np.isfinite(log_sharpness) & np.isfinite(losses)
+    start = 0
+    for arm in metric.arms:
+        rows = slice(start, start + len(table.grid(arm, metric.over)))
+        start = rows.stop
+        look, label = looks(study)[arm], study.arms[arm].label
+        own, x, y = usable[rows], log_sharpness[rows], losses[rows]
+        panel.add("run", f"_{arm}", look, x=np.exp(x[own]), y=y[own])
+        settings = [(np.exp(x[row][own[row]].mean()), y[row][own[row]].mean()) for row in np.flatnonzero(own.any(axis=1))]
+        if settings:
+            panel.add("estimate", label, look, **dict(zip("xy", np.array(settings).T, strict=True)))
+    return panel
+
+
+FIGURE = ClaimFigure(
+    "sharpness",
+    "Validation loss against sharpness, both where a run's training loss first falls to the level. Large dots: settings,"
+    " means over seeds; pale: single runs. The correlation judged stands above.",
+    draw,
+)

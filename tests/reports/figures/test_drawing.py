@@ -1,0 +1,90 @@
+"""A drawing's frame, and where its parts stand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from folklore.harness.metrics import Optimum, Quotient
+from folklore.harness.spec import AtLeast, AtMost, Criterion, Expected
+from folklore.reports.figures.drawing import COLUMNS, Drawing, Panel, grid
+from folklore.reports.figures.layout import WIDTH, apart, laid_out, on_lines
+from folklore.reports.figures.palette import numbered
+from folklore.reports.figures.scales import Scale
+
+
+def panel(*names: str, title: str = "") -> Panel:
+    found = Panel(Scale("x"), Scale("y"), title)
+    for index, name in enumerate(names):
+        found.add("curve", name, numbered(index), x=[1.0, 2.0, 3.0], y=[1.0, 2.0, 4.0 + index])
+    return found
+
+
+def test_a_row_for_every_number() -> None:
+    found = panel("a", "b")
+    found.note("said", 1.0, math.inf)
+    assert list(found.frame.columns) == list(COLUMNS)
+    assert len(found.frame) == 7
+    assert found.listed == ["a", "b"]
+    assert found.limits("y")[0] < 1.0 < 5.0 < found.limits("y")[1]
+    drawing = grid([panel("a"), panel("b"), panel("c")])
+    assert drawing is not None
+    assert drawing.frame.groupby("panel").size().tolist() == [3, 3, 3]
+    assert grid([]) is None
+
+
+def test_regions_are_those_of_the_criterion() -> None:
+    criterion = Criterion(
+        name="wider",
+        observe=Quotient(top=Optimum(arm="a"), bottom=Optimum(arm="b")),
+        null=1.0,
+        claimed=AtLeast(value=1.5),
+        refuted=AtMost(value=1.1),
+        expected=Expected(value=4.0, source="planted"),
+    )
+    found = panel("a")
+    found.regions(criterion, "y")
+    claimed, refuted = (found.frame.query(f"series == '{name}'").iloc[0] for name in ("_claimed", "_refuted"))
+    assert (claimed["low"], claimed["high"], refuted["low"], refuted["high"]) == (1.5, math.inf, -math.inf, 1.1)
+    assert list(found.frame.query("mark == 'rule'")["y"]) == [1.0, 4.0]
+    mirrored = panel("a")
+    mirrored.regions(criterion, "y", both_sides=True)
+    assert len(mirrored.frame.query("series == '_claimed'")) == 2
+
+
+def test_names_of_few_lines_stand_beside_them_and_of_many_below() -> None:
+    few, many = panel("a", "b"), panel(*"abcdefg")
+    assert on_lines((few,), alone=True) == ["a", "b"]
+    assert on_lines((few,), alone=False) == on_lines((many,), alone=True) == []
+    assert laid_out(Drawing((((few,),),))).legends == ()
+    (legend,) = laid_out(Drawing((((many,),),))).legends
+    assert legend.names == tuple("abcdefg")
+
+
+def test_panels_with_the_same_names_share_a_legend_above() -> None:
+    drawing = grid([panel("a", "b"), panel("a", "b"), panel("a", "b")])
+    assert drawing is not None
+    layout = laid_out(drawing)
+    (legend,) = layout.legends
+    assert legend.names == ("a", "b")
+    assert all(each.top > legend.top for each in layout.placed)
+
+
+def test_panels_do_not_cover_each_other() -> None:
+    drawing = grid([(panel("a"), panel("a")), panel("b"), panel("c", title="long " * 20)])
+    assert drawing is not None
+    placed = laid_out(drawing).placed
+    boxes = [(each.left, each.left + each.width, each.top, each.top + each.panel.height) for each in placed]
+    assert all(0 < left < right < WIDTH for left, right, _, _ in boxes)
+    for index, (left, right, top, bottom) in enumerate(boxes):
+        for other in boxes[index + 1 :]:
+            assert right <= other[0] or other[1] <= left or bottom <= other[2] or other[3] <= top
+    assert len({round(right - left, 6) for left, right, _, _ in boxes}) == 1
+
+
+@pytest.mark.parametrize("heights", [[0.1, 0.11, 0.12], [0.97, 0.98, 0.99], [0.0, 0.0, 1.0], [0.5]])
+def test_labels_move_apart_and_stay_inside(heights: list[float]) -> None:
+    found = apart([(height, 0.1) for height in heights])
+    assert np.diff(found).min(initial=1.0) >= 0.1 - 1e-9
+    assert min(found) >= 0.05 - 1e-9
+    assert max(found) <= 0.95 + 1e-9

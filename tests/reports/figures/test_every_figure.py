@@ -1,0 +1,277 @@
+"""Figures of the published evidence draw what is judged, and can be read; what leaves little to draw breaks nothing."""
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from folklore.harness.metrics import (
+    CurveRatio,
+    MaxTrainable,
+    MeanGap,
+    NoiseScale,
+    Optimum,
+    Quotient,
+    Slope,
+    UnderflowShare,
+)
+from folklore.harness.metrics.estimating.range_test_rules import RULES, divergence, suggest
+from folklore.harness.planning.catalog import load_study, study_names
+from folklore.harness.reading.range_test import RangeTest
+from folklore.harness.spec import Arm, Study
+from folklore.harness.spec.observed import KINDS, Observed
+from folklore.harness.statistics.intervals import binomial
+from folklore.harness.verdicts.observe import observe
+from folklore.reports.figures import exponents, forest, losses, lr, survival
+from folklore.reports.figures.choosing import BY_NAME, ORDER, Shown, claim_figure, figures_of, study_figures
+from folklore.reports.figures.drawing import POINTS, Drawing, Panel
+from folklore.reports.figures.interactive import specification
+from folklore.reports.figures.layout import TEXT, WIDTH
+from folklore.reports.figures.range_test import draw_range_test
+from folklore.reports.figures.render import as_figure, as_svg
+from tests.parts import fast_for
+from tests.reports.figures.helpers import drawn, judgement_of, judging, published, recorded
+
+STUDIES = study_names()
+
+
+@pytest.fixture(autouse=True)
+def warnings_are_errors() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def holds(frame: pd.DataFrame, **columns: float) -> bool:
+    """Whether a row has these numbers."""
+    return bool(np.logical_and.reduce([np.isclose(frame[name], value) for name, value in columns.items()]).any())
+
+
+# ---- what is drawn is what is judged
+
+
+def test_the_bar_and_what_lies_on_it_are_the_judges() -> None:
+    records = published("warmup")
+    judgement = judgement_of(records, "warmup.widens")
+    frame = drawn(lr.of_claim(records, judgement)).panels[0].frame
+    quotient = judgement.criteria[0].observe
+    assert isinstance(quotient, Quotient)
+    for each in (quotient.top, quotient.bottom):
+        assert isinstance(each, MaxTrainable)
+        seen, bar = observe(each, records.table), float(each.bar(records.table, records.table.resamples[:1])[0])
+        assert holds(frame.query("mark == 'estimate'"), x=seen.estimate, y=bar, left=seen.low, right=seen.high)
+        assert holds(frame.query("mark == 'rule'"), y=bar)
+
+
+def test_tuned_values_are_drawn_with_their_intervals_under_the_curves() -> None:
+    records = published("warmup")
+    (curves, rows), *_ = drawn(lr.of_study(records)).rows[0]
+    seen = observe(Optimum(arm="none"), records.table)
+    assert holds(rows.frame, x=seen.estimate, left=seen.low, right=seen.high)
+    assert curves.limits("x") == rows.limits("x")
+
+
+@pytest.mark.parametrize("claim", ["scaling.sgd_linear", "scaling.adam_sqrt", "mup.sp_shifts", "mup.invariant"])
+def test_fitted_lines_have_the_slopes_of_the_criteria(claim: str) -> None:
+    records = published("mup_transfer" if claim.startswith("mup") else "batch_scaling")
+    judgement = judgement_of(records, claim)
+    (panel,) = drawn(exponents.draw(records, judgement)).panels
+    lines = panel.frame.query("mark == 'line'").groupby("series")
+    slopes = [np.polyfit(np.log(line["x"]), np.log(line["y"]), 1)[0] for _, line in lines]
+    for each in (each for each in judgement.criteria_at("laptop") if not each.precondition):
+        assert isinstance(each.observe, Slope)
+        assert any(slope == pytest.approx(observe(each.observe, records.table).estimate, rel=1e-6) for slope in slopes)
+
+
+@pytest.mark.parametrize(
+    ("claim", "names", "along"),
+    [
+        ("mup.sp_shifts", ["standard", "muP"], "width"),
+        ("mup.invariant", ["muP", "standard"], "width"),
+        ("mup.depth", ["depth"], "depth"),
+    ],
+)
+def test_fits_that_share_an_arm_are_named_by_what_they_do_not_share(claim: str, names: list[str], along: str) -> None:
+    """And what two claims observe is drawn once; what an arm leaves to the study is along the axis all the same."""
+    records = published("mup_transfer")
+    (panel,) = drawn(exponents.draw(records, judgement_of(records, claim))).panels
+    assert [label.partition(": slope ")[0] for label in panel.listed] == names
+    assert panel.x.label == along
+
+
+def test_a_forest_has_the_intervals_of_its_criteria() -> None:
+    records = published("decay")
+    judgement = judgement_of(records, "decay.final_positive")
+    (panel,) = drawn(forest.draw(records, judgement)).panels
+    for each in judgement.criteria:
+        seen = observe(each.observe, records.table)
+        estimates = panel.frame.query("mark == 'estimate'")
+        assert holds(estimates, x=100 * seen.estimate, left=100 * seen.low, right=100 * seen.high)
+
+
+def test_survival_has_exact_intervals_and_only_arms_that_diverge() -> None:
+    records = published("warmup")
+    (panel,) = drawn(survival.draw(records, judgement_of(records, "warmup.late_nan"))).panels
+    curves = panel.frame.query("mark == 'curve'")
+    assert set(curves["series"]) == {"SGD, no warmup", "SGD, 20% warmup", "SGD, 60% warmup"}
+    edge = records.table.diverged("sgd_warmup_20%", "peak_lr").sum(axis=1)
+    assert holds(curves, low=binomial(records.table.seeds - int(edge.max()), records.table.seeds).low)
+
+
+def test_where_nothing_diverged_a_line_says_so() -> None:
+    records = published("warmup")
+    shown = claim_figure(records, judgement_of(records, "warmup.transformer_diverges"))
+    assert shown is not None
+    assert shown.drawing is None
+    assert shown.caption.startswith("No run of these arms diverged")
+
+
+# ---- every claim, every study
+
+
+def titles(figure: Figure) -> list[Bbox]:
+    """Where titles of panels lie, in pixels."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    texts = [(axes.get_title("left"), axes.get_children()) for axes in figure.axes]
+    found = [(title, each) for title, children in texts for each in children if title and isinstance(each, Text)]
+    return [each.get_window_extent(renderer) for title, each in found if each.get_text() == title]
+
+
+def outside(panel: Panel) -> pd.DataFrame:
+    """Points of the frame beyond the axes; a curve may leave its panel."""
+    (left, right), (low, high) = panel.limits("x"), panel.limits("y")
+    points = panel.frame[panel.frame["mark"].isin(set(POINTS) - {"run"})].dropna(subset=["x", "y"])
+    return points[~(points["x"].between(left, right) & points["y"].between(low, high))]
+
+
+def check(shown: Shown, drawing: Drawing) -> None:
+    """Every marker within its axes, no loss below zero, few curves, and names that differ."""
+    for panel in drawing.panels:
+        assert outside(panel).empty, f"{shown.kind}: a marker lies outside its axes"
+        curves = panel.frame.query("mark == 'curve'")
+        assert curves["series"].nunique() <= 8
+        assert len(set(panel.listed)) == len(panel.listed), f"{shown.kind}: two series have one name"
+        looks = [panel.look(name) for name in panel.listed]
+        assert len(set(looks)) == len(looks), f"{shown.kind}: two names look alike"
+        if "loss" in panel.y.label and "flushed" not in panel.y.label:
+            assert panel.limits("y")[0] >= 0, f"{shown.kind}: a loss below zero"
+
+
+@pytest.mark.parametrize("name", fast_for(STUDIES[::3], STUDIES))
+def test_every_figure_is_readable_on_a_phone_and_can_be_asked(name: str) -> None:
+    records = published(name)
+    for each in [*(claim_figure(records, judgement) for judgement in records.study.judgements), *study_figures(records)]:
+        if each is None or each.drawing is None:
+            continue
+        check(each, each.drawing)
+        figure = as_figure(each.drawing)
+        assert figure.get_figwidth() == WIDTH
+        assert 360 / (96 * WIDTH) * TEXT * 96 / 72 >= 9
+        sizes = [float(text.get_fontsize()) for axes in figure.axes for text in (*axes.texts, axes.title, axes.xaxis.label)]
+        assert min(sizes) >= TEXT
+        boxes = titles(figure)
+        assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes), f"{each.kind}: a title is cut"
+        assert not any(a.overlaps(b) for a, b in combinations(boxes, 2)), f"{each.kind}: a title covers another"
+        assert specification(each.drawing)["data"]
+
+
+def test_svg_is_byte_stable() -> None:
+    records = published("mup_transfer")
+    for judgement in records.study.judgements:
+        first, second = (claim_figure(records, judgement) for _ in range(2))
+        assert first is not None
+        assert second is not None
+        assert as_svg(drawn(first.drawing)) == as_svg(drawn(second.drawing))
+
+
+def test_metrics_name_figures_that_there_are() -> None:
+    """And every figure of claims shows one."""
+    named = {kind.FIGURE for kind in KINDS.values()} - {""}
+    assert named == set(ORDER) == set(BY_NAME)
+
+
+def test_a_gap_is_shown_as_such_if_it_is_one_of_losses() -> None:
+    warmup, finder = load_study("warmup"), load_study("lr_finder")
+    figures = {each.claim: figures_of(each, "laptop")[:1] for study in (warmup, finder) for each in study.judgements}
+    assert figures["warmup.improves_best"] == ["forest"]
+    assert figures["warmup.widens"] == ["lr"]
+    assert figures["finder.head_to_head"] == ["range-tests"]
+
+
+# ---- what leaves little to draw
+
+
+@pytest.mark.parametrize(
+    "observable",
+    [
+        NoiseScale(arm="none"),
+        UnderflowShare(arm="none", of="weight"),
+        CurveRatio(arm="none", curve="gradient_norm"),
+        MeanGap(arm="half", tuned_for="none"),
+        Slope(points=((1.0, Optimum(arm="none")), (2.0, Optimum(arm="half")), (3.0, Optimum(arm="none")))),
+    ],
+    ids=lambda each: str(each.kind),
+)
+def test_what_has_no_number_has_no_figure(study: Study, observable: Observed) -> None:
+    """An optimum on the edge of the grid leaves no tuned run that could be drawn."""
+    records = recorded(judging(study, observable), optimum=-20)
+    shown = claim_figure(records, records.study.judgements[0])
+    assert shown is None or shown.drawing is None
+
+
+def test_curves_of_arms_that_are_best_at_an_edge_are_drawn_without_an_optimum(study: Study) -> None:
+    drawing = drawn(lr.of_study(recorded(study, optimum=-20)))
+    assert drawing.frame.query("mark == 'estimate'").empty
+    assert not drawing.frame.query("mark == 'curve'").empty
+
+
+def test_curves_without_a_number_are_left_out(study: Study) -> None:
+    assert losses.draw(recorded(study, train_loss=[np.nan])) is None
+    assert losses.draw(recorded(study)) is not None
+
+
+def test_more_arms_than_a_panel_holds_have_several(study: Study) -> None:
+    arms = {f"arm{index}": Arm(label=f"kind {chr(97 + index)}", settings=study.arms["half"].settings) for index in range(14)}
+    drawing = drawn(lr.of_study(recorded(study.model_copy(update={"arms": {**study.arms, **arms}}))))
+    curves = drawing.frame.query("mark == 'curve'")
+    assert curves.groupby("panel")["series"].nunique().tolist() == [8, 8]
+
+
+@pytest.mark.parametrize(
+    "trained",
+    [np.zeros(60), np.full(60, np.nan), np.r_[np.full(20, np.nan), np.linspace(3, 2, 40)], np.linspace(3, 2, 60)],
+    ids=["zero", "not finite", "not finite at first", "falling"],
+)
+def test_a_range_test_is_drawn_whatever_it_saw(trained: np.ndarray, tmp_path: Path) -> None:
+    lrs = np.geomspace(1e-6, 100, len(trained))
+    picks = {"divergence": (divergence(lrs, trained),), **{rule: (suggest(rule, lrs, trained),) for rule in RULES}}
+    draw_range_test(RangeTest(lrs, trained[None], picks), tmp_path / "test.svg")
+    assert (tmp_path / "test.svg").read_text().rstrip().endswith("</svg>")
+
+
+@pytest.mark.parametrize(
+    ("squares", "label"), [(False, "training loss (nats)"), (True, "training loss (half the squared error)")]
+)
+def test_a_range_test_names_its_loss(squares: bool, label: str, tmp_path: Path) -> None:
+    draw_range_test(RangeTest(np.geomspace(1e-6, 100, 60), np.linspace(3, 2, 60)[None], {}, squares), tmp_path / "test.svg")
+    assert label in (tmp_path / "test.svg").read_text()
+
+
+def test_matplotlib_says_nothing_of_its_caches(tmp_path: Path) -> None:
+    """In a read-only home it warns while it is imported."""
+    (tmp_path / "file").write_text("")
+    imported = "import folklore.reports, matplotlib; matplotlib.get_cachedir()"
+    environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path / "file" / "matplotlib")}
+    done = subprocess.run([sys.executable, "-c", imported], env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
