@@ -222,8 +222,9 @@ def _register(cls: type[Observed]) -> None:
 
 def read_as_today(value: Any) -> Any:
     """An observable's JSON, that of an earlier declaration by the kind it is today."""
-    if isinstance(value, dict) and value.get("kind") in FORMER:
-        kind, read = FORMER[value["kind"]]
+    named = value.get("kind") if isinstance(value, dict) else None
+    if isinstance(named, str) and named in FORMER:
+        kind, read = FORMER[named]
         if (today := read(value)) is not None:
             return {**today, "kind": kind}
     return value
