@@ -60,6 +60,10 @@ class Judged:
         reported = {each.claim: report(each, records.table) for each in records.study.judgements} if judged else {}
         return cls(judged, records.scale, records.device, found, records.robustness(found), reported, records.ran_under)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Verdicts as they were judged: what is withdrawn is decided when they are read."""
+        return {**asdict(self), "verdicts": [as_judged(each).to_dict() for each in self.verdicts]}
+
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "Judged":
         verdicts = [Verdict.from_dict(each) for each in value["verdicts"]]
@@ -158,7 +162,7 @@ def _published() -> dict[str, Any]:
 
 
 def _written(key: str, study: Study, judged: list[Judged]) -> dict[str, Any]:
-    kept = [{**asdict(each), "verdicts": [as_judged(verdict).to_dict() for verdict in each.verdicts]} for each in judged]
+    kept = [each.to_dict() for each in judged]
     return {"of": key, "version": study.version, "judged": kept}
 
 

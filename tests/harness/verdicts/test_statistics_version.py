@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +69,7 @@ def judged(study: Study) -> dict[str, Any]:
     trials = {name: frame(study, world) for name, world in WORLDS.items()}
     trials["incomplete"] = trials["better"].iloc[:-7]
     found = {name: [Judged.of(each) for each in trial_sets(study, table, HERE)] for name, table in trials.items()}
-    return dict(json.loads(json.dumps({name: [asdict(each) for each in sets] for name, sets in found.items()})))
+    return dict(json.loads(json.dumps({name: [each.to_dict() for each in sets] for name, sets in found.items()})))
 
 
 def changed(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
