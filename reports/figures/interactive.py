@@ -45,6 +45,7 @@ def specification(drawing: Drawing) -> dict[str, Any]:
         for name, label, other in (("x", panel.x.label if placed.lowest else "", y), ("y", placed.y_label, x)):
             scale, ends = getattr(panel, name), panel.limits(name)
             shown[f"{name}axis{number}"] = {**_axis(scale, label, *ends), "domain": _rounded(domains[name]), "anchor": other}
+        shown[f"xaxis{number}"]["showticklabels"] = placed.lowest
         traces += [{**trace, "xaxis": x, "yaxis": y} for trace in _traces(panel)]
         shown["shapes"] += [{**shape, "xref": x, "yref": y} for shape in _shapes(panel)]
         shown["annotations"] += [{**note, "showarrow": False, "align": "left"} for note in _notes(placed, x, y)]

@@ -10,12 +10,15 @@ from folklore.harness.metrics.estimating.range_test_rules import Suggestion
 from folklore.harness.spec.configuration import SQUARED_ERROR
 from folklore.harness.spec.trials import in_words
 from folklore.reports.figures.drawing import Drawing, Panel
-from folklore.reports.figures.palette import HUES, INK, MARKERS, SOFT, Look
+from folklore.reports.figures.palette import INK, SOFT, Look, numbered
 from folklore.reports.figures.render import save
 from folklore.reports.figures.scales import Scale
 
 if TYPE_CHECKING:
     from folklore.harness.reading.range_test import RangeTest
+
+# Inches for the names of rules, and of a rule's row.
+NAMES, ROW = 1.75, 0.24
 
 
 def draw_range_test(found: "RangeTest", path: Path) -> None:
@@ -24,20 +27,21 @@ def draw_range_test(found: "RangeTest", path: Path) -> None:
 
 
 def drawing(found: "RangeTest") -> Drawing:
+    """The losses, and under them a row for each rule."""
     lowest, top = _range_of(found.smoothed)
     unit = SQUARED_ERROR if found.squares else "nats"
-    row = 0.06 * (top - lowest)
-    y = Scale(f"training loss ({unit})", low=lowest - row * (len(found.picks) + 1), high=top)
-    panel = Panel(Scale("learning rate", 10, float(found.lr[0]), float(found.lr[-1])), y, height=3.6)
+    x = Scale("learning rate", 10, float(found.lr[0]), float(found.lr[-1]))
+    y = Scale(f"training loss ({unit})", low=max(0.0, lowest - 0.2 * (top - lowest)), high=top)
+    curves = Panel(x, y, names=NAMES)
     for index, (raw, mean) in enumerate(zip(found.losses, found.smoothed, strict=True)):
-        panel.add("faint", f"_raw {index}", Look(SOFT, "", "-"), x=found.lr, y=raw)
-        panel.add("line", f"_smoothed {index}", Look(INK, "", "-"), x=found.lr, y=mean)
-    for index, (rule, picks) in enumerate(found.picks.items()):
+        curves.add("faint", f"_raw {index}", Look(SOFT, "", "-"), x=found.lr, y=raw)
+        curves.add("line", f"_smoothed {index}", Look(INK, "", "-"), x=found.lr, y=mean)
+    names = {-float(row): in_words(rule) for row, rule in enumerate(found.picks)}
+    rows = Panel(x, Scale(names=names, low=0.4 - len(names), high=0.6), height=ROW * len(names), names=NAMES)
+    for row, picks in enumerate(found.picks.values()):
         lrs = [pick.lr for pick in picks if isinstance(pick, Suggestion)]
-        look = Look(HUES[index % len(HUES)], MARKERS[index % len(MARKERS)], "")
-        # Marks of one rule in a row of their own below the curve.
-        panel.add("estimate", in_words(rule), look, x=lrs or [np.nan], y=lowest - row * (index + 1))
-    return Drawing((((panel,),),))
+        rows.add("estimate", f"_{row}", numbered(row), x=lrs, y=[-float(row)] * len(lrs))
+    return Drawing((((curves, rows) if names else (curves,),),))
 
 
 def _range_of(means_SN: NDArray[np.float64]) -> tuple[float, float]:

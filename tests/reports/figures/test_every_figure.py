@@ -26,14 +26,14 @@ from folklore.harness.metrics import (
     Slope,
     UnderflowShare,
 )
-from folklore.harness.metrics.estimating.range_test_rules import RULES, divergence, suggest
+from folklore.harness.metrics.estimating.range_test_rules import RULES, Suggestion, divergence, suggest
 from folklore.harness.planning.catalog import load_study, study_names
 from folklore.harness.reading.range_test import RangeTest
 from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.observed import KINDS, Observed
 from folklore.harness.statistics.intervals import binomial
 from folklore.harness.verdicts.observe import observe
-from folklore.reports.figures import exponents, forest, losses, lr, survival
+from folklore.reports.figures import exponents, forest, losses, lr, range_test, survival
 from folklore.reports.figures.choosing import BY_NAME, ORDER, Shown, claim_figure, figures_of, study_figures
 from folklore.reports.figures.drawing import POINTS, Drawing, Panel
 from folklore.reports.figures.interactive import specification
@@ -266,6 +266,18 @@ def test_a_range_test_is_drawn_whatever_it_saw(trained: np.ndarray, tmp_path: Pa
 def test_a_range_test_names_its_loss(squares: bool, label: str, tmp_path: Path) -> None:
     draw_range_test(RangeTest(np.geomspace(1e-6, 100, 60), np.linspace(3, 2, 60)[None], {}, squares), tmp_path / "test.svg")
     assert label in (tmp_path / "test.svg").read_text()
+
+
+def test_rules_have_rows_of_their_own_below_the_losses() -> None:
+    lrs, trained = np.geomspace(1e-6, 100, 60), np.linspace(0.3, 0.01, 60)
+    picks = {rule: (suggest(rule, lrs, trained),) for rule in RULES}
+    curves, rows = range_test.drawing(RangeTest(lrs, trained[None], picks)).panels
+    assert curves.limits("y")[0] >= 0
+    assert curves.limits("x") == rows.limits("x") == (lrs[0], lrs[-1])
+    assert rows.y.names is not None
+    assert len(set(rows.y.names.values())) == len(RULES)
+    found = {str(rule): each.lr for rule, (each,) in picks.items() if isinstance(each, Suggestion)}
+    assert sorted(rows.frame["x"]) == pytest.approx(sorted(found.values()))
 
 
 def test_matplotlib_says_nothing_of_its_caches(tmp_path: Path) -> None:
