@@ -25,23 +25,32 @@ MOST_SENTENCES = 4
 
 
 @dataclass(frozen=True)
-class Answer:
-    """sentences: one entry a claim, numbers in bold. advice: what to do, each thing once. claims: those that speak."""
+class Said:
+    """What is said of one claim, numbers in bold."""
 
-    sentences: tuple[Markup, ...]
+    claim: str
+    verdict: str
+    text: Markup
+
+
+@dataclass(frozen=True)
+class Answer:
+    """first: what has to be known before; empty as a rule. advice: what to do, each thing once."""
+
+    first: Markup
+    said: tuple[Said, ...]
     advice: tuple[str, ...]
-    claims: tuple[str, ...]
 
 
 def answer(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callable[[Verdict], str]) -> Answer:
     """The answer of a study at one scale. named: the claims that the study says answer it. standing: firm, fragile or exact."""
     spoken = speaking(verdicts, named, standing)
     brief = sum(len(each.answer) for each in spoken) > MOST_SENTENCES and len(spoken) > 1
-    lead = () if named or any(each.verdict in DECIDED for each in spoken) else (_undecided(verdicts),)
+    said = [Said(each.claim, each.verdict, with_bold_numbers(shortened(each) if brief else each.answer)) for each in spoken]
     return Answer(
-        (*lead, *(with_bold_numbers(shortened(each) if brief else each.answer) for each in spoken)),
+        Markup("") if named or any(each.verdict in DECIDED for each in spoken) else _undecided(verdicts),
+        tuple(said),
         tuple(dict.fromkeys(each.advice for each in spoken if each.advice)),
-        tuple(each.claim for each in spoken),
     )
 
 

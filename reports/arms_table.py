@@ -18,7 +18,7 @@ from folklore.harness.verdicts.spelling import number_and_interval
 from folklore.harness.verdicts.trial_arrays import TrialArrays
 from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.axis import Axis, interval_marks, percent
-from folklore.reports.words import raised
+from folklore.reports.words import with_power
 
 LR = "peak_lr"
 # A schedule whose loss at the end means nothing: the LR rises until the run diverges.
@@ -257,10 +257,10 @@ def _best(table: TrialArrays, arm: str, over: str | None) -> tuple[Markup, bool]
     if over is None:
         factors = table.study.factors_at(table.scale, arm)
         value = float(factors[LR][0]) if LR in factors else table.study.configuration(table.scale, arm, {}).training.peak_lr  # type: ignore[arg-type]
-        return raised(value), False
+        return with_power(value), False
     grid = table.grid(arm, over)
     best = int(mean(table.losses(arm, over, "validation_loss"), table.resamples[:1])[0].argmin())
-    return raised(float(grid[best]), rounded=bool(table.study.arms[arm].searched)), len(grid) > 1 and best in (0, len(grid) - 1)
+    return with_power(float(grid[best])), len(grid) > 1 and best in (0, len(grid) - 1)
 
 
 def spelled(rows: Sequence[Row]) -> tuple[Row, ...]:

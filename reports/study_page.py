@@ -6,7 +6,7 @@ for which the verdicts of all studies have to be known: how firm one stands depe
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,12 +18,13 @@ from folklore.harness.planning import catalog
 from folklore.harness.planning.catalog import Register
 from folklore.harness.planning.recipe import study_recipe
 from folklore.harness.spec import Claim, Judgement, Study
+from folklore.harness.spec.parts import all_parts
 from folklore.harness.storing.declaration import changed_since
 from folklore.harness.storing.source_check import commits_of, sources_of
 from folklore.harness.storing.trial_schema import SUMMARY
 from folklore.harness.verdicts.error_rates import ErrorRates, standing
 from folklore.harness.verdicts.explaining import enumerated
-from folklore.harness.verdicts.outcomes import INVALID, VERDICTS, WITHDRAWN
+from folklore.harness.verdicts.outcomes import DECIDED, INVALID, VERDICTS, WITHDRAWN
 from folklore.harness.verdicts.power import Resolution, resolution, whole_seeds
 from folklore.harness.verdicts.robustness import Robustness
 from folklore.harness.verdicts.trial_sets import HERE, TrialSet
@@ -36,8 +37,9 @@ from folklore.reports.answers import answer
 from folklore.reports.arms_table import ArmsTable, arms_table
 from folklore.reports.claim_cards import Card, card
 from folklore.reports.figures import choosing, search, trial_curves
+from folklore.reports.figures.drawing import Drawing, leading
 from folklore.reports.figures.interactive import specification
-from folklore.reports.figures.layout import PIXELS_AN_INCH, WIDTH, laid_out
+from folklore.reports.figures.layout import PIXELS_AN_INCH, laid_out
 from folklore.reports.figures.render import as_svg
 from folklore.reports.places import trials_page
 from folklore.reports.setup_lines import environment_of, minutes, setup_lines
@@ -64,7 +66,7 @@ Neighbour = tuple[str, str]
 @dataclass(frozen=True)
 class Section:
     """What a page shows of one scale on one kind of device that needs the trials. figures: by claim, and by
-    name those of the whole study. resolutions: by claim."""
+    name those of the whole study. lead: the one that the page begins with, broad. resolutions: by claim."""
 
     name: str
     scale: str
@@ -75,6 +77,7 @@ class Section:
     arms: ArmsTable | None
     setup: list[tuple[str, str]]
     figures: dict[str, dict[str, str]]
+    lead: dict[str, str] | None
     resolutions: dict[str, list[Resolution]]
     declared: dict[str, Any] | None
     tables: dict[str, list[dict[str, Any]]]
@@ -92,7 +95,7 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
     machine = {key: environment[key] for key in MACHINE if key in environment}
     name = f"{study.name}-{records.scale}-{records.device}"
     able = judged.meant_to_be and not any(verdict.verdict == INVALID for verdict in judged.verdicts)
-    drawn = _draw(records, name, output) if able else {}
+    drawn, lead = _draw(records, judged, name, output) if able else ({}, None)
     factors = sorted({factor for point in set(trials["point"]) for factor in json.loads(point)})
     shown = _of_first_seeds(trials, MOST_TRIALS)
     files = _write_curves(name, shown, output, study)
@@ -106,6 +109,7 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
         arms=arms_table(records) if judged.meant_to_be else None,
         setup=setup_lines(records, machine),
         figures=drawn,
+        lead=lead,
         resolutions=_resolutions(records) if able else {},
         declared=_declared(records),
         tables={each.claim: _tables(records, each) for each in study.judgements},
@@ -169,6 +173,9 @@ def _section(
         "all": section,
         "description": study.scales[section.scale].description,
         "answer": answer(stand, study.answer, partial(_stands, robust, rates)) if judged.meant_to_be else None,
+        "lead": section.lead,
+        "cards_by_claim": {each.claim.id: each for each in cards},
+        "loss_is_asked": _asks_for_losses(study, section.scale),
         "withdrawn": [each for each in cards if each.erratum],
         "tally": _tally(cards),
         "caveats": warned[:MOST_CAVEATS],
@@ -178,6 +185,12 @@ def _section(
         "other_figures": [key for key in section.figures if key not in claims],
         **section.details,
     }
+
+
+def _asks_for_losses(study: Study, scale: str) -> bool:
+    """Whether losses decide on any claim, so that a table of them belongs on top."""
+    criteria = [each for judgement in study.judgements for each in judgement.criteria_at(scale)]
+    return any(part.loss_in_it() for each in criteria for part in all_parts(each.observe))
 
 
 def _of_documents(claims: Sequence[Claim], register: Register) -> bool | None:
@@ -275,14 +288,34 @@ def _command(study: Study, scale: str | None, store_option: str) -> str:
     return f"make study-{study.name}" + (f" SCALE={scale}" if scale else "")
 
 
-def _draw(records: TrialSet, name: str, output: Path) -> dict[str, dict[str, str]]:
+def _draw(
+    records: TrialSet, judged: Judged, name: str, output: Path
+) -> tuple[dict[str, dict[str, str]], dict[str, str] | None]:
     """Claim, or name of a figure of the whole study -> its caption, image and data, which are written; without an image if the
-    caption says that there is nothing to draw."""
+    caption says that there is nothing to draw. And the figure that the page begins with."""
     shown = {each.claim: choosing.claim_figure(records, each) for each in records.study.judgements}
     whole = {each.kind: each for each in choosing.study_figures(records)}
     drawn = {key: each for key, each in {**shown, **whole}.items() if each}
     files: dict[str, str] = {}
-    return {key: _written(each, f"{name}-{key.replace('.', '-')}", output, files) for key, each in drawn.items()}
+    written = {key: _written(each, f"{name}-{key.replace('.', '-')}", output, files) for key, each in drawn.items()}
+    lead = _leading_claim(records.study, judged.verdicts, [key for key, each in drawn.items() if each.drawing is not None])
+    return written, _written_wide(drawn[lead], written[lead], output) if lead else None
+
+
+def _leading_claim(study: Study, verdicts: Sequence[Verdict], drawn: Collection[str]) -> str | None:
+    """The claim whose figure a page begins with: the first of those that answer its question, else of the decided ones."""
+    decided = [each.claim for each in verdicts if each.verdict in DECIDED]
+    every = [*study.answer, *decided, *(each.claim for each in verdicts)]
+    return next((claim for claim in every if claim in drawn), None)
+
+
+def _written_wide(shown: choosing.Shown, written: Mapping[str, str], output: Path) -> dict[str, str]:
+    assert shown.drawing is not None
+    wide = leading(shown.drawing)
+    file = written["image"].removesuffix(".svg") + "-wide.svg"
+    (output / file).write_text(as_svg(wide), "utf-8")
+    width, height = _pixels(wide)
+    return {**written, "image": file, "width": width, "height": height, "narrow": written["image"]}
 
 
 def _written(shown: choosing.Shown, identifier: str, output: Path, files: dict[str, str]) -> dict[str, str]:
@@ -290,7 +323,7 @@ def _written(shown: choosing.Shown, identifier: str, output: Path, files: dict[s
     if shown.drawing is None:
         return {"caption": shown.caption, "image": ""}
     data = json.dumps(specification(shown.drawing), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    width, height = (round(PIXELS_AN_INCH * inches) for inches in (WIDTH, laid_out(shown.drawing).height))
+    width, height = _pixels(shown.drawing)
     image = as_svg(shown.drawing)
     file = files.setdefault(image + data, f"figures/{identifier}")
     if file == f"figures/{identifier}":
@@ -301,9 +334,14 @@ def _written(shown: choosing.Shown, identifier: str, output: Path, files: dict[s
         "image": f"{file}.svg",
         "data": f"{file}.js",
         "id": identifier,
-        "width": str(width),
-        "height": str(height),
+        "width": width,
+        "height": height,
     }
+
+
+def _pixels(drawing: Drawing) -> tuple[str, str]:
+    layout = laid_out(drawing)
+    return str(round(PIXELS_AN_INCH * layout.width)), str(round(PIXELS_AN_INCH * layout.height))
 
 
 def _of_first_seeds(trials: pd.DataFrame, most: int) -> pd.DataFrame:

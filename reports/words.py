@@ -38,13 +38,13 @@ def power(value: float, base: int = 10) -> str:
     return f"{value:g}" if 1 <= value < 10_000 and nearest.is_integer() else f"{base}{f'{nearest:g}'.translate(SUPERSCRIPTS)}"
 
 
-def raised(value: float, *, rounded: bool = False) -> Markup:
-    """2^-7.5 with a raised exponent; copied as text it keeps its caret. rounded: to a tenth of an octave."""
-    exponent = math.log2(value) if rounded and value > 0 else _half_octaves(value)
-    if exponent is None:
+def with_power(value: float) -> Markup:
+    """0.00552 and, softer, its power of two, 2^-7.5, where it lies on a half-octave grid; copied as text it keeps its caret."""
+    exponent = _half_octaves(value)
+    if exponent is None or exponent >= 0:
         return Markup(f"{value:.3g}")
-    told = f"{exponent:.1f}" if rounded else f"{exponent:g}"
-    return Markup('2<span class="caret">^</span><sup>{}</sup>').format(told.replace("-", "−"))
+    power = Markup('2<span class="caret">^</span><sup>{}</sup>').format(f"{exponent:g}".replace("-", "−"))
+    return Markup('{} <span class="soft">({})</span>').format(f"{value:.3g}", power)
 
 
 # What stands beside a verdict: why it is not more.

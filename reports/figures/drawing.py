@@ -21,8 +21,12 @@ RULE, REGION = "rule", "region"  # a straight line at x or at y; what lies from 
 NOTES = ("note", "finding")  # words; a finding stands out
 COLUMNS = ("mark", "series", "x", "y", "left", "right", "low", "high", "text", "align", "place")
 NUMBERS = COLUMNS[2:8]
-# Inches of what is inside a panel.
-HEIGHT = 3.0
+# Inches of what is inside a panel, and of a figure: 6 inches are 576 pixels, and 11 points of them 9 pixels on a phone's 360.
+HEIGHT, WIDTH = 3.0, 6.0
+# Of the figure that leads a page: 1,000 pixels.
+WIDE = 10.4
+# A page begins with no more panels than that.
+MOST_LEADING = 4
 
 
 @dataclass
@@ -38,6 +42,7 @@ class Panel:
     beside: float = 0.0
     looks: dict[str, Look] = field(default_factory=dict)
     frames: list[pd.DataFrame] = field(default_factory=list)
+    _whole: pd.DataFrame | None = None
 
     def add(self, mark: str, series: str = "_ink", look: Look | None = None, **columns: Any) -> None:
         """Rows of the frame: one for each number of its longest column, others repeated. look: of the series, from now on."""
@@ -49,6 +54,7 @@ class Panel:
             {"mark": mark, "series": series, **defaults, **columns}, index=range(length), columns=list(COLUMNS)
         )
         self.frames.append(frame.astype(dict.fromkeys(NUMBERS, np.float64)))
+        self._whole = None
 
     def note(self, text: str, x: float, y: float, series: str = "_soft", align: str = "left", place: str = "middle",
              mark: str = "note") -> None:  # fmt: skip
@@ -72,7 +78,9 @@ class Panel:
 
     @property
     def frame(self) -> pd.DataFrame:
-        return pd.concat(self.frames, ignore_index=True) if self.frames else pd.DataFrame(columns=list(COLUMNS))
+        if self._whole is None:
+            self._whole = pd.concat(self.frames, ignore_index=True) if self.frames else pd.DataFrame(columns=list(COLUMNS))
+        return self._whole
 
     def rows(self, *marks: str) -> Iterator[Any]:
         """Of these marks, one by one, with their columns as attributes."""
@@ -117,9 +125,10 @@ Stack = tuple[Panel, ...]
 
 @dataclass(frozen=True)
 class Drawing:
-    """rows: of stacks that stand side by side."""
+    """rows: of stacks that stand side by side. width: inches."""
 
     rows: tuple[tuple[Stack, ...], ...]
+    width: float = WIDTH
 
     @property
     def panels(self) -> list[Panel]:
@@ -129,6 +138,13 @@ class Drawing:
     def frame(self) -> pd.DataFrame:
         """All there is to see, with the number of its panel."""
         return pd.concat([panel.frame.assign(panel=index) for index, panel in enumerate(self.panels)], ignore_index=True)
+
+
+def leading(drawing: Drawing) -> Drawing:
+    """The same, broad: its first panels, side by side where there are several."""
+    stacks = [stack for row in drawing.rows for stack in row][:MOST_LEADING]
+    columns = 1 if len(stacks) == 1 else 2
+    return Drawing(tuple(tuple(stacks[at : at + columns]) for at in range(0, len(stacks), columns)), WIDE)
 
 
 def grid(stacks: Sequence[Panel | Stack], columns: int = 2) -> Drawing | None:

@@ -17,9 +17,9 @@ from folklore.harness.statistics.intervals import Observation
 from folklore.harness.verdicts.spelling import in_prose
 from folklore.harness.verdicts.trial_arrays import TrialArrays
 from folklore.harness.verdicts.trial_sets import TrialSet
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, across, grid
+from folklore.reports.figures.drawing import WIDTH, ClaimFigure, Drawing, Panel, across, grid
 from folklore.reports.figures.frames import number
-from folklore.reports.figures.layout import BOLD, LETTER, WIDTH, wrapped
+from folklore.reports.figures.layout import BOLD, LETTER, wrapped
 from folklore.reports.figures.palette import INK, SOFT, Look, looks
 from folklore.reports.figures.scales import Scale, rounded
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from folklore.reports.figures.drawing import LINES, NOTES, POINTS, RULE, Drawing, Panel
-from folklore.reports.figures.layout import LEGEND_ROW, PIXELS_AN_INCH, WIDTH, Placed, laid_out
+from folklore.reports.figures.layout import LEGEND_ROW, PIXELS_AN_INCH, Placed, laid_out
 from folklore.reports.figures.palette import Look
 from folklore.reports.figures.render import BAND, INTERVALS, NUMBER_TINT, TINTS
 from folklore.reports.figures.scales import Scale
@@ -39,8 +39,8 @@ def specification(drawing: Drawing) -> dict[str, Any]:
     for index, placed in enumerate(layout.placed):
         number, panel = "" if index == 0 else str(index + 1), placed.panel
         x, y = f"x{number}", f"y{number}"
-        left = placed.left / WIDTH
-        domains = {"x": [left, left + placed.width / WIDTH]}
+        left = placed.left / drawing.width
+        domains = {"x": [left, left + placed.width / drawing.width]}
         domains["y"] = [1 - (at - top) / (bottom - top) for at in (placed.top + panel.height, placed.top)]
         for name, label, other in (("x", panel.x.label if placed.lowest else "", y), ("y", placed.y_label, x)):
             scale, ends = getattr(panel, name), panel.limits(name)

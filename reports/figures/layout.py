@@ -1,6 +1,7 @@
 """Where everything of a figure stands, in inches: the same for the picture and for what can be asked.
 
-A figure is WIDTH wide and has text of at least TEXT points, so that it can be read on a phone, where it is shown at 360 pixels.
+A figure in a claim's card is WIDTH wide and has text of at least TEXT points, so that it can be read on a phone, where it is
+shown at 360 pixels.
 """
 
 import textwrap
@@ -9,13 +10,15 @@ from dataclasses import dataclass
 
 from folklore.reports.figures.drawing import LINES, Drawing, Panel, Stack
 
-# Inches, and points: 6 inches are 576 pixels, and 11 points of them 9 pixels where they are shown as 360.
-WIDTH, TEXT, PIXELS_AN_INCH = 6.0, 11, 96
+# Points, and what a browser makes of inches.
+TEXT, PIXELS_AN_INCH = 11, 96
 # Around a stack: for its labels and its title.
 LEFT, RIGHT, BOTTOM, TOP = 0.85, 0.12, 0.58, 0.14
 TITLE_ROW, LEGEND_ROW, GAP = 0.2, 0.22, 0.1
 # Of a letter in the mean, and where nothing may be cut; how much wider bold ones are; what stands before a legend's name.
 LETTER, WIDE_LETTER, BOLD, LEGEND_MARK = 0.087, 0.1, 1.17, 0.6
+# A stack that is so wide has room for names at the ends of its lines.
+ALONE = 5.0
 # A stack across the figure has up to so many names on its lines, of up to so many inches.
 MOST_ON_LINES, WIDEST_ON_LINES = 5, 1.75
 
@@ -48,6 +51,7 @@ class Legend:
 
 @dataclass(frozen=True)
 class Layout:
+    width: float
     height: float
     placed: tuple[Placed, ...]
     legends: tuple[Legend, ...]
@@ -67,22 +71,23 @@ def on_lines(stack: Stack, alone: bool) -> list[str]:
 
 
 def laid_out(drawing: Drawing) -> Layout:
-    shared = _shared(drawing)
+    shared, whole = _shared(drawing), drawing.width
     placed: list[Placed] = []
     legends: list[Legend] = []
     top = 0.0
     if shared:
-        legends.append(Legend(shared, tuple(drawing.panels), 0.05, 0.08, WIDTH))
-        top = 0.08 + LEGEND_ROW * legend_rows(shared, WIDTH)
+        legends.append(Legend(shared, tuple(drawing.panels), 0.05, 0.08, whole))
+        top = 0.08 + LEGEND_ROW * legend_rows(shared, whole)
     for row in drawing.rows:
         slots = max(len(row), min(2, len(drawing.rows[0])))  # a last panel is no wider than those above it
-        margins = [_margins(stack, () if shared else on_lines(stack, slots == 1)) for stack in row]
-        inside = (WIDTH - sum(map(sum, margins)) - (slots - len(row)) * (LEFT + RIGHT)) / slots
+        alone = whole / slots >= ALONE
+        margins = [_margins(stack, () if shared else on_lines(stack, alone)) for stack in row]
+        inside = (whole - sum(map(sum, margins)) - (slots - len(row)) * (LEFT + RIGHT)) / slots
         titles = [[wrapped(panel.title, inside / BOLD) for panel in stack] for stack in row]
         head = TOP + TITLE_ROW * max(lines[0].count("\n") + 1 if lines[0] else 0 for lines in titles)
         start, bottom = 0.0, 0.0
         for stack, lines, (left, right) in zip(row, titles, margins, strict=True):
-            at, named = top + head, () if shared else tuple(on_lines(stack, slots == 1))
+            at, named = top + head, () if shared else tuple(on_lines(stack, alone))
             for panel, title in zip(stack, lines, strict=True):
                 label = "" if start and panel.y.label in {each.y.label for each in row[0]} else panel.y.label
                 placed.append(Placed(panel, start + left, at, inside, title, label, panel is stack[-1], named))
@@ -97,7 +102,7 @@ def laid_out(drawing: Drawing) -> Layout:
                 at += LEGEND_ROW * legend_rows(names, width)
             start, bottom = start + left + inside + right, max(bottom, at)
         top = bottom
-    return Layout(top + 0.05, tuple(placed), tuple(legends))
+    return Layout(whole, top + 0.05, tuple(placed), tuple(legends))
 
 
 def _shared(drawing: Drawing) -> tuple[str, ...]:

@@ -27,7 +27,6 @@ from folklore.reports.figures.layout import (
     LEGEND_MARK,
     TEXT,
     WIDEST_ON_LINES,
-    WIDTH,
     Layout,
     Legend,
     Placed,
@@ -86,10 +85,15 @@ MOST_MARKERS = 24
 def as_figure(drawing: Drawing) -> Figure:
     layout = laid_out(drawing)
     with sns.axes_style("ticks", rc=THEME), mpl.rc_context(THEME):
-        figure = Figure(figsize=(WIDTH, layout.height))
+        figure = Figure(figsize=(layout.width, layout.height))
         for each in layout.placed:
             high = each.panel.height
-            box = each.left / WIDTH, 1 - (each.top + high) / layout.height, each.width / WIDTH, high / layout.height
+            box = (
+                each.left / layout.width,
+                1 - (each.top + high) / layout.height,
+                each.width / layout.width,
+                high / layout.height,
+            )
             _draw(figure.add_axes(box), each)
         for legend in layout.legends:
             _legend(figure, legend, layout)
@@ -218,7 +222,7 @@ def _name_lines(axes: Axes, placed: Placed) -> None:
 def _legend(figure: Figure, legend: Legend, layout: Layout) -> None:
     handles = [_handle(name, legend) for name in legend.names]
     labels = [wrapped(name, legend.width - LEGEND_MARK) for name in legend.names]
-    place = legend.left / WIDTH, 1 - legend.top / layout.height
+    place = legend.left / layout.width, 1 - legend.top / layout.height
     columns = legend_columns(legend.names, legend.width)
     figure.legend(handles, labels, loc="upper left", bbox_to_anchor=place, ncols=columns)
 
