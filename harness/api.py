@@ -17,6 +17,8 @@ import numpy as np
 import pandas as pd
 
 from folklore.harness.errors import UserError, unknown
+from folklore.harness.judging.trial_sets import TrialSet
+from folklore.harness.judging.verdict import Verdict
 from folklore.harness.options import Options
 from folklore.harness.planning import catalog
 from folklore.harness.planning.variation import Changes, Values
@@ -26,8 +28,6 @@ from folklore.harness.spec import Measurement, Spec, Study, Training, Workload
 from folklore.harness.spec.base import unit_of
 from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.storing.store import Store
-from folklore.harness.verdicts.trial_sets import TrialSet
-from folklore.harness.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
     from folklore.harness.workloads.own.workload import OwnWorkload

@@ -63,7 +63,10 @@ def run(command: list[str], environment: dict[str, str] | None = None) -> subpro
 
 
 def last_line(told: subprocess.CompletedProcess[str]) -> str:
-    return "".join((told.stderr or told.stdout).strip().splitlines()[-1:]).strip()[-300:]
+    """The last thing that was said; a line that uv has wrapped goes on indented."""
+    lines = (told.stderr or told.stdout).rstrip().splitlines()
+    first = next((at for at in range(len(lines) - 1, -1, -1) if not lines[at].startswith((" ", "\t"))), 0)
+    return " ".join(" ".join(lines[first:]).split())[-300:]
 
 
 def main() -> int:

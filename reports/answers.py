@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from folklore.harness.verdicts.combining import SOME_PARTS
-from folklore.harness.verdicts.error_rates import FRAGILE
-from folklore.harness.verdicts.explaining import WHY_OPEN
-from folklore.harness.verdicts.outcomes import DECIDED, INVALID, OPEN
-from folklore.harness.verdicts.sentences import Sentence
-from folklore.harness.verdicts.verdict import Verdict
+from folklore.harness.judging.combining import SOME_PARTS
+from folklore.harness.judging.error_rates import FRAGILE
+from folklore.harness.judging.explaining import WHY_OPEN
+from folklore.harness.judging.outcomes import DECIDED, INVALID, OPEN
+from folklore.harness.judging.sentences import Sentence
+from folklore.harness.judging.verdict import Verdict
 from folklore.reports.phrases import with_bold_numbers
 
 MOST_SENTENCES = 4

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.relative import require_a_zero
+from folklore.harness.judging.spelling import number_and_interval
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import FinalLoss, Gap, RelativeGap, Scaled, TunedLoss
 from folklore.harness.metrics.estimating.weighted import mean
 from folklore.harness.spec import Observed, Study
 from folklore.harness.spec.trials import UndecidableError, in_words
 from folklore.harness.statistics.intervals import Observation
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.relative import require_a_zero
-from folklore.harness.verdicts.spelling import number_and_interval
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.axis import Axis, interval_marks, percent
 from folklore.reports.words import with_power
 

@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from folklore.harness.judging.outcomes import WITHDRAWN
+from folklore.harness.judging.verdict_history import Change, Stand
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Erratum
-from folklore.harness.verdicts.outcomes import WITHDRAWN
-from folklore.harness.verdicts.verdict_history import Change, Stand
 from folklore.reports import phrases
 from folklore.reports.places import page
 

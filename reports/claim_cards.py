@@ -6,17 +6,17 @@ from typing import Any
 
 from markupsafe import Markup
 
+from folklore.harness.judging.combining import least_that_hold
+from folklore.harness.judging.error_rates import FRAGILE, ErrorRates, standing, why_fragile
+from folklore.harness.judging.explaining import WHERE, enumerated
+from folklore.harness.judging.outcomes import OUT_OF_REGIME
+from folklore.harness.judging.power import Resolution
+from folklore.harness.judging.robustness import Robustness
+from folklore.harness.judging.spelling import in_prose, region, spell, spell_declared
+from folklore.harness.judging.verdict import Finding, Verdict
+from folklore.harness.judging.verdict_history import Change
+from folklore.harness.judging.withdrawing import Withdrawn, as_judged
 from folklore.harness.spec import Claim, Criterion, Document, Erratum, Judgement, Observed, Published
-from folklore.harness.verdicts.combining import least_that_hold
-from folklore.harness.verdicts.error_rates import FRAGILE, ErrorRates, standing, why_fragile
-from folklore.harness.verdicts.explaining import WHERE, enumerated
-from folklore.harness.verdicts.outcomes import OUT_OF_REGIME
-from folklore.harness.verdicts.power import Resolution
-from folklore.harness.verdicts.robustness import Robustness
-from folklore.harness.verdicts.spelling import in_prose, region, spell, spell_declared
-from folklore.harness.verdicts.verdict import Finding, Verdict
-from folklore.harness.verdicts.verdict_history import Change
-from folklore.harness.verdicts.withdrawing import Withdrawn, as_judged
 from folklore.reports import changes_page
 from folklore.reports.figures.strip import Seen, Strip, strips
 from folklore.reports.phrases import with_bold_numbers

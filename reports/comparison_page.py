@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from folklore.harness.judging.verdict import Verdict
+from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Study
-from folklore.harness.verdicts.verdict import Verdict
-from folklore.harness.verdicts.verdict_memory import Judged
 from folklore.reports.places import beside_page, place_of
 
 

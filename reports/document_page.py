@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping
 from itertools import groupby
 from typing import Any
 
+from folklore.harness.judging.grading import grade, right_side
+from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
+from folklore.harness.judging.withdrawing import Withdrawn
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Document
-from folklore.harness.verdicts.grading import grade, right_side
-from folklore.harness.verdicts.outcomes import REFUTED, SUPPORTED
-from folklore.harness.verdicts.withdrawing import Withdrawn
 from folklore.reports import phrases
 from folklore.reports import rows as shared
 from folklore.reports.outcome_table import Outcome, OutcomeTable

@@ -1,7 +1,7 @@
 """The first screen of the index: a few claims that hold, that fail and that surprised, picked by a rule and not by hand.
 
 Of each claim the verdict of the largest scale that decides it counts. What surprised lies furthest from what was expected
-(verdicts/surprises.py); if no study expected anything, what was decided between documents that disagree stands there. The rest
+(judging/surprises.py); if no study expected anything, what was decided between documents that disagree stands there. The rest
 of what holds and fails follows: exact and firm verdicts before fragile ones, and of these the surest first (p to three digits),
 of equally sure ones that with the shortest words; the studies take turns, so that none fills a column.
 """
@@ -9,11 +9,11 @@ of equally sure ones that with the shortest words; the studies take turns, so th
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from folklore.harness.judging.error_rates import ARITHMETIC, FIRM, FRAGILE
+from folklore.harness.judging.grading import right_side
+from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
+from folklore.harness.judging.sentences import Sentence, plain
 from folklore.harness.spec import Claim
-from folklore.harness.verdicts.error_rates import ARITHMETIC, FIRM, FRAGILE
-from folklore.harness.verdicts.grading import right_side
-from folklore.harness.verdicts.outcomes import REFUTED, SUPPORTED
-from folklore.harness.verdicts.sentences import Sentence, plain
 from folklore.reports import phrases
 from folklore.reports.outcome_table import Outcome, OutcomeTable
 

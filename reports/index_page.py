@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from folklore.harness.judging.outcomes import WITHDRAWN
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Study
-from folklore.harness.verdicts.outcomes import WITHDRAWN
 from folklore.reports import document_page, phrases
 from folklore.reports import rows as shared
 from folklore.reports.highlights import highlights

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from folklore.harness.planning.catalog import Register
-from folklore.harness.verdicts.error_rates import (
+from folklore.harness.judging.error_rates import (
     ARITHMETIC,
     ErrorRates,
     Place,
@@ -13,10 +12,11 @@ from folklore.harness.verdicts.error_rates import (
     standing,
     why_fragile,
 )
-from folklore.harness.verdicts.outcomes import DECIDED
-from folklore.harness.verdicts.robustness import Robustness
-from folklore.harness.verdicts.verdict import Verdict
-from folklore.harness.verdicts.verdict_memory import Judged
+from folklore.harness.judging.outcomes import DECIDED
+from folklore.harness.judging.robustness import Robustness
+from folklore.harness.judging.verdict import Verdict
+from folklore.harness.judging.verdict_memory import Judged
+from folklore.harness.planning.catalog import Register
 
 # Small to large; scales with other names follow.
 SCALES = ("laptop", "gpu", "cluster")

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
+from folklore.harness.judging.sentences import Number, Sentence
+from folklore.harness.judging.spelling import in_prose
+from folklore.harness.judging.verdict import Finding, Verdict
+from folklore.harness.judging.verdict_history import Stand
 from folklore.harness.spec import Claim
-from folklore.harness.verdicts.sentences import Number, Sentence
-from folklore.harness.verdicts.spelling import in_prose
-from folklore.harness.verdicts.verdict import Finding, Verdict
-from folklore.harness.verdicts.verdict_history import Stand
 
 # An answer of several sentences that is longer than this is cut to the sentence of the criterion that decides.
 LONGEST_ANSWER = 150

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from folklore.harness.verdicts.verdict import Verdict
+from folklore.harness.judging.verdict import Verdict
 
 _NAME = re.compile(r'\sid="([^"]*)"')
 

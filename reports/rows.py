@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from folklore.harness.judging.withdrawing import Withdrawn
 from folklore.harness.spec import Source
-from folklore.harness.verdicts.withdrawing import Withdrawn
 from folklore.reports import phrases
 from folklore.reports.outcome_table import Column, Outcome, OutcomeTable
 from folklore.reports.places import place_of

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from folklore.harness.judging.explaining import enumerated
+from folklore.harness.judging.regimes import in_thousands
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.spec import Configuration, Study
 from folklore.harness.training.schedules import schedule_named
-from folklore.harness.verdicts.explaining import enumerated
-from folklore.harness.verdicts.regimes import in_thousands
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.base import PROOF, READ
 from folklore.reports.arms_table import RANGE_TEST

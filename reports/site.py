@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from folklore.harness.errors import one_line
+from folklore.harness.judging.error_rates import ErrorRates
+from folklore.harness.judging.spelling import spell, spell_interval
+from folklore.harness.judging.trial_sets import HERE, TrialSet
+from folklore.harness.judging.verdict import Verdict
+from folklore.harness.judging.verdict_history import history
+from folklore.harness.judging.verdict_memory import Judged, published_verdicts
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Study
-from folklore.harness.verdicts.error_rates import ErrorRates
-from folklore.harness.verdicts.spelling import spell, spell_interval
-from folklore.harness.verdicts.trial_sets import HERE, TrialSet
-from folklore.harness.verdicts.verdict import Verdict
-from folklore.harness.verdicts.verdict_history import history
-from folklore.harness.verdicts.verdict_memory import Judged, published_verdicts
 from folklore.reports import (
     calibration,
     changes_page,

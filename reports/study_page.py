@@ -14,6 +14,15 @@ from typing import Any
 
 import pandas as pd
 
+from folklore.harness.judging.error_rates import ErrorRates, standing
+from folklore.harness.judging.explaining import enumerated
+from folklore.harness.judging.outcomes import DECIDED, INVALID, VERDICTS, WITHDRAWN
+from folklore.harness.judging.power import Resolution, resolution, whole_seeds
+from folklore.harness.judging.robustness import Robustness
+from folklore.harness.judging.trial_sets import HERE, TrialSet
+from folklore.harness.judging.verdict import Verdict
+from folklore.harness.judging.verdict_history import Change, history
+from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.planning import catalog
 from folklore.harness.planning.catalog import Register
 from folklore.harness.planning.recipe import study_recipe
@@ -22,15 +31,6 @@ from folklore.harness.spec.parts import all_parts
 from folklore.harness.storing.declaration import changed_since
 from folklore.harness.storing.source_check import commits_of, sources_of
 from folklore.harness.storing.trial_schema import SUMMARY
-from folklore.harness.verdicts.error_rates import ErrorRates, standing
-from folklore.harness.verdicts.explaining import enumerated
-from folklore.harness.verdicts.outcomes import DECIDED, INVALID, VERDICTS, WITHDRAWN
-from folklore.harness.verdicts.power import Resolution, resolution, whole_seeds
-from folklore.harness.verdicts.robustness import Robustness
-from folklore.harness.verdicts.trial_sets import HERE, TrialSet
-from folklore.harness.verdicts.verdict import Verdict
-from folklore.harness.verdicts.verdict_history import Change, history
-from folklore.harness.verdicts.verdict_memory import Judged
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.base import PROOF, READ
 from folklore.reports.answers import answer

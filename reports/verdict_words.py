@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from folklore.harness.verdicts.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED, WITHDRAWN
+from folklore.harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED, WITHDRAWN
 
 TO_COME = "to come"
 NOT_GRADED = "not graded"

@@ -54,10 +54,10 @@ class Seen:
 
 def seen_here(short: bool) -> Seen:
     """What this process judges and computes. short: without what takes long."""
+    from folklore.harness.judging.trial_sets import published_sets
     from folklore.harness.planning import catalog
     from folklore.harness.planning.computing import computed_jobs
     from folklore.harness.spec.computed import called
-    from folklore.harness.verdicts.trial_sets import published_sets
 
     studies = [catalog.load_study(name) for name in catalog.study_names()]
     verdicts = {}
@@ -101,9 +101,9 @@ def _near(before: float | None, now: float | None, tolerance: float) -> bool:
 
 def published() -> Seen:
     """What stands beside the evidence."""
+    from folklore.harness.judging.verdict_memory import judged_evidence
     from folklore.harness.planning import catalog
     from folklore.harness.storing import evidence
-    from folklore.harness.verdicts.verdict_memory import judged_evidence
 
     verdicts, computed = {}, {}
     for study in map(catalog.load_study, catalog.study_names()):

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from folklore.harness.judging.regimes import in_thousands
+from folklore.harness.judging.trial_sets import published_sets
 from folklore.harness.planning import catalog
 from folklore.harness.planning.plan import make_plan
 from folklore.harness.spec import Study, Workload
-from folklore.harness.verdicts.regimes import in_thousands
-from folklore.harness.verdicts.trial_sets import published_sets
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data import load
 from tests.benchmarks.works import WORKS

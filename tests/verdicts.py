@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from folklore.harness.verdicts.sentences import Sentence
-from folklore.harness.verdicts.verdict import Finding, Verdict
+from folklore.harness.judging.sentences import Sentence
+from folklore.harness.judging.verdict import Finding, Verdict
 
 
 def a_finding(verdict: str = "supported", **fields: Any) -> Finding:

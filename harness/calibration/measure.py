@@ -15,6 +15,8 @@ from folklore.harness.calibration.cases import BY_NAME, CASES, Case
 from folklore.harness.calibration.conditions import Condition
 from folklore.harness.calibration.interval_methods import METHODS
 from folklore.harness.calibration.planted_table import SCALE, PlantedTable
+from folklore.harness.judging.judge import judge
+from folklore.harness.judging.outcomes import PARTLY, REFUTED, SUPPORTED
 from folklore.harness.machine.description import available_cores
 from folklore.harness.metrics.estimating.evaluation import evaluate
 from folklore.harness.randomness import numpy_generator
@@ -22,8 +24,6 @@ from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observe
 from folklore.harness.spec.observed import ShareOfRuns
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.statistics.intervals import Sampled
-from folklore.harness.verdicts.judge import judge
-from folklore.harness.verdicts.outcomes import PARTLY, REFUTED, SUPPORTED
 
 EFFECTS = ("absent", "threshold", "beyond")
 SEEDS = (5, 10, 20)

@@ -9,7 +9,7 @@ from folklore.harness.cli.base import AsJson, ScaleName, SomeStudy, StoreUri, co
 from folklore.harness.cli.output import err, print_json, print_verdicts, told
 
 if TYPE_CHECKING:
-    from folklore.harness.verdicts.verdict import Verdict
+    from folklore.harness.judging.verdict import Verdict
 
 FromPublished = Annotated[bool, typer.Option("--published", help="from the published evidence, not the store")]
 
@@ -29,11 +29,11 @@ def verdicts(
 ) -> None:
     """Judge stored trials anew, and say in one sentence why."""
     chosen_studies = choices.some_studies(study, store, scale)
+    from folklore.harness.judging.trial_sets import stored_sets
+    from folklore.harness.judging.verdict_memory import judged_evidence
     from folklore.harness.reading.stored_studies import readable_names
     from folklore.harness.storing.ledger import Ledger
     from folklore.harness.storing.store import Store
-    from folklore.harness.verdicts.trial_sets import stored_sets
-    from folklore.harness.verdicts.verdict_memory import judged_evidence
 
     found: list[Verdict] = []
     tell = told("judged")

@@ -8,12 +8,12 @@ from rich.markup import escape
 from rich.text import Text
 
 from folklore.harness.cli.output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped, was
+from folklore.harness.judging.spelling import region, spell
+from folklore.harness.judging.withdrawing import Withdrawn, as_judged
 from folklore.harness.reading.compare import Comparison, Side
 from folklore.harness.reading.provenance import Basis, Explanation, sparkline
 from folklore.harness.spec import Workload
 from folklore.harness.statistics import LEVEL
-from folklore.harness.verdicts.spelling import region, spell
-from folklore.harness.verdicts.withdrawing import Withdrawn, as_judged
 from folklore.harness.workloads import workload_of
 
 # So many digests of an arm are printed unless all are asked for.

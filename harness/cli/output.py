@@ -14,8 +14,8 @@ from rich.progress import Progress
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from folklore.harness.verdicts.verdict import Verdict
-    from folklore.harness.verdicts.withdrawing import Withdrawn
+    from folklore.harness.judging.verdict import Verdict
+    from folklore.harness.judging.withdrawing import Withdrawn
 
 COLOURS = {"supported": "green", "partly": "cyan", "refuted": "red"}
 # Of a line that goes into a pipe or a file, where no terminal wraps it: more than any line has.
@@ -231,7 +231,7 @@ def _beside(each: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _resolved(each: Mapping[str, Any]) -> tuple[str, ...]:
-    from folklore.harness.verdicts.spelling import spell, spell_declared
+    from folklore.harness.judging.spelling import spell, spell_declared
 
     def spelled(value: float | None, spell: Callable[[float, str], str] = spell) -> str:
         return "–" if value is None else spell(value, each["unit"])
@@ -269,8 +269,8 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[
     if as_json:
         print_json([verdict.row() for verdict in found])
         return
+    from folklore.harness.judging.withdrawing import as_judged
     from folklore.harness.planning.variation import is_variation
-    from folklore.harness.verdicts.withdrawing import as_judged
 
     for (study, scale, device), group in groupby(found, key=lambda verdict: (verdict.study, verdict.scale, verdict.device)):
         verdicts_here = list(group)
@@ -291,7 +291,7 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[
 
 
 def _answer(verdict: "Verdict") -> tuple[str, ...]:
-    from folklore.harness.verdicts.withdrawing import Withdrawn
+    from folklore.harness.judging.withdrawing import Withdrawn
 
     if isinstance(verdict, Withdrawn):
         return verdict.plain_answer, was(verdict)

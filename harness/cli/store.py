@@ -13,7 +13,7 @@ from folklore.harness.errors import UserError
 from folklore.harness.options import Options
 
 if TYPE_CHECKING:
-    from folklore.harness.verdicts.verdict_history import Change
+    from folklore.harness.judging.verdict_history import Change
 
 
 @command("report", "folklore report", "folklore report --store s3://bucket/folklore --output public   # a folder to serve")
@@ -70,14 +70,14 @@ def publish(
     They are refused unless they were trained from sources as committed, at an ancestor of HEAD that declares the study as it
     was stored before the first of them. Without a study the published trials are judged again.
     """
+    from folklore.harness.judging.trial_sets import checked, stored_sets
+    from folklore.harness.judging.trial_sets import publish as publish_set
+    from folklore.harness.judging.verdict_memory import publish_verdicts
     from folklore.harness.planning.catalog import study_names
     from folklore.harness.planning.prepare import default_scale
     from folklore.harness.planning.variation import is_variation
     from folklore.harness.storing.ledger import Ledger
     from folklore.harness.storing.store import Store
-    from folklore.harness.verdicts.trial_sets import checked, stored_sets
-    from folklore.harness.verdicts.trial_sets import publish as publish_set
-    from folklore.harness.verdicts.verdict_memory import publish_verdicts
 
     if as_is is not None and (study is None or not as_is.strip()):
         raise UserError(f"--as-is '{as_is}': name the study, and say in words why its trials are published all the same")

@@ -6,9 +6,9 @@ from typing import Any
 from rich.console import Console
 
 from folklore.harness.cli.output import err, out, print_verdicts
+from folklore.harness.judging.verdict import Verdict
 from folklore.harness.running.events import Events
 from folklore.harness.running.progress import RunView
-from folklore.harness.verdicts.verdict import Verdict
 
 
 class Terminal:

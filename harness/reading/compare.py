@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from folklore.harness.errors import UserError
-from folklore.harness.verdicts.trial_sets import TrialSet
-from folklore.harness.verdicts.verdict import Finding, Verdict
+from folklore.harness.judging.trial_sets import TrialSet
+from folklore.harness.judging.verdict import Finding, Verdict
 
 
 @dataclass(frozen=True)

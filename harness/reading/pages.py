@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from folklore.harness.errors import UnwritableError, UserError, masked, one_line
+from folklore.harness.judging.trial_sets import TrialSet, published_sets, stored_sets
+from folklore.harness.judging.verdict import Verdict
+from folklore.harness.judging.verdict_memory import Judged, Memory
 from folklore.harness.options import Options
 from folklore.harness.planning.catalog import Register, register
 from folklore.harness.planning.plan import Plans
@@ -17,9 +20,6 @@ from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.pages_folder import pages_folder
 from folklore.harness.storing.store import Store
 from folklore.harness.tracking.uri import experiments
-from folklore.harness.verdicts.trial_sets import TrialSet, published_sets, stored_sets
-from folklore.harness.verdicts.verdict import Verdict
-from folklore.harness.verdicts.verdict_memory import Judged, Memory
 
 if TYPE_CHECKING:
     from folklore.harness.reading.range_test import RangeTest

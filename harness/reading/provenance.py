@@ -10,6 +10,13 @@ import numpy as np
 import pandas as pd
 
 from folklore.harness.errors import UserError, unknown
+from folklore.harness.judging.judge import report
+from folklore.harness.judging.robustness import Robustness
+from folklore.harness.judging.spelling import region
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import HERE, PUBLISHED, TrialSet
+from folklore.harness.judging.verdict import Finding, Verdict
+from folklore.harness.judging.verdict_memory import Judged, Memory, published_verdicts
 from folklore.harness.metrics.estimating.evaluation import evaluate
 from folklore.harness.planning import catalog
 from folklore.harness.planning.recipe import trial_recipe
@@ -20,13 +27,6 @@ from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.storing import evidence, trial_rows, trial_schema
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from folklore.harness.verdicts.judge import report
-from folklore.harness.verdicts.robustness import Robustness
-from folklore.harness.verdicts.spelling import region
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import HERE, PUBLISHED, TrialSet
-from folklore.harness.verdicts.verdict import Finding, Verdict
-from folklore.harness.verdicts.verdict_memory import Judged, Memory, published_verdicts
 
 # Shorter beginnings of digests name too many trials.
 SHORTEST_PREFIX = 4

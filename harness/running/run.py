@@ -7,6 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from folklore.harness.errors import UserError, one_line, unknown
+from folklore.harness.judging.power import pilot_of, require_power, resolutions, whole_seeds
+from folklore.harness.judging.sequential import DEFAULT_TIMES, planned_looks, undecided
+from folklore.harness.judging.trial_sets import (
+    TrialSet,
+    Wanted,
+    at_its_look,
+    at_last_look,
+    everywhere,
+    stored_set,
+    stored_sets,
+)
+from folklore.harness.judging.verdict import Verdict
 from folklore.harness.options import Options, checkpoint_seconds
 from folklore.harness.planning.prepare import Prepared, datasets_named, default_scale, extended, prepare, progress
 from folklore.harness.planning.recipe import study_recipe
@@ -25,18 +37,6 @@ from folklore.harness.storing.store import Store
 from folklore.harness.tracking.server import how_to_browse
 from folklore.harness.tracking.sync import open_tracker, sync
 from folklore.harness.tracking.uri import require_known
-from folklore.harness.verdicts.power import pilot_of, require_power, resolutions, whole_seeds
-from folklore.harness.verdicts.sequential import DEFAULT_TIMES, planned_looks, undecided
-from folklore.harness.verdicts.trial_sets import (
-    TrialSet,
-    Wanted,
-    at_its_look,
-    at_last_look,
-    everywhere,
-    stored_set,
-    stored_sets,
-)
-from folklore.harness.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
     from folklore.harness.running.campaign import Outcome
@@ -170,7 +170,7 @@ def _pilot(ready: Prepared) -> TrialSet | None:
 
 
 def _seen(ready: Prepared, wanted: Wanted = everywhere) -> list[TrialSet]:
-    from folklore.harness.verdicts.trial_sets import published_sets
+    from folklore.harness.judging.trial_sets import published_sets
 
     study, plans = ready.plan.study, ready.plans
     return [*stored_sets(study, ready.ledger, wanted, plans), *published_sets(study, wanted, plans)]

@@ -1,7 +1,7 @@
 """What decides on a claim: criteria with their regions, and judgements made of them. All of it is fixed before the first trial.
 
 A criterion has an axis, that of its observable, and on it up to four declared things: the null (no effect), the region claimed,
-the region that refutes, and the margin below which a difference does not matter. harness/verdicts/outcomes.py says which
+the region that refutes, and the margin below which a difference does not matter. harness/judging/outcomes.py says which
 verdict an interval has among them.
 """
 
@@ -17,7 +17,7 @@ from folklore.harness.spec.claims import Quantifier
 from folklore.harness.spec.observed import ANY_KIND, Observable, Observed, ShareOfRuns
 from folklore.harness.spec.rules import AtLeast, AtMost, Outside, Rule, Within
 
-# What a sentence of a criterion may hold in braces (harness/verdicts/sentences.py fills it in).
+# What a sentence of a criterion may hold in braces (harness/judging/sentences.py fills it in).
 BLANKS = ("estimate", "value", "low", "high", "lower", "higher", "smaller", "larger", "less", "more")
 # Verdicts for which a practitioner can be told what to do, with the readings that each can have.
 ADVISED: dict[str, tuple[str, ...]] = {

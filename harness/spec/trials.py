@@ -1,4 +1,4 @@
-"""What an estimator reads of the trials of a study at one scale. harness/verdicts/trial_arrays.py makes such tables."""
+"""What an estimator reads of the trials of a study at one scale. harness/judging/trial_arrays.py makes such tables."""
 
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 

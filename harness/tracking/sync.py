@@ -44,7 +44,7 @@ def sync(study: Study, options: Options, ledger: Ledger, everything: bool = Fals
 
 def _count_verdicts(study: Study, ledger: Ledger, tracker: "Tracker") -> None:
     """Of launches that an earlier Folklore wrote, on the last of each scale: what is stored is what it came to."""
-    from folklore.harness.verdicts.trial_sets import stored_sets
+    from folklore.harness.judging.trial_sets import stored_sets
 
     sets = stored_sets(study, ledger)
     for scale, run_id in tracker.uncounted().items():

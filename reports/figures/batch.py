@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from folklore.harness.judging.spelling import in_prose
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import CriticalBatch
 from folklore.harness.metrics.batch_sizes import BatchSweep
 from folklore.harness.metrics.estimating.fits import fit_hyperbola
 from folklore.harness.spec import Judgement
 from folklore.harness.spec.trials import UndecidableError
-from folklore.harness.verdicts.spelling import in_prose
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.drawing import ClaimFigure, Columns, Drawing, Panel, grid, upright
 from folklore.reports.figures.frames import band, example_unit, metrics, number
 from folklore.reports.figures.palette import HUES, INK, SOFT, Look

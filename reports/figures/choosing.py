@@ -6,11 +6,11 @@ Nothing else chooses: no page asks what kind a metric is.
 
 from dataclasses import dataclass
 
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import Computed
 from folklore.harness.spec import Judgement
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import parts
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures import (
     arithmetic,
     batch,

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import MeanActivationSlope
 from folklore.harness.metrics.estimating.weighted import present
 from folklore.harness.spec import Judgement
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
 from folklore.reports.figures.frames import known, seed_band
 from folklore.reports.figures.palette import LINES, MARKERS, Look, shades

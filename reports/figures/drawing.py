@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.spec import Criterion, Judgement
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.palette import LOOKS, Look
 from folklore.reports.figures.scales import Scale
 
@@ -41,20 +42,17 @@ class Panel:
     names: float = 0.0
     beside: float = 0.0
     looks: dict[str, Look] = field(default_factory=dict)
-    frames: list[pd.DataFrame] = field(default_factory=list)
-    _whole: pd.DataFrame | None = None
+    added: list[dict[str, NDArray[Any]]] = field(default_factory=list)
+    _frame: pd.DataFrame | None = None
 
     def add(self, mark: str, series: str = "_ink", look: Look | None = None, **columns: Any) -> None:
         """Rows of the frame: one for each number of its longest column, others repeated. look: of the series, from now on."""
         if look is not None:
             self.looks.setdefault(series, look)
         length = max((len(value) for value in columns.values() if isinstance(value, np.ndarray | list | tuple)), default=1)
-        defaults = dict.fromkeys(NUMBERS, math.nan) | dict.fromkeys(COLUMNS[8:], "")
-        frame = pd.DataFrame(
-            {"mark": mark, "series": series, **defaults, **columns}, index=range(length), columns=list(COLUMNS)
-        )
-        self.frames.append(frame.astype(dict.fromkeys(NUMBERS, np.float64)))
-        self._whole = None
+        values = {"mark": mark, "series": series, **columns}
+        self.added.append({name: _column(name, values.get(name), length) for name in COLUMNS})
+        self._frame = None
 
     def note(self, text: str, x: float, y: float, series: str = "_soft", align: str = "left", place: str = "middle",
              mark: str = "note") -> None:  # fmt: skip
@@ -78,9 +76,11 @@ class Panel:
 
     @property
     def frame(self) -> pd.DataFrame:
-        if self._whole is None:
-            self._whole = pd.concat(self.frames, ignore_index=True) if self.frames else pd.DataFrame(columns=list(COLUMNS))
-        return self._whole
+        """One row for each thing to see. Texts are plain objects: columns of Arrow's strings cost ten times as much here."""
+        if self._frame is None:
+            whole = {name: np.concatenate([_column(name, None, 0), *(each[name] for each in self.added)]) for name in COLUMNS}
+            self._frame = pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in whole.items()})
+        return self._frame
 
     def rows(self, *marks: str) -> Iterator[Any]:
         """Of these marks, one by one, with their columns as attributes."""
@@ -101,7 +101,7 @@ class Panel:
     @property
     def listed(self) -> list[str]:
         """The series that a legend names, in order."""
-        there = dict.fromkeys(str(name) for frame in self.frames for name in frame["series"])
+        there = dict.fromkeys(str(name) for name in self.frame["series"])
         return [name for name in there if not name.startswith("_")]
 
     def limits(self, axis: str) -> tuple[float, float]:
@@ -109,6 +109,13 @@ class Panel:
         columns = {"x": ["x", "left", "right"], "y": ["y", "low", "high"]}[axis]
         frame, scale = self.frame, self.x if axis == "x" else self.y
         return scale.around(frame.loc[frame["mark"].isin((*LINES, *POINTS)), columns].to_numpy())
+
+
+def _column(name: str, value: Any, length: int) -> NDArray[Any]:
+    """A value, or several, as so many rows have it; what was not given is no number, or no text."""
+    number = name in NUMBERS
+    given = value if value is not None else math.nan if number else ""
+    return np.full(length, given, dtype=np.float64 if number else object)
 
 
 def _within(at: float, low: float, high: float, least: float, most: float) -> tuple[float, float]:

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import EdgeLoss, EdgeSharpness
 from folklore.harness.spec import Judgement
 from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import Numbers, UndecidableError
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.drawing import HEIGHT, ClaimFigure, Drawing, Panel
 from folklore.reports.figures.frames import of_kind, seed_band
 from folklore.reports.figures.palette import SOFT, Look, looks

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.spelling import in_prose
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import Slope
 from folklore.harness.metrics.estimating.evaluation import evaluate
 from folklore.harness.metrics.estimating.weighted import present
 from folklore.harness.spec import Judgement
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.spelling import in_prose
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures import fits
 from folklore.reports.figures.drawing import ClaimFigure, Columns, Drawing, Panel, grid
 from folklore.reports.figures.frames import band

@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import singledispatch
 
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import Curve, GrowthFactor, Optimum, Slope
 from folklore.harness.metrics.estimating.weighted import present
 from folklore.harness.spec import arms_of
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.trials import UndecidableError, in_words
 from folklore.harness.statistics.intervals import Observation
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.trial_arrays import TrialArrays
 from folklore.reports.figures.drawing import Columns, upright
 
 Fit = Slope | GrowthFactor

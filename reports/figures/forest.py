@@ -7,6 +7,9 @@ from functools import singledispatch
 
 import numpy as np
 
+from folklore.harness.judging.spelling import in_prose
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import FinalLoss, Gap, RelativeGap, TunedLoss
 from folklore.harness.metrics.estimating.weighted import tuned_index
 from folklore.harness.spec import Criterion, Judgement, arms_of
@@ -14,9 +17,6 @@ from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import with_other_arms
 from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
 from folklore.harness.statistics.intervals import Observation
-from folklore.harness.verdicts.spelling import in_prose
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.drawing import WIDTH, ClaimFigure, Drawing, Panel, across, grid
 from folklore.reports.figures.frames import number
 from folklore.reports.figures.layout import BOLD, LETTER, wrapped

@@ -6,6 +6,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics.curve import STEPS_OF
 from folklore.harness.metrics.estimating.weighted import stacked
 from folklore.harness.spec import Criterion, Judgement, Training
@@ -14,9 +17,6 @@ from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import Numbers, UndecidableError
 from folklore.harness.statistics import LEVEL
 from folklore.harness.statistics.intervals import LEAST_SEEDS, Observation, t_quantile
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.drawing import Columns
 
 Metric = TypeVar("Metric", bound=Observed)

@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from folklore.harness.judging.spelling import in_prose
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import BetweenLines
 from folklore.harness.spec import Judgement
 from folklore.harness.statistics.intervals import Observation
-from folklore.harness.verdicts.spelling import in_prose
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, across, grid
 from folklore.reports.figures.frames import band, known
 from folklore.reports.figures.palette import looks

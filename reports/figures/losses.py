@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics.estimating.weighted import stacked, tuned_index
 from folklore.harness.spec.trials import UndecidableError
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.drawing import Columns, Drawing, Panel, StudyFigure, grid
 from folklore.reports.figures.frames import is_searched, seed_band
 from folklore.reports.figures.lr import MOST_CURVES, chunks

@@ -7,15 +7,15 @@ from functools import singledispatch
 
 import numpy as np
 
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import LossAt, MaxTrainable, Optimum, TransferRegret
 from folklore.harness.metrics.estimating.weighted import initial_loss, mean, tuned_index
 from folklore.harness.spec import Judgement, arms_of
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import all_parts, searched_factor
 from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, Stack, StudyFigure, across, grid
 from folklore.reports.figures.frames import band, is_searched, number, of_kind
 from folklore.reports.figures.palette import INK, SOFT, Look, looks

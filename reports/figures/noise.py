@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from folklore.harness.judging.spelling import in_prose
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import CriticalBatch, NoiseScale
 from folklore.harness.metrics.curves import noise_curve
 from folklore.harness.spec import Criterion, Judgement
 from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import UndecidableError
-from folklore.harness.verdicts.spelling import in_prose
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.batch import CRITICAL
 from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
 from folklore.reports.figures.frames import band, example_unit, metrics, number, of_kind, training_of

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import FinderPick, FinderRegret, Log2, Optimum, Quotient
 from folklore.harness.metrics.estimating.range_test_rules import Suggestion
 from folklore.harness.metrics.estimating.weighted import initial_loss, mean
@@ -15,8 +17,6 @@ from folklore.harness.spec import Criterion, Judgement
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import UndecidableError, in_words
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, Stack, across, grid
 from folklore.reports.figures.frames import band, number, of_kind
 from folklore.reports.figures.palette import INK, SOFT, Look, looks

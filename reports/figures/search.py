@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from folklore.harness.verdicts.trial_sets import TrialSet
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.reports.figures.drawing import Drawing, Panel, StudyFigure, grid
 from folklore.reports.figures.layout import LETTER
 from folklore.reports.figures.palette import looks

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
+from folklore.harness.judging.spelling import number_and_interval, region, spell_declared
+from folklore.harness.judging.verdict import Finding
 from folklore.harness.spec import Criterion, Published
-from folklore.harness.verdicts.spelling import number_and_interval, region, spell_declared
-from folklore.harness.verdicts.verdict import Finding
 from folklore.reports.figures.axis import Axis, Label, interval_marks, percent, placed
 from folklore.reports.words import OUTCOMES, short_source
 

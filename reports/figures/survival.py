@@ -4,6 +4,8 @@ from functools import singledispatch
 
 import numpy as np
 
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import CureRate, DivergenceTime, FailureRate
 from folklore.harness.metrics.divergence import divergence_edge
 from folklore.harness.metrics.estimating.weighted import tuned_index
@@ -12,8 +14,6 @@ from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.statistics.intervals import binomial
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
 from folklore.reports.figures.palette import INK, LINES, Look, looks
 from folklore.reports.figures.scales import Scale

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from folklore.harness.judging.spelling import in_prose
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import MeanGap
 from folklore.harness.metrics.estimating.weighted import (
     evaluation_curves,
@@ -13,9 +16,6 @@ from folklore.harness.metrics.estimating.weighted import (
 from folklore.harness.spec import Criterion, Judgement
 from folklore.harness.spec.trials import Numbers
 from folklore.harness.statistics.intervals import Observation
-from folklore.harness.verdicts.spelling import in_prose
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.drawing import ClaimFigure, Columns, Drawing, Panel, Stack, grid
 from folklore.reports.figures.frames import band, example_unit, known, seed_band, training_of
 from folklore.reports.figures.palette import looks

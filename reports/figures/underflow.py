@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from folklore.harness.judging.spelling import in_prose
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import UnderflowShare
 from folklore.harness.metrics.estimating.weighted import tuned_index
 from folklore.harness.spec import Judgement
 from folklore.harness.spec.configuration import LOSS_SCALES
-from folklore.harness.verdicts.spelling import in_prose
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import TrialSet
 from folklore.reports.figures.drawing import ClaimFigure, Columns, Drawing, Panel, grid
 from folklore.reports.figures.frames import known, seed_band
 from folklore.reports.figures.palette import looks

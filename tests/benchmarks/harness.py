@@ -75,8 +75,8 @@ def planning(trials: int = 100_000) -> dict[str, Any]:
 
 def pages(say: Callable[[str], None]) -> dict[str, Any]:
     """All pages from the published evidence, by the command itself."""
+    from folklore.harness.judging.trial_sets import published_sets
     from folklore.harness.planning import catalog
-    from folklore.harness.verdicts.trial_sets import published_sets
 
     studies = [catalog.load_study(name) for name in catalog.study_names()]
     trials = sum(len(each.trials) for study in studies for each in published_sets(study))

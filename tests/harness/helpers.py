@@ -11,6 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from folklore.harness.judging.trial_sets import stored_sets
+from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.planning.computing import computed_jobs
 from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.spec import Study
@@ -22,8 +24,6 @@ from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training import ENGINE_VERSION
 from folklore.harness.training.result import LaneResult
-from folklore.harness.verdicts.trial_sets import stored_sets
-from folklore.harness.verdicts.verdict_memory import Judged
 from folklore.harness.workloads.data import tokenize
 from folklore.harness.workloads.data.text import Text
 

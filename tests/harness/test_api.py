@@ -14,11 +14,11 @@ import pytest
 from folklore import harness
 from folklore.harness import columns, curves, load_study, run, trials, verdicts
 from folklore.harness.errors import UserError
+from folklore.harness.judging.trial_sets import stored_sets
 from folklore.harness.spec import Study, canonical_json
 from folklore.harness.storing import trial_schema
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from folklore.harness.verdicts.trial_sets import stored_sets
 from tests.harness.helpers import INITIAL_LOSS, bowl, planned, result, rows, stored
 
 

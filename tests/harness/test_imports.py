@@ -15,7 +15,7 @@ FOLDERS = ("studies", "harness", "models", "reports")
 # What lies in harness/, rooms and single modules: each may import those before it.
 ORDER = (
     *("errors", "randomness", "options", "input_files", "machine", "statistics", "spec", "number_formats", "workloads"),
-    *("training", "metrics", "storing", "planning", "verdicts", "tracking", "reading", "running", "calibration", "bundle"),
+    *("training", "metrics", "storing", "planning", "judging", "tracking", "reading", "running", "calibration", "bundle"),
     *("install", "cli", "api", "__main__"),
 )
 # The only modules that may import these packages, at any level.
@@ -151,7 +151,7 @@ def test_no_eval_and_no_pickle() -> None:
 
 
 # Folders whose modules only read what was trained and computed.
-READERS = ("harness/statistics", "harness/verdicts", "harness/reading", "reports")
+READERS = ("harness/statistics", "harness/judging", "harness/reading", "reports")
 
 
 def at_import(path: Path) -> Iterator[str]:

@@ -25,9 +25,9 @@ class Fault:
 
 
 HARNESS = "tests/harness/"
-VERDICTS_TESTS, METRICS = HARNESS + "verdicts/", HARNESS + "metrics/"
+JUDGING, METRICS = HARNESS + "judging/", HARNESS + "metrics/"
 TRAINING, STORING, PLANNING = HARNESS + "training/", HARNESS + "storing/", HARNESS + "planning/"
-OBSERVE = VERDICTS_TESTS + "test_observe.py::"
+OBSERVE = JUDGING + "test_observe.py::"
 SAFETY = HARNESS + "test_safety.py::"
 
 ERRORS_AND_INPUT = (
@@ -133,7 +133,7 @@ SPEC = (
         "harness/spec/criterion.py",
         "return AtMost(value=high), AtLeast(value=high)",
         "return Within(low=low, high=high), Outside(low=low, high=high)",
-        VERDICTS_TESTS + "test_outcomes.py::test_being_better_never_refutes",
+        JUDGING + "test_outcomes.py::test_being_better_never_refutes",
     ),
     Fault(
         "a hash without the region that refutes",
@@ -553,49 +553,49 @@ VERDICTS = (
         "harness/statistics/combining.py",
         "len(ordered) / (index + 1) * p for",
         "p for",
-        VERDICTS_TESTS + "test_combining.py::test_partial_conjunction_of_all_is_the_largest_and_of_one_is_simes",
+        JUDGING + "test_combining.py::test_partial_conjunction_of_all_is_the_largest_and_of_one_is_simes",
     ),
     Fault(
         "a toy decides about large models",
-        "harness/verdicts/regimes.py",
+        "harness/judging/regimes.py",
         "count < regime.least_parameters",
         "count > regime.least_parameters",
-        VERDICTS_TESTS + "test_judge.py::test_a_toy_refutes_no_claim_about_large_models",
+        JUDGING + "test_judge.py::test_a_toy_refutes_no_claim_about_large_models",
     ),
     Fault(
         "a document is graded by the other side",
-        "harness/verdicts/grading.py",
+        "harness/judging/grading.py",
         "SUPPORTED if name == right else REFUTED",
         "REFUTED if name == right else SUPPORTED",
-        VERDICTS_TESTS + "test_error_rates.py::test_documents_that_disagree_are_graded_by_their_own_side",
+        JUDGING + "test_error_rates.py::test_documents_that_disagree_are_graded_by_their_own_side",
     ),
     Fault(
         "every look at the full level",
         "harness/statistics/looks.py",
         "found.append(float(2 * scipy.stats.norm.sf(boundary / math.sqrt(share))))",
         "found.append(alpha)",
-        VERDICTS_TESTS + "test_sequential.py::test_the_error_rate_of_t_tests_at_all_looks_together",
+        JUDGING + "test_sequential.py::test_the_error_rate_of_t_tests_at_all_looks_together",
     ),
     Fault(
         "verdicts are remembered whatever trials come",
-        "harness/verdicts/verdict_memory.py",
+        "harness/judging/verdict_memory.py",
         "_claims(study), own, declared, evidence.state(study.name), _statistics()]",
         "_claims(study), declared, evidence.state(study.name), _statistics()]",
-        VERDICTS_TESTS + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
+        JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
     ),
     Fault(
         "verdicts are remembered whatever judged them",
-        "harness/verdicts/verdict_memory.py",
+        "harness/judging/verdict_memory.py",
         "return [STATISTICS_VERSION, {name",
         "return [{name",
-        VERDICTS_TESTS + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
+        JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
     ),
     Fault(
         "judging changes and its version does not",
-        "harness/verdicts/spelling.py",
+        "harness/judging/spelling.py",
         "percent = 100 if unit in PERCENT else 1",
         'percent = 100 if unit == "share" else 1',
-        VERDICTS_TESTS + "test_statistics_version.py::test_judging_that_changes_has_another_version",
+        JUDGING + "test_statistics_version.py::test_judging_that_changes_has_another_version",
     ),
     Fault(
         "calibration counts an interval beside the truth",
@@ -606,17 +606,17 @@ VERDICTS = (
     ),
     Fault(
         "a share is a hundred times too small in a sentence",
-        "harness/verdicts/spelling.py",
+        "harness/judging/spelling.py",
         "percent = 100 if unit in PERCENT else 1",
         'percent = 100 if unit == "relative" else 1',
-        VERDICTS_TESTS + "test_spelling.py::test_numbers_in_prose",
+        JUDGING + "test_spelling.py::test_numbers_in_prose",
     ),
     Fault(
         "what one seed decides is called firm",
-        "harness/verdicts/error_rates.py",
+        "harness/judging/error_rates.py",
         "    if robustness.seeds_that_matter:\n",
         "    if robustness.readings_that_matter and robustness.seeds_that_matter:\n",
-        VERDICTS_TESTS + "test_error_rates.py::test_firm_and_fragile",
+        JUDGING + "test_error_rates.py::test_firm_and_fragile",
     ),
 )
 

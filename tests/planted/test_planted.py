@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
+from folklore.harness.judging.outcomes import INVALID, MULTIPLICITY, VERDICTS
 from folklore.harness.spec import Study
 from folklore.harness.spec.criterion import READINGS
 from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.verdicts.outcomes import INVALID, MULTIPLICITY, VERDICTS
 from folklore.harness.workloads.data import load
 from folklore.harness.workloads.data.synthetic import entropy, stationary, transitions
 from tests.command_line import folklore_here
@@ -35,7 +35,7 @@ def test_known_answers_are_found(study: Study, ray_address: str, tmp_path: Path)
 
 def test_every_verdict_and_reading_is_planted() -> None:
     """But for what no truth brings about: trials that are missing, and p values between the level of one part and that of all
-    (tests/harness/verdicts/test_judge.py)."""
+    (tests/harness/judging/test_judge.py)."""
     assert {verdict for verdict, _ in studies.EXPECTED.values()} == {*VERDICTS} - {INVALID}
     readings = {reading for verdict, reading in studies.EXPECTED.values() if verdict in ("partly", "refuted", "open")}
     assert readings == {*READINGS} - {MULTIPLICITY}

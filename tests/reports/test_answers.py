@@ -1,8 +1,8 @@
 """The rule by which a study's page gets its first sentences."""
 
-from folklore.harness.verdicts.sentences import Number, Sentence
-from folklore.harness.verdicts.verdict import Panel, Verdict
-from folklore.reports.answers import answer, shortened
+from folklore.harness.judging.sentences import Number, Sentence
+from folklore.harness.judging.verdict import Panel, Verdict
+from folklore.reports.answers import Answer, answer, shortened
 from tests.verdicts import a_finding, a_verdict, saying
 
 LARGER = Sentence(("It is ", Number(1.8, 1.6, 2.0, "x", word="larger"), "."))
@@ -20,7 +20,11 @@ def firm(_: Verdict) -> str:
 
 def test_named_claims_speak_in_the_order_named_whatever_they_came_to() -> None:
     found = answer([verdict("a"), verdict("b", "open"), verdict("c")], ("c", "b"), firm)
-    assert found.claims == ("c", "b")
+    assert claims(found) == ("c", "b")
+
+
+def claims(found: Answer) -> tuple[str, ...]:
+    return tuple(each.claim for each in found.said)
 
 
 def test_decided_ones_speak_and_firm_ones_have_the_room_first() -> None:
@@ -28,21 +32,21 @@ def test_decided_ones_speak_and_firm_ones_have_the_room_first() -> None:
     verdicts[1] = verdict("b", "open")
     stands = {"a": "fragile", "c": "firm", "d": "firm", "e": "fragile", "f": "exact"}
     found = answer(verdicts, (), lambda each: stands[each.claim])
-    assert found.claims == ("a", "c", "d", "f"), "three that stand, one of the fragile ones, as declared"
+    assert claims(found) == ("a", "c", "d", "f"), "three that stand, one of the fragile ones, as declared"
 
 
 def test_no_more_than_four_sentences_and_none_is_cut() -> None:
     found = answer([verdict("a", "supported", "Two.", "Three."), verdict("b", "supported", "Two."), verdict("c")], (), firm)
-    assert found.claims == ("a", "c")
+    assert claims(found) == ("a", "c")
     alone = answer([verdict("a", answer=saying(*"abcdef"))], (), firm)
-    assert (alone.claims, alone.sentences) == (("a",), ("a b c d e f",))
+    assert [(each.claim, each.text) for each in alone.said] == [("a", "a b c d e f")]
 
 
 def test_that_nothing_is_decided_is_said_first() -> None:
     found = answer([verdict("a", "open", p=0.4), verdict("b", "open", "Two.", "Three.", "Four.", p=0.1)], (), firm)
-    assert found.sentences[0] == "None of the 2 claims is decided here."
-    assert found.claims == ("b",), "the one that came nearest"
-    assert "missing" in answer([verdict("a", "invalid")], (), firm).sentences[0]
+    assert found.first == "None of the 2 claims is decided here."
+    assert claims(found) == ("b",), "the one that came nearest"
+    assert "missing" in answer([verdict("a", "invalid")], (), firm).first
 
 
 def test_long_named_answers_are_shortened_without_misleading() -> None:
@@ -61,7 +65,7 @@ def test_long_named_answers_are_shortened_without_misleading() -> None:
     where = "It holds on MLP; fails on GPT."
     assert shortened(verdict("a", "partly", "And so on.", where, panels=panels)) == (LARGER, *saying(where))
     found = answer([verdict(name, "supported", "That is much.") for name in "abc"], ("a", "b", "c"), firm)
-    assert found.sentences == ("It is <b>1.8x (1.6–2.0) larger</b>.",) * 3
+    assert tuple(each.text for each in found.said) == ("It is <b>1.8x (1.6–2.0) larger</b>.",) * 3
 
 
 def test_advice_is_given_once() -> None:

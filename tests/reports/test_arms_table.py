@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 import scipy
 
+from folklore.harness.judging.trial_sets import HERE, TrialSet, trial_sets
 from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
-from folklore.harness.verdicts.trial_sets import HERE, TrialSet, trial_sets
 from folklore.reports.arms_table import MOST_ROWS, arms_table
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
 
@@ -53,7 +53,7 @@ def test_it_is_what_plain_arithmetic_gives(study: Study) -> None:
     assert (panel.reference, panel.best_of, panel.of, panel.loss) == ("no <warmup>", "best LR", "its loss", "test loss (nats)")
     none, half = losses(records, "none"), losses(records, "half")
     for row, values in ((reference, none), (other, half)):
-        assert str(row.best) == '2<span class="caret">^</span><sup>−7</sup>'
+        assert str(row.best) == '0.00781 <span class="soft">(2<span class="caret">^</span><sup>−7</sup>)</span>'
         assert row.seen == pytest.approx(student(values), abs=0.002)
         assert row.loss == f"{values.mean():.4f}", "as many digits as an interval of five thousandths leaves"
     assert other.difference is not None

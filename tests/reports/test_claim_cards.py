@@ -6,6 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from folklore.harness.judging.error_rates import ErrorRates
+from folklore.harness.judging.outcomes import VERDICTS
+from folklore.harness.judging.power import Resolution
+from folklore.harness.judging.robustness import Alternative, Robustness
+from folklore.harness.judging.sentences import Number, Sentence
+from folklore.harness.judging.verdict import Finding, Panel, Verdict
+from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.metrics import RelativeGap, TunedLoss
 from folklore.harness.spec import (
     AtLeast,
@@ -20,13 +27,6 @@ from folklore.harness.spec import (
     Source,
     Study,
 )
-from folklore.harness.verdicts.error_rates import ErrorRates
-from folklore.harness.verdicts.outcomes import VERDICTS
-from folklore.harness.verdicts.power import Resolution
-from folklore.harness.verdicts.robustness import Alternative, Robustness
-from folklore.harness.verdicts.sentences import Number, Sentence
-from folklore.harness.verdicts.verdict import Finding, Panel, Verdict
-from folklore.harness.verdicts.verdict_memory import Judged
 from folklore.reports import site
 from folklore.reports.claim_cards import Card, calibration_in_words, card, power_in_words
 from tests.reports.test_site import REGISTER, of, records

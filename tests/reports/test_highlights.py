@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from folklore.harness.judging.error_rates import error_rates
 from folklore.harness.spec import Claim, Source
 from folklore.harness.spec.claims import Side
-from folklore.harness.verdicts.error_rates import error_rates
 from folklore.reports.highlights import MOST, Highlights, highlights
 from folklore.reports.outcome_table import Outcome, OutcomeTable
 from tests.verdicts import a_verdict, saying

@@ -8,14 +8,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from folklore.harness.judging.spelling import in_prose, region
+from folklore.harness.judging.verdict import Finding
+from folklore.harness.judging.verdict_memory import Memory, published_verdicts
 from folklore.harness.planning import catalog
 from folklore.harness.reading.pages import belonging, published_sets, write_pages
 from folklore.harness.storing import trial_schema
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from folklore.harness.verdicts.spelling import in_prose, region
-from folklore.harness.verdicts.verdict import Finding
-from folklore.harness.verdicts.verdict_memory import Memory, published_verdicts
 from folklore.reports.places import places
 from tests.reports.links import dead_links, pages_of
 
@@ -105,6 +105,16 @@ def test_every_criterion_says_its_number_or_why_it_has_none(site: str, request: 
         wanted = [_told(found) for found in findings]
         # Rows that share an axis stand together: the order is not that of the criteria.
         assert [each for each in wanted if not any(each in text for text in told)] == []
+
+
+def test_a_page_begins_with_a_picture_and_its_claims_by_name(first_run: Path) -> None:
+    for name in FEW:
+        page = (first_run / f"{name}.html").read_text()
+        answer = page[page.index('class="words"') : page.index('class="setup"')]
+        assert page.index('<figure class="lead">') < page.index('<section class="answer"'), name
+        sentences = re.findall(r'<p class="sentence">(.*?)</p>', answer)
+        assert 1 <= len(sentences) <= 6, name
+        assert all(each.startswith('<a href="#') and 'class="mark ' in each for each in sentences), name
 
 
 def test_no_squared_error_is_called_nats_on_a_page(first_run: Path) -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from folklore.harness.judging.trial_sets import HERE, PUBLISHED, TrialSet, publish, published_sets, trial_sets
+from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Document, Judgement, Source, Study
 from folklore.harness.storing import evidence
 from folklore.harness.storing.declaration import declarations, declare
 from folklore.harness.storing.source_check import SourceCheck
 from folklore.harness.storing.store import Store
-from folklore.harness.verdicts.trial_sets import HERE, PUBLISHED, TrialSet, publish, published_sets, trial_sets
-from folklore.harness.verdicts.verdict_memory import Judged
 from folklore.reports import matrix, site, study_page
 from tests.harness.helpers import bowl, changed, frame, result
 from tests.reports.links import dead_links, pages_of
@@ -122,6 +122,7 @@ def test_equal_data_gives_equal_bytes(study: Study, written: Path, tmp_path_fact
         "figures/toy-laptop-cpu-losses.svg",
         "figures/toy-laptop-cpu-lr.js",
         "figures/toy-laptop-cpu-lr.svg",
+        "figures/toy-laptop-cpu-warmup-improves_best-wide.svg",
         "figures/toy-laptop-cpu-warmup-improves_best.js",
         "figures/toy-laptop-cpu-warmup-improves_best.svg",
         "glossary.html",

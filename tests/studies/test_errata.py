@@ -5,11 +5,11 @@ import re
 
 import pytest
 
+from folklore.harness.judging.verdict_memory import published_verdicts
+from folklore.harness.judging.withdrawing import as_judged
 from folklore.harness.planning.catalog import load_study, register, study_names
 from folklore.harness.spec import Erratum
 from folklore.harness.storing import evidence
-from folklore.harness.verdicts.verdict_memory import published_verdicts
-from folklore.harness.verdicts.withdrawing import as_judged
 from folklore.reports import phrases
 
 ERRATA = register().errata

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from folklore.harness.errors import UserError
+from folklore.harness.judging.trial_sets import stored_sets
 from folklore.harness.metrics import Gap, Log2, Quotient, Scaled, TunedLoss
 from folklore.harness.planning.catalog import load_study
 from folklore.harness.planning.plan import make_plan
@@ -15,7 +16,6 @@ from folklore.harness.spec.trial import Trial
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training.result import LaneResult
-from folklore.harness.verdicts.trial_sets import stored_sets
 from folklore.studies import scales
 from folklore.studies.shorthand import compare, exceeds, inside, judgement, lr_grid
 from tests.harness.helpers import result, rows

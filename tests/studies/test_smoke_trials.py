@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from folklore.harness.judging.trial_sets import stored_sets
 from folklore.harness.planning.catalog import load_study, study_names
 from folklore.harness.planning.plan import Plan, make_plan
 from folklore.harness.planning.prepare import datasets_named, outline
@@ -16,7 +17,6 @@ from folklore.harness.storing import trial_rows
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.verdicts.trial_sets import stored_sets
 from folklore.harness.workloads.data import describe, load
 from tests.parts import fast_for
 

@@ -3,14 +3,14 @@ import math
 import pytest
 
 from folklore.harness.errors import UserError
+from folklore.harness.judging.power import pilot_of, require_power
+from folklore.harness.judging.spelling import spell_declared
+from folklore.harness.judging.trial_sets import published_sets
 from folklore.harness.planning.catalog import load_study, register, study_names
 from folklore.harness.planning.plan import make_plan, points
 from folklore.harness.spec import arms_of
 from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
 from folklore.harness.training.programs import STEPS_BEFORE_CAPTURE
-from folklore.harness.verdicts.power import pilot_of, require_power
-from folklore.harness.verdicts.spelling import spell_declared
-from folklore.harness.verdicts.trial_sets import published_sets
 
 # What published evidence, verdicts and declarations name each version by.
 DECLARED = {

@@ -50,7 +50,7 @@ def initial_loss(searched: Mapping[str, str], trials: Trials, weights: Numbers) 
 
 def _starts(arm: str, over: str, trials: Trials) -> Numbers:
     """Loss at initialization of each seed, [S]: of its runs that do not diverge, if there are any. What a diverged run counts
-    with can be chosen otherwise (verdicts/robustness.py), and where all runs start cannot."""
+    with can be chosen otherwise (judging/robustness.py), and where all runs start cannot."""
     start, ended = _initial(arm, over, trials), ~trials.diverged(arm, over)
     counted = ended | ~ended.any(axis=0)
     return np.asarray((start * counted).sum(axis=0) / counted.sum(axis=0))

@@ -12,12 +12,12 @@ from folklore.harness.calibration import interval_methods as methods
 from folklore.harness.calibration.conditions import PLAIN
 from folklore.harness.calibration.measure import truths
 from folklore.harness.calibration.planted_table import SCALE, PlantedTable
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import Computed, Unmeasured
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec.observed import KINDS
 from folklore.harness.statistics.intervals import Sampled, bootstrap_error
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.trial_arrays import TrialArrays
 from tests.harness.metrics.planted import stored
 
 
@@ -90,7 +90,7 @@ def test_coverage_and_false_verdicts_of_a_few_worlds(name: str) -> None:
 def test_intervals_that_are_too_narrow_show(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half the error: the count must see it."""
     whole = bootstrap_error
-    monkeypatch.setattr("folklore.harness.verdicts.observe.bootstrap_error", lambda sampled: whole(sampled) / 2)
+    monkeypatch.setattr("folklore.harness.judging.observe.bootstrap_error", lambda sampled: whole(sampled) / 2)
     (row,) = calibrate(60, only=["gap"], seeds=[10], conditions=["plain"], processes=1)
     assert row["coverage"] < 0.85
     assert row["false_supported"] > 0.08

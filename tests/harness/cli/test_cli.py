@@ -15,12 +15,12 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from folklore.harness.cli import app, doctor
+from folklore.harness.judging import verdict_memory
 from folklore.harness.planning.catalog import load_study
 from folklore.harness.spec import Study
 from folklore.harness.storing import evidence
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from folklore.harness.verdicts import verdict_memory
 from tests.command_line import HANG_SECONDS
 from tests.harness.helpers import planned, result, rows, stored
 

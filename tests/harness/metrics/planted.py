@@ -9,11 +9,11 @@ import pandas as pd
 from folklore.harness.calibration.cases import Case
 from folklore.harness.calibration.conditions import PLAIN
 from folklore.harness.calibration.planted_table import SCALE, Column, PlantedTable
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import Arm, Study, canonical_json
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
-from folklore.harness.verdicts.trial_arrays import TrialArrays
 from tests.harness.helpers import changed, frame
 
 Change = Callable[[str, Column], Column]  # column's name, values [G, S]

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import BasinWidth, Computed, Curve, FallShare, LossAt, Mean, MeanDistance, TunedLoss
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.trial_arrays import TrialArrays
 from tests.harness.helpers import INITIAL_LOSS, bowl, result
 from tests.harness.metrics.planted import table_of
 

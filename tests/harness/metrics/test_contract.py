@@ -9,12 +9,12 @@ from folklore.harness.calibration.cases import Case
 from folklore.harness.calibration.conditions import PLAIN
 from folklore.harness.calibration.measure import truths
 from folklore.harness.calibration.planted_table import SCALE, PlantedTable
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics.estimating.evaluation import evaluate
 from folklore.harness.spec import Observed, arms_of
 from folklore.harness.spec.observed import KINDS, Observable, ShareOfRuns
 from folklore.harness.spec.trials import Numbers, UndecidableError
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.trial_arrays import TrialArrays
 from tests.harness.metrics.planted import on_losses, stored, world
 
 SEEDS = 8

@@ -7,6 +7,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from folklore.harness.calibration import CASES
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import Curve
 from folklore.harness.spec import Study
 from folklore.harness.spec.base import declared
@@ -14,8 +16,6 @@ from folklore.harness.spec.observed import Observable
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.trial_arrays import TrialArrays
 from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
 from tests.harness.metrics.planted import table_of
 

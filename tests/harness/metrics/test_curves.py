@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import (
     Curve,
     CurveDistance,
@@ -19,8 +21,6 @@ from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.trial_arrays import TrialArrays
 from tests.harness.helpers import bowl, changed, result
 from tests.harness.metrics.planted import table_of
 

@@ -8,6 +8,8 @@ from folklore.harness.calibration.conditions import PLAIN
 from folklore.harness.calibration.interval_methods import bootstrap_t
 from folklore.harness.calibration.planted_table import PlantedTable
 from folklore.harness.calibration.worlds import Bowl, bowls, study
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import resamples
 from folklore.harness.metrics import (
     BasinWidth,
     FallShare,
@@ -27,8 +29,6 @@ from folklore.harness.metrics.losses import SPLITS, _absolute_mean, _halves
 from folklore.harness.spec.parts import arms_of, relative_to_losses, with_other_arms
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.statistics.intervals import Sampled
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.trial_arrays import resamples
 
 SEEDS = 6
 HALF_OCTAVES = tuple(2.0 ** (exponent / 2) for exponent in range(-18, -5))

@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 from pydantic import Field
 
-from folklore.harness import observables
+from folklore.harness import metrics
 from folklore.harness.errors import UserError
+from folklore.harness.judging.judge import judge
+from folklore.harness.judging.outcomes import SUPPORTED
+from folklore.harness.judging.robustness import robustness
 from folklore.harness.metrics import (
     Computed,
     CriticalBatch,
@@ -43,9 +46,6 @@ from folklore.harness.spec.observed import (
 )
 from folklore.harness.spec.parts import marks, with_other_arms
 from folklore.harness.spec.trials import Numbers, Trials
-from folklore.harness.verdicts.judge import judge
-from folklore.harness.verdicts.outcomes import SUPPORTED
-from folklore.harness.verdicts.robustness import robustness
 from tests.command_line import folklore_forked
 from tests.harness.helpers import bowl, changed, frame, planned, result
 
@@ -74,10 +74,10 @@ def good_share() -> Iterator[type[Observed]]:
             loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
             return np.asarray((loss <= (1 + self.within) * loss.min(axis=1, keepdims=True)).mean(axis=1))
 
-    observables.complete()
+    metrics.complete()
     yield GoodShare
     del KINDS["good_share"]
-    observables.complete()
+    metrics.complete()
 
 
 def written(study: Study, observe: dict[str, Any], folder: Path) -> Path:
@@ -220,7 +220,7 @@ def test_a_file_in_the_folder_is_all_it_takes(study: Study, tmp_path: Path) -> N
 ROOMS = """
 import importlib, os, sys
 import numpy, pandas, pyarrow.parquet, pydantic, scipy.stats
-for room in ("storing", "planning", "verdicts.observe", "api"):
+for room in ("storing", "planning", "judging.observe", "api"):
     if not os.fork():
         importlib.import_module("folklore.harness." + room)
         from folklore.harness.spec import Study

@@ -5,6 +5,8 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import FinderPick, FinderRegret, Gap, SuggestionRate
 from folklore.harness.metrics.estimating.range_test_rules import RULES
 from folklore.harness.metrics.range_tests import FinderRule
@@ -12,8 +14,6 @@ from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.trial_arrays import TrialArrays
 from tests.harness.helpers import changed, frame, result
 from tests.harness.metrics.planted import table_of
 

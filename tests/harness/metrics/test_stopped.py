@@ -9,13 +9,13 @@ import pytest
 import scipy.stats
 from pydantic import ValidationError
 
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import Quotient, SharpnessAtLoss, SharpnessCorrelation
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.training.result import LaneResult
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.trial_arrays import TrialArrays
 from tests.harness.helpers import frame, result
 from tests.harness.metrics.planted import table_of, with_arms
 

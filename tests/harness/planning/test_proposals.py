@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import TunedLoss
 from folklore.harness.planning.plan import Plan, PlannedPack, make_plan
 from folklore.harness.planning.prepare import outline
@@ -14,7 +15,6 @@ from folklore.harness.spec import Arm, Criterion, Search, Study, Within
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.storing import trial_rows, trial_schema
-from folklore.harness.verdicts.trial_arrays import TrialArrays
 from tests.harness.helpers import bowl, changed, result, rows
 
 SEARCH = Search(low=2.0**-10, high=2.0**-2, rounds=3, proposals=4, seeds=2, first_seed=900)
@@ -174,7 +174,7 @@ def test_a_searched_arm_is_judged_at_its_tuned_value(searched: Study) -> None:
     seen = TrialArrays(
         searched, "laptop", searched_plan(make_plan(searched, "laptop", "cpu", "data"), ledger.stored()).select(ledger.stored())
     )
-    from folklore.harness.verdicts.observe import observe
+    from folklore.harness.judging.observe import observe
 
     criterion = Criterion(
         name="x", observe=TunedLoss(arm="half"), claimed=Within(low=1.9, high=2.1), refuted=Within(low=3, high=4)

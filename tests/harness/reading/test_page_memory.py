@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from folklore.harness.judging import verdict_memory
+from folklore.harness.judging.verdict_memory import Memory
 from folklore.harness.reading import page_memory
 from folklore.harness.reading.page_memory import PageMemory
 from folklore.harness.spec import Study
 from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from folklore.harness.verdicts import verdict_memory
-from folklore.harness.verdicts.verdict_memory import Memory
 from tests.harness.helpers import judge_stored
 
 
@@ -59,4 +59,4 @@ def test_pages_are_written_anew_only_if_something_on_them_changes(
 
 def test_sources_and_templates_of_pages_count() -> None:
     names = {name for name, _ in page_memory._sources()}
-    assert {"harness/verdicts/judge.py", "reports/site.py", "reports/templates/study.html"} <= names
+    assert {"harness/judging/judge.py", "reports/site.py", "reports/templates/study.html"} <= names

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from folklore.harness.cli import app
 from folklore.harness.errors import UserError
+from folklore.harness.judging.trial_sets import HERE, TrialSet, published_sets, trial_sets
 from folklore.harness.planning.catalog import load_study, register, study_names
 from folklore.harness.reading.compare import compare
 from folklore.harness.reading.provenance import explain, find_trial, sparkline, trial_facts
@@ -18,7 +19,6 @@ from folklore.harness.spec import Study
 from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from folklore.harness.verdicts.trial_sets import HERE, TrialSet, published_sets, trial_sets
 from tests.harness.helpers import bowl, changed, frame, planned, result, rows, stored
 
 WARMUP = load_study("warmup").version

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from folklore.harness.cli import app
 from folklore.harness.errors import UserError
+from folklore.harness.judging.trial_sets import published_sets, stored_sets
 from folklore.harness.machine.description import local_device
 from folklore.harness.options import Options
 from folklore.harness.planning import plan
@@ -29,7 +30,6 @@ from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.tracking.sync import open_tracker, sync
 from folklore.harness.training.result import LaneResult
-from folklore.harness.verdicts.trial_sets import published_sets, stored_sets
 from folklore.reports import parallel
 from tests.harness.helpers import bowl, changed, result, rows
 

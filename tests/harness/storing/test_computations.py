@@ -6,6 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from folklore.harness.judging.judge import judge
+from folklore.harness.judging.observe import observe
+from folklore.harness.judging.robustness import robustness
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.trial_sets import HERE, trial_sets
+from folklore.harness.judging.verdict import Verdict
 from folklore.harness.metrics import Computed, Quotient
 from folklore.harness.planning.computing import computed_jobs
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Reported, Study
@@ -14,12 +20,6 @@ from folklore.harness.spec.observed import Observed
 from folklore.harness.storing.computations import MOST_POINTS, Computation, Computations, _thinned
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from folklore.harness.verdicts.judge import judge
-from folklore.harness.verdicts.observe import observe
-from folklore.harness.verdicts.robustness import robustness
-from folklore.harness.verdicts.trial_arrays import TrialArrays
-from folklore.harness.verdicts.trial_sets import HERE, trial_sets
-from folklore.harness.verdicts.verdict import Verdict
 from tests.harness.helpers import bowl, computations, frame, result
 
 CLAIM = "warmup.improves_best"

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from folklore.harness.errors import UserError
+from folklore.harness.judging.trial_sets import stored_sets
 from folklore.harness.spec import AtLeast, Study
 from folklore.harness.storing.declaration import changed_since, changes, declarations, declare, looks_of
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from folklore.harness.verdicts.trial_sets import stored_sets
 from tests.harness.helpers import bowl, changed, result, stored
 
 

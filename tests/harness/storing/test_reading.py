@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 import torch
 
+from folklore.harness.judging.verdict_memory import Memory
 from folklore.harness.machine.description import local_device
 from folklore.harness.planning.lanes import Packing, measured_file
 from folklore.harness.running.lease import Lease
@@ -21,7 +22,6 @@ from folklore.harness.storing.comparisons import Comparisons, comparisons, compa
 from folklore.harness.storing.declaration import declarations, declare
 from folklore.harness.storing.ledger import Ledger, _checksum
 from folklore.harness.storing.store import Store
-from folklore.harness.verdicts.verdict_memory import Memory
 from tests.harness.helpers import computations, planned, result, rows
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from folklore.harness.errors import UserError
+from folklore.harness.judging.trial_sets import HERE, TrialSet, checked, publish, published_sets, trial_sets
 from folklore.harness.machine.repository import AS_COMMITTED, CHANGED, ROOT, SOURCES, UNKNOWN, Repository
 from folklore.harness.metrics import Computed
 from folklore.harness.planning.catalog import load_study
@@ -18,7 +19,6 @@ from folklore.harness.storing import evidence
 from folklore.harness.storing.declaration import declarations, declare
 from folklore.harness.storing.source_check import SourceCheck, _hash_at, findings
 from folklore.harness.storing.store import Store
-from folklore.harness.verdicts.trial_sets import HERE, TrialSet, checked, publish, published_sets, trial_sets
 from tests.git_repository import committed, git, written
 from tests.harness.helpers import bowl, computations, frame, result
 

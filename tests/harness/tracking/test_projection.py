@@ -10,12 +10,12 @@ from mlflow.entities import Run
 from sqlalchemy.exc import ProgrammingError
 
 from folklore.harness.errors import UserError
+from folklore.harness.judging.outcomes import VERDICTS, WITHDRAWN
 from folklore.harness.reading.pages import belonging
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows
 from folklore.harness.tracking.projection import LAUNCHER, PARENT, SIGNS, Tracker, _make_database
 from folklore.harness.tracking.uri import FILE, default_uri, experiments
-from folklore.harness.verdicts.outcomes import VERDICTS, WITHDRAWN
 from tests.harness.helpers import planned, result, rows
 
 

@@ -14,13 +14,13 @@ import torch
 from sklearn.metrics import accuracy_score, log_loss
 from torch import Tensor
 
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import Curve, FallShare, FinalLoss, Gap, LossAt, TunedLoss
 from folklore.harness.planning.cost import trial_flops
 from folklore.harness.spec import Study, Training, Workload
 from folklore.harness.spec.trials import UndecidableError
 from folklore.harness.storing import trial_rows
 from folklore.harness.training.pack import Pack
-from folklore.harness.verdicts.trial_arrays import TrialArrays
 from folklore.harness.workloads import network as networks
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data.examples import digits

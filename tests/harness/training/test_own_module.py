@@ -79,9 +79,9 @@ def test_a_packed_lane_is_what_torch_makes_of_it_alone(name: str) -> None:
 
 
 def test_it_is_proved_once_a_process() -> None:
-    dataset = find(address("perceptron")).dataset
-    first = own_module(dataset)
-    assert own_module(dataset, "cpu") is own_module(dataset, precision="fp32") is own_module(dataset, "cpu", "fp32") is first
+    planned = find(address("perceptron")).planned
+    first = own_module(planned)
+    assert own_module(planned, "cpu") is own_module(planned, precision="fp32") is own_module(planned, "cpu", "fp32") is first
 
 
 def test_lanes_share_a_program_whatever_is_asked_first() -> None:

@@ -2,10 +2,10 @@
 
 from functools import cache
 
+from folklore.harness.judging.trial_sets import HERE, TrialSet, published_sets, trial_sets
 from folklore.harness.planning.catalog import load_study
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study
 from folklore.harness.spec.observed import Observed
-from folklore.harness.verdicts.trial_sets import HERE, TrialSet, published_sets, trial_sets
 from folklore.reports.figures.drawing import Drawing
 from tests.harness.helpers import bowl, frame, result
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from folklore.harness.judging.trial_sets import HERE, TrialSet, trial_sets
 from folklore.harness.metrics import Computed, NoiseScale
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study
 from folklore.harness.spec.observed import Observed
-from folklore.harness.verdicts.trial_sets import HERE, TrialSet, trial_sets
 from folklore.reports import site
 from folklore.reports.figures.arithmetic import CAPTION, drawing
 from folklore.reports.figures.choosing import claim_figure

@@ -7,9 +7,10 @@ import pytest
 
 from folklore.harness.metrics import Optimum, Quotient
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Expected
-from folklore.reports.figures.drawing import COLUMNS, Drawing, Panel, grid
-from folklore.reports.figures.layout import WIDTH, apart, laid_out, on_lines
+from folklore.reports.figures.drawing import COLUMNS, Drawing, Panel, grid, leading
+from folklore.reports.figures.layout import PIXELS_AN_INCH, apart, laid_out, on_lines
 from folklore.reports.figures.palette import numbered
+from folklore.reports.figures.render import as_figure
 from folklore.reports.figures.scales import Scale
 
 
@@ -70,16 +71,29 @@ def test_panels_with_the_same_names_share_a_legend_above() -> None:
     assert all(each.top > legend.top for each in layout.placed)
 
 
-def test_panels_do_not_cover_each_other() -> None:
+@pytest.mark.parametrize("leads", [False, True])
+def test_panels_do_not_cover_each_other(leads: bool) -> None:
     drawing = grid([(panel("a"), panel("a")), panel("b"), panel("c", title="long " * 20)])
     assert drawing is not None
+    drawing = leading(drawing) if leads else drawing
     placed = laid_out(drawing).placed
     boxes = [(each.left, each.left + each.width, each.top, each.top + each.panel.height) for each in placed]
-    assert all(0 < left < right < WIDTH for left, right, _, _ in boxes)
+    assert all(0 < left < right < drawing.width for left, right, _, _ in boxes)
     for index, (left, right, top, bottom) in enumerate(boxes):
         for other in boxes[index + 1 :]:
             assert right <= other[0] or other[1] <= left or bottom <= other[2] or other[3] <= top
     assert len({round(right - left, 6) for left, right, _, _ in boxes}) == 1
+
+
+def test_a_page_begins_with_a_broad_figure_of_few_panels() -> None:
+    drawing = grid([panel("a", "b"), *(panel(name) for name in "cdefg")])
+    assert drawing is not None
+    found = leading(drawing)
+    assert [len(row) for row in found.rows] == [2, 2]
+    assert as_figure(found).get_figwidth() * PIXELS_AN_INCH == pytest.approx(1000, rel=0.01)
+    assert laid_out(found).placed[0].named == ("a", "b"), "there is room at the ends of lines"
+    (alone,) = leading(Drawing((((panel("a"),),),))).rows
+    assert len(alone) == 1
 
 
 @pytest.mark.parametrize("heights", [[0.1, 0.11, 0.12], [0.97, 0.98, 0.99], [0.0, 0.0, 1.0], [0.5]])

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
+from folklore.harness.judging.observe import observe
 from folklore.harness.metrics import (
     CurveRatio,
     MaxTrainable,
@@ -32,12 +33,11 @@ from folklore.harness.reading.range_test import RangeTest
 from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.observed import KINDS, Observed
 from folklore.harness.statistics.intervals import binomial
-from folklore.harness.verdicts.observe import observe
 from folklore.reports.figures import exponents, forest, losses, lr, range_test, survival
 from folklore.reports.figures.choosing import BY_NAME, ORDER, Shown, claim_figure, figures_of, study_figures
-from folklore.reports.figures.drawing import POINTS, Drawing, Panel
+from folklore.reports.figures.drawing import POINTS, WIDTH, Drawing, Panel
 from folklore.reports.figures.interactive import specification
-from folklore.reports.figures.layout import TEXT, WIDTH
+from folklore.reports.figures.layout import TEXT
 from folklore.reports.figures.range_test import draw_range_test
 from folklore.reports.figures.render import as_figure, as_svg
 from tests.parts import fast_for

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import FinalLoss, GrowthFactor
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Expected, Judgement, Reported, Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
-from folklore.harness.verdicts.trial_arrays import TrialArrays
 from folklore.reports.figures.growth import draw
 from tests.harness.helpers import frame, result
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from folklore.harness.verdicts.observe import observe
+from folklore.harness.judging.observe import observe
 from folklore.reports.figures import choosing, lr
 from folklore.reports.figures.drawing import LINES, POINTS, Panel, grid
 from folklore.reports.figures.interactive import specification

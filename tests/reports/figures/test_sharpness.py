@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import SharpnessCorrelation
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
-from folklore.harness.verdicts.trial_arrays import TrialArrays
 from folklore.reports.figures.sharpness import draw
 from tests.harness.helpers import frame, result
 

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 
+from folklore.harness.judging.verdict_memory import published_verdicts
 from folklore.harness.planning.catalog import load_study, register
 from folklore.harness.storing import evidence
-from folklore.harness.verdicts.verdict_memory import published_verdicts
 
 
 def trials(name: str) -> pd.DataFrame:

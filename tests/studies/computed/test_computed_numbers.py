@@ -164,7 +164,7 @@ def layerwise(run: str) -> tuple[np.ndarray, np.ndarray]:
     pack = Pack([Lane(configuration, 0)], load("python-docs"))
     network = pack.network
     weights = network.flat_KP[0].detach().double().clone()
-    slices = [(part.slice, len(part.shape) > 1) for part in network.parts]
+    slices = [(part.slice, len(part.shape) > 1) for part in pack.learner.optimizer.parts]
     lr, decay = 0.01, float(settings["weight_decay"])
     momentum, first, second = (torch.zeros_like(weights) for _ in range(3))
     shares, quotients = [], []

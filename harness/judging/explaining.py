@@ -1,0 +1,221 @@
+"""Why a verdict is what it is, and the sentences that a reader takes away."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from folklore.harness.judging.combining import SOME_PARTS, SOME_WORKLOADS, Combined, undecided_over_all
+from folklore.harness.judging.outcomes import (
+    BETWEEN,
+    MULTIPLICITY,
+    OPEN,
+    OUT_OF_REGIME,
+    PARTLY,
+    PRECONDITION,
+    REFUTED,
+    SUPPORTED,
+    TOO_NOISY,
+)
+from folklore.harness.judging.sentences import Sentence, filled
+from folklore.harness.judging.spelling import region, spell_interval
+from folklore.harness.judging.verdict import Finding, Verdict
+from folklore.harness.spec import Criterion
+from folklore.harness.spec.claims import Quantifier
+from folklore.harness.statistics.intervals import Observation
+
+
+def reason(criterion: Criterion, seen: Observation, verdict: str, reading: str, settling: str) -> str:
+    """The rule that applied, with its numbers. settling: what would settle it if it is open."""
+    numbers = f"{criterion.name}: {spell_interval(seen.estimate, seen.low, seen.high, criterion.unit)}"
+    # What is computed has no interval that could lie wholly anywhere.
+    inside = "wholly" if criterion.observe.grade == "measured" else "which is"
+    if verdict == SUPPORTED:
+        return f"{numbers}, {inside} {region(criterion.claimed, criterion)}"
+    if verdict == OPEN:
+        return f"{numbers}; {settling}"
+    if verdict == PARTLY:
+        return f"{numbers}, surely on the side claimed ({region(criterion.claimed, criterion)}), {IN_WORDS[reading]}"
+    if reading == "opposite":
+        return f"{numbers}, surely on the other side of no effect"
+    if reading == "no effect" and criterion.margin is not None:
+        return f"{numbers}, too near no effect to matter"
+    return f"{numbers}, {inside} {region(criterion.refuted, criterion)}"
+
+
+WHERE = {
+    SUPPORTED: "holds on",
+    PARTLY: "holds in part on",
+    REFUTED: "fails on",
+    OPEN: "is open on",
+    OUT_OF_REGIME: "cannot be shown on",
+}
+# Why a claim, or one of its workloads, is open.
+WHY_OPEN = {
+    TOO_NOISY: "too noisy",
+    BETWEEN: "between what supports it and what refutes it",
+    MULTIPLICITY: "not sure over several tests",
+    PRECONDITION: "a precondition is not surely met",
+    "": "no number",
+}
+IN_WORDS = {
+    "smaller": "and surely smaller than claimed",
+    "larger": "and surely larger than claimed",
+    "direction": "and not surely as large",
+}
+
+
+def deciding(findings: Sequence[Finding], found: Combined) -> Finding:
+    """The finding whose numbers stand for the claim: a precondition that is not met, the weakest support, the clearest
+    refutation, else the first of its kind. Over several workloads that of the middle one of those with the claim's verdict: no
+    extreme one speaks for all, and none that says something else.
+    """
+    if found.reading == PRECONDITION:
+        return next(each for each in findings if each.precondition and each.verdict != SUPPORTED)
+    parts = [each for each in findings if not each.precondition]
+    if len(found.panels) > 1 and (middle := _middle(parts, found)) is not None:
+        return middle
+    same = [each for each in parts if each.verdict == found.verdict]
+    if found.verdict == SUPPORTED and same:
+        return max(same, key=lambda each: each.p_supported)
+    if found.verdict == REFUTED and same:
+        return min(same, key=lambda each: each.p_refuted)
+    return (same or [each for each in parts if each.estimate is not None] or parts)[0]
+
+
+def _middle(parts: Sequence[Finding], found: Combined) -> Finding | None:
+    """Of the first part of every workload with the claim's verdict (if none has it, of all) that says the same, or of the first
+    parts, the one with the median estimate (the lower of two)."""
+    alike = {panel.name for panel in found.panels if panel.verdict == found.verdict} or {panel.name for panel in found.panels}
+    seen = [each for each in parts if each.panel in alike and each.estimate is not None]
+    own = [each for each in seen if each.verdict == found.verdict] or seen
+    first = {each.panel: each for each in reversed(own)}
+    ordered = sorted(first.values(), key=lambda each: each.estimate or 0.0)
+    return ordered[(len(ordered) - 1) // 2] if ordered else None
+
+
+def explained(findings: Sequence[Finding], found: Combined, deciding: Finding, alpha: float) -> str:
+    parts = [each for each in findings if not each.precondition]
+    if _rests_on(found, deciding):
+        return f"{NOT_MET}: {deciding.reason}"
+    why = _why_open(findings, found, deciding, alpha) if found.verdict == OPEN else deciding.reason
+    if len(found.panels) > 1:
+        return f"{_over_panels(found)}; {why}"
+    if found.verdict == SUPPORTED and len(parts) > 1:
+        return f"{'both' if len(parts) == 2 else f'all {len(parts)}'} criteria hold; {why}"
+    if found.reading == SOME_PARTS:
+        return "; ".join(f"{each.name}: {each.verdict}" for each in parts)
+    return why
+
+
+NOT_MET = "what has to be so for the claim to mean anything is not surely so"
+
+
+def _rests_on(found: Combined, deciding: Finding) -> bool:
+    """Whether what decides is a precondition of the whole claim."""
+    return deciding.precondition and (not deciding.panel or len(found.panels) == 1)
+
+
+def _why_open(findings: Sequence[Finding], found: Combined, deciding: Finding, alpha: float) -> str:
+    """Why nothing is decided, with its numbers: over all workloads, or on that whose numbers stand for the claim."""
+    if found.over_all is not None:
+        return f"single workloads decide it, but p = {found.over_all:.2g} over all {len(found.panels)} is more than {alpha:.2g}"
+    panel = next(each for each in found.panels if each.name == deciding.panel)
+    here = [each for each in findings if each.panel == panel.name]
+    parts = [each for each in here if not each.precondition]
+    if panel.reading == PRECONDITION:
+        return f"{NOT_MET}: {next(each.reason for each in here if each.precondition and each.verdict != SUPPORTED)}"
+    if panel.reading == MULTIPLICITY:
+        worst = _clearest_against(parts)
+        many = f"p = {panel.p_refuted:.2g} over {len(parts)} parts is more than {alpha:.2g}"
+        return f"{worst.reason}, but {many}; {worst.settling}"
+    return next(each.reason for each in (deciding, *parts) if each.verdict == OPEN)
+
+
+def _clearest_against(parts: Sequence[Finding]) -> Finding:
+    return min(parts, key=lambda each: each.p_refuted)
+
+
+# More panels than these are counted where they are the larger part; the rest is named.
+MOST_NAMED = 3
+
+
+def _over_panels(found: Combined) -> str:
+    """Holds on MLP and CNN; fails on GPT. Of many: holds on 6 of 8 workloads; is open on GPT (too noisy)."""
+    named: dict[str, dict[str, list[str]]] = {verdict: {} for verdict in WHERE}
+    for each in found.panels:
+        if each.verdict in WHERE:
+            why = f" ({WHY_OPEN[each.reading]})" if each.verdict == OPEN else ""
+            named[each.verdict].setdefault(why, []).append(each.name)
+    counted = f"of {len(found.panels)} workloads"
+    told = {
+        verdict: [
+            f"{enumerated(names) if len(names) <= MOST_NAMED else f'{len(names)} {counted}'}{why}" for why, names in by.items()
+        ]
+        for verdict, by in named.items()
+    }
+    return "; ".join(f"{WHERE[verdict]} {enumerated(phrases)}" for verdict, phrases in told.items() if phrases)
+
+
+def enumerated(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> tuple[Sentence, ...]:
+    """What a reader takes away."""
+    if deciding.estimate is None:
+        return (Sentence((f"No number: {deciding.reason}.",)),)
+    parts = [each for each in findings if not each.precondition and each.estimate is not None]
+    said = deciding.says
+    if _rests_on(found, deciding):
+        return said, Sentence(("What the claim rests on is not surely so here, and so nothing is decided.",))
+    if found.verdict == OUT_OF_REGIME:
+        why = Sentence((f"{deciding.reason[:1].upper()}{deciding.reason[1:]}.",))
+        return why, Sentence(("What is seen here decides nothing: ", *said.parts))
+    if len(found.panels) > 1:
+        return said, *_on_which(found)
+    if found.reading == MULTIPLICITY:
+        told = _different((deciding, _clearest_against(parts)))
+        which = "The last" if len(told) > 1 else "That"
+        many = f"over its {len(parts)} parts p = {found.panels[0].p_refuted:.2g} is not enough"
+        return *told, Sentence((f"{which} alone would refute the claim, but {many}.",))
+    if found.verdict == OPEN:
+        return said, Sentence((f"Whether {deciding.claimed} is open: {deciding.settling}.",))
+    if len(parts) > 1 and found.verdict != REFUTED:
+        return _different(parts[:3])
+    return (said,)
+
+
+def _on_which(found: Combined) -> Iterator[Sentence]:
+    """The claim holds on MLP and CNN; fails on GPT."""
+    start = "It depends on the workload: the claim" if found.reading == SOME_WORKLOADS else "The claim"
+    yield Sentence((f"{start} {_over_panels(found)}.",))
+    if found.over_all is not None:
+        yield Sentence((f"Over all of them together that is not sure (p = {found.over_all:.2g}).",))
+
+
+def _different(findings: Iterable[Finding]) -> tuple[Sentence, ...]:
+    """What findings say, each thing once."""
+    return tuple({str(each.says): each.says for each in findings}.values())
+
+
+def retold(verdict: Verdict, criteria: Sequence[Criterion], quantifier: Quantifier) -> Verdict:
+    """A verdict that was read back, whose sentences are plain text, with sentences that know their numbers: what its criteria
+    say of them."""
+    if not verdict.findings:
+        return verdict
+    seen = zip(criteria, verdict.findings, strict=True)
+    findings = tuple(replace(finding, says=_said(criterion, finding)) for criterion, finding in seen)
+    over_all = undecided_over_all(verdict.panels, quantifier) if verdict.reading == MULTIPLICITY else None
+    found = Combined(verdict.verdict, verdict.reading, verdict.p, verdict.panels, verdict.direction, over_all)
+    return replace(verdict, findings=findings, answer=answer(findings, found, deciding(findings, found)))
+
+
+def _said(criterion: Criterion, seen: Finding) -> Sentence:
+    if seen.estimate is None or seen.low is None or seen.high is None:
+        return Sentence()
+    return filled(criterion, seen.estimate, seen.low, seen.high)
+
+
+def in_question(criterion: Criterion) -> str:
+    """What an open criterion leaves open, a clause after "whether"."""
+    at_the_null = criterion.null is not None and any(criterion.null in piece for piece in criterion.claimed.pieces)
+    return "that is more than chance" if at_the_null else f"that is {region(criterion.claimed, criterion)}"

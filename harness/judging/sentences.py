@@ -1,0 +1,86 @@
+"""Sentences that know their numbers: text and what was measured, put into words only where somebody shows them."""
+
+import string
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from folklore.harness.judging.spelling import number_and_interval
+from folklore.harness.spec import Criterion
+
+# Blanks of a criterion's sentence (spec/criterion.py) that say which way a positive difference goes, or a ratio above one, and
+# the word for the other way.
+OPPOSITES = {"lower": "higher", "higher": "lower", "smaller": "larger", "larger": "smaller", "less": "more", "more": "less"}
+
+
+@dataclass(frozen=True)
+class Number:
+    """An estimate with its interval, in the unit of a criterion. level: of the interval, if it is not the usual one. word: the
+    way a difference goes."""
+
+    estimate: float
+    low: float
+    high: float
+    unit: str = ""
+    level: str = ""
+    word: str = ""
+
+    @property
+    def value(self) -> str:
+        """1.8x."""
+        return number_and_interval(self.estimate, self.low, self.high, self.unit)[0]
+
+    @property
+    def rest(self) -> str:
+        """What follows the value: (1.6–2.0) larger, and a blank before it. Empty where there is neither interval nor word."""
+        _, interval = number_and_interval(self.estimate, self.low, self.high, self.unit, self.level)
+        return "".join(f" {part}" for part in (interval, self.word) if part)
+
+    def __str__(self) -> str:
+        return self.value + self.rest
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Pieces of text and numbers, in their order. Its `str` is the plain text."""
+
+    parts: tuple[str | Number, ...] = ()
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.parts))
+
+
+def plain(sentences: Iterable[Sentence]) -> str:
+    """Several sentences as one text."""
+    return " ".join(map(str, sentences))
+
+
+def filled(criterion: Criterion, estimate: float, low: float, high: float) -> Sentence:
+    """What a criterion says with its numbers filled in. Without a sentence of its own: its name and its number."""
+    seen = Number(estimate, low, high, criterion.unit, "90%" if criterion.one_sided else "")
+    if not criterion.says:
+        return Sentence((f"{criterion.name[:1].upper()}{criterion.name[1:]}: ", seen, "."))
+    numbers = {
+        "estimate": seen,
+        "value": replace(seen, low=estimate, high=estimate),
+        "low": replace(seen, estimate=low, high=low),
+        "high": replace(seen, estimate=high, low=high),
+        **{blank: _compared(seen, blank, criterion.observe.log_axis) for blank in OPPOSITES},
+    }
+    parts: list[str | Number] = []
+    for text, blank, _, _ in string.Formatter().parse(criterion.says):
+        parts += [text] if blank is None else [text, numbers[blank]]
+    if not str(parts[-1]).endswith((".", "!", "?")):
+        parts.append(".")
+    return Sentence(tuple(parts))
+
+
+def _compared(seen: Number, blank: str, ratio: bool) -> Number:
+    """A difference without its sign, or a ratio above one, and the word for its direction."""
+    if not (0 < seen.estimate < 1 if ratio else seen.estimate < 0):
+        return replace(seen, word=blank)
+    estimate, low, high = (_turned(each, ratio) for each in (seen.estimate, seen.high, seen.low))
+    return replace(seen, estimate=estimate, low=low, high=high, word=OPPOSITES[blank])
+
+
+def _turned(value: float, ratio: bool) -> float:
+    return (1 / value if value else float("inf")) if ratio else -value

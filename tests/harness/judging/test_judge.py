@@ -1,0 +1,313 @@
+from collections.abc import Sequence
+
+import pytest
+
+from folklore.harness.judging.judge import judge, report
+from folklore.harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED
+from folklore.harness.judging.spelling import region, spell, spell_interval
+from folklore.harness.judging.trial_arrays import TrialArrays
+from folklore.harness.judging.verdict import Verdict
+from folklore.harness.metrics import Computed, RelativeGap, TunedLoss
+from folklore.harness.spec import AtLeast, Claim, Criterion, Judgement, Outside, Regime, Reported, Study, Within
+from folklore.harness.spec.trial import Trial
+from folklore.harness.statistics import ALPHA
+from folklore.harness.training.result import LaneResult
+from tests.harness.helpers import bowl, changed, computations, frame, result
+
+KEYS = ["study", "claim", "scale", "device", "verdict", "estimate", "low", "high", "seeds", "trials", "reason"]
+NEW_KEYS = ["reading", "answer", "advice", "p", "direction", "cautions", "panels", "surprise", "after_the_fact", "withdrawn"]
+NEW_KEYS += ["declared_otherwise"]
+
+
+def with_gap(gap: float, noise: float = 0.001):
+    """Arm none ends `gap` (relative) above arm half; LRs are tuned inside the grid."""
+
+    def outcome(trial: Trial) -> LaneResult:
+        floor = 2.0 * (1 + gap) if trial.arm == "none" else 2.0
+        return result(bowl(trial, -7, floor, noise=noise))
+
+    return outcome
+
+
+def verdict_of(study: Study, outcome, failures: dict[str, str] | None = None) -> Verdict:
+    (found,) = judge(study, "laptop", "cpu", frame(study, outcome), failures)
+    return found
+
+
+def test_a_planted_truth_is_supported(study: Study) -> None:
+    found = verdict_of(study, with_gap(0.05))
+    assert found.verdict == SUPPORTED
+    assert found.estimate == pytest.approx(0.05, abs=0.005)
+    assert "wholly at least 0%" in found.reason
+
+
+def test_a_planted_falsehood_is_refuted(study: Study) -> None:
+    """The same with the sign turned: a swapped arm or a wrong sign would show here."""
+    found = verdict_of(study, with_gap(-0.05))
+    assert found.verdict == REFUTED
+    assert found.estimate == pytest.approx(-0.05, abs=0.005)
+
+
+def test_noise_larger_than_the_effect_is_inconclusive(study: Study) -> None:
+    found = verdict_of(study, with_gap(0.01, noise=0.05))
+    assert found.verdict == OPEN
+    assert "would settle it" in found.reason
+
+
+def test_bitwise_equal_arms_are_neither_better_nor_worse(study: Study) -> None:
+    found = verdict_of(study, lambda trial: result(bowl(trial, -7, 2.0)))
+    assert (found.estimate, found.verdict) == (0.0, OPEN)
+
+
+def test_the_flat_form_has_the_documented_keys(study: Study) -> None:
+    found = verdict_of(study, with_gap(0.05))
+    assert sorted(found.row()) == sorted([*KEYS, *NEW_KEYS])
+    assert (found.seeds, found.trials) == (5, 50)
+
+
+def test_a_missing_trial_is_invalid_without_numbers(study: Study) -> None:
+    trials = frame(study, with_gap(0.05)).iloc[1:]
+    (found,) = judge(study, "laptop", "cpu", trials, {"digest": "RuntimeError: boom"})
+    assert found.verdict == INVALID
+    assert found.estimate is None
+    assert "boom" in found.reason
+
+
+def test_a_scale_for_plumbing_is_never_judged(study: Study) -> None:
+    (found,) = judge(study, "smoke", "cpu", frame(study, with_gap(0.05), scale="smoke"))
+    assert found.verdict == OUT_OF_REGIME
+    assert found.estimate is None
+
+
+def criterion(supported: float, refuted: float, name: str = "c") -> dict[str, object]:
+    arm = {"kind": "tuned_loss", "arm": "none"}, {"kind": "tuned_loss", "arm": "half"}
+    return {
+        "name": name,
+        "observe": {"kind": "relative_gap", "left": arm[0], "right": arm[1]},
+        "claimed": {"kind": "at_least", "value": supported},
+        "refuted": {"kind": "at_most", "value": refuted},
+        "unit": "relative",
+    }
+
+
+def judging(study: Study, *judgements: Sequence[dict[str, object]]) -> Study:
+    claims = [{"claim": f"c.{index}", "criteria": tuple(criteria)} for index, criteria in enumerate(judgements)]
+    return changed(study, judgements=claims)
+
+
+def test_all_criteria_must_hold_and_one_refutes(study: Study) -> None:
+    easy, hard, between = criterion(0.0, -0.01), criterion(0.2, 0.1), criterion(0.2, -0.01)
+    several = judging(study, [easy, easy], [hard, hard], [easy, hard], [easy, between])
+    found = judge(several, "laptop", "cpu", frame(several, with_gap(0.05)))
+    assert [(verdict.verdict, verdict.reading) for verdict in found] == [
+        (SUPPORTED, ""),
+        (REFUTED, "smaller"),
+        (PARTLY, "some parts"),
+        (OPEN, "between"),
+    ]
+    assert "both criteria hold" in found[0].reason
+    assert "in no region that decides" in found[3].reason
+
+
+def test_a_part_that_cannot_be_shown_leaves_the_rest(study: Study) -> None:
+    failure = {**criterion(0.5, 0.4), "observe": {"kind": "cure_rate", "arm": "none", "octaves_down": 1.0}}
+    several = judging(study, [failure], [criterion(0.0, -0.1), failure], [criterion(0.2, 0.1), failure])
+    found = judge(several, "laptop", "cpu", frame(several, with_gap(0.05)))
+    assert [verdict.verdict for verdict in found] == [OUT_OF_REGIME, PARTLY, REFUTED]
+
+
+def test_seeds_needed_would_be_enough(study: Study) -> None:
+    """The advice is kept: with that many seeds of the same spread the interval lies inside."""
+    from folklore.harness.judging.observe import observe
+    from folklore.harness.judging.trial_arrays import TrialArrays
+    from folklore.harness.metrics import RelativeGap, TunedLoss
+    from folklore.harness.spec import AtLeast
+    from folklore.harness.statistics.seeds import _would_decide, seeds_needed
+
+    table = TrialArrays(study, "laptop", frame(study, with_gap(0.01, noise=0.05)))
+    seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)
+    rule = AtLeast(value=seen.estimate - 0.005)
+    needed = seeds_needed(seen, rule.pieces)
+    assert needed is not None
+    assert needed > seen.seeds
+    assert _would_decide(seen, rule.value, float("inf"), needed, ALPHA)
+    assert not _would_decide(seen, rule.value, float("inf"), needed - 1, ALPHA)
+    assert seeds_needed(seen, AtLeast(value=seen.estimate + 1).pieces) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.0123, "relative", "+1.23%"),
+        (2.345, "x", "2.35x"),
+        (0.5, "nats", "0.5 nats"),
+        (3, "", "3"),
+        (65504.0, "", "65504"),
+        (0.0056, "share", "0.56%"),
+        (-0.004634, "share", "-0.463%"),
+        (0.6863, "share", "68.6%"),
+        (1.0, "share", "100%"),
+        (-0.0, "share", "0%"),
+        (12.5, "share", "1250%"),
+    ],
+)
+def test_spelling(value: float, unit: str, text: str) -> None:
+    assert spell(value, unit) == text
+
+
+def test_an_exact_check_is_one_number(study: Study) -> None:
+    """It has no interval. Its band is only as wide as rounding, and is told as it was declared all the same."""
+    half = Criterion(
+        name="half-way",
+        observe=Computed(function="constants.cosine", number="half_way"),
+        claimed=Within(low=0.4999, high=0.5001),
+        refuted=Outside(low=0.4999, high=0.5001),
+    )
+    assert region(half.claimed, half) == "between 0.4999 and 0.5001"
+    assert region(half.refuted, half) == "at most 0.4999 or at least 0.5001"
+    exact = study.model_copy(update={"judgements": (Judgement(claim="decay.half_way", criteria=(half,)),)})
+    trials = frame(exact, with_gap(0.0))
+    table = TrialArrays(exact, "laptop", trials, computations=computations(exact))
+    (found,) = judge(exact, "laptop", "cpu", trials, table=table)
+    assert found.reason == "half-way: 0.5, which is between 0.4999 and 0.5001"
+    assert spell_interval(2.0, 1.5, 2.5, "x") == "2x [1.5x, 2.5x]"
+    assert spell_interval(2.0, 2.0, 2.0, "x") == "2x"
+
+
+def test_what_has_no_number_says_why_in_words_of_a_reader(study: Study) -> None:
+    """The optimum lies below the grid: no key of an arm or a field, and what would settle it."""
+    table = TrialArrays(study, "laptop", frame(study, lambda trial: result(bowl(trial, -20, 2.0))))
+    judgement = Judgement(
+        claim="warmup.improves_best",
+        criteria=(
+            Criterion(name="x", observe=TunedLoss(arm="half"), claimed=AtLeast(value=0), refuted=Within(low=-2, high=-1)),
+        ),
+        reported=(Reported(name="tuned loss", observe=TunedLoss(arm="half")),),
+    )
+    assert report(judgement, table) == [
+        "tuned loss: no number, because the best peak LR of 'half warmup', 0.00195, is the lowest that was tried;"
+        " a grid that goes lower would settle it"
+    ]
+
+
+def test_arms_with_one_label_are_told_apart_by_their_panels(study: Study) -> None:
+    arms = {name: arm.model_copy(update={"label": "B 8", "panel": name}) for name, arm in study.arms.items()}
+    table = TrialArrays(study.model_copy(update={"arms": arms}), "laptop", frame(study, with_gap(0.0)))
+    assert table.arm_name("half") == "'half: B 8'"
+    assert TrialArrays(study, "laptop", frame(study, with_gap(0.0))).arm_name("half") == "'half warmup'"
+
+
+def test_every_claim_is_judged_by_itself(study: Study) -> None:
+    """A gap at about p = 0.02 is supported, alone and among twenty claims: what that means for the register is shown apart."""
+    outcome = next(
+        with_gap(gap, noise=0.01)
+        for gap in (0.02, 0.015, 0.012, 0.01, 0.008, 0.006)
+        if 0.005 < verdict_of(study, with_gap(gap, noise=0.01)).findings[0].p_supported < 0.045
+    )
+    many = judging(study, *[[criterion(0.0, -0.001)] for _ in range(20)])
+    found = judge(many, "laptop", "cpu", frame(many, outcome))
+    assert {verdict.verdict for verdict in found} == {SUPPORTED}
+
+
+def test_a_study_answers_and_advises(study: Study) -> None:
+    """The sentence is filled with the numbers, and the advice is that declared for the outcome and its reading."""
+    says = {**criterion(0.2, -0.01), "null": 0.0, "says": "Half warmup ends {lower} than none"}
+    claims = judging(study, [says])
+    (judgement,) = claims.judgements
+    advised = judgement.model_copy(update={"advice": {"partly": "try it", "partly: smaller": "try it gently"}})
+    claims = claims.model_copy(update={"judgements": (advised,)})
+    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    assert (found.verdict, found.reading, found.direction) == (PARTLY, "smaller", "claimed")
+    assert found.plain_answer.startswith("Half warmup ends 4.97% (4.9")
+    assert found.plain_answer.endswith(") lower than none.")
+    assert found.advice == "try it gently"
+
+
+def test_panels_disagree(study: Study) -> None:
+    """Workloads that disagree decisively make a claim partly true, and are named."""
+    left, right = {**criterion(0.0, 0.0), "panel": "MLP"}, {**criterion(0.2, 0.1), "panel": "GPT"}
+    claims = judging(study, [left, right])
+    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    assert (found.verdict, found.reading) == (PARTLY, "some workloads")
+    assert found.row()["panels"] == {"MLP": SUPPORTED, "GPT": REFUTED}
+    assert "holds on MLP; fails on GPT" in found.plain_answer
+
+
+def test_many_panels_are_counted_and_those_that_differ_named(study: Study) -> None:
+    holding = [{**criterion(0.0, 0.0), "panel": f"MLP {width}"} for width in (8, 16, 32, 64)]
+    claims = judging(study, [*holding, {**criterion(0.2, 0.1), "panel": "GPT"}])
+    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    assert "holds on 4 of 5 workloads; fails on GPT" in found.plain_answer
+
+
+def nearly_refuted(study: Study, outcome, tested: int) -> tuple[Study, float]:
+    """A study whose last part of so many alone is refuted at p of about 0.03, and the bound of what refutes it."""
+    (seen,) = judge(judging(study, [criterion(0.0, 0.0)]), "laptop", "cpu", frame(study, outcome))
+    assert seen.estimate is not None
+    assert seen.high is not None
+    bound = seen.estimate + 1.15 * (seen.high - seen.estimate)
+    holding = [criterion(0.0, -0.1, f"easy {index}") for index in range(tested - 1)]
+    return judging(study, [*holding, {**criterion(bound + 1, bound, "hard"), "says": "It is {estimate}"}]), bound
+
+
+def test_what_is_not_sure_over_all_parts_is_not_called_noisy(study: Study) -> None:
+    """The interval of the first part lies inside its region, and that of the last refutes: the reason is p over all three."""
+    outcome = with_gap(0.05)
+    claims, bound = nearly_refuted(study, outcome, 3)
+    (found,) = judge(claims, "laptop", "cpu", frame(claims, outcome))
+    assert [each.verdict for each in found.findings] == [SUPPORTED, SUPPORTED, REFUTED]
+    p = 3 * found.findings[-1].p_refuted
+    assert (found.verdict, found.reading) == (OPEN, "multiplicity")
+    assert found.plain_answer.endswith(
+        f"The last alone would refute the claim, but over its 3 parts p = {p:.2g} is not enough."
+    )
+    assert found.findings[-1].says in found.answer
+    assert found.reason.startswith("hard: +4.97% [")
+    assert f"but p = {p:.2g} over 3 parts is more than 0.05; about " in found.reason
+    assert "noisy" not in found.plain_answer + found.reason
+    (alone,) = judge(judging(study, [criterion(bound + 1, bound)]), "laptop", "cpu", frame(study, outcome))
+    assert (alone.verdict, alone.findings[0].settling) == (REFUTED, "")
+
+
+def test_seeds_settle_a_part_at_the_level_at_which_it_refutes(study: Study) -> None:
+    """Of several parts one has to be surer to refute: more seeds are advised, and they are enough."""
+    from folklore.harness.judging.observe import observe
+    from folklore.harness.judging.settling import what_would_settle
+
+    table = TrialArrays(study, "laptop", frame(study, with_gap(0.01, noise=0.05)))
+    seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)
+    asked = Criterion.model_validate(criterion(seen.estimate + 1, seen.estimate + 0.005))
+    few, many = (int(what_would_settle(seen, asked, ALPHA, parts).split()[1]) for parts in (1, 5))
+    assert 0 < few < many
+    claimed = Criterion.model_validate(criterion(seen.estimate - 0.005, seen.estimate - 1))
+    assert what_would_settle(seen, claimed, ALPHA, 5) == what_would_settle(seen, claimed, ALPHA, 1), "all parts have to hold"
+
+
+def test_every_open_workload_says_why_it_is_open(study: Study) -> None:
+    """Noise on one, a gap that surely lies between the regions on the other."""
+    noisy = {**criterion(0.05, 0.0499, "noisy"), "panel": "MLP"}
+    between = {**criterion(0.5, -0.5, "between"), "panel": "GPT"}
+    claims = judging(study, [noisy, between])
+    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    assert found.verdict == OPEN
+    assert found.plain_answer.endswith(
+        "The claim is open on MLP (too noisy) and GPT (between what supports it and what refutes it)."
+    )
+
+
+def test_a_toy_refutes_no_claim_about_large_models(study: Study) -> None:
+    modern = Claim(
+        id="own.modern",
+        kinds=("empirical",),
+        paraphrase="large models need warmup",
+        measure="-",
+        regime=Regime(words="transformers of 100M parameters", models=("gpt",), least_parameters=100_000_000),
+    )
+    for gap in (0.05, -0.05):
+        claims = judging(study, [criterion(0.0, 0.0)]).model_copy(update={"claims": (modern,)})
+        judgements = (claims.judgements[0].model_copy(update={"claim": "own.modern"}),)
+        claims = claims.model_copy(update={"judgements": judgements})
+        (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(gap)))
+        assert (found.verdict, found.reading) == (OUT_OF_REGIME, "regime")
+        assert "this model has 888 parameters" in found.plain_answer
+        assert found.p == 1.0
