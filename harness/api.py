@@ -147,7 +147,7 @@ def verdicts(
     device: str | None = None,
     source: str | None = None,
 ) -> Verdicts:
-    """What becomes of the claims: judged anew from the store's trials, or where it has none from the published ones.
+    """What becomes of the claims: judged again from the store's trials, or where it has none from the published ones.
 
     study: one; default: all of the catalogue and of the store. The rest as in `trials`. Raises UserError.
     """
@@ -183,9 +183,9 @@ def run(
     it could not go on, and KeyboardInterrupt where it was interrupted: what is finished is kept.
     """
     from folklore.harness.cli.terminal import Terminal
-    from folklore.harness.running.audience import Nobody
     from folklore.harness.running.events import Silent
     from folklore.harness.running.ray_connection import require_no_other
+    from folklore.harness.running.reporter import NullReporter
     from folklore.harness.running.run import FAILED, INTERRUPTED, changed_as_wished, launch
     from folklore.harness.spec.study import Value
 
@@ -203,14 +203,14 @@ def run(
         return tuple(several)
 
     changes = Changes({name: values(given) for name, given in (settings or {}).items()}, seeds, tuple(only))
-    nobody, terminal = Nobody(), Terminal(Silent())
-    audience = terminal if progress else nobody
+    nobody, terminal = NullReporter(), Terminal(Silent())
+    reporter = terminal if progress else nobody
     if workload is not None and not isinstance(workload, str):
         from folklore.harness.workloads.own.finding import hand_over
 
         workload = hand_over(workload).address
-    chosen, scale = changed_as_wished(chosen, scale, changes, workload, options, audience.say)
-    code = launch([chosen], scale, options, None, audience=audience)
+    chosen, scale = changed_as_wished(chosen, scale, changes, workload, options, reporter.say)
+    code = launch([chosen], scale, options, None, reporter=reporter)
     if code == INTERRUPTED:
         raise KeyboardInterrupt("what is finished is kept; the same call goes on")
     if code == FAILED:

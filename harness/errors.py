@@ -1,4 +1,4 @@
-"""Errors a user can mend: one line that names the value, the rule and the way out."""
+"""Errors a user can fix: one line that names the value, the rule and the way out."""
 
 import difflib
 import re

@@ -50,7 +50,7 @@ PASSED_ON = {
 
 
 class SetupError(Exception):
-    """What the user can mend, in one line."""
+    """What the user can fix, in one line."""
 
 
 def say(line: str) -> None:

@@ -15,7 +15,7 @@ from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import FinalLoss, Gap, RelativeGap, Scaled, TunedLoss
 from folklore.harness.metrics.estimating.weighted import mean
 from folklore.harness.spec import Observed, Study
-from folklore.harness.spec.trials import UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, in_words
 from folklore.harness.statistics.intervals import Observation
 from folklore.reports.figures.axis import Axis, interval_marks, percent
 from folklore.reports.words import with_power
@@ -157,10 +157,10 @@ def _best_of(table: TrialArrays, arms: Sequence[str]) -> str:
 
 
 def searched(table: TrialArrays, arm: str) -> str | None:
-    """The factor that an arm is tuned over; None if it is trained at one point. Raises UndecidableError where it varies two."""
+    """The factor that an arm is tuned over; None: it is trained at one point. Raises NotEstimableError if it varies two."""
     varied = _varied(table, arm)
     if len(varied) > 1:
-        raise UndecidableError("open", f"it varies {' and '.join(map(in_words, varied))}")
+        raise NotEstimableError("open", f"it varies {' and '.join(map(in_words, varied))}")
     return varied[0] if varied else None
 
 
@@ -184,7 +184,7 @@ def _any_factor(table: TrialArrays, arm: str) -> str:
         return LR
     for factor in table.study.factors_at(table.scale, arm):
         return factor
-    raise UndecidableError("open", "no factor is declared for it")
+    raise NotEstimableError("open", "no factor is declared for it")
 
 
 def _gaps(table: TrialArrays, arms: Sequence[str], reference: str) -> tuple[dict[str, Observation | str], str]:
@@ -194,14 +194,14 @@ def _gaps(table: TrialArrays, arms: Sequence[str], reference: str) -> tuple[dict
     try:
         right = loss_of(table, reference)
         base = observe(right, table).estimate
-    except UndecidableError:
+    except NotEstimableError:
         return dict.fromkeys(others, "the reference has no number"), "its loss"
     pairs: dict[str, Observed] = {}
     found: dict[str, Observation | str] = {}
     for arm in others:
         try:
             pairs[arm] = loss_of(table, arm)
-        except UndecidableError as error:
+        except NotEstimableError as error:
             found[arm] = error.reason
     in_shares = all(_has_a_zero(RelativeGap(left=left, right=right), table) for left in pairs.values())
     fall = _initial_loss(table, reference) - base
@@ -211,7 +211,7 @@ def _gaps(table: TrialArrays, arms: Sequence[str], reference: str) -> tuple[dict
         gap = RelativeGap(left=left, right=right) if in_shares else Scaled(of=Gap(left=left, right=right), by=1 / fall)
         try:
             found[arm] = observe(gap, table)
-        except UndecidableError as error:
+        except NotEstimableError as error:
             found[arm] = error.reason
     return found, "its loss" if in_shares else "its fall"
 
@@ -219,7 +219,7 @@ def _gaps(table: TrialArrays, arms: Sequence[str], reference: str) -> tuple[dict
 def _has_a_zero(observable: Observed, table: TrialArrays) -> bool:
     try:
         require_a_zero(observable, table)
-    except UndecidableError as error:
+    except NotEstimableError as error:
         return error.verdict != "out of regime"
     return True
 
@@ -238,7 +238,7 @@ def _row(records: TrialSet, arm: str, label: str, *, reference: bool, gap: Obser
         if at_edge:
             return Row(label, reference, best, diverged=diverged, note="at the edge of its grid: no optimum")
         seen = observe(loss_of(records.table, arm), records.table)
-    except UndecidableError as error:
+    except NotEstimableError as error:
         return Row(label, reference, Markup(""), diverged=diverged, note=error.reason)
     own_ends = (seen.low, seen.estimate, seen.high)
     if not isinstance(gap, Observation) or axis is None:

@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 _work: list[tuple[Callable[[Any], Any], Sequence[Any]]] = []
 
 
-def side_by_side(
+def parallel_map(
     work: Callable[[Item], Result], items: Sequence[Item], done: Callable[[int, int], None] = lambda count, of: None
 ) -> list[Result]:
     """`work` of each item, in order, in forked processes where that is safe: on Linux, with no other thread running.

@@ -35,7 +35,7 @@ from folklore.reports import (
 from folklore.reports.figures.range_test import draw_range_test
 from folklore.reports.figures.strip import beside
 from folklore.reports.outcome_table import OutcomeTable, outcome_table
-from folklore.reports.parallel import side_by_side
+from folklore.reports.parallel import parallel_map
 from folklore.reports.places import beside_page, page, places, trials_page
 from folklore.reports.study_page import Neighbour, Section
 from folklore.reports.verdict_words import WORDS
@@ -95,7 +95,7 @@ def write(
 
     # The longest first, so that none is left for the end.
     in_turn = sorted(studies, key=_observations, reverse=True)
-    every = zip(in_turn, side_by_side(_or_left_out(judge_and_draw), in_turn, drawn_so_far), strict=True)
+    every = zip(in_turn, parallel_map(_or_left_out(judge_and_draw), in_turn, drawn_so_far), strict=True)
     drawn = {study.name: each for study, each in every if each is not None}
     studies, in_turn = ([study for study in each if study.name in drawn] for each in (studies, in_turn))
     found = {name: judged for name, (judged, _, _) in drawn.items()}
@@ -131,7 +131,7 @@ def write(
         _save(output / trials_page(study.name), pages.get_template("trials.html").render(shown))
         return True
 
-    written = side_by_side(_or_left_out(write_page), in_turn)
+    written = parallel_map(_or_left_out(write_page), in_turn)
     _write_index_and_documents(output, pages, declared, register, in_register, own, found, published, store_option)
     return {study.name: found[study.name] for study, is_written in zip(in_turn, written, strict=True) if is_written}
 

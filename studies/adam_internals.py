@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.metrics import Curve, FallShare
+from folklore.harness.metrics import Curve, LossGap
 from folklore.harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import above, below, computed, exceeds, inside, judgement, loss_gap, lr_grid
@@ -46,13 +46,13 @@ def by_panel(outlier: Any, beta2: Any, correction: Any) -> dict[str, Any]:
     return {name: overrides[arm.panel] for name, arm in ARMS.items()}
 
 
-def outlier_adds(arm: str, reference: str = "steady", first: float = 0.5, last: float = 1.0) -> FallShare:
+def outlier_adds(arm: str, reference: str = "steady", first: float = 0.5, last: float = 1.0) -> LossGap:
     """How much higher the training loss of the same batches is in a part of the run: from the outlier on, if not told."""
     window = {"tuned_for": "steady", "first": first, "last": last}
     return loss_gap(arm, reference, Curve, best_of=("steady",), of="train_loss", **window)
 
 
-def beta2_adds(lr: float, first: float = 0.5, last: float = 1.0) -> FallShare:
+def beta2_adds(lr: float, first: float = 0.5, last: float = 1.0) -> LossGap:
     """How much higher the training loss at an LR is with a β2 of 0.999 than with 0.95: in the second half, if not told."""
     window = {"value": lr, "first": first, "last": last}
     return loss_gap("beta2_0.999", "beta2_0.95", Curve, best_of=("beta2_0.95",), of="train_loss", **window)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.metrics import FallShare, LossAt, Mean, MeanGap, NoiseScale, SpeedUp, TunedLoss
+from folklore.harness.metrics import LossAt, LossGap, Mean, MeanGap, NoiseScale, SpeedUp, TunedLoss
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import below, computed, exceeds, inside, judgement, lr_grid, predicted
@@ -32,10 +32,10 @@ def ramp(arm: str, steps: int = STEPS) -> dict[str, Any]:
     return {"batch_ramp": CHANGES, "batch_ramp_factor": RAISED[arm], "steps": ramped_steps(arm, steps)}
 
 
-def over_lowered(arm: str, lowered: str = "decay", times: float = 1.0, **of: Any) -> FallShare:
+def over_lowered(arm: str, lowered: str = "decay", times: float = 1.0, **of: Any) -> LossGap:
     """How much higher an arm ends than the one whose LR is lowered, both at the LR tuned for that, or at a multiple of it."""
     right = TunedLoss(arm=lowered, **of) if times == 1.0 else LossAt(arm=lowered, tuned_for=lowered, times=times, **of)
-    return FallShare(left=LossAt(arm=arm, tuned_for=lowered, times=times, **of), right=right, best_of=(lowered,))
+    return LossGap(left=LossAt(arm=arm, tuned_for=lowered, times=times, **of), right=right, best_of=(lowered,))
 
 
 def same_loss(name: str, says: str, times: float, spread: float, **options: Any) -> Criterion:

@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from folklore.harness.metrics import FallShare, FormGap, LossAt, MeanGap, NoiseScale, Optimum, Slope
+from folklore.harness.metrics import FormGap, LossAt, LossGap, MeanGap, NoiseScale, Optimum, Slope
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import above, inside, judgement, lr_grid, predicted
@@ -155,10 +155,10 @@ def loss_at(arm: str, tuned_for: str, times: float = 1.0, window_octaves: float 
     return LossAt(arm=arm, tuned_for=tuned_for, times=times, window_octaves=window_octaves)
 
 
-def regret(panel: Panel, small: int, large: int, times: float | None = None, window_octaves: float | None = 1.0) -> FallShare:
+def regret(panel: Panel, small: int, large: int, times: float | None = None, window_octaves: float | None = 1.0) -> LossGap:
     """What it costs, of the fall, to take the LR over from a small batch by the rule, or by another factor."""
     arm, times = panel.arm(large), times or panel.times(small, large)
-    return FallShare(
+    return LossGap(
         left=loss_at(arm, panel.arm(small), times, window_octaves), right=loss_at(arm, arm, window_octaves=window_octaves)
     )
 
@@ -169,12 +169,12 @@ def curve_gap(panel: Panel, small: int, large: int, **options: Any) -> MeanGap:
     return MeanGap(**{**between, "absolute": True, **options})
 
 
-def warmup_gain(panel: Panel, small: int, batch_size: int) -> FallShare:
+def warmup_gain(panel: Panel, small: int, batch_size: int) -> LossGap:
     """What 40% instead of 5% of warmup gains, of the fall, at the LR that the rule makes of the small batch's."""
     tuned, times = panel.arm(small), panel.times(small, batch_size)
     brief, warm = (f"{arms}_{batch_size}" for arms in WARMUPS[panel.arms])
     brief = tuned if batch_size == small else brief
-    return FallShare(left=loss_at(brief, tuned, times), right=loss_at(warm, tuned, times), best_of=(tuned,))
+    return LossGap(left=loss_at(brief, tuned, times), right=loss_at(warm, tuned, times), best_of=(tuned,))
 
 
 def growth_of_gain(panel: Panel, small: int, large: int) -> Observed:
@@ -389,7 +389,7 @@ BREAKS = judgement(
         "noise scale in sequences, GPT and AdamW, B = 8, 16384 sequences": noise_scale("long_adam_8"),
         "regret of no scaling, GPT and AdamW, B = 8 to 256, of the fall": (regret(LONG_ADAM, 8, 256, times=1.0), "relative"),
         "loss that the linear rule costs SGD at B = 128 if 40% of the run is warmup, of the fall": (
-            FallShare(
+            LossGap(
                 left=loss_at("warm_sgd_128", "gpt_sgd_8", GPT_SGD.times(8, 128)),
                 right=loss_at("gpt_sgd_128", "gpt_sgd_128"),
                 best_of=("gpt_sgd_128",),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from folklore.harness.metrics import FallShare, FinalLoss, LossAfter, Share
+from folklore.harness.metrics import FinalLoss, LossAfter, LossGap, Share
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import (
@@ -152,15 +152,15 @@ class Plateau(NamedTuple):
             for switch in self.switches
         }
 
-    def gap(self, switch: str, other: str = "stay") -> FallShare:
+    def gap(self, switch: str, other: str = "stay") -> LossGap:
         """How much higher it ends than after another switch."""
         left, right = FinalLoss(arm=f"{self.run}_{switch}"), FinalLoss(arm=f"{self.run}_{other}")
-        return FallShare(left=left, right=right, best_of=(self.best,))
+        return LossGap(left=left, right=right, best_of=(self.best,))
 
-    def last_fall(self) -> FallShare:
+    def last_fall(self) -> LossGap:
         """Of the loss, over the last tenth of the steps before the switch."""
         stay = f"{self.run}_stay"
-        return FallShare(left=LossAfter(arm=stay, share=0.6), right=LossAfter(arm=stay, share=2 / 3), best_of=(self.best,))
+        return LossGap(left=LossAfter(arm=stay, share=0.6), right=LossAfter(arm=stay, share=2 / 3), best_of=(self.best,))
 
 
 # A 32nd of the best constant LR of such a run, the best, and 16 times it.
@@ -198,7 +198,7 @@ SAME_AS_COSINE = "the claim itself: the same loss as cosine decay's"
 BERGSMA = "Bergsma et al. 2025 (reported): from about 4 tokens a parameter on, zero is no worse"
 
 
-def shape_gap(tokens: int, shape: str, reference: str = "cosine") -> FallShare:
+def shape_gap(tokens: int, shape: str, reference: str = "cosine") -> LossGap:
     return loss_gap(arm_of(shape, tokens), arm_of(reference, tokens))
 
 

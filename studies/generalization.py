@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.metrics import FallShare, Gap, LossAt, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
+from folklore.harness.metrics import Gap, LossAt, LossGap, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import above, exceeds, judgement, lr_grid, predicted
@@ -67,8 +67,8 @@ def widths(mlp: int, cnn: int) -> dict[str, dict[str, int]]:
     return {**{arm: {"width": mlp} for arm in MLP_ARMS}, **{arm: {"width": cnn} for arm in CNN_ARMS}}
 
 
-def gap(large: str, small: str, lr: float | None, of: Any = None, kind: Any = FallShare) -> Any:
-    """How much higher the loss with the large batch is, at an LR or at the best of each; kind: FallShare or Gap."""
+def gap(large: str, small: str, lr: float | None, of: Any = None, kind: Any = LossGap) -> Any:
+    """How much higher the loss with the large batch is, at an LR or at the best of each; kind: LossGap or Gap."""
     left, right = (TunedLoss(arm=arm, of=of) if lr is None else LossAt(arm=arm, value=lr, of=of) for arm in (large, small))
     return kind(left=left, right=right)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from folklore.harness.metrics import Curve, FallShare, FinalLoss, GrowthFactor, LossAt, RankCorrelation
+from folklore.harness.metrics import Curve, FinalLoss, GrowthFactor, LossAt, LossGap, RankCorrelation
 from folklore.harness.spec import (
     Arm,
     AtLeast,
@@ -155,14 +155,14 @@ def moved(arm: str) -> Curve:
     return Curve(arm=arm, of="probe_flow_first_moved", divided_by="probe_flow_last_moved", **END)
 
 
-def lost(arm: str, healthy: str) -> FallShare:
+def lost(arm: str, healthy: str) -> LossGap:
     """Share of a healthy network's fall."""
-    return FallShare(left=FinalLoss(arm=arm), right=FinalLoss(arm=healthy), best_of=(healthy,))
+    return LossGap(left=FinalLoss(arm=arm), right=FinalLoss(arm=healthy), best_of=(healthy,))
 
 
-def gained(arm: str, *best_of: str) -> FallShare:
+def gained(arm: str, *best_of: str) -> LossGap:
     """By training the first half of the layers."""
-    return FallShare(left=FinalLoss(arm=f"{arm}_frozen"), right=FinalLoss(arm=arm), best_of=best_of)
+    return LossGap(left=FinalLoss(arm=f"{arm}_frozen"), right=FinalLoss(arm=arm), best_of=best_of)
 
 
 def similar(arm: str, when: str) -> Criterion:
@@ -335,7 +335,7 @@ def dies(optimizer: str) -> tuple[Criterion, ...]:
         criterion(
             name,
             "share of the fall that is lost at that LR",
-            FallShare(left=LossAt(arm=arm, value=lr), right=FinalLoss(arm="residual"), best_of=("residual",)),
+            LossGap(left=LossAt(arm=arm, value=lr), right=FinalLoss(arm="residual"), best_of=("residual",)),
             f"With {name} so many dead ReLUs lose {{value}} of the fall",
             **below(0.5, refuted=0.9, unit="share", precondition=True),
         ),

@@ -8,10 +8,10 @@ from folklore.harness.metrics import (
     BasinWidth,
     Curve,
     FailureRate,
-    FallShare,
     FinalLoss,
     LossAfter,
     LossAt,
+    LossGap,
     MaxTrainable,
     Mean,
     MeanDistance,
@@ -75,8 +75,8 @@ class Setup:
     def mean(self, curve: Any, lr: float, variant: str = "", **window: float) -> Curve:
         return Curve(arm=self.arm(variant), of=curve, value=lr, **window)
 
-    def share_of_fall(self, left: Any, right: Any) -> FallShare:
-        return FallShare(left=left, right=right, best_of=(self.name,))
+    def share_of_fall(self, left: Any, right: Any) -> LossGap:
+        return LossGap(left=left, right=right, best_of=(self.name,))
 
     def criterion(
         self, name: str, observe: Any, says: str, kind: Callable[..., Criterion] = Criterion, **options: Any
@@ -191,7 +191,7 @@ def edge(setup: Setup) -> tuple[Criterion, ...]:
         ),
         setup.criterion(
             "share of the fall lost at three times the best LR",
-            FallShare(left=at_three_times, right=TunedLoss(arm=setup.name)),
+            LossGap(left=at_three_times, right=TunedLoss(arm=setup.name)),
             f"At three times its best LR the {setup.panel} loses {{value}} of the fall",
             **above(0.25, refuted=0.05, null=0.0, margin=0.05),
         ),
@@ -214,9 +214,9 @@ SHARP = judgement(
 )
 
 
-def lost_below(setup: Setup, times: float) -> FallShare:
+def lost_below(setup: Setup, times: float) -> LossGap:
     """Share of the fall that is lost so many times below the best LR in as many steps."""
-    return FallShare(left=setup.loss_at(setup.best / times), right=setup.loss_at(setup.best))
+    return LossGap(left=setup.loss_at(setup.best / times), right=setup.loss_at(setup.best))
 
 
 def slower(setup: Setup, share: float) -> Observed:
@@ -391,7 +391,7 @@ def train_loss(setup: Setup, first: float, variant: str = "") -> Curve:
     return setup.mean("train_loss", setup.best, variant, first=first, last=first + 0.1)
 
 
-def bend(setup: Setup, shares: tuple[float, ...], variant: str = "") -> FallShare:
+def bend(setup: Setup, shares: tuple[float, ...], variant: str = "") -> LossGap:
     """How far the loss lies below the mean of its neighbours: half of what it falls more before than after."""
     before, there, after = (train_loss(setup, share, variant) for share in shares)
     return setup.share_of_fall(Mean(parts=(before, after)), there)

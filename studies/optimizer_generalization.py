@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.metrics import FallShare, LossAt, TunedLoss
+from folklore.harness.metrics import LossAt, LossGap, TunedLoss
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import below, exceeds, judgement, loss_gap, lr_grid, no_worse, predicted
@@ -108,9 +108,9 @@ def by_rule(batch: int, exponent: float = 1.0, of: Any = None) -> LossAt:
     return LossAt(arm=f"lm_{batch}", tuned_for="lm_8", times=(batch / BASE) ** exponent, of=of)
 
 
-def over_base(loss: Any) -> FallShare:
+def over_base(loss: Any) -> LossGap:
     """How much higher than batch 8, tuned."""
-    return FallShare(left=loss, right=TunedLoss(arm="lm_8"), best_of=("lm_8",))
+    return LossGap(left=loss, right=TunedLoss(arm="lm_8"), best_of=("lm_8",))
 
 
 def generalization_gap(batch: int) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.metrics import BasinWidth, FallShare, LengthRatio, LossAt, Optimum, TunedLoss
+from folklore.harness.metrics import BasinWidth, LengthRatio, LossAt, LossGap, Optimum, TunedLoss
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, peak_lrs
@@ -141,7 +141,7 @@ def rule_loses(panel: str, base: str, layerwise: str) -> Criterion:
     by_rule = LossAt(arm=large, tuned_for=f"{base}_small", times=RULES[base], window_octaves=2.0)
     return exceeds(
         f"loss of the rule's LR, less that of the layer-wise optimizer, of the fall, {panel}",
-        FallShare(left=by_rule, right=TunedLoss(arm=tuned), best_of=(large, tuned)),
+        LossGap(left=by_rule, right=TunedLoss(arm=tuned), best_of=(large, tuned)),
         f"{panel}: at the LR of the rule the baseline ends {{higher}}, of the fall",
         by=0.02,
         panel=panel,

@@ -8,9 +8,9 @@ from folklore.harness.metrics import (
     Curve,
     CurveDistance,
     FailureRate,
-    FallShare,
     FinalLoss,
     LossAt,
+    LossGap,
     MaxTrainable,
     MemoryRatio,
     SpeedUp,
@@ -204,13 +204,13 @@ def at_most(name: str, observe: Any, says: str, threshold: float = 0.5, **option
     return Criterion(name=name, observe=observe, says=says, **{"unit": "share", **below(threshold), **options})
 
 
-def final_gap(network: str, precision: str) -> FallShare:
+def final_gap(network: str, precision: str) -> LossGap:
     return loss_gap(f"{network}_{precision}", f"{network}_fp32", FinalLoss)
 
 
-def gap_at_its_lr(arm: str, reference: str, times: float = 1.0, **options: Any) -> FallShare:
+def gap_at_its_lr(arm: str, reference: str, times: float = 1.0, **options: Any) -> LossGap:
     """How much higher the arm ends than the reference if both have the LR tuned for the reference, the arm so many times."""
-    return FallShare(left=LossAt(arm=arm, tuned_for=reference, times=times), right=TunedLoss(arm=reference), **options)
+    return LossGap(left=LossAt(arm=arm, tuned_for=reference, times=times), right=TunedLoss(arm=reference), **options)
 
 
 WHY_EQUAL = {
@@ -220,7 +220,7 @@ WHY_EQUAL = {
 TRAINED_IN = {"bf16": "BF16", "fp16": "FP16 with dynamic scaling"}
 
 
-def as_good_as_fp32(precision: str, name: str, observe: FallShare, says: str, panel: str, spread: float = 0.003) -> Criterion:
+def as_good_as_fp32(precision: str, name: str, observe: LossGap, says: str, panel: str, spread: float = 0.003) -> Criterion:
     """0.5% of the fall does not matter; being better never refutes."""
     expected = predicted(0.0, WHY_EQUAL[precision], spread=spread, scales=("laptop",))
     return no_worse(name, observe, f"{says} ends {{higher}} in loss than FP32, of the fall", panel=panel, expected=expected)
@@ -336,7 +336,7 @@ def errors_far_from_zero(precision: str) -> tuple[Criterion, Criterion]:
     )
 
 
-def unscaled_fp8(times: float = 1.0, arm: str = "fp8_2m_unscaled") -> FallShare:
+def unscaled_fp8(times: float = 1.0, arm: str = "fp8_2m_unscaled") -> LossGap:
     # What trains without scales has no best LR: the fall is that of the runs with them.
     return gap_at_its_lr(arm, "fp8", times, best_of=("fp8",))
 

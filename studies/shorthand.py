@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from folklore.harness.metrics import Computed, FallShare, Gap, RelativeGap, TunedLoss
+from folklore.harness.metrics import Computed, Gap, LossGap, RelativeGap, TunedLoss
 from folklore.harness.spec import (
     Arm,
     AtLeast,
@@ -40,13 +40,13 @@ def computed(function: str, number: str, **arguments: Any) -> Computed:
     return Computed(function=function, arguments=arguments, number=number)
 
 
-def loss_gap(arm: str, reference: str, metric: Any = TunedLoss, best_of: tuple[str, ...] = (), **options: Any) -> FallShare:
+def loss_gap(arm: str, reference: str, metric: Any = TunedLoss, best_of: tuple[str, ...] = (), **options: Any) -> LossGap:
     """How much higher the arm ends than the reference, paired by seed, as a share of the loss reduction.
 
     metric: the loss of each, a kind such as TunedLoss, FinalLoss or LossAt; options: its other fields. best_of: the arms whose
     lowest loss ends the reduction; none: both.
     """
-    return FallShare(left=metric(arm=arm, **options), right=metric(arm=reference, **options), best_of=best_of)
+    return LossGap(left=metric(arm=arm, **options), right=metric(arm=reference, **options), best_of=best_of)
 
 
 def relative_loss_gap(arm: str, reference: str, metric: Any = TunedLoss, **options: Any) -> RelativeGap:
@@ -203,7 +203,7 @@ def _comparison(claim: str, metric: str, better: str, by: float, labels: tuple[s
     is_error = metric.endswith("_error")
     criterion = exceeds(
         _words(metric),
-        Gap(left=left, right=right) if is_error else FallShare(left=left, right=right),
+        Gap(left=left, right=right) if is_error else LossGap(left=left, right=right),
         f"{one} ends {{higher}} in {_words(metric)} than {other}",
         by,
         unit="share" if is_error else "relative",

@@ -7,9 +7,9 @@ from folklore.harness.metrics import (
     CurveRatio,
     DivergenceTime,
     FailureRate,
-    FallShare,
     Log2,
     LossAt,
+    LossGap,
     LRSensitivity,
     MaxTrainable,
     NoiseScale,
@@ -92,10 +92,10 @@ def recovered(arm: str, within: float = 0.05) -> Share:
     return Share(part=octaves_gained(arm, within), whole=octaves_gained("warmup_20%", within), whole_at_least=0.25)
 
 
-def long_gap(length: str, over: str) -> FallShare:
+def long_gap(length: str, over: str) -> LossGap:
     """How much higher long runs end with one length of warmup than with another, as a share of the fall."""
     left, right = TunedLoss(arm=f"long_{length}"), TunedLoss(arm=f"long_{over}")
-    return FallShare(left=left, right=right, best_of=("long_none", "long_5%", "long_20%"))
+    return LossGap(left=left, right=right, best_of=("long_none", "long_5%", "long_20%"))
 
 
 def improves(length: str, introduction: str = "", **options: Any) -> Criterion:
@@ -374,9 +374,7 @@ CLIP_FIRST = judgement(
     ),
     reported={
         "loss of clipped SGD at twice the tuned LR, over that of unclipped SGD at the tuned one": (
-            FallShare(
-                left=LossAt(arm="sgd_clipped", tuned_for=SGD_20, times=2.0), right=TunedLoss(arm=SGD_20), best_of=SGD_BAR
-            ),
+            LossGap(left=LossAt(arm="sgd_clipped", tuned_for=SGD_20, times=2.0), right=TunedLoss(arm=SGD_20), best_of=SGD_BAR),
             "relative",
         )
     },

@@ -22,7 +22,7 @@ from folklore.harness.metrics.estimating.evaluation import evaluate
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study
 from folklore.harness.spec.observed import ShareOfRuns
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.statistics.intervals import Sampled
 
 EFFECTS = ("absent", "threshold", "beyond")
@@ -206,7 +206,7 @@ def _compare(tally: Tally, table: PlantedTable, observable: Observed, value: flo
         return
     try:
         sampled = sample(observable, table, observable.log_axis)
-    except UndecidableError:
+    except NotEstimableError:
         return
     tally.compared += 1
     for name, method in METHODS.items():
@@ -217,16 +217,16 @@ def _compare(tally: Tally, table: PlantedTable, observable: Observed, value: flo
 
 
 def sample(observable: Observed, table: PlantedTable, log_axis: bool) -> Sampled:
-    """All that the methods start from. Raises UndecidableError as `observe` does."""
+    """All that the methods start from. Raises NotEstimableError as `observe` does."""
     weights, seeds = table.resamples, table.seeds
     values = evaluate(observable, table, weights)
     resampled = values[1:][np.isfinite(values[1:])]
     if not math.isfinite(values[0]) or len(resampled) < 0.9 * (len(values) - 1):
-        raise UndecidableError("open", "the estimate does not exist")
+        raise NotEstimableError("open", "the estimate does not exist")
     without = np.vstack([np.ones(seeds), 1.0 - np.eye(seeds)])
     left_out = evaluate(observable, table, without)[1:]
     if not np.isfinite(left_out).all():
-        raise UndecidableError("open", "the estimate rests on single seeds")
+        raise NotEstimableError("open", "the estimate rests on single seeds")
     plain = Sampled(float(values[0]), resampled, seeds, log_axis, left_out)
     drawn = weights[1 : 1 + STUDENTIZED_RESAMPLES]
     rows = np.maximum(drawn[:, None, :] - np.eye(seeds)[None], 0.0).reshape(-1, seeds)

@@ -100,7 +100,7 @@ def one_line_errors(command: Command) -> Command:
             return command(*args, **options)
         except BrokenPipeError as error:
             raise UnreadError(one_line(error)) from None
-        except (UserError, OSError) as error:  # a path or a disk that cannot be used is the user's to mend, too
+        except (UserError, OSError) as error:  # a path or a disk that cannot be used is the user's to fix, too
             raise _told(one_line(error), BAD_INPUT) from None
         except ModuleNotFoundError as error:
             if error.name not in PACKAGES:

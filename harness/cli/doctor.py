@@ -1,4 +1,4 @@
-"""Checks of this machine and installation, each with the way to mend it.
+"""Checks of this machine and installation, each with the way to fix it.
 
 Torch and Ray are imported by processes of their own, beside MLflow's round trip in this one: each takes seconds.
 """
@@ -52,7 +52,7 @@ class Check:
     name: str
     ok: bool
     found: str
-    mend: str
+    fix: str
 
 
 def examine(options: Options) -> Iterator[Check]:
@@ -67,7 +67,7 @@ def _examine(options: Options, torch: "subprocess.Popen[str]", ray: "subprocess.
         ok = have[package] != "not installed" and Version(have[package]) >= Version(least)
         yield Check(package, ok, have[package], f"needs {package} {least} or newer: make setup")
     yield Check("bytecode", True, _bytecode(), "")
-    yield _attempt("studies", _studies, "mend the study named here")
+    yield _attempt("studies", _studies, "fix the study named here")
     yield _attempt("store", lambda: _store(options), "give a writable folder or bucket with --store")
     yield _attempt("mlflow round trip", lambda: _mlflow(options), "give another database or server with --tracking")
     yield _attempt("import of ray", lambda: str(_said(ray)["version"]), "make setup")
@@ -113,7 +113,7 @@ def _said(process: "subprocess.Popen[str]") -> dict[str, Any]:
 
 
 def _bytecode() -> str:
-    """Whether libraries lie compiled; where they do not, and Python may not write it, every start compiles them anew."""
+    """Whether libraries lie compiled; where they do not, and Python may not write it, every start compiles them again."""
     spec = importlib.util.find_spec("pandas")
     assert spec is not None and spec.origin is not None, "pandas is installed with folklore"  # noqa: PT018
     if Path(importlib.util.cache_from_source(spec.origin)).exists():
@@ -124,17 +124,17 @@ def _bytecode() -> str:
 
 def _unsafe() -> Iterator[Check]:
     """Switches in the environment that would let others in, or run what they stored."""
-    for name, unsafe, mend in UNSAFE:
+    for name, unsafe, fix in UNSAFE:
         value = os.environ.get(name, "")
         ok = value.lower() not in unsafe
-        yield Check(name, ok, value or "not set", mend)
+        yield Check(name, ok, value or "not set", fix)
 
 
-def _attempt(name: str, check: Callable[[], str], mend: str) -> Check:
+def _attempt(name: str, check: Callable[[], str], fix: str) -> Check:
     try:
         return Check(name, True, check(), "")
     except Exception as error:  # the point of a doctor: whatever is wrong becomes a line
-        return Check(name, False, one_line(error)[:200], mend)
+        return Check(name, False, one_line(error)[:200], fix)
 
 
 def _studies() -> str:

@@ -27,7 +27,7 @@ def verdicts(
     published: FromPublished = False,
     as_json: AsJson = False,
 ) -> None:
-    """Judge stored trials anew, and say in one sentence why."""
+    """Judge stored trials again, and say in one sentence why."""
     chosen_studies = choices.some_studies(study, store, scale)
     from folklore.harness.judging.trial_sets import stored_sets
     from folklore.harness.judging.verdict_memory import judged_evidence

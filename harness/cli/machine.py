@@ -107,12 +107,12 @@ def schema(
 
 @command("doctor", "folklore doctor", "folklore doctor --store s3://bucket/folklore --tracking http://mlflow:5000")
 def doctor(store: StoreUri = "results", tracking: TrackingUri = None, as_json: AsJson = False) -> None:
-    """Check versions, devices, memory, store and MLflow, and say how to mend what is wrong."""
+    """Check versions, devices, memory, store and MLflow, and say how to fix what is wrong."""
     from folklore.harness.cli.doctor import examine
 
     checks = list(examine(Options(store, tracking)))
     print_checks(
-        [{"check": c.name, "ok": "yes" if c.ok else "NO", "found": c.found, "mend": "" if c.ok else c.mend} for c in checks],
+        [{"check": c.name, "ok": "yes" if c.ok else "NO", "found": c.found, "fix": "" if c.ok else c.fix} for c in checks],
         as_json,
     )
     if not all(check.ok for check in checks):

@@ -166,7 +166,7 @@ def print_checks(rows: Sequence[Mapping[str, str]], as_json: bool) -> None:
         print_json(list(rows))
         return
     print_facts(
-        {row["check"]: row["found"] if row["ok"] == "yes" else f"NO: {row['found']}; to mend: {row['mend']}" for row in rows}
+        {row["check"]: row["found"] if row["ok"] == "yes" else f"NO: {row['found']}; to fix: {row['fix']}" for row in rows}
     )
 
 

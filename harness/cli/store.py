@@ -54,7 +54,7 @@ def sync_mlflow(
     "publish",
     "folklore publish warmup --scale laptop",
     "folklore publish warmup --as-is 'trained from an archive of commit 1a2b3c4'",
-    "folklore publish   # judge what is published anew",
+    "folklore publish   # judge what is published again",
 )
 def publish(
     study: SomeStudy = None,

@@ -20,7 +20,7 @@ from folklore.harness.metrics.estimating.weighted import tuned_index
 from folklore.harness.spec import Observed, arms_of, leaves
 from folklore.harness.spec.observed import ARM, ShareOfRuns
 from folklore.harness.spec.parts import all_parts, searched_factor
-from folklore.harness.spec.trials import Numbers, UndecidableError
+from folklore.harness.spec.trials import NotEstimableError, Numbers
 from folklore.harness.storing import evidence
 
 # Below this coverage of a 95% interval, in worlds of the same trouble, a verdict warns.
@@ -80,7 +80,7 @@ def troubles(observable: Observed, table: TrialArrays) -> Iterator[str]:
         yield "optimum near the edge"
     if table.seeds < LEAST_SEEDS_OF_A_SHAPE:
         return
-    with suppress(UndecidableError):
+    with suppress(NotEstimableError):
         skewness, kurtosis = _shape(_of_single_seeds(observable, table))
         if abs(skewness) > CLEARLY:
             yield "skewed"
@@ -94,7 +94,7 @@ def _tuned(observable: Observed, table: TrialArrays) -> Iterator[tuple[int, int,
     for leaf in leaves(observable):
         over = searched_factor(leaf)
         for arm in sorted(arms_of(leaf, ARM) & set(table.study.arms_at(table.scale))) if over else ():
-            with suppress(UndecidableError):
+            with suppress(NotEstimableError):
                 index = tuned_index(arm, str(over), table)
                 diverged = table.diverged(arm, str(over))
                 beside = diverged[max(0, index - 1) : index + 2]

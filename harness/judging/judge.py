@@ -35,7 +35,7 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdict import Finding, Verdict
 from folklore.harness.planning import catalog
 from folklore.harness.spec import Claim, Criterion, Judgement, Regime, Reported, Study
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.statistics import ALPHA
 
 
@@ -77,7 +77,7 @@ def _scatter(criterion: Criterion, table: TrialArrays) -> str | None:
         if error is None:
             return None
         seen = observe(criterion.observe, table)
-    except UndecidableError:
+    except NotEstimableError:
         return None
     assert seen.spread is not None
     by_seeds = seen.spread / math.sqrt(seen.seeds)
@@ -89,7 +89,7 @@ def _scatter(criterion: Criterion, table: TrialArrays) -> str | None:
 def _reported(reported: Reported, table: TrialArrays) -> str:
     try:
         seen = observe(reported.observe, table)
-    except UndecidableError as error:
+    except NotEstimableError as error:
         return f"{reported.name}: no number, because {error}"
     return f"{reported.name}: {spell_interval(seen.estimate, seen.low, seen.high, reported.unit)}"
 
@@ -102,7 +102,7 @@ def _finding(
     kept: dict[str, Any] = {"level": level, "panel": criterion.panel or "", "precondition": bool(criterion.precondition)}
     try:
         seen = observe(criterion.observe, table, level)
-    except UndecidableError as error:
+    except NotEstimableError as error:
         return Finding(
             name=criterion.name,
             unit=criterion.unit,

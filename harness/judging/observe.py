@@ -18,7 +18,7 @@ from folklore.harness.metrics.estimating.evaluation import evaluate
 from folklore.harness.spec import Observed, leaves
 from folklore.harness.spec.observed import Interval, ShareOfRuns
 from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import ADD_SEEDS, UndecidableError
+from folklore.harness.spec.trials import ADD_SEEDS, NotEstimableError
 from folklore.harness.statistics import LEVEL
 from folklore.harness.statistics.intervals import (
     LEAST_SEEDS,
@@ -35,7 +35,7 @@ LEAST_DEFINED_SHARE = 0.9
 
 
 def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> Observation:
-    """Estimate and interval. Raises UndecidableError where there is no number."""
+    """Estimate and interval. Raises NotEstimableError where there is no number."""
     require_a_zero(observable, table)
     if isinstance(observable, ShareOfRuns):
         return binomial(*observable.counts(table), level)
@@ -45,14 +45,14 @@ def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> O
     _require_parts(observable, table)
     values = evaluate(observable, table, table.resamples)
     if not math.isfinite(values[0]):
-        raise UndecidableError("open", "the estimate does not exist on these trials")
+        raise NotEstimableError("open", "the estimate does not exist on these trials")
     defined = values[1:][np.isfinite(values[1:])]
     if len(defined) < LEAST_DEFINED_SHARE * table.resample_count:
         share = 1 - len(defined) / table.resample_count
-        raise UndecidableError("open", f"the estimate does not exist in {share:.0%} of the resamples", ADD_SEEDS)
+        raise NotEstimableError("open", f"the estimate does not exist in {share:.0%} of the resamples", ADD_SEEDS)
     seeds = min(leaf.seeds_behind(table) for leaf in leaves(observable))
     if seeds < LEAST_SEEDS:
-        raise UndecidableError("open", f"rests on {seeds} seeds, and an interval needs {LEAST_SEEDS}", ADD_SEEDS)
+        raise NotEstimableError("open", f"rests on {seeds} seeds, and an interval needs {LEAST_SEEDS}", ADD_SEEDS)
     sampled = Sampled(float(values[0]), defined, seeds, observable.log_axis)
     seen = student(sampled, bootstrap_error(sampled), level)
     least, most = observable.bounds

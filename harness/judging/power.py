@@ -29,7 +29,7 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.spec import Criterion, Study
 from folklore.harness.spec.observed import ShareOfRuns
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.statistics import ALPHA
 from folklore.harness.statistics.intervals import LEAST_SEEDS, Observation, binomial
 from folklore.harness.statistics.power import POWER, decided_distance, least_seeds, power_inside
@@ -90,7 +90,7 @@ def resolution(claim: str, criterion: Criterion, scale: str, seeds: int, table: 
     if table is not None:
         try:
             seen, reason = observe(criterion.observe, table), ""
-        except UndecidableError as error:
+        except NotEstimableError as error:
             reason = str(error)
     log_axis = criterion.observe.log_axis
     spread, expected = seen.spread if seen else None, criterion.expected

@@ -10,7 +10,7 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics.estimating.weighted import stacked
 from folklore.harness.spec.observed import ARM, RANGE_TEST, Observed
 from folklore.harness.spec.parts import arms_of, relative_to_losses, searched_factor
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 
 # Below this share of what is learned a loss is near zero: a margin of 1% of it is a hundred-thousandth of the fall then, which
 # is less than the rounding to which lanes of different packs agree (2e-4 of a loss that falls by some nats, CONTRIBUTING.md).
@@ -18,7 +18,7 @@ NEAR_ZERO = 1e-3
 
 
 def require_a_zero(observable: Observed, table: TrialArrays) -> None:
-    """Raises UndecidableError (out of regime) where an observable is relative to losses that are negative or near zero, in any
+    """Raises NotEstimableError (out of regime) where an observable is relative to losses that are negative or near zero, in any
     seed at any value of the factor."""
     trained = set(table.study.arms_at(table.scale))
     for leaf in relative_to_losses(observable):
@@ -48,7 +48,7 @@ def _require_positive_ramp(arm: str, table: TrialArrays) -> None:
 
 def _refuse(arm: str, start: str, lowest: float, table: TrialArrays) -> None:
     end = f"{lowest:.3g} {table.study.loss_unit_of(table.scale, [arm])}".rstrip()
-    raise UndecidableError(
+    raise NotEstimableError(
         "out of regime",
         f"shares of a loss mean nothing here: that of arm '{arm}' falls {start}to {end}, which is"
         f" {'negative' if lowest < 0 else 'near zero'}",

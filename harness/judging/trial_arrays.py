@@ -16,7 +16,7 @@ from folklore.harness.planning.search_results import tunings
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import Spec, Study, canonical_json
 from folklore.harness.spec.computed import ComputedJob
-from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, in_words
 from folklore.harness.storing.computations import Computations
 from folklore.harness.storing.trial_rows import judged_losses
 
@@ -86,13 +86,13 @@ class TrialArrays:
         return np.array(self.study.factors_at(self.scale, arm)[over], dtype=np.float64)
 
     def values(self, arm: str, over: str, column: str) -> NDArray[Any]:
-        """A column as [G, S]. Raises UndecidableError (invalid) where a trial is missing."""
+        """A column as [G, S]. Raises NotEstimableError (invalid) where a trial is missing."""
         index = self._index(arm, over)
         missing = index < 0
         if missing.any():
             errors = sorted(set(self.failures.values()))
             why = f"; an error of this run: {errors[0]}" if errors else "; run the study again to train them"
-            raise UndecidableError(
+            raise NotEstimableError(
                 "invalid", f"{missing.sum()} of {index.size} trials of {self.arm_name(arm)} are missing or crashed{why}"
             )
         if column not in self._columns:
@@ -108,10 +108,10 @@ class TrialArrays:
             accuracy = column.removesuffix("_error") + "_accuracy"
             loss, initial = (1 - self._measured(arm, over, name) for name in (accuracy, "initial_accuracy"))
         if column not in ALWAYS_MEASURED and (np.isnan(loss) & (outcome != "diverged")).any():
-            raise UndecidableError(
+            raise NotEstimableError(
                 "invalid",
                 f"{in_words(column)} was not measured in {self.arm_name(arm)}",
-                "train it anew with a study that does",
+                "train it again with a study that does",
             )
         return judged_losses(loss, initial, outcome)
 
@@ -120,7 +120,7 @@ class TrialArrays:
         return self.values(arm, over, column).astype(np.float64)
 
     def computed(self, job: ComputedJob, number: str) -> Numbers:
-        """A number of a computed job, [S]. Raises UndecidableError where the store or the evidence has no such result."""
+        """A number of a computed job, [S]. Raises NotEstimableError where the store or the evidence has no such result."""
         values = require_computation(self.study, self.computations, job).values(number)
         return np.array([values[seed if job.seeds else None] for seed in self.seed_numbers])
 
@@ -134,7 +134,7 @@ class TrialArrays:
             return "peak_lr"
         ((factor, values),) = self.study.factors_at(self.scale, arm).items()
         if len(values) != 1:
-            raise UndecidableError(
+            raise NotEstimableError(
                 "open", f"{self.arm_name(arm)} is trained at {len(values)} {in_words(factor)}s, and this is read at one"
             )
         return factor
@@ -151,20 +151,22 @@ class TrialArrays:
             scales = self.study.arms[arm].scales or ()
             on_gpu = all(self.study.scale(scale).device == "cuda" for scale in scales)
             why = "it needs a GPU: " if on_gpu else ""
-            raise UndecidableError("out of regime", f"{why}{self.arm_name(arm)} is trained at scale {' or '.join(scales)} only")
+            raise NotEstimableError(
+                "out of regime", f"{why}{self.arm_name(arm)} is trained at scale {' or '.join(scales)} only"
+            )
 
     def _tuned(self, arm: str) -> float:
-        """The searched value. Raises UndecidableError where the search is not complete, or ends at its edge."""
+        """The searched value. Raises NotEstimableError where the search is not complete, or ends at its edge."""
         search, found = self.study.search_at(self.scale), self.tunings.get(arm)
         assert search is not None
         name = self.arm_name(arm)
         if found is None or not found.complete:
             have = 0 if found is None else len(found.values)
-            raise UndecidableError(
+            raise NotEstimableError(
                 "invalid", f"the search of {name} has {have} of {search.budget} proposals", "run the study again to train them"
             )
         if found.at_edge:
-            raise UndecidableError(
+            raise NotEstimableError(
                 "open",
                 f"the best {in_words(search.factor)} of {name}, {found.best:.3g}, lies at the edge of the searched range",
                 "a wider one would settle it",

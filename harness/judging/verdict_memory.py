@@ -1,4 +1,4 @@
-"""What became of each study's claims, remembered, so that an index need not judge anew what has not changed.
+"""What became of each study's claims, remembered, so that an index need not judge again what has not changed.
 
 Twice: `evidence/verdicts.json` stands beside the published trials (a test holds it to what is judged now), and a store keeps
 what was last judged of its own trials, by its trials, its declarations and the version of the statistics.
@@ -115,7 +115,7 @@ def judged_evidence(study: Study) -> list[Judged]:
 
 
 def publish_verdicts(studies: Sequence[Study]) -> tuple[Path, list[Change]]:
-    """Judge the published evidence of these studies anew and keep the verdicts beside it; those of others stay. Verdicts that
+    """Judge the published evidence of these studies again and keep the verdicts beside it; those of others stay. Verdicts that
     become others are returned, and added to the history."""
     found, changed = _published(), list[Change]()
     for study in studies:
@@ -129,7 +129,7 @@ def publish_verdicts(studies: Sequence[Study]) -> tuple[Path, list[Change]]:
 
 
 def _changes(study: Study, kept: Mapping[str, Any] | None, judged: Sequence[Judged]) -> list[Change]:
-    """Of a study's published verdicts, against what stands there before it is written anew."""
+    """Of a study's published verdicts, against what stands there before it is written again."""
     if kept is None:
         return []
     before = (verdict for each in kept["judged"] for verdict in each["verdicts"])
@@ -177,7 +177,7 @@ def _read(kept: Mapping[str, Any], key: str, study: Study) -> list[Judged] | Non
 
 
 def _retold(study: Study, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """What was stored has plain text for sentences: told anew, they know their numbers as when it was judged."""
+    """What was stored has plain text for sentences: told again, they know their numbers as when it was judged."""
     claims = register().including(study)
     judgements = {each.claim: each for each in study.judgements}
     found = []

@@ -1,4 +1,4 @@
-"""Verdicts whose question was found to be wrong: shown as withdrawn, and counted as nothing else, until it is asked anew.
+"""Verdicts whose question was found to be wrong: shown as withdrawn, and counted as nothing else, until it is asked again.
 
 An erratum (spec/errata.py) speaks of one version of a study, at every scale and in every store: what is wrong is the question,
 whoever asks it. Stored and published verdicts stay as they were judged; they are withdrawn where they are read.

@@ -31,7 +31,7 @@ def is_memory_end(error: BaseException) -> bool:
 
 
 def free_device_memory(device: str) -> None:
-    """Give back what torch keeps of packs that are gone, and count peaks anew; nothing to do on a CPU.
+    """Give back what torch keeps of packs that are gone, and count peaks again; nothing to do on a CPU.
 
     Errors of memory that was used up hold what they interrupted in cycles, which only the collector takes apart.
     """

@@ -14,10 +14,10 @@ import importlib
 import pkgutil
 
 from folklore.harness.metrics.arithmetic import (
-    FallShare,
     Gap,
     GrowthFactor,
     Log2,
+    LossGap,
     Mean,
     MeanDistance,
     Quotient,
@@ -74,7 +74,6 @@ __all__ = [
     "EdgeLoss",
     "EdgeSharpness",
     "FailureRate",
-    "FallShare",
     "FinalLoss",
     "FinderPick",
     "FinderRegret",
@@ -87,6 +86,7 @@ __all__ = [
     "Log2",
     "LossAfter",
     "LossAt",
+    "LossGap",
     "MaxTrainable",
     "Mean",
     "MeanActivationSlope",
@@ -116,7 +116,7 @@ __all__ = [
 
 
 def complete() -> None:
-    """Lets studies be read by all kinds that are there; anew for whoever makes a kind later."""
+    """Lets studies be read by all kinds that are there; again for whoever makes a kind later."""
     make_known([Alternative, Criterion, Reported, Judgement, Study])
 
 

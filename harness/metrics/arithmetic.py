@@ -1,7 +1,7 @@
 """Observables that are made of others."""
 
-from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal, Self
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
@@ -9,9 +9,10 @@ from pydantic import Field, model_validator
 
 from folklore.harness.metrics.estimating.evaluation import evaluate
 from folklore.harness.metrics.estimating.weighted import initial_loss, present, share_of_fall, tuned_loss
-from folklore.harness.spec.observed import ARM, Example, FactorName, Interval, Observable, Observed, OfLosses
+from folklore.harness.spec.base import declared
+from folklore.harness.spec.observed import ARM, Example, FactorName, FormerKind, Interval, Observable, Observed, OfLosses
 from folklore.harness.spec.parts import arms_of, leaves, searched_factor
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
 
 class Quotient(Observed):
@@ -83,39 +84,50 @@ class Gap(Observed):
         return _figure_of_gap(self.left, self.right)
 
 
-class FallShare(Observed):
-    """(left - right) / (L0 - L*) of two losses, seeds paired: their gap as a share of the fall.
+class LossGap(Observed):
+    """(left - right) / (L0 - L*) of two losses, seeds paired: their gap as a share of the loss reduction.
 
     L0 is the mean loss at initialization of the arms read, L* the lowest of the tuned mean test losses of the arms in `best_of`
     (empty: of the arms of left and right). It means the same whatever constant is added to every loss, and stays finite where
     losses come near zero.
     """
 
-    kind: Literal["fall_share"] = "fall_share"
+    kind: Literal["loss_gap"] = "loss_gap"
     left: Observable = Field(description="an observable that is a loss")
     right: Observable = Field(description="the loss that is subtracted")
     best_of: Annotated[tuple[str, ...], ARM] = Field(
-        default=(), description="the arms whose lowest tuned loss ends the fall; none: those of left and right"
+        default=(), description="the arms whose lowest tuned loss ends the reduction; none: those of left and right"
     )
     over: FactorName = "peak_lr"
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     FIGURE: ClassVar[str] = "forest"
-    UNIT: ClassVar[str] = "of the fall (0.01 is 1% of it)"
+    UNIT: ClassVar[str] = "of the loss reduction (0.01 is 1% of it)"
     EXAMPLE: ClassVar[Example] = {
         "left": {"kind": "tuned_loss", "arm": "none"},
         "right": {"kind": "tuned_loss", "arm": "warmup_20%"},
     }
 
+    FORMER: ClassVar[Mapping[str, FormerKind]] = {"fall_share": dict}
+
+    def first_declared(self) -> dict[str, Any]:
+        """Hashes of studies go on with the kind that it was published as."""
+        fields = {name: declared(value) for name, value in self if value is not None}
+        return {**fields, "kind": self.calibrated_as}
+
+    @property
+    def calibrated_as(self) -> str:
+        return "fall_share"
+
     @model_validator(mode="after")
     def _of_losses_alone(self) -> Self:
         for name, part in (("left", self.left), ("right", self.right)):
             if part.of_losses != "is one":
-                raise ValueError(f"{name} is no loss, and only a gap of two losses is a share of the fall")
+                raise ValueError(f"{name} is not a loss, and only the gap of two losses is a share of the loss reduction")
         return self
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """(left - right) / (L0 - L*), [R], without unit, all of it anew under every weighting. Out of regime where nothing
+        """(left - right) / (L0 - L*), [R], without unit, all of it again under every weighting. Out of regime where nothing
         falls, undecidable where an arm of `best_of` is best at an edge of its grid."""
         searched = self._searched(trials)
         best_of = self.best_of or sorted(arms_of(self.left) | arms_of(self.right))
@@ -354,7 +366,7 @@ class Share(Observed):
         """A share is only taken of an effect that is surely there."""
         estimate, low, high = interval(self.whole)
         if low < self.whole_at_least:
-            raise UndecidableError(
+            raise NotEstimableError(
                 "out of regime",
                 f"the whole effect is {estimate:.2g} [{low:.2g}, {high:.2g}] and not surely above"
                 f" {self.whole_at_least:g}: there is nothing to take a share of",

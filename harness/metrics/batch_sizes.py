@@ -17,7 +17,7 @@ from folklore.harness.metrics.estimating.weighted import (
     tuned_index,
 )
 from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, Observable, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 
 
 class _ToTarget(Observed):
@@ -63,7 +63,7 @@ class _ToTarget(Observed):
         grid = trials.grid(arm, self.over)
         # Where no run gets there, no LR is better than another; where there is one, there is nothing to choose.
         if len(grid) > 1 and best in (0, len(grid) - 1) and not censored_GS.all():
-            raise UndecidableError(
+            raise NotEstimableError(
                 "open",
                 f"the {in_words(self.over)} at which {trials.arm_name(arm)} reaches the target soonest, {grid[best]:.3g},"
                 f" {at_the_edge(best)}",
@@ -201,7 +201,7 @@ class DoublingGain(BatchSweep):
         pairs = [(size, 2 * size) for size in arms if 2 * size in arms and least <= size <= self.below * knee]
         if not pairs:
             place = f"at most {self.below:g}" if self.above is None else f"{self.above:g} to {self.below:g}"
-            raise UndecidableError(
+            raise NotEstimableError(
                 "out of regime",
                 f"the critical batch size is {knee:.3g}, and no batch size of {place} times that was trained and doubled",
             )
@@ -214,9 +214,9 @@ class DoublingGain(BatchSweep):
         return np.asarray(np.exp(np.mean([logs[small] - logs[large] for small, large in pairs], axis=0)))
 
 
-def _out_of_reach(arm: str, trials: Trials, count: int) -> UndecidableError:
+def _out_of_reach(arm: str, trials: Trials, count: int) -> NotEstimableError:
     subject = f"{count} runs of {trials.arm_name(arm)} do" if count > 1 else f"a run of {trials.arm_name(arm)} does"
-    return UndecidableError("open", f"{subject} not reach the target loss", "longer training would settle it")
+    return NotEstimableError("open", f"{subject} not reach the target loss", "longer training would settle it")
 
 
 class FormGap(Observed):

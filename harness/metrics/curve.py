@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 from folklore.harness.errors import unknown
 from folklore.harness.metrics.estimating.weighted import position, seed_mean, stacked, transferred
 from folklore.harness.spec.observed import ARM, WINDOW, Example, FactorName, FormerKind, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 from folklore.harness.training.curves import CURVES
 
 # Curve of single numbers -> the one that says to which steps its values belong.
@@ -157,12 +157,12 @@ class Curve(Observed):
         return "divides" if self.divided_by is not None else "is one"
 
     def windowed(self, curve: str, trials: Trials) -> tuple[Numbers, Numbers]:
-        """Share of the run, and the curve, [G, S, points] each; nan outside the window. Raises UndecidableError if the trials
+        """Share of the run, and the curve, [G, S, points] each; nan outside the window. Raises NotEstimableError if the trials
         have no such curve, or nothing of it in the window."""
         columns = [trials.values(self.arm, self.over, f"curve_{name}") for name in (STEPS_OF[curve], curve)]
         name = trials.arm_name(self.arm)
         if any(each is None for each in columns[1].ravel()):
-            raise UndecidableError("invalid", f"{name} was trained before its {in_words(curve)} was kept", "train it anew")
+            raise NotEstimableError("invalid", f"{name} was trained before its {in_words(curve)} was kept", "train it again")
         steps, values = (stacked(each) for each in columns)
         began = "initial_loss" if _is_loss(curve) else "initial_accuracy" if curve.endswith("_accuracy") else None
         if began is not None:  # a run that is lost counts, as everywhere, with the loss it began with
@@ -173,11 +173,11 @@ class Curve(Observed):
         share = steps / total
         inside = (share > self.first + 1e-9) & (share <= self.last + 1e-9)
         if not inside.any():
-            raise UndecidableError("open", f"{name} has no point of its {in_words(curve)} in the window", "a longer one would")
+            raise NotEstimableError("open", f"{name} has no point of its {in_words(curve)} in the window", "a longer one would")
         return share, np.where(inside, values, np.nan)
 
     def at_the_lr(self, values_GS: Numbers, trials: Trials, weights: Numbers) -> Numbers:
-        """Weighted means over seeds at the value of the factor, looked for anew under every weighting, [R]; runs that have no
+        """Weighted means over seeds at the value of the factor, looked for again under every weighting, [R]; runs that have no
         value, for they diverged, count nowhere."""
         if self.value is not None:
             return seed_mean(values_GS[position(trials, self.arm, self.over, self.value)], weights)
@@ -217,7 +217,7 @@ class Curve(Observed):
         diverged = trials.diverged(self.arm, self.over)
         if not (count | diverged).any():
             name, curve = trials.arm_name(self.arm), in_words(self.of)
-            raise UndecidableError("open", f"{name} has no two points of its {curve} in the window", "a longer one would do")
+            raise NotEstimableError("open", f"{name} has no two points of its {curve} in the window", "a longer one would do")
         return np.where(diverged, 1.0, (change > self.by).sum(axis=2) / count)
 
 

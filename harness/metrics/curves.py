@@ -10,7 +10,7 @@ from pydantic import Field
 from folklore.harness.metrics.estimating.weighted import position, present, seed_mean, stacked, tuned
 from folklore.harness.spec import Training
 from folklore.harness.spec.observed import ARM, END, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 from folklore.harness.training.noise import noise_parts
 
 # Neighbouring probes that a noise curve averages, each part on its own.
@@ -81,13 +81,13 @@ class CurveDistance(Observed):
         grid, reference_grid = trials.grid(self.arm, over), trials.grid(self.reference, over)
         if not np.allclose(grid, reference_grid):
             names = " and ".join(map(trials.arm_name, (self.arm, self.reference)))
-            raise UndecidableError("open", f"{names} have different grids of the {in_words(over)}, and no pairs of curves")
+            raise NotEstimableError("open", f"{names} have different grids of the {in_words(over)}, and no pairs of curves")
         curves, reference = (stacked(trials.values(arm, over, column)) for arm in (self.arm, self.reference))
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = np.median(np.abs(curves / reference - 1), axis=2)
         if not np.isfinite(distance[best[0]]).all():
             name = trials.arm_name(self.arm)
-            raise UndecidableError("open", f"runs of {name} diverge there, and their curves have no distance")
+            raise NotEstimableError("open", f"runs of {name} diverge there, and their curves have no distance")
         return seed_mean(distance[best], weights)
 
 
@@ -119,7 +119,7 @@ class MeanActivationSlope(Observed):
         logs_WST = logs[..., self.tap]
         usable = np.isfinite(logs_WST).all(axis=(0, 1))
         if not usable.any():
-            raise UndecidableError("out of regime", "the activations that this compares are zero at every step looked at")
+            raise NotEstimableError("out of regime", "the activations that this compares are zero at every step looked at")
         slope = (x - x.mean()) / ((x - x.mean()) ** 2).sum()  # what sizes are weighted by in the slope of their line
         return seed_mean(np.einsum("w,wst->st", slope, logs_WST[..., usable]).mean(axis=1), weights)
 
@@ -133,7 +133,7 @@ class MeanActivationSlope(Observed):
                 0 if at is None else position(trials, arm, over, at)
             ]
             if not len(curves[0][0]):
-                raise UndecidableError("out of regime", f"{trials.arm_name(arm)} trains a module that shows no activations")
+                raise NotEstimableError("out of regime", f"{trials.arm_name(arm)} trains a module that shows no activations")
             part = slice(-self.steps, None) if self.end else slice(self.steps)
             sizes.append([np.stack([np.asarray(step, dtype=np.float64) for step in curve[part]]) for curve in curves])
         with np.errstate(divide="ignore"):
@@ -166,7 +166,7 @@ class UnderflowShare(Observed):
         best = tuned(arm, over, trials, weights)
         column = trials.values(arm, over, f"curve_probe_layer_underflow_{self.of}")
         if any(curve is None for curve in column.ravel()):
-            raise UndecidableError(
+            raise NotEstimableError(
                 "invalid", f"underflow was not measured in {trials.arm_name(arm)}", "the study has to set measurement.underflow"
             )
         shares = np.array([[np.mean([step[self.scale_exponent] for step in curve]) for curve in row] for row in column])
@@ -207,11 +207,11 @@ class NoiseScale(Observed):
         for begin, end in itertools.pairwise(ends):
             inside = (share > begin) & (share <= end)
             if not inside.any():
-                raise UndecidableError("open", f"{trials.arm_name(arm)} has no probe in a piece of its window", "add probes")
+                raise NotEstimableError("open", f"{trials.arm_name(arm)} has no probe in a piece of its window", "add probes")
             trace, signal = (seed_mean(np.nanmean(np.where(inside, part, np.nan), axis=2)[best], weights) for part in parts)
             if signal[0] <= 0:
                 lost = f"the mean gradient of {trials.arm_name(arm)} is lost in its noise"
-                raise UndecidableError("open", lost, "more probes or a larger batch would show it")
+                raise NotEstimableError("open", lost, "more probes or a larger batch would show it")
             scales.append(np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan))
         return np.asarray(np.mean(scales, axis=0))
 

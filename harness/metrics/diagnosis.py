@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from folklore.harness.metrics.estimating.weighted import position, stacked
 from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, Observed, OfLosses
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
 # Of the run, where its gradient norm is read: it is flat by then, if it is.
 LATE = 0.5
@@ -90,7 +90,7 @@ class NormDiagnosis(Observed):
             runs_S += is_flat
         if not runs_S.any():
             arms = " and ".join(dict.fromkeys(trials.arm_name(arm) for arm, _ in getattr(self, cause)))
-            raise UndecidableError(
+            raise NotEstimableError(
                 "out of regime", f"no run of {arms} has a loss that is flat and finite, and so none whose cause could be told"
             )
         return right_S, runs_S

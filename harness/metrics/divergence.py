@@ -8,7 +8,7 @@ from pydantic import Field
 
 from folklore.harness.metrics.estimating.weighted import position, tuned_index
 from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOfRuns
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 
 
 class FailureRate(ShareOfRuns):
@@ -127,7 +127,7 @@ def divergence_edge(arm: str, over: str, trials: Trials) -> int:
     """Index of the lowest value at which more than half of the seeds diverge."""
     most = np.flatnonzero(trials.diverged(arm, over).mean(axis=1) > 0.5)
     if not len(most):
-        raise UndecidableError(
+        raise NotEstimableError(
             "out of regime", f"{trials.arm_name(arm)} diverges in most seeds at no {in_words(over)} that was tried"
         )
     return int(most[0])

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from folklore.harness.metrics.estimating.weighted import seed_mean, stacked
 from folklore.harness.spec.observed import ARM, Example, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 
 # Of the limit: from where on sharpness is looked at. Of the loss below the limit there is nothing to see.
 NEAR = 0.9
@@ -112,7 +112,7 @@ class EdgeSharpness(_AtTheEdge):
                 found = np.where(np.isfinite(median), median, highest)
             logs = np.log(found)
         if not np.isfinite(logs).any():
-            raise UndecidableError("open", f"no run of {trials.arm_name(self.arm)} has a sharpness there", "another LR would")
+            raise NotEstimableError("open", f"no run of {trials.arm_name(self.arm)} has a sharpness there", "another LR would")
         return np.asarray(np.exp(seed_mean(logs, weights)))
 
 
@@ -135,7 +135,7 @@ class EdgeLoss(_AtTheEdge):
         is out of regime; windows that are not finite do not fall."""
         begin, end = self.begins(trials)[:, None], self.ends(trials)[:, None]
         if not np.isfinite(begin).any():
-            raise UndecidableError("out of regime", f"no run of {trials.arm_name(self.arm)} comes to the edge of stability")
+            raise NotEstimableError("out of regime", f"no run of {trials.arm_name(self.arm)} comes to the edge of stability")
         step = _curve(self.arm, "step", trials)[0]
         with np.errstate(invalid="ignore"):
             if self.of == "rising_steps":
@@ -150,7 +150,7 @@ class EdgeLoss(_AtTheEdge):
             values = np.where((first >= begin) & (step <= end), values, np.nan)
             shares = np.nansum(values, axis=1) / np.isfinite(values).sum(axis=1)
         if not np.isfinite(shares).any():
-            raise UndecidableError(
+            raise NotEstimableError(
                 "open", f"no run of {trials.arm_name(self.arm)} is at the edge for long enough", "train longer"
             )
         return seed_mean(shares, weights)
@@ -159,7 +159,7 @@ class EdgeLoss(_AtTheEdge):
         """Means [S, W] of whole windows, and their last steps [W]."""
         points = self.window / float(step[0])
         if points < 1 or abs(points - round(points)) > 1e-9 or not np.allclose(np.diff(step), step[0]):
-            raise UndecidableError(
+            raise NotEstimableError(
                 "invalid",
                 f"windows of {self.window} steps are not whole points of a training curve with one each {step[0]:g} steps",
                 "set measurement.curve_points accordingly",
@@ -170,8 +170,8 @@ class EdgeLoss(_AtTheEdge):
 
 
 def _curve(arm: str, name: str, trials: Trials) -> Numbers:
-    """[S, points]. Raises UndecidableError if the trials have no such curve."""
+    """[S, points]. Raises NotEstimableError if the trials have no such curve."""
     values = trials.values(arm, trials.only_factor(arm), f"curve_{name}")[:1]
     if any(curve is None or not len(curve) for curve in values.ravel()):
-        raise UndecidableError("invalid", f"{trials.arm_name(arm)} was trained without {in_words(name)}", "train it anew")
+        raise NotEstimableError("invalid", f"{trials.arm_name(arm)} was trained without {in_words(name)}", "train it again")
     return np.asarray(stacked(values)[0])

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from folklore.harness.metrics.estimating.weighted import present, seed_mean
 from folklore.harness.spec.observed import ARM, ArmName, Example, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 
 
 class SpeedUp(Observed):
@@ -84,13 +84,13 @@ def _ratio(arm: str, reference: str, column: str, trials: Trials, weights: Numbe
 
 
 def _of_one_device(arms: Sequence[str], column: str, trials: Trials) -> list[Numbers]:
-    """A number of every seed of each arm, [S]. Raises UndecidableError where it was not measured, or on several devices."""
+    """A number of every seed of each arm, [S]. Raises NotEstimableError where it was not measured, or on several devices."""
     found = [trials.values(arm, trials.only_factor(arm), column)[0].astype(np.float64) for arm in arms]
     if not all(np.isfinite(each).all() for each in found):
         names = " and ".join(map(trials.arm_name, arms))
-        raise UndecidableError("invalid", f"{in_words(column)} of {names} were not measured, which takes trials trained alone")
+        raise NotEstimableError("invalid", f"{in_words(column)} of {names} were not measured, which takes trials trained alone")
     environments = (trials.values(arm, trials.only_factor(arm), "environment").ravel() for arm in arms)
     devices = {json.loads(environment)["device"] for of_arm in environments for environment in of_arm}
     if len(devices) > 1:
-        raise UndecidableError("invalid", f"the arms were trained on different devices ({', '.join(sorted(devices))})")
+        raise NotEstimableError("invalid", f"the arms were trained on different devices ({', '.join(sorted(devices))})")
     return found

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from folklore.harness.metrics.estimating.weighted import SAME_VALUE, at_the_edge, initial_loss, mean, tuned
 from folklore.harness.spec.observed import ARM, MARGIN, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOf
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -133,10 +133,10 @@ class MaxTrainable(Observed):
         if not inside[0].any():
             none = f"no {in_words(self.over)} of {trials.arm_name(self.arm)}"
             share = f"{self.within:.0%} of the {'fall to the ' if self.of == 'fall' else ''}best loss"
-            raise UndecidableError("open", f"{none} comes within {share}")
+            raise NotEstimableError("open", f"{none} comes within {share}")
         last = len(grid) - 1 - inside[:, ::-1].argmax(axis=1)
         if last[0] == len(grid) - 1:
-            raise UndecidableError(
+            raise NotEstimableError(
                 "open",
                 f"the largest {in_words(self.over)} at which {trials.arm_name(self.arm)} still trains {at_the_edge(-1)}",
             )
@@ -155,7 +155,7 @@ class MaxTrainable(Observed):
         best = int(np.argmin([loss.min() for loss in losses]))
         if losses[best].argmin() == 0:
             subject = f"the {in_words(self.over)} at which {trials.arm_name(arms[best])} ends lowest"
-            raise UndecidableError("open", f"the bar lies above a loss at the end of a grid: {subject} {at_the_edge(0)}")
+            raise NotEstimableError("open", f"the bar lies above a loss at the end of a grid: {subject} {at_the_edge(0)}")
         return _bar(self, trials, weights)
 
     @property
@@ -201,7 +201,7 @@ class BasinWidth(Observed):
         for index, met in ((-1, above), (0, below)):
             if np.isnan(met[0]) and not (index == 0 and self.open_below):
                 subject = f"the {in_words(self.over)} at which {trials.arm_name(self.arm)} is still near its best"
-                raise UndecidableError("open", f"{subject} {at_the_edge(index)}")
+                raise NotEstimableError("open", f"{subject} {at_the_edge(index)}")
         width = np.where(np.isnan(above), x[-1], above) - np.where(np.isnan(below), x[0], below)
         return np.where(loss.min(axis=1) <= bar, width, 0.0)
 

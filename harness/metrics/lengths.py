@@ -7,7 +7,7 @@ from pydantic import Field
 
 from folklore.harness.metrics.estimating.weighted import present, tuned_loss
 from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, Observed, OfLosses
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
 # What a line may be followed beyond the lengths that were trained.
 BEYOND_OCTAVES = 0.5
@@ -46,12 +46,12 @@ class LengthRatio(Observed):
         slope = losses @ centred / (centred**2).sum()
         target = tuned_loss(self.anchor, self.over, trials, weights)
         if slope[0] >= 0:
-            raise UndecidableError("open", "longer runs do not end with a lower loss, and no length can be read off")
+            raise NotEstimableError("open", "longer runs do not end with a lower loss, and no length can be read off")
         falls = slope < 0
         found = x.mean() + np.divide(target - losses.mean(axis=1), slope, out=np.full_like(slope, np.nan), where=falls)
         low, high = x.min() - BEYOND_OCTAVES, x.max() + BEYOND_OCTAVES
         if not low <= found[0] <= high:
-            raise UndecidableError(
+            raise NotEstimableError(
                 "open",
                 f"runs {2 ** found[0]:.2g} times as long would end with the loss that is to be met, and lengths from"
                 f" {2 ** x.min():.2g} to {2 ** x.max():.2g} were trained",

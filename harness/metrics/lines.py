@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from folklore.harness.metrics.estimating.weighted import seed_mean
 from folklore.harness.spec.observed import ARM, Example, Observed, OfLosses
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 
 
 class BetweenLines(Observed):
@@ -52,9 +52,9 @@ class BetweenLines(Observed):
         values_RA = np.stack([self.of_arm(arm, trials, weights) for line in self.lines for arm in line], axis=1)
         total_R = values_RA.var(axis=1)
         if not np.isfinite(total_R[0]):
-            raise UndecidableError("open", f"no seed of an arm has a {in_words(self.of)}", "shorter runs or a lower LR would")
+            raise NotEstimableError("open", f"no seed of an arm has a {in_words(self.of)}", "shorter runs or a lower LR would")
         if (spread := float(np.sqrt(total_R[0]))) < self.spread_at_least:
-            raise UndecidableError(
+            raise NotEstimableError(
                 "out of regime",
                 f"the arms differ by {spread:.2g}, less than {self.spread_at_least:g}: there is nothing to share out",
             )
@@ -62,13 +62,13 @@ class BetweenLines(Observed):
         return np.asarray(1 - within_R / total_R)
 
     def of_arm(self, arm: str, trials: Trials, weights: Numbers) -> Numbers:
-        """Weighted mean over seeds of what is shared out, [R]. Raises UndecidableError if it was not measured."""
+        """Weighted mean over seeds of what is shared out, [R]. Raises NotEstimableError if it was not measured."""
         factor = trials.only_factor(arm)
         if self.of == "test_loss":
             return seed_mean(trials.losses(arm, factor, "test_loss")[0], weights)
         curves = trials.values(arm, factor, "curve_probe_sharpness")[0]
         if any(curve is None or not len(curve) for curve in curves):
-            raise UndecidableError(
+            raise NotEstimableError(
                 "invalid", f"sharpness was not measured in {trials.arm_name(arm)}", "the study has to set measurement.sharpness"
             )
         with np.errstate(divide="ignore", invalid="ignore"):

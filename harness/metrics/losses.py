@@ -31,7 +31,7 @@ from folklore.harness.spec.observed import (
     OfLosses,
     ShareOf,
 )
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 
 # Random splits of the seeds into halves.
 SPLITS = 30
@@ -72,7 +72,7 @@ class TunedLoss(_LossOfArm):
     EXAMPLE: ClassVar[Example] = {"arm": "warmup_5%"}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """Weighted mean test loss at argmin_g of the weighted mean validation loss, nats [R]; the minimum is looked for anew
+        """Weighted mean test loss at argmin_g of the weighted mean validation loss, nats [R]; the minimum is looked for again
         under every weighting, so that the luck of the choice is in the interval. Undecidable at an edge of the grid."""
         return tuned_loss(self.arm, self.over, trials, weights, self.column)
 
@@ -122,7 +122,7 @@ class LossAt(_LossOfArm):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Weighted mean test loss at x, nats [R], linear in log2 x between grid points; x is times argmin_g of the other arm's
-        mean validation loss, or times the vertex of a parabola about it (Optimum), looked for anew under every weighting.
+        mean validation loss, or times the vertex of a parabola about it (Optimum), looked for again under every weighting.
         Undecidable outside the arm's grid: nothing is extrapolated."""
         if self.window_octaves is not None:
             assert self.tuned_for is not None
@@ -139,7 +139,7 @@ class LossAt(_LossOfArm):
         losses = self._interpolated(values, trials)
         if np.isnan(losses[chosen[0]]).any():
             name, grid = trials.arm_name(self.arm), trials.grid(self.arm, self.over)
-            raise UndecidableError(
+            raise NotEstimableError(
                 "open",
                 f"{name} was trained at {in_words(self.over)}s from {grid[0]:.3g} to {grid[-1]:.3g}, and its loss at"
                 f" {values[chosen[0]]:.3g} is not known",
@@ -177,12 +177,12 @@ class LossAfter(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Weighted mean validation loss at the share, nats [R], at argmin_g of the mean validation loss at the end, looked for
-        anew under every weighting; evaluations are evenly spread. Undecidable before the first of them."""
+        again under every weighting; evaluations are evenly spread. Undecidable before the first of them."""
         curves = evaluation_curves(self.arm, self.over, trials)
         count = curves.shape[-1]
         place = self.share * count - 1
         if place < -SAME_VALUE:
-            raise UndecidableError(
+            raise NotEstimableError(
                 "open",
                 f"{trials.arm_name(self.arm)} was evaluated {count} times, first after {1 / count:.3g} of its steps, and this"
                 f" asks for its loss after {self.share:.3g}",

@@ -19,7 +19,7 @@ from folklore.harness.spec.observed import (
     ShareOf,
     ShareOfRuns,
 )
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 
 FinderRule = Literal[
     "divergence",
@@ -136,7 +136,7 @@ class FinderRegret(Observed):
         if outside.any():
             first = log_pick[outside][0]
             side, end = ("below the lowest", grid[0]) if first < grid[0] else ("above the highest", grid[-1])
-            raise UndecidableError(
+            raise NotEstimableError(
                 "open",
                 f"the rule '{in_words(self.rule)}' picks an LR of {2**first:.2g}, {side} that"
                 f" {trials.arm_name(self.arm)} was trained at, {2**end:.2g}: its loss there is not known",
@@ -208,11 +208,11 @@ def suggestions(reading: Reading, trials: Trials) -> int:
 
 
 def _log_picks(reading: Reading, trials: Trials) -> Numbers:
-    """log2 of every seed's pick, nan where there is none. Raises UndecidableError where most seeds have none."""
+    """log2 of every seed's pick, nan where there is none. Raises NotEstimableError where most seeds have none."""
     found = picks(reading, trials)
     reasons = [pick.reason for pick in found if isinstance(pick, NoSuggestion)]
     if 2 * len(reasons) > len(found):
-        raise UndecidableError(
+        raise NotEstimableError(
             "open",
             f"the rule '{in_words(reading.rule)}' makes no suggestion in {len(reasons)} of {len(found)} range tests:"
             f" {reasons[0]}",

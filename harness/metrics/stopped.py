@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from folklore.harness.metrics.estimating.weighted import position, seed_mean, tuned
 from folklore.harness.spec.observed import ARM, Example, FactorName, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 from folklore.harness.training.curves import CURVES
 
 STOP, SHARPNESS = "evaluation_training_loss", "probe_sharpness"
@@ -26,7 +26,7 @@ LeastShare = Annotated[
 
 def stops(arm: str, over: str, level: float, trials: Trials) -> Numbers:
     """The step at which each run first comes to the level, linear between evaluations, [G, S]; nan if it never does, or before
-    the first evaluation. Raises UndecidableError where the training loss was not evaluated."""
+    the first evaluation. Raises NotEstimableError where the training loss was not evaluated."""
     steps, losses = _curve(arm, over, STOP, "training_examples", trials)
     found = np.full(losses.shape, np.nan)
     for place in np.ndindex(losses.shape):
@@ -56,7 +56,7 @@ def read_at(steps_GS: Numbers, arm: str, over: str, curve: str, trials: Trials) 
 def _curve(arm: str, over: str, curve: str, field: str, trials: Trials) -> tuple[Numbers, Numbers]:
     values = trials.values(arm, over, f"curve_{curve}")
     if any(each is None or not len(each) for each in values.ravel()):
-        raise UndecidableError(
+        raise NotEstimableError(
             "invalid",
             f"{in_words(curve)} was not measured in {trials.arm_name(arm)}",
             f"the study has to set measurement.{field}",
@@ -67,7 +67,7 @@ def _curve(arm: str, over: str, curve: str, field: str, trials: Trials) -> tuple
 def _require_reached(found: Numbers, least: float, level: float, whose: str) -> None:
     share = float(np.isfinite(found).mean())
     if share < least:
-        raise UndecidableError(
+        raise NotEstimableError(
             "open",
             f"{share:.0%} of the runs of {whose} come to a training loss of {level:.3g} with a sharpness, fewer than"
             f" {least:.0%}",
@@ -97,7 +97,7 @@ class SharpnessAtLoss(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """exp of the weighted mean over seeds of ln sharpness at the stop, [R]; both are interpolated linearly in the step.
-        The tuned value is looked for anew under every weighting. Undecidable where too few runs stop."""
+        The tuned value is looked for again under every weighting. Undecidable where too few runs stop."""
         stop = stops(self.arm, self.over, self.level, trials)
         logs = read_at(stop, self.arm, self.over, SHARPNESS, trials)
         if self.value is not None:
@@ -147,7 +147,7 @@ class SharpnessCorrelation(Observed):
             for seed, rows in enumerate(usable.T)
         ]
         if not np.isfinite(found).any():
-            raise UndecidableError(
+            raise NotEstimableError(
                 "open", f"no seed has {LEAST_SETTINGS} settings that differ and come to a training loss of {self.level:.3g}"
             )
         return seed_mean(np.array(found), weights)

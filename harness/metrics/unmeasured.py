@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from folklore.harness.spec.observed import Example, Observed, OfLosses
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
 
 class Unmeasured(Observed):
@@ -19,4 +19,4 @@ class Unmeasured(Observed):
     EXAMPLE: ClassVar[Example] = {"reason": "needs a model of 1B parameters"}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        raise UndecidableError("out of regime", self.reason)
+        raise NotEstimableError("out of regime", self.reason)

@@ -6,7 +6,7 @@ from folklore.harness.metrics.computed import Computed
 from folklore.harness.spec import Judgement, Observed, Study
 from folklore.harness.spec.computed import ComputedJob
 from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.storing.computations import Computation, Computations
 from folklore.harness.training import ENGINE_VERSION
 
@@ -38,13 +38,13 @@ def digest(study: Study, job: ComputedJob) -> str:
 
 
 def require_computation(study: Study, computations: Computations, job: ComputedJob) -> Computation:
-    """The result of a job. Raises UndecidableError, "invalid", with what is there instead and the command that computes it."""
+    """The result of a job. Raises NotEstimableError, "invalid", with what is there instead and the command that computes it."""
     found = computations.get(digest(study, job))
     if found is not None:
         return found
     others = [each for each in computations.values() if each.job.function == job.function]
     why = _difference(study, job, others[-1]) if others else "has no result"
-    raise UndecidableError("invalid", f"the computed job {job.call} {why}; `folklore run {study.name}` computes it")
+    raise NotEstimableError("invalid", f"the computed job {job.call} {why}; `folklore run {study.name}` computes it")
 
 
 def _difference(study: Study, job: ComputedJob, other: Computation) -> str:

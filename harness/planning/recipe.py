@@ -5,10 +5,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 from folklore.harness.spec import Configuration, Study, Training, Workload
+from folklore.harness.training.optimizer_switch import words as takeover_words
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.schedules import schedule_named
 from folklore.harness.training.schedules.base import percent
-from folklore.harness.training.takeover import words as takeover_words
 from folklore.harness.workloads import workload_of
 
 LR = "peak_lr"

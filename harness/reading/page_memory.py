@@ -1,4 +1,4 @@
-"""What the pages in a folder were made of, remembered, so that a run that trains nothing need not write them anew."""
+"""What the pages in a folder were made of, remembered, so that a run that trains nothing need not write them again."""
 
 import hashlib
 import json

@@ -126,7 +126,7 @@ def write_pages(
         )
     except OSError as error:
         raise UnwritableError(
-            f"pages {output}: cannot be written ({one_line(error)}); mend it, or `folklore report --output FOLDER` writes them"
+            f"pages {output}: cannot be written ({one_line(error)}); fix it, or `folklore report --output FOLDER` writes them"
             " elsewhere: what is trained is kept"
         ) from error
     for study in ordered:

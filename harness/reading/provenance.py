@@ -23,7 +23,7 @@ from folklore.harness.planning.recipe import trial_recipe
 from folklore.harness.reading.references import find_sets
 from folklore.harness.spec import Claim, Configuration, Criterion, Document, Judgement, Study, arms_of
 from folklore.harness.spec.observed import ShareOfRuns
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.storing import evidence, trial_rows, trial_schema
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
@@ -164,7 +164,7 @@ def by_seed(criterion: Criterion, table: TrialArrays) -> dict[int, float | None]
     try:
         with np.errstate(all="ignore"):
             values = evaluate(criterion.observe, table, np.eye(table.seeds))
-    except UndecidableError:
+    except NotEstimableError:
         return {}
     found = {
         seed: float(value) if math.isfinite(value) else None for seed, value in zip(table.seed_numbers, values, strict=True)

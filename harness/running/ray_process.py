@@ -386,6 +386,6 @@ def main(pipe: int) -> None:
         link.tell(ENDED)
     except (UserError, RunFailedError) as error:
         link.tell("raised", error)
-    except Exception:  # ours to mend
+    except Exception:  # ours to fix
         link.tell("broken", traceback.format_exc())
     os._exit(0)

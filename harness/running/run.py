@@ -24,11 +24,11 @@ from folklore.harness.planning.prepare import Prepared, datasets_named, default_
 from folklore.harness.planning.recipe import study_recipe
 from folklore.harness.planning.variation import Changes, vary
 from folklore.harness.reading.stored_studies import every_study
-from folklore.harness.running.audience import Audience, Nobody
 from folklore.harness.running.events import EVENTS
 from folklore.harness.running.lease import leases
 from folklore.harness.running.progress import duration
 from folklore.harness.running.ray_connection import cluster_device
+from folklore.harness.running.reporter import NullReporter, Reporter
 from folklore.harness.spec import Study
 from folklore.harness.storing.declaration import declarations, declare, looks_of, require_declarable
 from folklore.harness.storing.ledger import Ledger
@@ -57,16 +57,16 @@ def launch(
     options: Options,
     deadline: float | None,
     until_decided: UntilDecided | None = None,
-    audience: Audience | None = None,
+    reporter: Reporter | None = None,
 ) -> int:
-    """Run some studies; returns the exit code. Prints nothing: audience hears of it, by default nobody."""
+    """Run some studies; returns the exit code. Prints nothing: reporter hears of it, by default nobody."""
     require_known(options.tracking)
     checkpoint_seconds()
     store = Store(options.store)
     store.check_writable()
     pages_folder(store)
     with leases(store, [study.name for study in studies]):
-        return _launch(store, studies, scale, options, deadline, until_decided, audience or Nobody())
+        return _launch(store, studies, scale, options, deadline, until_decided, reporter or NullReporter())
 
 
 def changed_as_wished(
@@ -96,7 +96,7 @@ def _launch(
     options: Options,
     deadline: float | None,
     until_decided: UntilDecided | None,
-    audience: Audience,
+    reporter: Reporter,
 ) -> int:
     started = time.monotonic()
     # What trains is looked at where it is: the machine that starts a cluster's run may have no GPU itself.
@@ -109,29 +109,29 @@ def _launch(
     ]
     _declare_all(ready, until_decided)
     ready = [_at_look(each) for each in ready]
-    outcomes = _train_or_sync(ready, options, deadline, audience)
+    outcomes = _train_or_sync(ready, options, deadline, reporter)
     every = list(outcomes)
     while until_decided and not any(outcome.interrupted or outcome.given_up for outcome in outcomes):
-        further = [following for each in ready if (following := _at_next_look(each, audience)) is not None]
+        further = [following for each in ready if (following := _at_next_look(each, reporter)) is not None]
         if not further:
             break
-        outcomes = _train_or_sync(further, options, deadline, audience)
+        outcomes = _train_or_sync(further, options, deadline, reporter)
         every += outcomes
         names = [each.plan.study.name for each in further]
         ready = [each for each in ready if each.plan.study.name not in names] + further
-    left = _tell_what_is_left(ready, audience) if any(outcome.interrupted for outcome in outcomes) else False
+    left = _tell_what_is_left(ready, reporter) if any(outcome.interrupted for outcome in outcomes) else False
     stopped = left and deadline is None
     if not stopped:
         in_mlflow = not any(outcome.not_in_mlflow or outcome.run_id is None for outcome in every)
-        pages, verdicts = _show(ready, store, options, audience, in_mlflow)
-        _attach(ready, every, pages, verdicts, options, audience)
+        pages, verdicts = _show(ready, store, options, reporter, in_mlflow)
+        _attach(ready, every, pages, verdicts, options, reporter)
     missed, given_up = (sum(getattr(each, name) for each in outcomes) for name in ("not_in_mlflow", "given_up"))
     if missed and not stopped:
-        audience.warn(f"{missed} packs are not in MLflow yet: `folklore sync` brings them")
+        reporter.warn(f"{missed} packs are not in MLflow yet: `folklore sync` brings them")
     if given_up and not stopped:
-        audience.warn(f"{given_up} trials or computed jobs were given up; their claims are invalid until they are done")
+        reporter.warn(f"{given_up} trials or computed jobs were given up; their claims are invalid until they are done")
     code = INTERRUPTED if stopped else FAILED if given_up else FINE
-    audience.emit(
+    reporter.emit(
         "finished",
         exit_code=code,
         trained=sum(each.trained for each in every),
@@ -200,7 +200,7 @@ def _at_look(ready: Prepared) -> Prepared:
     return ready if study is plan.study else extended(ready, study)
 
 
-def _at_next_look(ready: Prepared, audience: Audience) -> Prepared | None:
+def _at_next_look(ready: Prepared, reporter: Reporter) -> Prepared | None:
     """With the seeds of the next look; None if there is none, or no claim that more seeds could decide."""
     records = stored_set(ready.plan, ready.ledger)
     open_claims = undecided(records.verdicts())
@@ -209,7 +209,7 @@ def _at_next_look(ready: Prepared, audience: Audience) -> Prepared | None:
     if not open_claims or not following:
         return None
     why = f"{len(open_claims)} claims are not decided by {study.seeds_at(scale)} seeds"
-    audience.say(f"{study.name}: {why}: {following[0]} are next")
+    reporter.say(f"{study.name}: {why}: {following[0]} are next")
     return extended(ready, study.with_seeds(scale, following[0], why))
 
 
@@ -303,34 +303,34 @@ def _with_own_datasets(studies: Sequence[Study], scale: str | None, options: Opt
     ]
 
 
-def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float | None, audience: Audience) -> "list[Outcome]":
+def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float | None, reporter: Reporter) -> "list[Outcome]":
     """Train what is left; where nothing is, only bring MLflow up to date."""
     for each in ready:
         facts = run_facts(each)
-        audience.emit("planned", **_planned(each, facts))
-        audience.say(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials")
+        reporter.emit("planned", **_planned(each, facts))
+        reporter.say(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials")
         if each.jobs_left:
-            audience.say(f"computing {len(each.jobs_left)} of {len(each.jobs)} jobs, which train nothing")
+            reporter.say(f"computing {len(each.jobs_left)} of {len(each.jobs)} jobs, which train nothing")
         if not each.left:
-            audience.say("nothing to train: all trials are in the ledger")
+            reporter.say("nothing to train: all trials are in the ledger")
         if not (each.left or each.jobs_left):
-            _sync_if_it_can(each, options, audience)
+            _sync_if_it_can(each, options, reporter)
             continue
         if not each.left:
             continue
-        audience.say(
+        reporter.say(
             f"training {facts['trials_left']} trials in about {facts['packs_left']} packs on {facts['workers']} workers,"
             f" about {facts['time']} ({facts['time_from']})"
         )
         for reason in _reasons_apart(each):
-            audience.say(f"one trial a pack: {reason}")
+            reporter.say(f"one trial a pack: {reason}")
     left = [each for each in ready if each.left or each.jobs_left]
     if not left:
         return []
-    audience.say("starting Ray and MLflow (about 10 s)" if options.address is None else "reaching Ray")
+    reporter.say("starting Ray and MLflow (about 10 s)" if options.address is None else "reaching Ray")
     from folklore.harness.running.campaign import most_valuable_first, train
 
-    return train(most_valuable_first(left), options, audience.view(), deadline)
+    return train(most_valuable_first(left), options, reporter.view(), deadline)
 
 
 def _reasons_apart(ready: Prepared) -> list[str]:
@@ -345,20 +345,20 @@ def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: facts[name] for name in EVENTS["planned"] if name in facts} | {"departures": departures}
 
 
-def _sync_if_it_can(ready: Prepared, options: Options, audience: Audience) -> None:
+def _sync_if_it_can(ready: Prepared, options: Options, reporter: Reporter) -> None:
     """An MLflow that is away keeps nobody from the verdicts."""
     try:
         sync(ready.plan.study, options, ready.ledger)
     except UserError as error:
-        audience.warn(f"{error}: `folklore sync` completes it later")
+        reporter.warn(f"{error}: `folklore sync` completes it later")
 
 
-def _tell_what_is_left(ready: Sequence[Prepared], audience: Audience) -> bool:
+def _tell_what_is_left(ready: Sequence[Prepared], reporter: Reporter) -> bool:
     """Whether anything is; a line for each study that it is of."""
     counts = {each.plan.study.name: progress(each) for each in ready}
     left = {name: (done, whole) for name, (done, whole) in counts.items() if done < whole}
     for name, (done, whole) in left.items():
-        audience.warn(f"{name}: interrupted: {done} of {whole} trials and computed jobs are kept; the same command goes on")
+        reporter.warn(f"{name}: interrupted: {done} of {whole} trials and computed jobs are kept; the same command goes on")
     return bool(left)
 
 
@@ -368,7 +368,7 @@ def _attach(
     pages: Path,
     verdicts: Mapping[str, Sequence[Verdict]],
     options: Options,
-    audience: Audience,
+    reporter: Reporter,
 ) -> None:
     """Pages and counts of verdicts to the launches in MLflow; where it does not take them they are in their folder all the
     same."""
@@ -384,11 +384,11 @@ def _attach(
             about = [*pages.glob(f"{outcome.study}.html"), *pages.glob(f"{outcome.study}-*.html")]
             tracker.attach(outcome.run_id, pages.resolve(), sorted({file for page in about for file in belonging(page)}))
         except Exception as error:  # whatever MLflow's backend raises
-            audience.warn(f"MLflow did not take the page ({one_line(error)[:200]})")
+            reporter.warn(f"MLflow did not take the page ({one_line(error)[:200]})")
 
 
 def _show(
-    ready: Sequence[Prepared], store: Store, options: Options, audience: Audience, in_mlflow: bool
+    ready: Sequence[Prepared], store: Store, options: Options, reporter: Reporter, in_mlflow: bool
 ) -> tuple[Path, dict[str, list[Verdict]]]:
     """Write the pages, and tell the verdicts that are on them; returns the pages' folder, and each study's verdicts."""
     from folklore.harness.reading.pages import write_pages
@@ -403,14 +403,14 @@ def _show(
         own = [v for v in found.get(each.plan.study.name, ()) if (v.scale, v.device) == (each.plan.scale, each.plan.device)]
         own = own or stored_set(each.plan, each.ledger).verdicts()
         shown[each.plan.study.name] = own
-        audience.judged(own)
+        reporter.judged(own)
         for verdict in own:
             said = {**verdict.row(), "unit": verdict.unit, "variation": each.plan.study.variation_of is not None}
-            audience.emit("verdict", **said)
+            reporter.emit("verdict", **said)
     page = names[0] if len(names) == 1 else "index"
-    audience.say(f"page: {pages / page}.html")
+    reporter.say(f"page: {pages / page}.html")
     for name in names:
-        audience.emit("page", path=f"{pages / name}.html")
+        reporter.emit("page", path=f"{pages / name}.html")
     if in_mlflow:
-        audience.say(f"MLflow: {how_to_browse(options, store)}")
+        reporter.say(f"MLflow: {how_to_browse(options, store)}")
     return pages, shown

@@ -250,7 +250,7 @@ class Training(Spec):
     )
     augmentation: Annotated[Literal["none", "shift", "flip_and_shift"], PER_LANE, SINCE_PUBLICATION] = Field(
         default="none",
-        description="'shift': every training image is moved by up to shift_pixels in both directions, at each step anew, and"
+        description="'shift': every training image is moved by up to shift_pixels in both directions, at each step again, and"
         " what comes in is black; 'flip_and_shift': half of them are mirrored, too",
     )
     shift_pixels: Annotated[int, PER_LANE, Unit("pixels"), SINCE_PUBLICATION] = Field(

@@ -11,7 +11,7 @@ Date = Annotated[str, Field(pattern=r"\d{4}-\d{2}-\d{2}")]
 
 class Erratum(Spec):
     """A published verdict that is withdrawn. It speaks of one version of a study, at every scale; a later version, which asks
-    anew, is judged as usual.
+    again, is judged as usual.
 
     reason: what is wrong with the question, in two sentences. What was published, for the list of changes: its scale, the
     verdict and its reading, and the number as pages write it.

@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema
 
 from folklore.harness.spec.base import Spec
 from folklore.harness.spec.computed import Grade
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
 # An observable's fields as a study in YAML or JSON has them, without `kind`.
 Example = dict[str, Any]
@@ -110,17 +110,17 @@ class Observed(Spec):
             _register(cls)
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """Its value under every weighting of the seeds, [R]; nan where it does not exist. Raises UndecidableError if there is
+        """Its value under every weighting of the seeds, [R]; nan where it does not exist. Raises NotEstimableError if there is
         no number.
 
         weights [R, S]: row 0 is all ones (the estimate), the others multinomial resamples of the S paired seeds. All arms share
-        a row's weights, so seeds stay paired, and whatever is selected (a tuned LR, the best arm) is selected anew under each.
+        a row's weights, so seeds stay paired, and whatever is selected (a tuned LR, the best arm) is selected again under each.
         Observables made of others, in fields of type Observable, take these' values from `evaluate` (metrics/estimating).
         """
         raise NotImplementedError
 
     def require(self, interval: Callable[["Observed"], Interval]) -> None:
-        """Raises UndecidableError if its parts are not such that it means anything, by the intervals that they have."""
+        """Raises NotEstimableError if its parts are not such that it means anything, by the intervals that they have."""
 
     def seeds_behind(self, trials: Trials) -> int:
         """How many seeds a number rests on."""
@@ -203,7 +203,7 @@ class ShareOfRuns(Observed):
         raise NotImplementedError
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        raise UndecidableError("out of regime", "a share of runs has an exact interval, and none as a part of something else")
+        raise NotEstimableError("out of regime", "a share of runs has an exact interval, and none as a part of something else")
 
 
 def _register(cls: type[Observed]) -> None:

@@ -38,9 +38,9 @@ def read_study_file(path: Path) -> Any:
     except TooMuchError as error:
         raise UserError(f"{subject}: {error}") from None
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise UserError(f"{subject}: not valid {kind} ({one_line(error)[:200]}); mend it") from None
+        raise UserError(f"{subject}: not valid {kind} ({one_line(error)[:200]}); fix it") from None
     except Exception:  # PyYAML's constructors raise whatever they stumble over.
-        raise UserError(f"{subject}: not valid {kind} (a value is none of what its tag says); mend it") from None
+        raise UserError(f"{subject}: not valid {kind} (a value is none of what its tag says); fix it") from None
 
 
 def _from_json(text: str) -> Any:
@@ -113,7 +113,7 @@ class _Loader(yaml.SafeLoader):
             raise ComposerError(None, None, says, node.start_mark)
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """Keys are compared before `<<` brings in those of other mappings, which may be given anew. A key `null` names a
+        """Keys are compared before `<<` brings in those of other mappings, which may be given again. A key `null` names a
         criterion's field, and is not YAML's word for nothing."""
         node = super().compose_mapping_node(anchor)
         seen = set()

@@ -21,7 +21,7 @@ def in_words(factor: str) -> str:
     return factor.replace("_", " ").replace("lr", "LR")
 
 
-class UndecidableError(Exception):
+class NotEstimableError(Exception):
     """There is no number. verdict: what the judge says instead.
 
     reason and remedy are clauses for the readers of pages, which go on after "no number, because": why there is none, and what
@@ -36,7 +36,7 @@ class UndecidableError(Exception):
 
 
 class Trials(Protocol):
-    """Factor values [G] by seeds [S] for each arm. Whatever has no number raises UndecidableError."""
+    """Factor values [G] by seeds [S] for each arm. Whatever has no number raises NotEstimableError."""
 
     study: "Study"
     scale: str

@@ -32,7 +32,7 @@ class Comparisons:
 def comparisons(store: Store, key: str) -> Comparisons:
     """What was found of a shape on this kind of machine. A file that cannot be read counts as none; so does one of other
     sources of the engine: what was compared, or how, is not what is run now."""
-    found = read_or_leave(store, comparisons_file(key), _comparisons, "programs are compared anew")
+    found = read_or_leave(store, comparisons_file(key), _comparisons, "programs are compared again")
     return found or Comparisons()
 
 
@@ -62,7 +62,7 @@ def agree(store: Store, key: str, agreed: Collection[str]) -> None:
 
 
 def comparisons_file(key: str) -> str:
-    """What was found of a shape on machines of this kind; without the file programs are compared anew."""
+    """What was found of a shape on machines of this kind; without the file programs are compared again."""
     return f"programs/{machine_kind()}/{fingerprint(key)}.json"
 
 

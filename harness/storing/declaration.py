@@ -81,7 +81,7 @@ def require_declarable(
     """The declaration that is there already, or None where it may be written. looks: see Declaration.
 
     Raises UserError where that would judge trials which were looked at by other rules: once before looks, by other looks, or
-    anew at the full error rate after looks.
+    again at the full error rate after looks.
     """
     before = declarations(store, study, scale)
     same = next((each for each in before if each.hash == study.hash), None)

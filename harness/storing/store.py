@@ -29,11 +29,11 @@ class Store:
             known = ", ".join(f"{each}://" for each in SCHEMES)
             raise UserError(f"store {masked(uri)}: '{scheme}' keeps no results; give a folder or one of {known} with --store")
         try:
-            # Listings are asked for anew each time: other processes write here.
+            # Listings are asked for again each time: other processes write here.
             self.files, root = fsspec.core.url_to_fs(uri, use_listings_cache=False)
         except Exception as error:  # every backend has errors of its own
             raise UserError(
-                f"store {masked(uri)}: cannot be opened ({one_line(error)}); mend that or give another with --store"
+                f"store {masked(uri)}: cannot be opened ({one_line(error)}); fix that or give another with --store"
             ) from None
         self.is_local = isinstance(self.files, LocalFileSystem)
         self.root = str(Path(root).absolute()) if self.is_local else root.rstrip("/")
@@ -76,7 +76,7 @@ class Store:
             self._write(path, content)
         except Exception as error:  # every backend has errors of its own
             raise UnwritableError(
-                f"store {masked(self.uri)}: cannot be written ({one_line(error)}); mend it or give another with --store:"
+                f"store {masked(self.uri)}: cannot be written ({one_line(error)}); fix it or give another with --store:"
                 " what is finished is kept, and the same command goes on"
             ) from error
 
@@ -176,7 +176,7 @@ class Store:
             if self.is_local and isinstance(error, ValueError):
                 raise
             raise UnreadableError(
-                f"store {masked(self.uri)}: cannot be read ({one_line(error)}); mend that or give another with --store"
+                f"store {masked(self.uri)}: cannot be read ({one_line(error)}); fix that or give another with --store"
             ) from None
 
 

@@ -2,7 +2,7 @@
 
 summaries/STUDY/KEY.parquet     rows of many packs, each with its pack's file and a stamp of that when it was read
 
-Made of the ledger by whoever reads it, and made anew where it is not there: a file of the ledger counts only as long as its
+Made of the ledger by whoever reads it, and made again where it is not there: a file of the ledger counts only as long as its
 stamp is the same. So a damaged one is noticed as it is read, and what is set aside or removed is not remembered.
 """
 
@@ -83,7 +83,7 @@ class Summaries:
             with self.store.open(name) as content, self._parquet(content) as file:
                 return ask(file)
 
-        return or_set_aside(self.store, name, question, "it is made anew")
+        return or_set_aside(self.store, name, question, "it is made again")
 
     @staticmethod
     def _parquet(content: IO[bytes]) -> pq.ParquetFile:

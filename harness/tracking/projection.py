@@ -104,7 +104,7 @@ class Tracker:
 
     @property
     def identity(self) -> str:
-        """Names this MLflow and the life of its experiment: a database made anew is another one."""
+        """Names this MLflow and the life of its experiment: a database made again is another one."""
         return identity(self.uri, self.study.name, self.client.get_experiment(self.experiment).creation_time)
 
     def launch(self, scale: str, environment: Mapping[str, str], trials: int, datasets: Mapping[str, str]) -> str:

@@ -123,11 +123,13 @@ def require_artifacts_below(folder: Path, uri: str) -> None:
     try:
         elsewhere = sorted(each for each in artifact_locations(database) if not is_below(each, folder))
     except sqlite3.Error as error:
-        raise UserError(f"{uri}: cannot be read ({one_line(error)}); move it away, and `folklore sync` makes it anew") from None
+        raise UserError(
+            f"{uri}: cannot be read ({one_line(error)}); move it away, and `folklore sync` makes it again"
+        ) from None
     if elsewhere:
         raise UserError(
             f"{uri} has artifacts at {elsewhere[0]:.200}, which is not below {folder}: they could be anybody's files, and are"
-            " not served; if the store was moved, move the database away, and `folklore sync` makes it anew"
+            " not served; if the store was moved, move the database away, and `folklore sync` makes it again"
         )
 
 

@@ -13,7 +13,7 @@ KIND, MODELS = "mlflow.experimentKind", "custom_model_development"
 
 
 def identity(uri: str, study: str, creation_time: int | None) -> str:
-    """Names an MLflow and the life of a study's experiment in it: a database made anew is another one."""
+    """Names an MLflow and the life of a study's experiment in it: a database made again is another one."""
     return fingerprint([uri, study, creation_time])
 
 

@@ -2,7 +2,7 @@
 
 Torch's compiler keeps the C++ it wrote under a key that holds neither the processor nor its vector width (torch 2.13: of a
 machine without a GPU `CacheBase.get_system` is empty). Source with loops for 16 numbers at a time is then found under
-ATEN_CPU_CAPABILITY=avx2, compiled anew for vectors of 8, and skips half of each loop, or writes beyond the end of a tensor
+ATEN_CPU_CAPABILITY=avx2, compiled again for vectors of 8, and skips half of each loop, or writes beyond the end of a tensor
 the other way round. And a library is kept under its command line, where `-march=native` names no processor.
 """
 
@@ -43,7 +43,7 @@ def separate() -> str:
 
 def machine_kind() -> str:
     """A key for all that decides which instructions a program is made of: equal on machines that can share one."""
-    # Read anew at each call: the choice of vectors and of the compiler.
+    # Read again at each call: the choice of vectors and of the compiler.
     return fingerprint({**_fixed_facts(), "vectors": _vectors(), "compiler": _version(cpp_compiler())})
 
 

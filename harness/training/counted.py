@@ -1,7 +1,7 @@
 """Random numbers that are a function of seed, step and place, computed on the device: the same on all of them, for any
 neighbours, and as often as they are asked for.
 
-A step that is captured as a CUDA graph can draw nothing anew on the host. So a counter is hashed: 32 bits in int64, with
+A step that is captured as a CUDA graph can draw nothing again on the host. So a counter is hashed: 32 bits in int64, with
 products that fit there, because what overflows is not the same everywhere. The hash is lowbias32 with the constants
 0x21f0aaad and 0x735a2d97 (Wellons 2018, Prospecting for hash functions, and its later list of better constants).
 """

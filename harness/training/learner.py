@@ -10,13 +10,13 @@ from torch import Tensor
 from folklore.harness.spec import Configuration
 from folklore.harness.training.clipping import clip_factor, clip_limits
 from folklore.harness.training.loss_scaling import LossScaler
+from folklore.harness.training.optimizer_switch import with_switch
 from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.optimizers.adam import Adam
 from folklore.harness.training.optimizers.base import Part
 from folklore.harness.training.own_optimizer import OwnOptimizer
 from folklore.harness.training.schedules import learning_rate_table
 from folklore.harness.training.suitability import lr_multipliers
-from folklore.harness.training.takeover import with_takeover
 from folklore.harness.workloads.network import PackedNetwork
 from folklore.harness.workloads.own.network import OwnNetwork
 
@@ -36,7 +36,7 @@ class Learner:
         if isinstance(first, OwnOptimizer):
             assert isinstance(network, OwnNetwork), "require_suited refuses it to the models here"
             first.attach(network.optimizer_factory(), network.of_lanes(), network.flat_KP)
-        self.optimizer = with_takeover(first, trainings, network.flat_KP, network.decays_P, parts)
+        self.optimizer = with_switch(first, trainings, network.flat_KP, network.decays_P, parts)
         self.scaler = LossScaler(trainings, device)
         self.lr_SK = torch.from_numpy(learning_rate_table(trainings)).float().to(device)
         self.clip_limit_K = clip_limits(trainings, device)

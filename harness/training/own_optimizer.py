@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 class OwnOptimizer(PackedOptimizer):
     """torch.optim's interface: each group's LR is the study's, in the proportion that the factory gave the groups. What it
-    keeps is its own: a pack that is interrupted starts anew."""
+    keeps is its own: a pack that is interrupted starts again."""
 
     moments = ()
     mup_rule = None

@@ -258,7 +258,7 @@ class Pack:
         self._drawn = block
 
     def _change_shape(self, drawn: Tensor) -> None:
-        """Batches of another size have a program of their own, which is made and compared anew; what the one before could not
+        """Batches of another size have a program of their own, which is made and compared again; what the one before could not
         be is not attempted again."""
         before = self.runner
         before.close()

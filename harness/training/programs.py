@@ -192,7 +192,7 @@ class StepRunner:
 
 def _way_out(program: Program) -> str:
     if program.compiled:
-        return f"; to have it compiled anew, remove {os.environ.get(compile_cache.VARIABLE, 'the compile cache')}"
+        return f"; to have it compiled again, remove {os.environ.get(compile_cache.VARIABLE, 'the compile cache')}"
     return "; --program eager spares the attempt"
 
 

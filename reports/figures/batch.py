@@ -9,7 +9,7 @@ from folklore.harness.metrics import CriticalBatch
 from folklore.harness.metrics.batch_sizes import BatchSweep
 from folklore.harness.metrics.estimating.fits import fit_hyperbola
 from folklore.harness.spec import Judgement
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.reports.figures.drawing import ClaimFigure, Columns, Drawing, Panel, grid, upright
 from folklore.reports.figures.frames import band, example_unit, metrics, number
 from folklore.reports.figures.palette import HUES, INK, SOFT, Look
@@ -36,7 +36,7 @@ def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
         if sweep not in found:
             try:
                 found[sweep] = _panel(sweep, criterion.panel or table.study.arms[part.anchor].panel, table)
-            except UndecidableError:
+            except NotEstimableError:
                 continue
     return grid(list(found.values()))
 

@@ -9,7 +9,7 @@ from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import EdgeLoss, EdgeSharpness
 from folklore.harness.spec import Judgement
 from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import Numbers, UndecidableError
+from folklore.harness.spec.trials import NotEstimableError, Numbers
 from folklore.reports.figures.drawing import HEIGHT, ClaimFigure, Drawing, Panel
 from folklore.reports.figures.frames import of_kind, seed_band
 from folklore.reports.figures.palette import SOFT, Look, looks
@@ -81,7 +81,7 @@ def _beside(judgement: Judgement, table: TrialArrays) -> dict[tuple[float, bool]
 def _is_measured(part: Edge, table: TrialArrays) -> bool:
     try:
         return bool(np.isfinite(part.measured(table)[1]).any())
-    except UndecidableError:
+    except NotEstimableError:
         return False
 
 

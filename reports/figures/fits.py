@@ -10,7 +10,7 @@ from folklore.harness.metrics import Curve, GrowthFactor, Optimum, Slope
 from folklore.harness.metrics.estimating.weighted import present
 from folklore.harness.spec import arms_of
 from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.trials import UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, in_words
 from folklore.harness.statistics.intervals import Observation
 from folklore.reports.figures.drawing import Columns, upright
 
@@ -26,7 +26,7 @@ def points(fit: Fit, table: TrialArrays) -> tuple[list[float], list[Observation]
         observe(fit, table)
         found = present(fit.points, table)
         return [x for x, _ in found], [observe(part, table) for _, part in found]
-    except UndecidableError:
+    except NotEstimableError:
         return None
 
 

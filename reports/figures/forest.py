@@ -15,7 +15,7 @@ from folklore.harness.metrics.estimating.weighted import tuned_index
 from folklore.harness.spec import Criterion, Judgement, arms_of
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import with_other_arms
-from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, in_words
 from folklore.harness.statistics.intervals import Observation
 from folklore.reports.figures.drawing import WIDTH, ClaimFigure, Drawing, Panel, across, grid
 from folklore.reports.figures.frames import number
@@ -141,7 +141,7 @@ def _row(metric: Observed, unit: str, table: TrialArrays, criterion: Criterion |
     name = label or (criterion.name if criterion is not None and not against else _versus(metric, arm, against, table))
     try:
         seen, seeds = number(metric, table), by_seed(metric, table)
-    except UndecidableError:
+    except NotEstimableError:
         return None
     if seen is None:
         return None

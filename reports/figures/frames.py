@@ -14,7 +14,7 @@ from folklore.harness.metrics.estimating.weighted import stacked
 from folklore.harness.spec import Criterion, Judgement, Training
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import Numbers, UndecidableError
+from folklore.harness.spec.trials import NotEstimableError, Numbers
 from folklore.harness.statistics import LEVEL
 from folklore.harness.statistics.intervals import LEAST_SEEDS, Observation, t_quantile
 from folklore.reports.figures.drawing import Columns
@@ -54,7 +54,7 @@ def number(metric: Observed, table: TrialArrays) -> Observation | None:
     """None where it has no number."""
     try:
         return observe(metric, table)
-    except UndecidableError:
+    except NotEstimableError:
         return None
 
 

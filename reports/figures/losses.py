@@ -5,7 +5,7 @@ import numpy as np
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics.estimating.weighted import stacked, tuned_index
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.reports.figures.drawing import Columns, Drawing, Panel, StudyFigure, grid
 from folklore.reports.figures.frames import is_searched, seed_band
 from folklore.reports.figures.lr import MOST_CURVES, chunks
@@ -42,7 +42,7 @@ def _tuned_losses(arm: str, table: TrialArrays) -> Columns | None:
         best = tuned_index(arm, "peak_lr", table)
         values = stacked(table.values(arm, "peak_lr", "curve_train_loss")[best : best + 1])[0]
         steps = np.asarray(table.values(arm, "peak_lr", "curve_step")[best][0], dtype=np.float64)
-    except (UndecidableError, ValueError):  # an optimum on the grid's edge; curves of different lengths
+    except (NotEstimableError, ValueError):  # an optimum on the grid's edge; curves of different lengths
         return None
     kept = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), MOST_POINTS)).round().astype(np.int64))
     values, steps = values[:, kept], steps[kept]

@@ -15,7 +15,7 @@ from folklore.harness.metrics.estimating.weighted import initial_loss, mean, tun
 from folklore.harness.spec import Judgement, arms_of
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import all_parts, searched_factor
-from folklore.harness.spec.trials import Numbers, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, in_words
 from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, Stack, StudyFigure, across, grid
 from folklore.reports.figures.frames import band, is_searched, number, of_kind
 from folklore.reports.figures.palette import INK, SOFT, Look, looks
@@ -58,7 +58,7 @@ class Curve:
             return cls(x[order], {"y": y[order]}, np.empty(0), float(y.max())) if len(x) else None
         try:
             losses = table.losses(arm, over, "test_loss")
-        except UndecidableError:
+        except NotEstimableError:
             return None
         x, happened = table.grid(arm, over), table.diverged(arm, over).any(axis=1)
         ends = band(mean(losses, table.resamples), table.seeds)
@@ -149,7 +149,7 @@ def _stack(title: str, over: str, curves: Mapping[str, Curve], metrics: Sequence
     if any(len(curve.diverged) for curve in curves.values()):
         panel.add("cross", "a seed diverged", Look(INK, "X", ""), y=np.nan)
     for metric in own:
-        with suppress(UndecidableError):
+        with suppress(NotEstimableError):
             overlay(metric, group)
     return (panel, *_tuned(group, own))
 
@@ -208,7 +208,7 @@ def _max_trainable(metric: MaxTrainable, group: Group) -> None:
 def _bar(metric: MaxTrainable, table: TrialArrays) -> float | None:
     try:
         return float(metric.bar(table, table.resamples[:1])[0])
-    except UndecidableError:
+    except NotEstimableError:
         return None
 
 

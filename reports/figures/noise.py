@@ -9,7 +9,7 @@ from folklore.harness.metrics import CriticalBatch, NoiseScale
 from folklore.harness.metrics.curves import noise_curve
 from folklore.harness.spec import Criterion, Judgement
 from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.reports.figures.batch import CRITICAL
 from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
 from folklore.reports.figures.frames import band, example_unit, metrics, number, of_kind, training_of
@@ -25,7 +25,7 @@ def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
         if (criterion.name, metric.arm) not in found:
             try:
                 panel = _panel(criterion, metric, records.table)
-            except UndecidableError:
+            except NotEstimableError:
                 continue
             found |= {} if panel is None else {(criterion.name, metric.arm): panel}
     return grid(list(found.values()))

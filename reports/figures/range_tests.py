@@ -16,7 +16,7 @@ from folklore.harness.metrics.range_tests import picks
 from folklore.harness.spec import Criterion, Judgement
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, in_words
 from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, Stack, across, grid
 from folklore.reports.figures.frames import band, number, of_kind
 from folklore.reports.figures.palette import INK, SOFT, Look, looks
@@ -120,7 +120,7 @@ def _octaves(metric: Log2) -> Any:
 def _is_known(each: Comparison, table: TrialArrays) -> bool:
     try:
         picks(FinderPick(arm=each.range_test, rule="divergence").reading, table)
-    except UndecidableError:
+    except NotEstimableError:
         return False
     return number(each.optimum, table) is not None
 

@@ -12,7 +12,7 @@ from folklore.harness.metrics.estimating.weighted import tuned_index
 from folklore.harness.spec import Judgement, arms_of
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.statistics.intervals import binomial
 from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
 from folklore.reports.figures.palette import INK, LINES, Look, looks
@@ -59,7 +59,7 @@ def _diverges(arm: str, table: TrialArrays) -> bool:
         return False
     try:
         return bool(table.diverged(arm, OVER).any())
-    except UndecidableError:
+    except NotEstimableError:
         return False
 
 
@@ -69,7 +69,7 @@ def _all_read(metrics: list[Observed], arms: list[str], table: TrialArrays) -> d
         if getattr(metric, "arm", None) in arms:
             try:
                 found |= read(metric, table)
-            except UndecidableError:
+            except NotEstimableError:
                 continue
     return found
 

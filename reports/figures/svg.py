@@ -1,4 +1,4 @@
-"""SVG text as small as a page needs it: matplotlib writes each letter's style anew, and a line for every point.
+"""SVG text as small as a page needs it: matplotlib writes each letter's style again, and a line for every point.
 
 Nothing that can be seen changes: points of curves keep a tenth of a point (1/720 inch), everything else a hundredth.
 """

@@ -195,7 +195,7 @@ def mlflow_locked(scene: Scene, run: Run, draw: random.Random) -> str:
 
 
 def mlflow_deleted(scene: Scene, run: Run, draw: random.Random) -> str:
-    """Somebody deletes MLflow's database half-way: a line says so, and `folklore sync` makes it anew."""
+    """Somebody deletes MLflow's database half-way: a line says so, and `folklore sync` makes it again."""
     before = trained(scene)
     wait_for(run, lambda: trained(scene) > before and scene.database.exists())
     wait_for(run, lambda: False, draw.uniform(0.0, 3.0))
@@ -295,9 +295,9 @@ def _unwritable(scene: Scene, run: Run, draw: random.Random, strike: Callable[[P
         before = trained(scene)
         wait_for(run, lambda: trained(scene) > before)
         wait_for(run, lambda: False, draw.uniform(0.0, 3.0))
-        mend = strike(scene.store_path)
+        fix = strike(scene.store_path)
         code = run.wait()
-        mend()
+        fix()
         assert "Traceback" not in run.text, run.text[-3000:]
         if code != FINE:
             assert code == BAD_INPUT, f"exit code {code}\n{run.text[-3000:]}"

@@ -43,7 +43,7 @@ def markov() -> Text:
 
 
 def changed(study: Study, places: Mapping[str, Any] | None = None, **fields: Any) -> Study:
-    """The study declared anew with other fields. places: what stands elsewhere, such as {"arms.half.settings.steps": 20}."""
+    """The study declared again with other fields. places: what stands elsewhere, such as {"arms.half.settings.steps": 20}."""
     dump = {**study.model_dump(), **fields}
     for path, value in (places or {}).items():
         *way, last = (int(name) if name.isdigit() else name for name in path.split("."))

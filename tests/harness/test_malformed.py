@@ -126,7 +126,7 @@ def test_a_file_too_large_to_be_a_study(tmp_path: Path) -> None:
         (".yaml", b"name: a\n'name': b\n", "key 'name' stands twice; keep one of them"),
         (".json", b'{"name": "a", "name": "b"}', "key 'name' stands twice in one object; keep one of them"),
         (".json", b'{"arms": {"a": {}, "a": {}}}', "key 'a' stands twice in one object"),
-        (".yaml", b"version: !!bool x\n", "a value is none of what its tag says); mend it"),
+        (".yaml", b"version: !!bool x\n", "a value is none of what its tag says); fix it"),
         (".yaml", b"version: 010\n", "'010' is an octal in YAML, 8; write 8, or put a text into quotes"),
         (".yaml", b"seeds: 1:30\n", "'1:30' is to the base of 60 in YAML, 90; write 90"),
         (".yaml", b"seeds: 1:30.5\n", "'1:30.5' is to the base of 60 in YAML, 90.5; write 90.5"),
@@ -226,7 +226,7 @@ def test_values_are_counted_while_they_are_read(tmp_path: Path, monkeypatch: pyt
 
 
 def test_yaml_that_is_meant_so_is_read(tmp_path: Path) -> None:
-    """Merged keys may be given anew, aliases may repeat, and a byte order mark is passed over."""
+    """Merged keys may be given again, aliases may repeat, and a byte order mark is passed over."""
     path = tmp_path / "study.yaml"
     path.write_bytes(b"\xef\xbb\xbfa: &a {x: 1, y: 1}\nb: {<<: *a, x: 2}\nc: {<<: [*a, {z: 3}], x: 3}\nd: [*a, *a]\n")
     a = {"x": 1, "y": 1}

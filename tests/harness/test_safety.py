@@ -1,4 +1,4 @@
-"""Nobody is let in who should not be, no secret is shown, nothing from a name runs or leaves the store."""
+"""NullReporter is let in who should not be, no secret is shown, nothing from a name runs or leaves the store."""
 
 import os
 import sys

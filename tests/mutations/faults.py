@@ -1,7 +1,7 @@
 """The planted faults: what makes results wrong, lost, or untrue on a page without anything breaking loudly.
 
-Plain data, a list to add to whenever such a fault was found. A fault whose lines were rewritten is planted anew; one whose test
-was moved names the new one.
+Plain data, a list to add to whenever such a fault was found. A fault whose lines were rewritten is planted again; one whose
+test was moved names the new one.
 """
 
 from dataclasses import dataclass

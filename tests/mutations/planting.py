@@ -46,7 +46,7 @@ def misplaced(faults: Sequence[Fault]) -> list[str]:
 def _findings(fault: Fault) -> Iterator[str]:
     said = (ROOT / fault.file).read_text(encoding="utf-8").count(fault.old) if (ROOT / fault.file).is_file() else 0
     if said != 1:
-        yield f"'{fault.name}': {fault.file} says {fault.old!r} {said} times, and once is meant: plant it anew"
+        yield f"'{fault.name}': {fault.file} says {fault.old!r} {said} times, and once is meant: plant it again"
     file, function = fault.test.partition("::")[0], f"def {fault.test.rpartition('::')[2].partition('[')[0]}("
     if not (ROOT / file).is_file() or function not in (ROOT / file).read_text(encoding="utf-8"):
         yield f"'{fault.name}': there is no test {fault.test}: name the one that catches it now"

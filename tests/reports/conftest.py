@@ -11,7 +11,7 @@ from folklore.reports import calibration, site
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Every site makes its templates anew: here they are compiled once."""
+    """Every site makes its templates again: here they are compiled once."""
     compiled = FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(site, "Environment", partial(Environment, bytecode_cache=compiled))

@@ -122,7 +122,7 @@ def test_the_index_says_which_criteria_came_later_and_which_question_is_ours(stu
     site.write(tmp_path, [study], register, lambda _: [], only=[], known=lambda _: [toy], published=lambda _: None)
     text = " ".join((tmp_path / "index.html").read_text().split())
     assert "1 claim from 1 document and 1 question of our own" in text
-    assert "Criteria of toy were written after its trials had run: no verdict of it is firm until it runs anew." in text
+    assert "Criteria of toy were written after its trials had run: no verdict of it is firm until it runs again." in text
     assert "Our &lt;own&gt; question" in text
     assert "our own question" in text
     assert "&lt;large&gt;" in (tmp_path / "document-TB.html").read_text()

@@ -304,7 +304,7 @@ def test_a_single_page_and_an_index_that_links_to_what_is_there(study: Study, tm
 
 @pytest.mark.parametrize("name", ["index.html", "toy.html", "document-TB.html"])
 def test_pages_are_as_they_were_looked_at(written: Path, name: str) -> None:
-    """Golden pages: a change of theirs is looked at, and written anew by FOLKLORE_GOLDEN=write."""
+    """Golden pages: a change of theirs is looked at, and written again by FOLKLORE_GOLDEN=write."""
     text = re.sub(r"(?<=<dt>study</dt><dd>)[^<]*|[0-9a-f]{16}", "…", (written / name).read_text())
     text = re.sub(r"20\d\d-\d\d-\d\d[ T][0-9:]+", "…", text)
     if os.environ.get("FOLKLORE_GOLDEN") == "write":

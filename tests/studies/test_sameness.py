@@ -1,6 +1,6 @@
 """Studies and register are to the last letter what they were: rewriting how they are written changes nothing they say.
 
-What is meant to change is written down anew by `FOLKLORE_GOLDEN=write pytest tests/studies/test_sameness.py`.
+What is meant to change is written down again by `FOLKLORE_GOLDEN=write pytest tests/studies/test_sameness.py`.
 """
 
 import json

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import arms_of
-from folklore.harness.spec.trials import Numbers, Trials, UndecidableError, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 
 # Octaves within which two values of a factor are the same.
 SAME_VALUE = 1e-6
@@ -28,7 +28,7 @@ def tuned(arm: str, over: str, trials: Trials, weights: Numbers) -> NDArray[np.i
     best = mean(trials.losses(arm, over, "validation_loss"), weights).argmin(axis=1)
     grid = trials.grid(arm, over)
     if len(grid) > 1 and best[0] in (0, len(grid) - 1):
-        raise UndecidableError(
+        raise NotEstimableError(
             "open",
             f"the best {in_words(over)} of {trials.arm_name(arm)}, {grid[best[0]]:.3g}, {at_the_edge(int(best[0]))}",
         )
@@ -36,7 +36,7 @@ def tuned(arm: str, over: str, trials: Trials, weights: Numbers) -> NDArray[np.i
 
 
 def tuned_loss(arm: str, over: str, trials: Trials, weights: Numbers, column: str = "test_loss") -> Numbers:
-    """Mean test loss at the arm's tuned value under every weighting, nats [R]. Raises UndecidableError at an edge. column:
+    """Mean test loss at the arm's tuned value under every weighting, nats [R]. Raises NotEstimableError at an edge. column:
     another loss, or an error, that is read there."""
     best = tuned(arm, over, trials, weights)
     return mean(trials.losses(arm, over, column), weights)[np.arange(len(weights)), best]
@@ -61,7 +61,7 @@ def share_of_fall(amount: Numbers, start: Numbers, lowest: Numbers) -> Numbers:
     estimate."""
     fall = start - lowest
     if fall[0] <= 0:
-        raise UndecidableError(
+        raise NotEstimableError(
             "out of regime",
             f"the loss does not fall below the {start[0]:.3g} it starts from, and there is no fall to take a share of",
         )
@@ -79,7 +79,7 @@ def at_the_edge(index: int) -> str:
 
 
 def tuned_index(arm: str, over: str, trials: Trials) -> int:
-    """Index of the arm's tuned value on its grid. Raises UndecidableError at an edge."""
+    """Index of the arm's tuned value on its grid. Raises NotEstimableError at an edge."""
     return int(tuned(arm, over, trials, trials.resamples[:1])[0])
 
 
@@ -90,11 +90,11 @@ def present(points: Sequence[tuple[float, Any]], trials: Trials) -> list[tuple[f
 
 
 def position(trials: Trials, arm: str, over: str, value: float) -> int:
-    """Index of a value on an arm's grid. Raises UndecidableError if it was not tried."""
+    """Index of a value on an arm's grid. Raises NotEstimableError if it was not tried."""
     grid = trials.grid(arm, over)
     near = int(np.abs(np.log(grid / value)).argmin())
     if not math.isclose(grid[near], value, rel_tol=1e-6):
-        raise UndecidableError(
+        raise NotEstimableError(
             "open",
             f"{trials.arm_name(arm)} was not trained at the {in_words(over)} of {value:.3g} that this compares",
             "a grid with it would settle it",
@@ -126,7 +126,7 @@ def transferred(
     arm: str, tuned_for: str, times: float, over: str, trials: Trials, weights: Numbers
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """For every weighting, [R]: the index tuned for `tuned_for`, that of `times` its value on the arm's grid, and whether
-    the arm's grid has such a value. Raises UndecidableError where it has none for the estimate."""
+    the arm's grid has such a value. Raises NotEstimableError where it has none for the estimate."""
     grid, source = trials.grid(arm, over), trials.grid(tuned_for, over) * times
     chosen = tuned(tuned_for, over, trials, weights)
     position(trials, arm, over, float(source[chosen[0]]))

@@ -61,7 +61,7 @@ class PackedOptimizer(ABC):
         self.device, self.dtype = parameters_KP.device, parameters_KP.dtype
         self.decay_KP = self.per_lane("weight_decay") * decays_P
         self.state = {name: torch.zeros_like(parameters_KP) for name in self.moments}
-        # Tensors of this size made anew would be mapped and unmapped by the allocator at every step. The first holds the
+        # Tensors of this size made again would be mapped and unmapped by the allocator at every step. The first holds the
         # gradient of every step, after clipping, until the next one: an update leaves it as it is.
         self.gradient_KP, self.scratch_KP = torch.empty_like(parameters_KP), torch.empty_like(parameters_KP)
 

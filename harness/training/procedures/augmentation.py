@@ -1,4 +1,4 @@
-"""Augmentation: training images are shifted, and mirrored, at each step anew. Evaluations see images as they are."""
+"""Augmentation: training images are shifted, and mirrored, at each step again. Evaluations see images as they are."""
 
 from collections.abc import Sequence
 

@@ -136,7 +136,7 @@ def require_reproducible(found: Found) -> None:
     said = subprocess.run(command, env=variables, capture_output=True, text=True)
     if said.returncode:
         last = said.stderr.strip().rpartition("\n")[2]
-        raise UserError(f"workload '{found.address}': made in another process it fails ({last[:LONGEST]}); mend it")
+        raise UserError(f"workload '{found.address}': made in another process it fails ({last[:LONGEST]}); fix it")
     theirs = json.loads(said.stdout.splitlines()[-1])
     if other := differing(found.parts, theirs):
         shown = ", ".join(other[:MOST_NAMED]) + " …" * (len(other) > MOST_NAMED)
@@ -185,7 +185,7 @@ def _imported(address: str, name: str) -> ModuleType:
                 f"workload '{address}': this machine's memory does not hold what {place(error) or name} builds; build less of"
                 " it, or free memory"
             ) from None
-        raise UserError(f"workload '{address}': importing {name} raises {with_place(error)}; mend it") from None
+        raise UserError(f"workload '{address}': importing {name} raises {with_place(error)}; fix it") from None
     if torch.get_default_dtype() != torch.float32:
         log.warning(
             "workload '%s': %s sets the default type to %s; it is trained in FP32", address, name, torch.get_default_dtype()

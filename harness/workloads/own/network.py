@@ -245,7 +245,7 @@ class OwnNetwork(PackedNetwork):
 
     @contextmanager
     def in_fp32(self) -> Iterator[None]:
-        """And in eval mode: what is drawn anew at every pass has no Hessian."""
+        """And in eval mode: what is drawn again at every pass has no Hessian."""
         with super().in_fp32(), self.buffers_kept(), self.evaluating():
             yield
 

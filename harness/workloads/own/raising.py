@@ -30,7 +30,7 @@ def raised_by_user(address: OwnAddress) -> Iterator[None]:
     except Exception as error:  # whatever a user's code raises
         if not (place(error) or _was_called(error)):
             raise
-        raise UserCodeError(f"workload '{address.place}' raises {with_place(error)}: mend it") from error
+        raise UserCodeError(f"workload '{address.place}' raises {with_place(error)}: fix it") from error
 
 
 def _was_called(error: BaseException) -> bool:

@@ -97,7 +97,7 @@ class OwnWorkload:
                 if isinstance(module, nn.Module) and any(map(is_lazy, [*module.parameters(), *module.buffers()])):
                     self._materialize(module)
             except Exception as error:  # whatever a user's code raises
-                raise UserCodeError(f"workload '{self.name}': module() raises {with_place(error)}; mend it") from None
+                raise UserCodeError(f"workload '{self.name}': module() raises {with_place(error)}; fix it") from None
         if not isinstance(module, nn.Module):
             raise UserError(f"workload '{self.name}': module() gives a {type(module).__name__}: must give an nn.Module")
         return module
@@ -117,13 +117,13 @@ class OwnWorkload:
 
 
 def _problems(workload: OwnWorkload) -> Iterator[str]:
-    """What is wrong, a line each, in the order in which one would mend it."""
+    """What is wrong, a line each, in the order in which one would fix it."""
     name = workload.name
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         yield f"own workload: name = {name!r:.80}: must be a printable text of 1 to {LONGEST_NAME} characters"
     if isinstance(workload.module, nn.Module) or not callable(workload.module):
         given = type(workload.module).__name__
-        yield f"workload '{name}': module is a {given}: give a function that makes the module, so that each seed starts anew"
+        yield f"workload '{name}': module is a {given}: give a function that makes the module, so that each seed starts again"
     if workload.loss is not None and not callable(workload.loss):
         yield f"workload '{name}': loss is a {type(workload.loss).__name__}: give a function of outputs and targets, or None"
     if (held := _held_modules(workload.loss)) is not None:

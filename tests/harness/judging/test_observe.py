@@ -31,7 +31,7 @@ from folklore.harness.metrics import (
 )
 from folklore.harness.spec import AtLeast, Observed, Outside, Study, Within
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.statistics.intervals import Observation, Sampled, bootstrap_error, student
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
@@ -74,7 +74,7 @@ def test_the_lr_is_chosen_on_validation_and_judged_on_test(wide: Study) -> None:
 
 def test_an_optimum_at_the_edge_is_no_number(wide: Study) -> None:
     table = table_of(wide, lambda trial: result(bowl(trial, -14, 2.0)))
-    with pytest.raises(UndecidableError, match=r"is the lowest that was tried; a grid that goes lower") as caught:
+    with pytest.raises(NotEstimableError, match=r"is the lowest that was tried; a grid that goes lower") as caught:
         observe(TunedLoss(arm="none"), table)
     assert caught.value.verdict == "open"
 
@@ -99,15 +99,15 @@ def test_max_trainable_against_the_best_of_several_arms(wide: Study) -> None:
 
 
 def test_max_trainable_that_reaches_the_top_of_the_grid(wide: Study) -> None:
-    with pytest.raises(UndecidableError, match=r"the largest peak LR at which .no <warmup>. still trains"):
+    with pytest.raises(NotEstimableError, match=r"the largest peak LR at which .no <warmup>. still trains"):
         observe(MaxTrainable(arm="none"), table_of(wide, lambda trial: result(bowl(trial, -1, 2.0))))
-    with pytest.raises(UndecidableError, match=r"the bar lies above a loss at the end of a grid: .* a grid that goes lower"):
+    with pytest.raises(NotEstimableError, match=r"the bar lies above a loss at the end of a grid: .* a grid that goes lower"):
         observe(MaxTrainable(arm="none"), table_of(wide, lambda trial: result(bowl(trial, -12, 2.0))))
 
 
 def test_max_trainable_of_an_arm_far_from_the_best(wide: Study) -> None:
     table = table_of(wide, lambda trial: result(bowl(trial, -7, 2.0 if trial.arm == "none" else 3.0)))
-    with pytest.raises(UndecidableError, match=r"comes within 5% of the best"):
+    with pytest.raises(NotEstimableError, match=r"comes within 5% of the best"):
         observe(MaxTrainable(arm="half", best_of=("none",)), table)
 
 
@@ -184,9 +184,9 @@ def test_cure_rates(wide: Study) -> None:
     four = table_of(wide, lambda trial: bowls(trial) if trial.seed == 4 else diverging(trial))
     cured = observe(CureRate(arm="none", by_arm="half"), four)
     assert (cured.estimate, cured.seeds) == (1.0, 4)
-    with pytest.raises(UndecidableError, match=r"was not trained at the peak LR of"):
+    with pytest.raises(NotEstimableError, match=r"was not trained at the peak LR of"):
         observe(CureRate(arm="none", octaves_down=0.3), table)
-    with pytest.raises(UndecidableError, match=r"diverges in most seeds at no peak LR") as caught:
+    with pytest.raises(NotEstimableError, match=r"diverges in most seeds at no peak LR") as caught:
         observe(CureRate(arm="none", octaves_down=1.0), table_of(wide, bowls))
     assert caught.value.verdict == "out of regime"
 
@@ -217,7 +217,7 @@ def test_curve_ratio_reads_the_windows(wide: Study) -> None:
 def test_a_share_of_nothing_is_out_of_regime(wide: Study) -> None:
     widening = Log2(of=Quotient(top=MaxTrainable(arm="half"), bottom=MaxTrainable(arm="none")))
     same = table_of(wide, lambda trial: result(bowl(trial, -6, 2.0)))
-    with pytest.raises(UndecidableError, match=r"nothing to take a share of") as caught:
+    with pytest.raises(NotEstimableError, match=r"nothing to take a share of") as caught:
         observe(Share(part=widening, whole=widening, whole_at_least=0.25), same)
     assert caught.value.verdict == "out of regime"
     assert observe(Share(part=widening, whole=widening, whole_at_least=0.25), table_of(wide, bowls)).estimate == pytest.approx(
@@ -230,7 +230,7 @@ def test_a_share_of_no_effect_is_none_as_a_part_either(wide: Study) -> None:
     share = Share(part=widening, whole=widening, whole_at_least=0.25)
     same = table_of(wide, lambda trial: result(bowl(trial, -6, 2.0)))
     for whole in (Gap(left=share, right=share), RankCorrelation(points=((1, share), (2, share), (3, share)))):
-        with pytest.raises(UndecidableError, match="nothing to take a share of"):
+        with pytest.raises(NotEstimableError, match="nothing to take a share of"):
             observe(whole, same)
 
 
@@ -239,7 +239,7 @@ def test_a_share_of_no_effect_is_none_as_a_part_either(wide: Study) -> None:
     [(FailureRate(arm="none", tuned_for="half"), "a share of runs has"), (Unmeasured(reason="too large"), "too large")],
 )
 def test_what_has_no_estimate_is_none_as_a_part_either(wide: Study, part: Observed, why: str) -> None:
-    with pytest.raises(UndecidableError, match=why) as caught:
+    with pytest.raises(NotEstimableError, match=why) as caught:
         observe(Gap(left=part, right=part), table_of(wide, bowls))
     assert caught.value.verdict == "out of regime"
 
@@ -250,7 +250,7 @@ def test_a_missing_trial_is_never_a_number(wide: Study) -> None:
     table = TrialArrays(wide, "laptop", gone, {"x": "RuntimeError: out of memory"})
     observe(TunedLoss(arm="none"), table)
     with pytest.raises(
-        UndecidableError, match=r"1 of 65 trials of 'half warmup' are missing or crashed; an error of this run: Runtime"
+        NotEstimableError, match=r"1 of 65 trials of 'half warmup' are missing or crashed; an error of this run: Runtime"
     ) as caught:
         observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)
     assert caught.value.verdict == "invalid"
@@ -289,7 +289,7 @@ def test_rules_of_two_pieces() -> None:
 
 def test_two_seeds_are_no_spread(wide: Study) -> None:
     table = TrialArrays(wide, "laptop", frame(wide, bowls), seed_numbers=wide.seed_numbers_at("laptop")[:2])
-    with pytest.raises(UndecidableError, match=r"rests on 2 seeds"):
+    with pytest.raises(NotEstimableError, match=r"rests on 2 seeds"):
         observe(TunedLoss(arm="none"), table)
 
 
@@ -333,7 +333,7 @@ def test_transfer_regret_by_hand(wide: Study) -> None:
     seen = observe(TransferRegret(arm="half", tuned_for="none"), table)
     assert seen.estimate == pytest.approx(0.2 / 1.95)
     assert observe(TransferRegret(arm="half", tuned_for="none", times=4.0), table).estimate == pytest.approx(0.0)
-    with pytest.raises(UndecidableError, match="was not trained at the peak LR of"):
+    with pytest.raises(NotEstimableError, match="was not trained at the peak LR of"):
         observe(TransferRegret(arm="half", tuned_for="none", times=3.0), table)
 
 
@@ -366,9 +366,9 @@ def test_the_mean_slope_of_a_tap(study: Study, settings: dict[str, object], expe
         seen = observe(MeanActivationSlope(points=points, at=at, **settings), table)
         assert seen.estimate == pytest.approx(expected, abs=1e-6)
     assert observe(MeanActivationSlope(points=points, at=0.2), table).estimate == pytest.approx(0.7, abs=1e-6)
-    with pytest.raises(UndecidableError, match=r"was not trained at the peak LR of 0\.3"):
+    with pytest.raises(NotEstimableError, match=r"was not trained at the peak LR of 0\.3"):
         observe(MeanActivationSlope(points=points, at=0.3), table)
-    with pytest.raises(UndecidableError, match="are zero at every step looked at"):
+    with pytest.raises(NotEstimableError, match="are zero at every step looked at"):
         observe(MeanActivationSlope(points=points, at=0.2, steps=1), table)
 
 
@@ -382,7 +382,7 @@ def test_rank_correlation(study: Study, shift: float, expected: float) -> None:
 
 def test_no_rank_where_all_is_equal(study: Study) -> None:
     table = table_of(widths(study, 0.0), lambda trial: result(bowl(trial, -7, 2.0)))
-    with pytest.raises(UndecidableError, match="does not exist"):
+    with pytest.raises(NotEstimableError, match="does not exist"):
         observe(RankCorrelation(points=tuple((w, Optimum(arm=f"w{w}")) for w in (8, 16, 32))), table)
 
 

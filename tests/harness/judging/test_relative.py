@@ -12,7 +12,6 @@ from folklore.harness.judging.observe import observe
 from folklore.harness.judging.outcomes import OUT_OF_REGIME, SUPPORTED
 from folklore.harness.judging.robustness import robustness
 from folklore.harness.metrics import (
-    FallShare,
     FinalLoss,
     FinderPick,
     FinderRegret,
@@ -21,6 +20,7 @@ from folklore.harness.metrics import (
     Log2,
     LossAfter,
     LossAt,
+    LossGap,
     LRSensitivity,
     MaxTrainable,
     MeanGap,
@@ -40,7 +40,7 @@ from folklore.harness.metrics.range_tests import WITHOUT_ZERO
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Observable, Study
 from folklore.harness.spec.parts import relative_to_losses
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
 from tests.harness.metrics.planted import table_of
@@ -69,8 +69,8 @@ DIFFERENT: tuple[Observable, ...] = (
     Quotient(top=Optimum(arm="none"), bottom=Optimum(arm="half")),
     Quotient(top=LRSensitivity(arm="none"), bottom=LRSensitivity(arm="half")),
     RankCorrelation(points=((1, NONE), (2, HALF), (3, NONE))),
-    FallShare(left=NONE, right=HALF),
-    Quotient(top=FallShare(left=NONE, right=HALF), bottom=FallShare(left=NONE, right=LossAt(arm="half", value=2.0**-5))),
+    LossGap(left=NONE, right=HALF),
+    Quotient(top=LossGap(left=NONE, right=HALF), bottom=LossGap(left=NONE, right=LossAt(arm="half", value=2.0**-5))),
     MeanGap(arm="half", tuned_for="none"),
     Gap(left=LossAfter(arm="half", share=1.0), right=LossAfter(arm="none", share=1.0)),
     OF_FALL,
@@ -96,7 +96,7 @@ def shifted(by: float, floor: float = 2.0):
 @pytest.mark.parametrize(("by", "word"), [(4.2, "negative"), (2.0, "near zero"), (5.0, "negative"), (6.0, "negative")])
 def test_what_is_relative_is_no_number(wide: Study, observable: Observable, by: float, word: str) -> None:
     with pytest.raises(
-        UndecidableError, match=rf"shares of a loss mean nothing here: .* nats, which is {word}; judge"
+        NotEstimableError, match=rf"shares of a loss mean nothing here: .* nats, which is {word}; judge"
     ) as caught:
         observe(observable, table_of(wide, shifted(by)))
     assert caught.value.verdict == OUT_OF_REGIME
@@ -131,7 +131,7 @@ def test_no_false_verdict_of_negative_losses(wide: Study) -> None:
 def test_final_losses_are_looked_at_too(study: Study) -> None:
     one = changed(study, factors={"peak_lr": (0.01,)}, judgements=())
     gap = RelativeGap(left=FinalLoss(arm="none"), right=FinalLoss(arm="half"))
-    with pytest.raises(UndecidableError, match="mean nothing"):
+    with pytest.raises(NotEstimableError, match="mean nothing"):
         observe(gap, table_of(one, lambda trial: replace(result(-2.0 - 0.1 * trial.seed), initial_loss=1.0)))
 
 
@@ -183,7 +183,7 @@ def test_what_is_read_off_them_is_no_number(wide: Study, observable: Observable)
             return result(float("nan"), divergence_step=3, lr=list(RAMP), train_loss=list(FALLING))
         return shifted(0.0)(trial)
 
-    with pytest.raises(UndecidableError, match="arm 'ramp' falls to -") as caught:
+    with pytest.raises(NotEstimableError, match="arm 'ramp' falls to -") as caught:
         observe(observable, table_of(study, outcome))
     assert caught.value.verdict == OUT_OF_REGIME
 
@@ -231,5 +231,5 @@ def test_a_regret_of_the_fall_needs_a_zero_of_the_ramp_alone(wide: Study) -> Non
 
     regret = FinderRegret(arm="none", range_test="ramp", rule="steepest_log", of="fall")
     assert observe(regret, table_of(study, outcome)).estimate > 0
-    with pytest.raises(UndecidableError, match="shares of a loss mean nothing here"):
+    with pytest.raises(NotEstimableError, match="shares of a loss mean nothing here"):
         observe(regret.model_copy(update={"of": None}), table_of(study, outcome))

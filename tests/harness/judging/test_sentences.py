@@ -78,7 +78,7 @@ def test_differences_of_parts() -> None:
 
 @pytest.mark.parametrize("name", catalog.study_names())
 def test_what_is_published_reads_back_to_the_letter_and_knows_its_numbers(name: str) -> None:
-    """Stored sentences are plain text, and are told anew when they are read."""
+    """Stored sentences are plain text, and are told again when they are read."""
     kept = json.loads((evidence.FOLDER / "verdicts.json").read_text(encoding="utf-8"))[name]["judged"]
     read = published_verdicts(catalog.load_study(name)) or []
     assert len(read) == len(kept)

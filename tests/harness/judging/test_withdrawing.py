@@ -43,7 +43,7 @@ def test_of_one_version_of_one_study_alone(study: Study) -> None:
 
     assert study.version == 1
     assert shown() == "withdrawn"
-    assert shown(version=2) == "supported", "a later version asks anew"
+    assert shown(version=2) == "supported", "a later version asks again"
     assert shown(name="other") == "supported"
     assert shown(name="toy_varied_01234567", variation_of="toy") == "withdrawn", "a variation asks the same question"
     other = verdict(claim="warmup.widens")
@@ -98,4 +98,4 @@ def test_a_store_keeps_what_was_judged(study: Study, tmp_path: Path, monkeypatch
     assert Memory(store).recall(study) == found
     monkeypatch.setattr(withdrawing, "register", lambda: Register((), ()))
     (again,) = Memory(store).recall(study) or []
-    assert again.verdicts[0].verdict == "supported", "nothing was judged anew"
+    assert again.verdicts[0].verdict == "supported", "nothing was judged again"

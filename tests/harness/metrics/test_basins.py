@@ -7,10 +7,10 @@ import pytest
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.metrics import BasinWidth, Computed, Curve, FallShare, LossAt, Mean, MeanDistance, TunedLoss
+from folklore.harness.metrics import BasinWidth, Computed, Curve, LossAt, LossGap, Mean, MeanDistance, TunedLoss
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, bowl, result
 from tests.harness.metrics.planted import table_of
@@ -41,7 +41,7 @@ def test_of_two_basins_it_is_the_one_around_the_lowest_point(study: Study) -> No
 
 
 def test_a_basin_that_the_grid_does_not_hold_has_no_width(table: TrialArrays) -> None:
-    with pytest.raises(UndecidableError, match=r"is still near its best is the highest that was tried"):
+    with pytest.raises(NotEstimableError, match=r"is still near its best is the highest that was tried"):
         observe(BasinWidth(arm="none", within=0.9, of="fall"), table)
 
 
@@ -54,7 +54,7 @@ def test_the_mean_of_losses_is_a_loss(table: TrialArrays) -> None:
     beside = [LossAt(arm="none", tuned_for="none", times=times) for times in (0.5, 4.0)]
     mean = Mean(parts=beside)
     assert mean.of_losses == "is one"
-    seen = observe(FallShare(left=mean, right=TunedLoss(arm="none")), table)
+    seen = observe(LossGap(left=mean, right=TunedLoss(arm="none")), table)
     assert seen.estimate == pytest.approx((CURVATURE + 4 * CURVATURE) / 2 / (INITIAL_LOSS - FLOOR))
 
 

@@ -17,7 +17,7 @@ from folklore.harness.metrics import (
 )
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, result
 from tests.harness.metrics.planted import table_of, with_arms
@@ -86,7 +86,7 @@ def test_doubling_a_small_batch(table: TrialArrays) -> None:
     expected = np.exp(np.mean([np.log((1 + KNEE / b) / (1 + KNEE / (2 * b))) for b in (2, 4)]))
     with_eight = np.exp(np.mean([np.log((1 + KNEE / b) / (1 + KNEE / (2 * b))) for b in (2, 4, 8)]))
     assert min(expected, with_eight) * 0.99 < seen.estimate < max(expected, with_eight) * 1.01
-    with pytest.raises(UndecidableError, match="no batch size of at most") as error:
+    with pytest.raises(NotEstimableError, match="no batch size of at most") as error:
         observe(DoublingGain(**SWEEP, below=0.01), table)
     assert error.value.verdict == "out of regime"
 
@@ -95,7 +95,7 @@ def test_doubling_a_batch_past_the_critical_size(table: TrialArrays) -> None:
     """B of 128 alone lies from 1.5 to 3 times 64 and is doubled: b = 2 gains (1 + 2) / (1/2 + 2)."""
     seen = observe(DoublingGain(**SWEEP, above=1.5, below=3.0), table)
     assert seen.estimate == pytest.approx(1.2, rel=0.01)
-    with pytest.raises(UndecidableError, match="no batch size of 5 to 9 times") as error:
+    with pytest.raises(NotEstimableError, match="no batch size of 5 to 9 times") as error:
         observe(DoublingGain(**SWEEP, above=5.0, below=9.0), table)
     assert error.value.verdict == "out of regime"
 
@@ -125,7 +125,7 @@ def test_runs_that_do_not_get_there_are_censored(sweep: Study) -> None:
 
     table = table_of(sweep, stopped)
     assert observe(CriticalBatch(**SWEEP), table).estimate == pytest.approx(KNEE, rel=0.05)
-    with pytest.raises(UndecidableError, match="do not reach the target"):
+    with pytest.raises(NotEstimableError, match="do not reach the target"):
         observe(StepsToTarget(arm="b_2", anchor="b_8", share=0.5), table)
 
 
@@ -168,7 +168,7 @@ def test_a_noise_scale_as_a_mean_over_steps(sweep: Study) -> None:
     assert observe(NoiseScale(arm="b_32", pieces=2), table).estimate == pytest.approx(55.0, rel=1e-4)
     assert observe(NoiseScale(arm="b_32"), table).estimate == pytest.approx(100 / 5.5, rel=1e-4)
     assert observe(NoiseScale(arm="b_32", last=0.6, pieces=2), table).estimate == pytest.approx((10 + 100 / 7) / 2, rel=1e-4)
-    with pytest.raises(UndecidableError, match="no probe in a piece"):
+    with pytest.raises(NotEstimableError, match="no probe in a piece"):
         observe(NoiseScale(arm="b_32", pieces=40), table)
 
 
@@ -182,7 +182,7 @@ def test_a_mean_gradient_lost_in_noise(sweep: Study) -> None:
         )
 
     study = with_arms(sweep, {}, factors={"peak_lr": (2.0**-8, 2.0**-7, 2.0**-6)})
-    with pytest.raises(UndecidableError, match="lost in its noise"):
+    with pytest.raises(NotEstimableError, match="lost in its noise"):
         observe(NoiseScale(arm="b_8"), table_of(study, noisy))
 
 

@@ -14,7 +14,7 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics.estimating.evaluation import evaluate
 from folklore.harness.spec import Observed, arms_of
 from folklore.harness.spec.observed import KINDS, Observable, ShareOfRuns
-from folklore.harness.spec.trials import Numbers, UndecidableError
+from folklore.harness.spec.trials import NotEstimableError, Numbers
 from tests.harness.metrics.planted import on_losses, stored, world
 
 SEEDS = 8
@@ -94,7 +94,7 @@ def test_a_trial_that_is_missing_makes_it_invalid(case: Case) -> None:
         assert_same([whole], [value(observable, planted)])
         for arm in arms_of(observable):
             without = TrialArrays(planted.study, SCALE, rows.drop(index=rows.index[rows["arm"] == arm][-1]))
-            with pytest.raises(UndecidableError, match=r"1 of \d+ trials of .* missing or crashed") as caught:
+            with pytest.raises(NotEstimableError, match=r"1 of \d+ trials of .* missing or crashed") as caught:
                 observe(observable, without)
             assert caught.value.verdict == "invalid"
 

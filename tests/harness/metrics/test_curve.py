@@ -14,7 +14,7 @@ from folklore.harness.spec import Study
 from folklore.harness.spec.base import declared
 from folklore.harness.spec.observed import Observable
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
 from tests.harness.metrics.planted import table_of
@@ -67,7 +67,7 @@ def test_it_is_read_at_the_value_tuned_at_a_multiple_of_it_or_at_a_declared_one(
     )
     assert tuned == pytest.approx(5.5 + 2.0)
     assert twice == declared == pytest.approx(5.5)
-    with pytest.raises(UndecidableError, match="was not trained at the peak LR"):
+    with pytest.raises(NotEstimableError, match="was not trained at the peak LR"):
         observe(Curve(**whole, value=0.3), table)
     with pytest.raises(ValidationError, match="give tuned_for or value"):
         Curve(**whole, value=0.3, tuned_for="half")
@@ -103,11 +103,11 @@ def test_the_slope_of_a_power_is_its_exponent(table: TrialArrays) -> None:
 
 
 def test_a_window_without_points_and_trials_from_before_have_no_number(study: Study, table: TrialArrays) -> None:
-    with pytest.raises(UndecidableError, match="no point of its"):
+    with pytest.raises(NotEstimableError, match="no point of its"):
         observe(Curve(arm="none", of="train_loss", first=0.91, last=0.95), table)
     old = frame(study, outcome)
     old["curve_train_loss_swing"] = None
-    with pytest.raises(UndecidableError, match="train it anew"):
+    with pytest.raises(NotEstimableError, match="train it again"):
         observe(Curve(arm="none", of="train_loss_swing"), TrialArrays(study, "laptop", old))
 
 
@@ -136,7 +136,7 @@ def test_a_run_that_diverges_always_rises(table: TrialArrays) -> None:
 
 
 def test_one_point_is_no_rise(table: TrialArrays) -> None:
-    with pytest.raises(UndecidableError, match="no two points"):
+    with pytest.raises(NotEstimableError, match="no two points"):
         observe(rises("train_loss", first=0.9), table)
 
 

@@ -19,7 +19,7 @@ from folklore.harness.metrics import (
 )
 from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import bowl, changed, result
 from tests.harness.metrics.planted import table_of
@@ -71,7 +71,7 @@ def test_the_median_of_a_curve_at_the_tuned_lr(table: TrialArrays) -> None:
 def test_the_distance_of_two_curves(table: TrialArrays) -> None:
     seen = observe(CurveDistance(arm="none", reference="half"), table)
     assert seen.estimate == pytest.approx(np.median([0.05, 0.02, 0.01]), rel=1e-4)
-    with pytest.raises(UndecidableError, match="different grids"):
+    with pytest.raises(NotEstimableError, match="different grids"):
         observe(CurveDistance(arm="alone", reference="half"), table)
 
 
@@ -86,7 +86,7 @@ def test_underflow_that_was_not_measured(wide: Study) -> None:
         curves = {name: value for name, value in found.layer_curves.items() if "underflow" not in name}
         return replace(found, layer_curves=curves)
 
-    with pytest.raises(UndecidableError, match="underflow was not measured in"):
+    with pytest.raises(NotEstimableError, match="underflow was not measured in"):
         observe(UnderflowShare(arm="none", of="activation"), table_of(wide, without))
 
 
@@ -96,10 +96,10 @@ def test_times_and_memory_are_ratios(table: TrialArrays) -> None:
 
 
 def test_an_arm_of_another_scale_is_out_of_regime(table: TrialArrays) -> None:
-    with pytest.raises(UndecidableError, match="trained at scale smoke only") as error:
+    with pytest.raises(NotEstimableError, match="trained at scale smoke only") as error:
         observe(SpeedUp(arm="elsewhere", reference="alone"), table)
     assert error.value.verdict == "out of regime"
-    with pytest.raises(UndecidableError, match="no such thing here"):
+    with pytest.raises(NotEstimableError, match="no such thing here"):
         observe(Unmeasured(reason="no such thing here"), table)
 
 

@@ -11,7 +11,7 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import NormDiagnosis
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, result
 from tests.harness.metrics.planted import table_of
@@ -97,7 +97,7 @@ def test_a_cause_without_flat_runs_leaves_nothing_to_tell(study: Study) -> None:
     def changed(trial: Trial, found: LaneResult) -> LaneResult:
         return replace(found, test_loss=2.0) if trial.configuration.training.peak_lr == LARGE else found
 
-    with pytest.raises(UndecidableError, match="no run of 'no <warmup>' has a loss that is flat and finite"):
+    with pytest.raises(NotEstimableError, match="no run of 'no <warmup>' has a loss that is flat and finite"):
         observe(NormDiagnosis(**RULE), table(study, changed))
 
 

@@ -11,7 +11,7 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import EdgeLoss, EdgeSharpness
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, changed, frame, result
 from tests.harness.metrics.planted import table_of, with_arms
@@ -135,13 +135,13 @@ def test_falling_windows(table: TrialArrays) -> None:
 
 
 def test_what_has_no_number(planned: Study, table: TrialArrays) -> None:
-    with pytest.raises(UndecidableError, match="no run of 'below' comes to the edge of stability"):
+    with pytest.raises(NotEstimableError, match="no run of 'below' comes to the edge of stability"):
         observe(EdgeLoss(arm="below", limit=LIMIT, of="rising_steps"), table)
-    with pytest.raises(UndecidableError, match="windows of 50 steps are not whole points of a training curve with one each 20"):
+    with pytest.raises(NotEstimableError, match="windows of 50 steps are not whole points of a training curve"):
         observe(EdgeLoss(arm="edge", limit=LIMIT, of="falling_windows", window=50), table)
     old = frame(planned, outcome)
     old["curve_probe_sharpness"] = None
-    with pytest.raises(UndecidableError, match=r"'edge' was trained without probe.sharpness; train it anew"):
+    with pytest.raises(NotEstimableError, match=r"'edge' was trained without probe.sharpness; train it again"):
         observe(EdgeSharpness(arm="edge", limit=LIMIT), TrialArrays(planned, "laptop", old))
 
 

@@ -10,7 +10,7 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import Curve, FinalLoss, GrowthFactor
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import result
 from tests.harness.metrics.planted import table_of, with_arms
@@ -65,7 +65,7 @@ def test_a_gradient_of_zero_has_no_quotient(table: TrialArrays) -> None:
 
 
 def test_a_window_without_a_probe_is_open(table: TrialArrays) -> None:
-    with pytest.raises(UndecidableError, match="has no point of its"):
+    with pytest.raises(NotEstimableError, match="has no point of its"):
         observe(quotient(2, last=0.05), table)
 
 

@@ -8,7 +8,7 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import BasinWidth, LengthRatio
 from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import INITIAL_LOSS, bowl, result
 from tests.harness.metrics.planted import table_of
@@ -50,7 +50,7 @@ def test_length_ratio_is_read_back(lengths: Study, ratio: float) -> None:
     [(0.4, -0.2, "times as long"), (3.0, -0.2, "others would settle it"), (1.0, 0.1, "do not end with a lower loss")],
 )
 def test_what_was_not_trained_is_not_told(lengths: Study, ratio: float, slope: float, words: str) -> None:
-    with pytest.raises(UndecidableError, match=words) as error:
+    with pytest.raises(NotEstimableError, match=words) as error:
         observe(RATIO, table(lengths, ratio, slope))
     assert error.value.verdict == "open"
 
@@ -69,5 +69,5 @@ def test_a_basin_that_is_open_below_counts_from_the_low_end(study: Study) -> Non
     expected = -6 + 0.05 * fall - grid[0]
     seen = observe(BasinWidth(arm="none", of="fall", open_below=True), made)
     assert seen.estimate == pytest.approx(expected, abs=0.02)
-    with pytest.raises(UndecidableError, match="is still near its best is the lowest that was tried"):
+    with pytest.raises(NotEstimableError, match="is still near its best is the lowest that was tried"):
         observe(BasinWidth(arm="none", of="fall"), made)

@@ -14,7 +14,7 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import BetweenLines, OverheadBatch
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import frame, result
 from tests.harness.metrics.planted import table_of, with_arms
@@ -88,16 +88,16 @@ def test_a_seed_without_an_eigenvalue_counts_nowhere_and_an_arm_without_any_has_
     logs = {arm: float(np.mean([math.log(sharpness(arm, seed)) for seed in numbers])) for arm in ARMS}
     logs["b1"] = float(np.mean([math.log(sharpness("b1", seed)) for seed in numbers[1:]]))
     assert observe(observable, lost("b1", numbers[:1])).estimate == pytest.approx(share(logs))
-    with pytest.raises(UndecidableError, match="no seed of an arm has a sharpness"):
+    with pytest.raises(NotEstimableError, match="no seed of an arm has a sharpness"):
         observe(observable, lost("b1", tuple(numbers)))
 
 
 def test_what_was_not_measured_or_hardly_differs_has_no_number(lined: Study, table: TrialArrays) -> None:
-    with pytest.raises(UndecidableError, match=r"the arms differ by .*, less than 100: there is nothing to share out"):
+    with pytest.raises(NotEstimableError, match=r"the arms differ by .*, less than 100: there is nothing to share out"):
         observe(BetweenLines(lines=LINES, of="sharpness", spread_at_least=100.0), table)
     old = frame(lined, outcome)
     old["curve_probe_sharpness"] = None
-    with pytest.raises(UndecidableError, match="sharpness was not measured in 'a0'; the study has to set"):
+    with pytest.raises(NotEstimableError, match="sharpness was not measured in 'a0'; the study has to set"):
         observe(BetweenLines(lines=LINES, of="sharpness", spread_at_least=0.01), TrialArrays(lined, "laptop", old))
 
 
@@ -143,5 +143,5 @@ def test_overhead_by_least_squares_of_relative_errors(lined: Study) -> None:
 
 def test_times_that_were_not_measured_have_no_overhead(lined: Study) -> None:
     none = frame(lined, lambda trial: replace(outcome(trial), step_seconds=None))
-    with pytest.raises(UndecidableError, match="step seconds of 'a0' and 'a1' and 'a2' were not measured"):
+    with pytest.raises(NotEstimableError, match="step seconds of 'a0' and 'a1' and 'a2' were not measured"):
         observe(OverheadBatch(points=tuple((BATCHES[arm], arm) for arm in LINES[0])), TrialArrays(lined, "laptop", none))

@@ -12,12 +12,12 @@ from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import resamples
 from folklore.harness.metrics import (
     BasinWidth,
-    FallShare,
     FinalLoss,
     FinderRegret,
     Gap,
     LossAfter,
     LossAt,
+    LossGap,
     MaxTrainable,
     MeanGap,
     Optimum,
@@ -27,7 +27,7 @@ from folklore.harness.metrics import (
 )
 from folklore.harness.metrics.losses import SPLITS, _absolute_mean, _halves
 from folklore.harness.spec.parts import arms_of, relative_to_losses, with_other_arms
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.statistics.intervals import Sampled
 
 SEEDS = 6
@@ -70,7 +70,7 @@ def means(table: PlantedTable, arm: str, weight: np.ndarray, column: str = "test
 
 def test_a_share_of_the_fall_by_a_loop() -> None:
     table = noisy_bowls()
-    found = FallShare(left=NONE, right=WARM).estimate(table, table.resamples)
+    found = LossGap(left=NONE, right=WARM).estimate(table, table.resamples)
     for row in (0, 1, 57):
         weight = table.resamples[row]
         none, warm = (means(table, arm, weight).min() for arm in ("none", "warm"))
@@ -80,18 +80,18 @@ def test_a_share_of_the_fall_by_a_loop() -> None:
 
 def test_the_fall_can_end_at_another_arm() -> None:
     table = noisy_bowls()
-    own, other = (observe(FallShare(left=NONE, right=NONE if both else WARM, best_of=("warm",)), table) for both in (1, 0))
+    own, other = (observe(LossGap(left=NONE, right=NONE if both else WARM, best_of=("warm",)), table) for both in (1, 0))
     assert own.estimate == 0.0
-    assert other.estimate == pytest.approx(observe(FallShare(left=NONE, right=WARM), table).estimate)
-    assert arms_of(FallShare(left=NONE, right=NONE, best_of=("warm",))) == {"none", "warm"}
-    assert with_other_arms(FallShare(left=NONE, right=WARM, best_of=("warm",)), {"warm": "w"}).best_of == ("w",)
+    assert other.estimate == pytest.approx(observe(LossGap(left=NONE, right=WARM), table).estimate)
+    assert arms_of(LossGap(left=NONE, right=NONE, best_of=("warm",))) == {"none", "warm"}
+    assert with_other_arms(LossGap(left=NONE, right=WARM, best_of=("warm",)), {"warm": "w"}).best_of == ("w",)
 
 
 def test_a_share_of_the_fall_near_zero_loss() -> None:
     """A gap of 0.01 beside losses that fall from 5 to 1e-5: a thousandfold of the loss, 0.2% of the fall."""
     bowl = 1e-5 + 0.1 * (X[:, None] + 6) ** 2 + np.zeros(SEEDS)
     table = planted(test_loss={"none": bowl + 0.01, "warm": bowl})
-    assert observe(FallShare(left=NONE, right=WARM), table).estimate == pytest.approx(0.002, rel=1e-4)
+    assert observe(LossGap(left=NONE, right=WARM), table).estimate == pytest.approx(0.002, rel=1e-4)
 
 
 def test_the_fall_begins_where_runs_start_that_do_not_diverge() -> None:
@@ -102,7 +102,7 @@ def test_the_fall_begins_where_runs_start_that_do_not_diverge() -> None:
     start = {arm: np.where(diverged[arm], 10.0, 5.0) for arm in diverged}
     plain = {arm: np.full(diverged[arm].shape, 5.0) for arm in diverged}
     found = [
-        observe(FallShare(left=NONE, right=WARM), planted(**{**table._planted, "initial_loss": each})).estimate
+        observe(LossGap(left=NONE, right=WARM), planted(**{**table._planted, "initial_loss": each})).estimate
         for each in (start, plain)
     ]
     assert found[0] == pytest.approx(found[1])
@@ -112,17 +112,17 @@ def test_where_nothing_falls_there_is_no_share() -> None:
     bowl = 8.0 + 0.1 * (X[:, None] + 6) ** 2 + np.zeros(SEEDS)
     start = {"none": np.full(bowl.shape, 2.0), "warm": np.full(bowl.shape, 9.0)}
     table = planted(test_loss={"none": bowl - 6.1, "warm": bowl}, initial_loss=start)
-    with pytest.raises(UndecidableError, match=r"does not fall below the 5.5 it starts from") as caught:
-        observe(FallShare(left=NONE, right=WARM, best_of=("warm",)), table)
+    with pytest.raises(NotEstimableError, match=r"does not fall below the 5.5 it starts from") as caught:
+        observe(LossGap(left=NONE, right=WARM, best_of=("warm",)), table)
     assert caught.value.verdict == "out of regime"
 
 
 def test_only_losses_have_a_share_of_the_fall() -> None:
-    with pytest.raises(ValidationError, match=r"left is no loss"):
-        FallShare(left=Gap(left=NONE, right=WARM), right=WARM)
-    with pytest.raises(ValidationError, match=r"right is no loss"):
-        FallShare(left=NONE, right=Optimum(arm="none"))
-    assert list(relative_to_losses(FallShare(left=FinalLoss(arm="none"), right=WARM))) == []
+    with pytest.raises(ValidationError, match=r"left is not a loss"):
+        LossGap(left=Gap(left=NONE, right=WARM), right=WARM)
+    with pytest.raises(ValidationError, match=r"right is not a loss"):
+        LossGap(left=NONE, right=Optimum(arm="none"))
+    assert list(relative_to_losses(LossGap(left=FinalLoss(arm="none"), right=WARM))) == []
 
 
 def test_regrets_and_bars_of_the_fall() -> None:
@@ -137,7 +137,7 @@ def test_regrets_and_bars_of_the_fall() -> None:
     edge = X[last] + 0.5 * (bar - none[last]) / (none[last + 1] - none[last])
     seen = observe(MaxTrainable(arm="none", within=0.05, of="fall"), table)
     assert np.log2(seen.estimate) == pytest.approx(edge)
-    with pytest.raises(UndecidableError, match=r"within 1% of the fall to the best loss"):
+    with pytest.raises(NotEstimableError, match=r"within 1% of the fall to the best loss"):
         observe(MaxTrainable(arm="none", within=0.01, of="fall", best_of=("none", "warm")), table)
 
 
@@ -193,7 +193,7 @@ def test_a_loss_at_a_declared_value() -> None:
 def test_nothing_is_extrapolated() -> None:
     table = noisy_bowls()
     for outside in (LossAt(arm="none", value=1.0), LossAt(arm="none", tuned_for="warm", times=100.0)):
-        with pytest.raises(UndecidableError, match=r"was trained at peak LRs from 0.00195 to 0.125, and its loss at") as caught:
+        with pytest.raises(NotEstimableError, match=r"was trained at peak LRs from 0.00195 to 0.125, and its") as caught:
             observe(outside, table)
         assert caught.value.verdict == "open"
 
@@ -256,7 +256,7 @@ def with_curves(table: PlantedTable, count: int) -> tuple[PlantedTable, dict[str
 
 def test_a_loss_after_a_share_of_the_run_by_a_loop() -> None:
     """At an evaluation it is that one; between two it lies on the line through them; all of it at the LR that is best at the
-    end, anew for every weighting."""
+    end, again for every weighting."""
     table, seen = with_curves(noisy_bowls(), 8)
     for share, place, part in ((0.125, 0, 0.0), (0.5, 3, 0.0), (0.55, 3, 0.4), (0.9375, 6, 0.5), (1.0, 7, 0.0)):
         found = LossAfter(arm="none", share=share).estimate(table, table.resamples)
@@ -269,7 +269,7 @@ def test_a_loss_after_a_share_of_the_run_by_a_loop() -> None:
 
 def test_a_loss_is_not_known_before_the_first_evaluation() -> None:
     table, _ = with_curves(noisy_bowls(), 8)
-    with pytest.raises(UndecidableError, match=r"first after 0\.125 of its steps"):
+    with pytest.raises(NotEstimableError, match=r"first after 0\.125 of its steps"):
         LossAfter(arm="none", share=0.1).estimate(table, table.resamples)
 
 
@@ -393,7 +393,7 @@ def test_the_vertex_stays_in_the_window() -> None:
 
 def test_an_edge_is_no_optimum_of_a_window_either() -> None:
     table = planted(test_loss={"none": (X[:, None] + 10) + np.zeros((len(X), SEEDS))})
-    with pytest.raises(UndecidableError, match=r"is the lowest that was tried"):
+    with pytest.raises(NotEstimableError, match=r"is the lowest that was tried"):
         observe(Optimum(arm="none", window_octaves=1.0), table)
 
 

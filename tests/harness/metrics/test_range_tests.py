@@ -12,7 +12,7 @@ from folklore.harness.metrics.estimating.range_test_rules import RULES
 from folklore.harness.metrics.range_tests import FinderRule
 from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import changed, frame, result
 from tests.harness.metrics.planted import table_of
@@ -79,7 +79,7 @@ def test_regret_is_the_bowls(table: TrialArrays) -> None:
 
 
 def test_no_suggestion_is_no_number(table: TrialArrays) -> None:
-    with pytest.raises(UndecidableError, match=r"makes no suggestion in 5 of 5 range tests") as error:
+    with pytest.raises(NotEstimableError, match=r"makes no suggestion in 5 of 5 range tests") as error:
         observe(FinderPick(arm="flat", rule="steepest_log"), table)
     assert error.value.verdict == "open"
     assert observe(SuggestionRate(arm="flat", rule="divergence"), table).estimate == 0.0
@@ -88,7 +88,7 @@ def test_no_suggestion_is_no_number(table: TrialArrays) -> None:
 
 def test_a_pick_outside_the_grid_has_no_regret(finder: Study) -> None:
     narrow = changed(finder, factors={"peak_lr": (2.0**-7, 2.0**-6, 2.0**-5)})
-    with pytest.raises(UndecidableError, match=r"above the highest that .full. was trained at"):
+    with pytest.raises(NotEstimableError, match=r"above the highest that .full. was trained at"):
         observe(
             FinderRegret(arm="full", range_test="ramp", rule="tenth_of_divergence"),
             table_of(narrow, outcome),

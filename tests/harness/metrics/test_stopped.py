@@ -14,7 +14,7 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import Quotient, SharpnessAtLoss, SharpnessCorrelation
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import frame, result
 from tests.harness.metrics.planted import table_of, with_arms
@@ -121,18 +121,18 @@ def test_runs_that_do_not_stop_are_left_out_and_too_few_are_no_number(stopping: 
     ]
     assert observe(SharpnessCorrelation(arms=ARMS, level=LEVEL), never).estimate == pytest.approx(np.mean(found))
     with pytest.raises(
-        UndecidableError, match=r"0% of the runs of 'batch_0' come to a training loss of 0.9 .*, fewer than 75%"
+        NotEstimableError, match=r"0% of the runs of 'batch_0' come to a training loss of 0.9 .*, fewer than 75%"
     ):
         observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), never)
-    with pytest.raises(UndecidableError, match=r"86% of the runs of these arms come .*, fewer than 90%; longer runs"):
+    with pytest.raises(NotEstimableError, match=r"86% of the runs of these arms come .*, fewer than 90%; longer runs"):
         observe(SharpnessCorrelation(arms=ARMS, level=LEVEL, least_share=0.9), never)
-    with pytest.raises(UndecidableError, match="no seed has 5 settings that differ"):
+    with pytest.raises(NotEstimableError, match="no seed has 5 settings that differ"):
         observe(SharpnessCorrelation(arms=ARMS[:4], level=LEVEL), table_of(stopping, outcome))
 
 
 def test_what_is_below_the_level_at_its_first_evaluation_does_not_say_when_it_came(stopping: Study) -> None:
     table = table_of(stopping, altered(ARMS[:1], evaluation_training_loss=[0.5] * 10))
-    with pytest.raises(UndecidableError, match="0% of the runs"):
+    with pytest.raises(NotEstimableError, match="0% of the runs"):
         observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), table)
 
 
@@ -144,7 +144,7 @@ def test_sharpness_that_did_not_converge_is_passed_over_and_nothing_is_extrapola
         )
 
     one = frame(stopping, lambda trial: lost(trial) if trial.arm == ARMS[0] else outcome(trial))
-    with pytest.raises(UndecidableError, match="0% of the runs"):
+    with pytest.raises(NotEstimableError, match="0% of the runs"):
         observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), TrialArrays(stopping, "laptop", one))
 
 
@@ -155,7 +155,7 @@ def test_sharpness_that_did_not_converge_is_passed_over_and_nothing_is_extrapola
 def test_what_was_not_measured_has_no_number(column: str, words: str, stopping: Study) -> None:
     old = frame(stopping, outcome)
     old[f"curve_{column}"] = None
-    with pytest.raises(UndecidableError, match=rf"was not measured in 'batch_0'; the study has to set measurement.{words}"):
+    with pytest.raises(NotEstimableError, match=rf"was not measured in 'batch_0'; the study has to set measurement.{words}"):
         observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), TrialArrays(stopping, "laptop", old))
 
 

@@ -65,8 +65,8 @@ def test_lanes_of_a_pack_agree_in_shape(study: Study) -> None:
 def test_added_seeds_extend_a_plan_to_what_a_new_one_would_be(study: Study) -> None:
     first = make_plan(study, "laptop", "cpu", "data", lanes=8)
     more = study.with_seeds("laptop", 8, "no claim is decided")
-    extended, anew = first.with_seeds(more), make_plan(more, "laptop", "cpu", "data", lanes=8)
-    assert (extended.trials, extended.packs) == (anew.trials, anew.packs)
+    extended, again = first.with_seeds(more), make_plan(more, "laptop", "cpu", "data", lanes=8)
+    assert (extended.trials, extended.packs) == (again.trials, again.packs)
     assert all(one is other for one, other in zip(extended.trials, first.trials, strict=False)), "not expanded again"
     assert extended.with_seeds(study).trials == first.trials
 

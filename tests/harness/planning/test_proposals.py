@@ -13,7 +13,7 @@ from folklore.harness.planning.search_results import Tuning, searched_plan, tuni
 from folklore.harness.running.pack_queue import PackQueue
 from folklore.harness.spec import Arm, Criterion, Search, Study, Within
 from folklore.harness.spec.trial import Trial
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.storing import trial_rows, trial_schema
 from tests.harness.helpers import bowl, changed, result, rows
 
@@ -115,7 +115,7 @@ def test_an_unfinished_search_is_no_number(searched: Study) -> None:
     ledger = Ledger(searched)
     ledger.run(3)
     trials = searched_plan(make_plan(searched, "laptop", "cpu", "data"), ledger.stored()).select(ledger.stored())
-    with pytest.raises(UndecidableError, match=r"the search of 'none' has \d+ of 12 proposals") as error:
+    with pytest.raises(NotEstimableError, match=r"the search of 'none' has \d+ of 12 proposals") as error:
         TrialArrays(searched, "laptop", trials).losses("none", "peak_lr", "test_loss")
     assert error.value.verdict == "invalid"
 
@@ -129,7 +129,7 @@ def test_a_best_value_at_the_edge_is_no_optimum(searched: Study) -> None:
     assert found["none"].best == max(found["none"].values)
     edge = SEARCH.high * 0.99
     stored.loc[stored["peak_lr"] == found["none"].best, "point"] = f'{{"peak_lr":{edge}}}'
-    with pytest.raises(UndecidableError, match="edge of the searched range"):
+    with pytest.raises(NotEstimableError, match="edge of the searched range"):
         TrialArrays(searched, "laptop", stored).grid("none", "peak_lr")
 
 

@@ -41,7 +41,7 @@ def test_pages_are_written_anew_only_if_something_on_them_changes(
         assert not current()
     with monkeypatch.context() as changed:
         changed.setattr(verdict_memory, "STATISTICS_VERSION", verdict_memory.STATISTICS_VERSION + 1)
-        assert not current(), "verdicts are judged anew"
+        assert not current(), "verdicts are judged again"
     for file in (pages / "toy.html", pages / "figures" / "one.svg"):
         before = file.read_text()
         file.write_text("changed by hand")

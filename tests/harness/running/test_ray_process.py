@@ -57,7 +57,7 @@ try:
         if pack == "is long":
             os.kill(os.getppid(), signal.SIGINT)
             time.sleep(600)
-        if pack == "is ours to mend":
+        if pack == "is ours to fix":
             link.tell("broken", "Traceback: here")
         link.settled(pack)
         link.finished(pack)
@@ -154,7 +154,7 @@ def test_a_cluster_is_not_started_again(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("stand_in")
 @pytest.mark.parametrize(
     ("pack", "error", "message"),
-    [("is full", UnwritableError, "the store is full"), ("is ours to mend", RuntimeError, "Traceback: here")],
+    [("is full", UnwritableError, "the store is full"), ("is ours to fix", RuntimeError, "Traceback: here")],
 )
 def test_what_a_sweep_raises_is_raised_here(pack: str, error: type[Exception], message: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=message):

@@ -79,7 +79,7 @@ def test_a_study_whose_trials_are_published_can_be_repeated(name: str, tmp_path:
     """In a fresh clone, where published evidence is what there is of a spread."""
     declared = load_study(name)
     assert published_sets(declared)
-    monkeypatch.setattr(run, "_train_or_sync", lambda ready, options, deadline, audience: [Outcome(0, 0, False, 0)])
+    monkeypatch.setattr(run, "_train_or_sync", lambda ready, options, deadline, reporter: [Outcome(0, 0, False, 0)])
     monkeypatch.setattr(run, "_show", lambda *args: (Path(), {}))
     assert launch([declared], "laptop", Options(str(tmp_path)), None) == 0
     assert [each.hash for each in declarations(Store(str(tmp_path)), declared, "laptop")] == [declared.hash]
@@ -211,7 +211,7 @@ def test_looks_beyond_sense_are_refused(study: Study, tmp_path: Path, monkeypatc
 
 
 def test_a_run_that_trains_nothing_imports_nothing_heavy(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It took 11 s: torch to learn that nothing is to be trained, MLflow to learn that it lacks nothing, and all pages anew."""
+    """It took 11 s: torch to learn that nothing is to be trained, MLflow that it lacks nothing, and all pages again."""
     store, file = tmp_path / "store", tmp_path / "toy.json"
     file.write_text(study.canonical_json())
     with monkeypatch.context() as patch:

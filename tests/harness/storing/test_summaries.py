@@ -24,7 +24,7 @@ def ledger(tmp_path: Path, study: Study) -> Ledger:
     return ledger
 
 
-def anew(ledger: Ledger) -> Ledger:
+def reopened(ledger: Ledger) -> Ledger:
     return Ledger(ledger.store, ledger.study)
 
 
@@ -46,7 +46,7 @@ def test_it_is_what_the_files_say(columns: tuple[str, ...], ledger: Ledger, open
     first = ledger.trials(columns)
     assert len(kept(ledger)) == 1
     opened.clear()
-    again = anew(ledger).trials(columns)
+    again = reopened(ledger).trials(columns)
     assert opened == []
     assert again.astype(object).equals(first.astype(object))
     assert sorted(again["test_loss"]) == sorted(2.0 + again["seed"])
@@ -57,7 +57,7 @@ def test_what_came_later_is_read_beside_it(ledger: Ledger, study: Study, opened:
     trials = make_plan(study, "smoke", "cpu", "data").trials
     ledger.write("later", rows(study, trials, lambda _: result(1.0), "later"))
     opened.clear()
-    found = anew(ledger).digests()
+    found = reopened(ledger).digests()
     assert {trial.digest for trial in trials} <= found
     assert len(opened) == 1
     assert len(kept(ledger)) == 1, "of one file no summary is made"
@@ -71,7 +71,7 @@ def test_what_is_gone_or_changed_is_not_remembered(ledger: Ledger, caplog: pytes
     status = path.stat()
     path.write_bytes(bytes(status.st_size))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
-    assert len(anew(ledger).digests()) == len(before) - 2
+    assert len(reopened(ledger).digests()) == len(before) - 2
     assert "does not match its checksum: set aside" in caplog.text
 
 
@@ -84,8 +84,8 @@ def test_a_damaged_one_is_made_anew(ledger: Ledger, caplog: pytest.LogCaptureFix
     for damage in (bytes(content), b"", content[:100]):
         path.write_bytes(damage)
         caplog.clear()
-        assert anew(ledger).trials().equals(before)
-        assert "it is made anew" in caplog.text
+        assert reopened(ledger).trials().equals(before)
+        assert "it is made again" in caplog.text
         assert kept(ledger) == [name]
 
 
@@ -102,11 +102,11 @@ def test_many_files_are_kept_in_pieces(ledger: Ledger, monkeypatch: pytest.Monke
     monkeypatch.setattr(summaries, "MOST", 20)
     assert len(ledger.digests()) == 50
     assert len(kept(ledger)) == 3
-    assert len(anew(ledger).digests()) == 50
+    assert len(reopened(ledger).digests()) == 50
 
 
 def test_a_trial_is_found_by_its_digest_with_all_of_its_columns(ledger: Ledger) -> None:
     digest = sorted(ledger.digests())[7]
-    (found,) = anew(ledger).holding(digest[:12])
+    (found,) = reopened(ledger).holding(digest[:12])
     assert found["digest"].to_pylist() == [digest]
     assert "curve_probe_layer_gradient_norm" in found.column_names

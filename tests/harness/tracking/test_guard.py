@@ -156,7 +156,7 @@ def test_a_strangers_database_serves_nothing_of_the_owners(table: str, column: s
 
 def test_links_among_artifacts_and_half_a_database_are_refused(tmp_path: Path) -> None:
     (tmp_path / "mlflow.db").write_bytes(b"SQLite format 3" + bytes(100))
-    with pytest.raises(UserError, match=r"cannot be read .*; move it away, and `folklore sync` makes it anew"):
+    with pytest.raises(UserError, match=r"cannot be read .*; move it away, and `folklore sync` makes it again"):
         require_artifacts_below(tmp_path / "mlartifacts", default_uri(tmp_path))
     (tmp_path / "mlartifacts").symlink_to("/etc")
     with pytest.raises(UserError, match="is a link, and nothing is served through it; remove it"):

@@ -192,7 +192,7 @@ def test_verdicts_are_counted_on_the_last_launch_of_a_scale(tracker: Tracker) ->
     tracker.finish(going, "KILLED")
     tracker.count(last, ["supported"])
     assert tracker.uncounted() == {"smoke": going}
-    tracker.count(last, ["refuted"])  # anew, after more seeds
+    tracker.count(last, ["refuted"])  # again, after more seeds
     counted = tracker.client.get_run(last)
     assert counted.info.run_name == "✗1 · toy · laptop"
     assert counted.data.tags["mlflow.note.content"].count("Verdicts:") == 1

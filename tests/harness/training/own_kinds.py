@@ -756,7 +756,7 @@ KINDS = {
     "made in eval mode": of(lambda: layers(nn.Dropout(0.4)).eval()),
     "padding and torch's fast path": of(PaddedSet, draw=next_symbol),
     "a loss that counts": of(net, WarmedUp()),
-    "examples that are drawn anew": of(net, draw=noisy_training),
+    "examples that are drawn again": of(net, draw=noisy_training),
     "a loader's sampler": of(net, draw=halves),
     "rare draws": of(lambda: layers(nn.Identity()), python_noisy, packed=False),
     "one start": of(lambda: torch.manual_seed(3) and net(), one_start=True),

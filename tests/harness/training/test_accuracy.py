@@ -15,10 +15,10 @@ from sklearn.metrics import accuracy_score, log_loss
 from torch import Tensor
 
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.metrics import Curve, FallShare, FinalLoss, Gap, LossAt, TunedLoss
+from folklore.harness.metrics import Curve, FinalLoss, Gap, LossAt, LossGap, TunedLoss
 from folklore.harness.planning.cost import trial_flops
 from folklore.harness.spec import Study, Training, Workload
-from folklore.harness.spec.trials import UndecidableError
+from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.storing import trial_rows
 from folklore.harness.training.pack import Pack
 from folklore.harness.workloads import network as networks
@@ -224,15 +224,15 @@ def test_observables_read_errors_and_training_losses() -> None:
 
 def test_an_error_is_no_share_of_the_fall() -> None:
     with pytest.raises(ValueError, match="left is no loss"):
-        FallShare(left=FinalLoss(arm="a", of="test_error"), right=FinalLoss(arm="b"))
-    assert FallShare(left=FinalLoss(arm="a", of="final_training_loss"), right=FinalLoss(arm="b")).of_losses == "no zero"
+        LossGap(left=FinalLoss(arm="a", of="test_error"), right=FinalLoss(arm="b"))
+    assert LossGap(left=FinalLoss(arm="a", of="final_training_loss"), right=FinalLoss(arm="b")).of_losses == "no zero"
 
 
 def test_older_trials_say_that_they_have_none() -> None:
     """A file without the columns is read, and what was always there is judged."""
     table = toy(test_accuracy=np.nan, final_training_loss=np.nan)
     for of in ("test_error", "final_training_loss"):
-        with pytest.raises(UndecidableError, match=f"{of.replace('_', ' ')} was not measured in 'good'; train it anew"):
+        with pytest.raises(NotEstimableError, match=f"{of.replace('_', ' ')} was not measured in 'good'; train it again"):
             TunedLoss(arm="good", of=of).estimate(table, WEIGHTS)
     study = table.study
     whole = helpers.rows(study, helpers.planned(study).trials, lambda trial: helpers.result(2.0))

@@ -410,7 +410,7 @@ def test_a_pack_whose_program_differs_is_the_eager_one_and_says_so(text: Text, c
     assert torch.equal(pack.network.flat_KP, eager.network.flat_KP)
     (line,) = (record.message for record in caplog.records)
     assert line.startswith("packs run eagerly: compiled differs from the eager step (the weights of lane ")
-    assert "to have it compiled anew, remove" in line
+    assert "to have it compiled again, remove" in line
     assert (pack.runner.program, pack.runner.differs) == (EAGER, True)
     for result, plain in zip(pack.results(), eager.results(), strict=True):
         assert result.program == "eager"

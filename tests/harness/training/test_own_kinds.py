@@ -29,7 +29,7 @@ STEPS, BATCH, SEED = 8, 8, 3
 SUMS = ("a sum", "a sum over tokens")
 # What is packed; all others are modules by themselves.
 PACKED = {
-    "examples that are drawn anew", "a loader's sampler",
+    "examples that are drawn again", "a loader's sampler",
     "gives a tuple", "gives a dict", "gives its loss", "gives its loss in a dict", "gives its loss first", "several inputs",
     "gives an object", "gives its loss in an object", "a batch that is a dict, and a loss of it",
     "several outputs and targets", "arrays in double precision", "a dataset", "a dataset of tensors", "a dataset of dicts",

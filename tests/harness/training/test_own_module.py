@@ -173,7 +173,7 @@ def test_probes_see_layers_and_no_activations() -> None:
 def test_a_claim_about_activations_is_out_of_regime() -> None:
     from types import SimpleNamespace
 
-    from folklore.harness.spec.trials import UndecidableError
+    from folklore.harness.spec.trials import NotEstimableError
 
     empty = np.empty(1, dtype=object)
     empty[0] = [[], []]
@@ -186,7 +186,7 @@ def test_a_claim_about_activations_is_out_of_regime() -> None:
     )
     observable = MeanActivationSlope(points=((8.0, "a"), (16.0, "b"), (32.0, "c")))
     table.study.arms_at = lambda scale: ["a", "b", "c"]
-    with pytest.raises(UndecidableError, match="shows no activations"):
+    with pytest.raises(NotEstimableError, match="shows no activations"):
         observable.estimate(table, np.ones((1, 1)))  # type: ignore[arg-type]
 
 

@@ -150,7 +150,7 @@ def test_values_of_tensors_share_a_key(field: str, text: Text) -> None:
 
 
 def test_packs_of_several_lanes_share_a_key_and_their_operations(text: Text) -> None:
-    """But for sizes; what is compiled is written anew for each number of lanes."""
+    """But for sizes; what is compiled is written again for each number of lanes."""
 
     def kinds(made: Pack) -> list[str]:
         return [each.partition(" ")[0] for each in operations(made)]

@@ -118,7 +118,7 @@ def test_another_process_finds_the_same_and_is_asked_once(
     ],
 )
 def test_what_another_process_finds_otherwise_is_refused(more: str, what: str, write: Callable[..., str]) -> None:
-    """Texts hash in another order there, and what is drawn without a seed is drawn anew."""
+    """Texts hash in another order there, and what is drawn without a seed is drawn again."""
     with pytest.raises(UserError, match="made in another process") as raised:
         require_reproducible(find(write(more)))
     assert what.removeprefix("its ") in str(raised.value) or what in str(raised.value)

@@ -76,7 +76,7 @@ BROKEN_FORWARD = """
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Writes my_module.py, with further lines, where the command is run; it is imported anew."""
+    """Writes my_module.py, with further lines, where the command is run; it is imported again."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
@@ -125,8 +125,8 @@ def test_a_wrong_address(address: str, message: str, write: Callable[..., None])
     ("more", "message"),
     [
         ("import no_such_library", "needs 'no_such_library', which is not installed"),
-        ("1 / 0", "importing my_module raises ZeroDivisionError (division by zero) in my_module.py, line 20; mend it"),
-        ("1 +", "importing my_module raises SyntaxError (invalid syntax) in my_module.py, line 20; mend it"),
+        ("1 / 0", "importing my_module raises ZeroDivisionError (division by zero) in my_module.py, line 20; fix it"),
+        ("1 +", "importing my_module raises SyntaxError (invalid syntax) in my_module.py, line 20; fix it"),
         ("torch.empty(2**50)", "this machine's memory does not hold what my_module.py, line 20 builds"),
         ("raise MemoryError", "this machine's memory does not hold what my_module.py, line 20 builds"),
         ("module = Net()", "module is a Net: give a function that makes the module"),
@@ -151,7 +151,7 @@ def test_a_wrong_address(address: str, message: str, write: Callable[..., None])
         ("module = nn.ReLU", "the module has no trainable parameters"),
         ("module = lambda: Net().double()", "parameter layer.weight is torch.float64: must be float32"),
         ("module = lambda: 3", "module() gives a int: must give an nn.Module"),
-        (BROKEN_FACTORY, "module() raises KeyError (1) in my_module.py, line 22; mend it"),
+        (BROKEN_FACTORY, "module() raises KeyError (1) in my_module.py, line 22; fix it"),
         (BROKEN_FORWARD, "it fails on 6 training examples (KeyError: 1) in my_module.py, line 23"),
         ("module = lambda: nn.Linear(5, 2)", "it fails on 6 training examples"),
         ('module = lambda: nn.Linear(4, 2, device="meta")', "weight has no values yet"),
@@ -480,7 +480,7 @@ def own_job(study: Study, store: Path) -> TrainingJob:
 def test_what_is_raised_in_training_names_its_line(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
     write(RAISES_IN_TRAINING)
     work = own_job(study, tmp_path / "s").open()
-    message = r"workload 'my_module:workload' raises LookupError \(seven of them\) in my_module\.py, line 23: mend it"
+    message = r"workload 'my_module:workload' raises LookupError \(seven of them\) in my_module\.py, line 23: fix it"
     with pytest.raises(UserCodeError, match=message):
         work.advance(60.0)
 
@@ -500,7 +500,7 @@ def test_torch_called_by_the_user_counts_as_the_users(study: Study, write: Calla
     """A class that the module has no output for: no line of the user's own is on the error's way."""
     write("validation[1][:] = 7")
     work = own_job(study, tmp_path / "s").open()
-    with pytest.raises(UserCodeError, match=r"raises IndexError \(Target 7 is out of bounds\.\): mend it"):
+    with pytest.raises(UserCodeError, match=r"raises IndexError \(Target 7 is out of bounds\.\): fix it"):
         work.advance(60.0)
 
 
@@ -521,7 +521,7 @@ def test_what_is_raised_in_training_ends_the_run_once(study: Study, write: Calla
     lines = [each for each in done.stderr.splitlines() if "seven of them" in each]
     assert len(lines) == 1, done.stderr
     assert (
-        lines[0] == "error: workload 'my_module:workload' raises LookupError (seven of them) in my_module.py, line 26: mend it"
+        lines[0] == "error: workload 'my_module:workload' raises LookupError (seven of them) in my_module.py, line 26: fix it"
     )
     assert "Traceback" not in done.stderr
 
@@ -626,8 +626,8 @@ WAYS_OUT = {
 
 @pytest.mark.parametrize("case", WAYS_OUT)
 def test_who_follows_the_advice_gets_on(case: str, study: Study, write: Callable[..., None]) -> None:
-    broken, message, mended = WAYS_OUT[case]
+    broken, message, fixed = WAYS_OUT[case]
     write(broken)
     refused(message, "--workload", "my_module:workload")
-    write(mended)
+    write(fixed)
     assert varied(study).judgements

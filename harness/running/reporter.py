@@ -9,7 +9,7 @@ from folklore.harness.judging.verdict import Verdict
 from folklore.harness.running.progress import RunView
 
 
-class Audience(Protocol):
+class Reporter(Protocol):
     def emit(self, event: str, **fields: Any) -> None:
         """One of running/events.py's EVENTS, with its fields: for machines."""
 
@@ -17,7 +17,7 @@ class Audience(Protocol):
         """How the run goes on: for people, like all that follows."""
 
     def warn(self, line: str) -> None:
-        """What they should know, or mend."""
+        """What they should know, or fix."""
 
     def judged(self, verdicts: Sequence[Verdict]) -> None:
         """What became of one study's claims at one scale."""
@@ -26,7 +26,7 @@ class Audience(Protocol):
         """What shows the progress of training."""
 
 
-class Nobody:
+class NullReporter:
     """Shows nothing, and keeps what it was warned of and why packs were given up."""
 
     def __init__(self) -> None:

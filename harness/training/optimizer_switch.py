@@ -26,14 +26,14 @@ def words(training: Training) -> str:
     return f", after {training.sgd_from:.3g} of the steps SGD of {SGD.words(training)} at the LR{factor}"
 
 
-def with_takeover(
+def with_switch(
     first: PackedOptimizer, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()
 ) -> PackedOptimizer:
     """The optimizer itself if SGD takes over from it in no lane."""
-    return Takeover(first, lanes, parameters_KP, decays_P, parts) if any(lane.sgd_from < 1 for lane in lanes) else first
+    return OptimizerSwitch(first, lanes, parameters_KP, decays_P, parts) if any(lane.sgd_from < 1 for lane in lanes) else first
 
 
-class Takeover(PackedOptimizer):
+class OptimizerSwitch(PackedOptimizer):
     """Both make every step of every lane, and a lane takes its own. Adam's moments go on."""
 
     def __init__(
