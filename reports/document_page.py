@@ -13,7 +13,7 @@ from folklore.harness.spec import Claim, Document
 from folklore.reports import phrases
 from folklore.reports import rows as shared
 from folklore.reports.outcome_table import Outcome, OutcomeTable
-from folklore.reports.verdict_words import NOT_GRADED, ORDER, TO_COME
+from folklore.reports.verdict_words import NOT_GRADED, NOT_TESTED, ORDER
 
 
 def content(document: Document, register: Register, table: OutcomeTable, places: Collection[str]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def graded(document: Document, register: Register, table: OutcomeTable) -> dict[
     return {
         "document": document,
         "claims": len(own),
-        "judged": sum(each not in (TO_COME, NOT_GRADED) for each in grades),
+        "judged": sum(each not in (NOT_TESTED, NOT_GRADED) for each in grades),
         "counts": [(name, grades.count(name)) for name in ORDER if name in grades],
     }
 
@@ -59,7 +59,7 @@ def _grade(claim: Claim, outcome: Outcome | None, document: str) -> str:
     if _not_graded(claim, document):
         return NOT_GRADED
     if outcome is None:
-        return TO_COME
+        return NOT_TESTED
     return grade(claim, outcome.verdict, document) or NOT_GRADED
 
 

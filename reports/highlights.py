@@ -1,21 +1,23 @@
 """The first screen of the index: a few claims that hold, that fail and that surprised, picked by a rule and not by hand.
 
-Of each claim the verdict of the largest scale that decides it counts. What surprised lies furthest from what was expected
+What was measured stands here; what arithmetic settles is counted apart. Of each claim the verdict of the largest scale that
+decides it counts. What surprised lies furthest from what was expected
 (judging/surprises.py); if no study expected anything, what was decided between documents that disagree stands there. The rest
-of what holds and fails follows: exact and firm verdicts before fragile ones, and of these the surest first (p to three digits),
+of what holds and fails follows: firm verdicts before fragile ones, and of these the surest first (p to three digits),
 of equally sure ones that with the shortest words; the studies take turns, so that none fills a column.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from folklore.harness.judging.error_rates import ARITHMETIC, FIRM, FRAGILE
+from folklore.harness.judging.error_rates import FIRM, FRAGILE
 from folklore.harness.judging.grading import right_side
 from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
 from folklore.harness.judging.sentences import Sentence, plain
 from folklore.harness.spec import Claim
 from folklore.reports import phrases
 from folklore.reports.outcome_table import Outcome, OutcomeTable
+from folklore.reports.places import claim_figure_file
 
 MOST = 4
 # By how much of the expected effect something must lie off to be a surprise.
@@ -36,6 +38,12 @@ class Item:
         return self.outcome.standing == FRAGILE
 
     @property
+    def figure(self) -> str:
+        """The image of the claim's own figure, if it was drawn."""
+        verdict = self.outcome.verdict
+        return claim_figure_file(verdict.study, verdict.scale, verdict.device, verdict.claim)
+
+    @property
     def words(self) -> int:
         return len(phrases.title(self.claim)) + len(plain(self.said))
 
@@ -51,7 +59,8 @@ class Highlights:
 
 def highlights(claims: Iterable[Claim], table: OutcomeTable) -> list[Highlights]:
     """Columns that have something to say."""
-    items = [_item(claim, found) for claim in claims if (found := table.speaking(claim.id)) is not None]
+    outcomes = [(claim, table.speaking(claim.id)) for claim in claims]
+    items = [_item(claim, found) for claim, found in outcomes if found is not None and not found.verdict.is_arithmetic]
     surprised = _surprised(items)
     taken = {each.claim.id for each in surprised.items}
     rest = [each for each in items if each.claim.id not in taken and each.outcome.decides]
@@ -85,7 +94,7 @@ def _picked(items: Iterable[Item], verdict: str) -> tuple[Item, ...]:
 
 
 def _rank(item: Item) -> int:
-    return 0 if item.outcome.standing in (FIRM, *ARITHMETIC) else 1
+    return 0 if item.outcome.standing == FIRM else 1
 
 
 def _surest_first(item: Item) -> tuple[int, float, int, str]:

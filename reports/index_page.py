@@ -13,7 +13,7 @@ from folklore.reports import rows as shared
 from folklore.reports.highlights import highlights
 from folklore.reports.outcome_table import MACHINES, Column, OutcomeTable
 from folklore.reports.places import page
-from folklore.reports.verdict_words import GRADES, ORDER, TO_COME
+from folklore.reports.verdict_words import GRADES, NOT_TESTED, ORDER
 
 
 def content(
@@ -23,9 +23,11 @@ def content(
     places: Collection[str],
     changes: Sequence[Mapping[str, Any]] = (),
     own: Mapping[str, OutcomeTable] = MappingProxyType({}),
+    figures: Collection[str] = (),
 ) -> dict[str, Any]:
     """Claims in register order. places: what links may lead to (reports/places.py). changes: verdicts of this store that differ
-    from the published ones. own: of the studies that bring claims of their own, what became of these: they stand apart."""
+    from the published ones. own: of the studies that bring claims of their own, what became of these: they stand apart.
+    figures: images that are there."""
     claims = register.claims
     titles = {study.name: study.title for study in studies}
     rows = [row(claim, claim.study, table, places) for claim in claims]
@@ -35,6 +37,7 @@ def content(
         "fields": shared.fields(table.columns),
         "bars": [bar(column, claims, table) for column in table.columns],
         "highlights": highlights(claims, table),
+        "figures": figures,
         "rows": rows,
         "titles": titles,
         "places": places,
@@ -81,10 +84,10 @@ def row(claim: Claim, study: str, table: OutcomeTable, places: Collection[str]) 
         "study": study,
         "study_page": page(study) if page(study) in places else "",
         "judged": speaking is not None,
-        "verdict": verdict.verdict if verdict else TO_COME,
+        "verdict": verdict.verdict if verdict else NOT_TESTED,
         "surprise": verdict.surprise if verdict else None,
         "cells": [shared.cell(each, column, places) for column, each in zip(table.columns, outcomes, strict=True)],
-        "found": sorted({each.verdict.verdict for each in outcomes if each}) or [TO_COME],
+        "found": sorted({each.verdict.verdict for each in outcomes if each}) or [NOT_TESTED],
         "standings": sorted({each.standing for each in outcomes if each and each.standing}),
         "documents": list(dict.fromkeys(source.document for source in claim.sources)),
         "where": shared.where(claim.sources),
@@ -100,7 +103,7 @@ def bar(column: Column, claims: Sequence[Claim], table: OutcomeTable) -> dict[st
     return {
         "label": " ".join(column),
         "counts": shared.counted(
-            each.verdict.verdict if each else TO_COME for each in found if not (each and each.verdict.is_arithmetic)
+            each.verdict.verdict if each else NOT_TESTED for each in found if not (each and each.verdict.is_arithmetic)
         ),
         "arithmetic": shared.counted(settled),
         "decided": rates.decided,

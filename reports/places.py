@@ -24,6 +24,20 @@ def trials_page(study: str) -> str:
     return f"{study}-trials.html"
 
 
+def figure_name(study: str, scale: str, device: str, shows: str) -> str:
+    """A figure's file without its ending. shows: a claim, or what it shows of the whole study."""
+    return f"figures/{study}-{scale}-{device}-{shows.replace('.', '-')}"
+
+
+def claim_figure_file(study: str, scale: str, device: str, claim: str) -> str:
+    return f"{figure_name(study, scale, device, claim)}.svg"
+
+
+def figures(folder: Path) -> frozenset[str]:
+    """The images of figures that are there."""
+    return frozenset(f"figures/{file.name}" for file in (folder / "figures").glob("*.svg"))
+
+
 def place_of(verdict: Verdict) -> str:
     """Where a study's page shows a verdict."""
     return f"{page(verdict.study)}#{verdict.claim}-{verdict.scale}-{verdict.device}"

@@ -36,7 +36,7 @@ from folklore.reports.figures.range_test import draw_range_test
 from folklore.reports.figures.strip import beside
 from folklore.reports.outcome_table import OutcomeTable, outcome_table
 from folklore.reports.parallel import parallel_map
-from folklore.reports.places import beside_page, page, places, trials_page
+from folklore.reports.places import beside_page, figures, page, places, trials_page
 from folklore.reports.study_page import Neighbour, Section
 from folklore.reports.verdict_words import WORDS
 
@@ -177,7 +177,7 @@ def _write_index_and_documents(
     ]
     shown = changes_page.content(register, history(), there)
     _save(output / changes_page.PAGE, pages.get_template(changes_page.PAGE).render(shown))
-    content = index_page.content(studies, register, table, there, changes, own)
+    content = index_page.content(studies, register, table, there, changes, own, figures(output))
     _save(output / "index.html", pages.get_template("index.html").render(content, store_option=store_option))
     for document in register.documents:
         graded = document_page.content(document, register, table, there)

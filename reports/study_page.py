@@ -41,7 +41,7 @@ from folklore.reports.figures.drawing import Drawing, leading
 from folklore.reports.figures.interactive import specification
 from folklore.reports.figures.layout import PIXELS_AN_INCH, laid_out
 from folklore.reports.figures.render import as_svg
-from folklore.reports.places import trials_page
+from folklore.reports.places import figure_name, trials_page
 from folklore.reports.setup_lines import environment_of, minutes, setup_lines
 from folklore.reports.words import counted, power_of_two, share
 
@@ -95,7 +95,7 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
     machine = {key: environment[key] for key in MACHINE if key in environment}
     name = f"{study.name}-{records.scale}-{records.device}"
     able = judged.meant_to_be and not any(verdict.verdict == INVALID for verdict in judged.verdicts)
-    drawn, lead = _draw(records, judged, name, output) if able else ({}, None)
+    drawn, lead = _draw(records, judged, output) if able else ({}, None)
     factors = sorted({factor for point in set(trials["point"]) for factor in json.loads(point)})
     shown = _of_first_seeds(trials, MOST_TRIALS)
     files = _write_curves(name, shown, output, study)
@@ -288,16 +288,15 @@ def _command(study: Study, scale: str | None, store_option: str) -> str:
     return f"make study-{study.name}" + (f" SCALE={scale}" if scale else "")
 
 
-def _draw(
-    records: TrialSet, judged: Judged, name: str, output: Path
-) -> tuple[dict[str, dict[str, str]], dict[str, str] | None]:
+def _draw(records: TrialSet, judged: Judged, output: Path) -> tuple[dict[str, dict[str, str]], dict[str, str] | None]:
     """Claim, or name of a figure of the whole study -> its caption, image and data, which are written; without an image if the
     caption says that there is nothing to draw. And the figure that the page begins with."""
     shown = {each.claim: choosing.claim_figure(records, each) for each in records.study.judgements}
     whole = {each.kind: each for each in choosing.study_figures(records)}
     drawn = {key: each for key, each in {**shown, **whole}.items() if each}
     files: dict[str, str] = {}
-    written = {key: _written(each, f"{name}-{key.replace('.', '-')}", output, files) for key, each in drawn.items()}
+    place = partial(figure_name, records.study.name, records.scale, records.device)
+    written = {key: _written(each, place(key), output, files) for key, each in drawn.items()}
     lead = _leading_claim(records.study, judged.verdicts, [key for key, each in drawn.items() if each.drawing is not None])
     return written, _written_wide(drawn[lead], written[lead], output) if lead else None
 
@@ -318,15 +317,15 @@ def _written_wide(shown: choosing.Shown, written: Mapping[str, str], output: Pat
     return {**written, "image": file, "width": width, "height": height, "narrow": written["image"]}
 
 
-def _written(shown: choosing.Shown, identifier: str, output: Path, files: dict[str, str]) -> dict[str, str]:
+def _written(shown: choosing.Shown, place: str, output: Path, files: dict[str, str]) -> dict[str, str]:
     """files: image and data -> their file without the suffix, of the figures before: claims that one figure shows share it."""
     if shown.drawing is None:
         return {"caption": shown.caption, "image": ""}
     data = json.dumps(specification(shown.drawing), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     width, height = _pixels(shown.drawing)
     image = as_svg(shown.drawing)
-    file = files.setdefault(image + data, f"figures/{identifier}")
-    if file == f"figures/{identifier}":
+    file, identifier = files.setdefault(image + data, place), place.removeprefix("figures/")
+    if file == place:
         (output / f"{file}.js").write_text(trial_curves.script(f"{identifier}.js", data), "utf-8")
         (output / f"{file}.svg").write_text(image, "utf-8")
     return {

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from folklore.harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED, WITHDRAWN
 
-TO_COME = "to come"
+NOT_TESTED = "not yet tested"
 NOT_GRADED = "not graded"
 
 
@@ -27,13 +27,13 @@ WORDS = {
     PARTLY: Words("◐", "holds in part", "hold in part", "partly"),
     REFUTED: Words("✗", "fails", "fail", "refuted"),
     OPEN: Words("?", "is open", "are open", "open"),
-    OUT_OF_REGIME: Words("–", "cannot be seen here", "cannot be seen here", "out"),
+    OUT_OF_REGIME: Words("–", "not testable here", "not testable here", "out"),
     INVALID: Words("!", "lacks trials", "lack trials", "invalid"),
     WITHDRAWN: Words("⊘", "is withdrawn", "are withdrawn", "withdrawn"),
-    TO_COME: Words("·", "to come", "to come", "later"),
+    NOT_TESTED: Words("·", "not yet tested", "not yet tested", "later"),
     NOT_GRADED: Words("○", "not graded", "not graded", "ungraded"),
 }
 ORDER = tuple(WORDS)
 # What a document may be graded.
-GRADES = tuple(name for name in ORDER if name not in (WITHDRAWN, TO_COME, NOT_GRADED))
+GRADES = tuple(name for name in ORDER if name not in (WITHDRAWN, NOT_TESTED, NOT_GRADED))
 MARKS = {verdict: words.mark for verdict, words in WORDS.items()}

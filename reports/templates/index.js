@@ -4,7 +4,7 @@
 
 (() => {
   const FIELDS = ["text", "verdict", "standing", "study", "document", "kind", "order"];
-  const VERDICTS = ["supported", "partly", "refuted", "open", "out of regime", "invalid", "withdrawn", "to come"];
+  const VERDICTS = ["supported", "partly", "refuted", "open", "out of regime", "invalid", "withdrawn", "not yet tested"];
 
   // What a row may be filtered by: its outcomes as pairs of verdict and standing, for "refuted and firm" means one outcome.
   function read(row) {
@@ -20,7 +20,7 @@
   }
 
   function fits(each, asked) {
-    const outcomes = each.outcomes.length ? each.outcomes : [["to come", ""]];
+    const outcomes = each.outcomes.length ? each.outcomes : [["not yet tested", ""]];
     if (!outcomes.some(([verdict, standing]) => (!asked.verdict || verdict === asked.verdict) && (!asked.standing || standing === asked.standing))) return false;
     if (!["study", "document", "kind"].every((name) => !asked[name] || each[name].includes(asked[name]))) return false;
     if (!asked.text.trim()) return true;

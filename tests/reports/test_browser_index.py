@@ -41,7 +41,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def folder(study: Study, tmp_path: Path) -> Path:
-    """Four claims judged at two scales, one to come."""
+    """Four claims judged at two scales, one not yet tested."""
     sources = [{"document": "TB", "section": "2"}]
     register = Register((TB,), tuple(claim(name, paraphrase=said, sources=sources) for name, said in TOLD.items()))
     found = [

@@ -107,12 +107,12 @@ def test_the_matrix_strikes_it_and_says_why(study: Study, monkeypatch: pytest.Mo
     judged = site.Judged.of(records(study))
     found = matrix.markdown([study], register, [judged])
     assert "⊘ withdrawn; was ~~✓ supported: +4.97% " in found
-    assert "1 is withdrawn, 1 to come. Of the 0 decided" in found
+    assert "1 is withdrawn, 1 not yet tested. Of the 0 decided" in found
     assert f"| `{ERRATUM.claim}` | 2026-11-25 | It asks &lt;too> little. It asks it twice. |" in found
 
 
 def test_the_index_can_sort_by_every_verdict() -> None:
     listed = re.search(r"const VERDICTS = \[(.*)\]", (TEMPLATES / "index.js").read_text())
     assert listed is not None
-    shown = (*verdict_words.GRADES, "withdrawn", verdict_words.TO_COME)
+    shown = (*verdict_words.GRADES, "withdrawn", verdict_words.NOT_TESTED)
     assert re.findall(r'"([^"]+)"', listed[1]) == list(shown)

@@ -15,7 +15,7 @@ from folklore.harness.spec import Claim, Document, Source, Study
 from folklore.harness.spec.claims import Side
 from folklore.reports import document_page, glossary, index_page, rows, site
 from folklore.reports.outcome_table import OutcomeTable, outcome_table
-from folklore.reports.verdict_words import NOT_GRADED, TO_COME
+from folklore.reports.verdict_words import NOT_GRADED, NOT_TESTED
 from tests.harness.helpers import changed
 from tests.reports.test_highlights import BASE, claim, outcome, table
 from tests.reports.test_site import REGISTER, records
@@ -84,7 +84,7 @@ def test_what_grades_nobody_is_named_with_the_reason() -> None:
         assert graded(TB, found, each) == {NOT_GRADED: 1}
         (section,) = document_page.content(TB, register, found, ())["sections"]
         assert reason in section["rows"][0]["why_not"]
-    assert graded(TB, OutcomeTable(), claim("a.b", sources=[at("TB").model_dump()])) == {TO_COME: 1}
+    assert graded(TB, OutcomeTable(), claim("a.b", sources=[at("TB").model_dump()])) == {NOT_TESTED: 1}
 
 
 def test_firmness_is_that_of_the_scale_and_later_criteria_are_named() -> None:
@@ -95,7 +95,7 @@ def test_firmness_is_that_of_the_scale_and_later_criteria_are_named() -> None:
     assert found.rates["laptop", "cpu"].tested == 10
     assert found.later == ("warmup",)
     (bar,) = index_page.content([], Register((TB,), (claim("warmup.size"), claim("a.b"))), found, ())["bars"]
-    assert bar["counts"] == [("supported", 1), (TO_COME, 1)]
+    assert bar["counts"] == [("supported", 1), (NOT_TESTED, 1)]
     assert (bar["decided"], bar["false"]) == (1, 1)
 
 

@@ -75,7 +75,7 @@ def test_the_verdict_is_on_both_pages(written: Path) -> None:
     page = (written / "toy.html").read_text()
     assert "supported" in page
     assert "+5." in page
-    assert "to come" in (written / "index.html").read_text()
+    assert "not yet tested" in (written / "index.html").read_text()
 
 
 def test_a_study_that_cannot_be_drawn_costs_the_others_nothing(
