@@ -12,6 +12,7 @@ from folklore.harness.judging.explaining import WHERE, enumerated
 from folklore.harness.judging.outcomes import OUT_OF_REGIME
 from folklore.harness.judging.power import Resolution
 from folklore.harness.judging.robustness import Robustness
+from folklore.harness.judging.settling import turns_open_at
 from folklore.harness.judging.spelling import in_prose, region, spell, spell_declared
 from folklore.harness.judging.verdict import Finding, Verdict
 from folklore.harness.judging.verdict_history import Change
@@ -216,6 +217,9 @@ def _rule(criterion: Criterion, finding: Finding) -> Rule:
     if criterion.test in TESTS:
         lines.append(("test", TESTS[criterion.test]))
     lines.append(("interval", _interval(criterion.observe, finding)))
+    if finding.grade == "measured" and finding.low is not None and finding.high is not None:
+        bound = turns_open_at(criterion, finding.verdict, finding.low, finding.high)
+        lines += [] if bound is None else [("turns open", f"at a bound of {spell(bound, unit)}")]
     found = finding.reason if finding.estimate is not None else f"no number: {finding.reason}"
     name = f"Precondition: {criterion.name}" if criterion.precondition else criterion.name
     return Rule(name, tuple(lines), f"{finding.verdict}{f' ({finding.reading})' if finding.reading else ''}: {found}")

@@ -57,10 +57,10 @@ VERDICTS = (
     Term("invalid", "Trials are missing or crashed, so there is no number. A diverged trial is an outcome; a crash is not."),
     Term(
         "firm",
-        "The verdict survives three checks: the correction for the number of claims that are tested, leaving out any single"
-        " seed, and every other reading of the data that the study declares.",
+        "The verdict survives four checks: the correction for the number of claims that are tested, leaving out any single"
+        " seed, every other reading of the data that the study declares, and its bounds moved by a quarter.",
     ),
-    Term("fragile", "The verdict fails at least one of the three checks of a firm one. The page says which."),
+    Term("fragile", "The verdict fails at least one of the four checks of a firm one. The page says which."),
     Term(
         "exact", "The number is counted or follows from a closed form, and so has no error: 65504 is the largest FP16 number."
     ),

@@ -57,9 +57,9 @@ def _p(verdict: Verdict) -> float:
 
 
 def standing(verdict: Verdict, robustness: Robustness | None, rates: ErrorRates) -> str:
-    """Firm: it survives the correction for the register, leaving out any one seed, and every other reading, and was asked
-    before it was seen. Exact, computed: arithmetic settles it (spec/computed.py). Fragile: else. Empty: it decides nothing, or
-    whether it holds is not known."""
+    """Firm: it survives the correction for the register, leaving out any one seed, every other reading, and its bounds moved by
+    a quarter, and was asked before it was seen. Exact, computed: arithmetic settles it (spec/computed.py). Fragile: else.
+    Empty: it decides nothing, or whether it holds is not known."""
     if verdict.verdict not in DECIDED:
         return ""
     if verdict.is_arithmetic:
@@ -81,4 +81,7 @@ def why_fragile(verdict: Verdict, robustness: Robustness, rates: ErrorRates) -> 
     if robustness.readings_that_matter:
         first = robustness.readings_that_matter[0]
         found.append(f"by another reading ({first.choice}) it is {first.verdict}")
+    moved = [each for each in robustness.choices_that_matter if each.moved]
+    if moved:
+        found.append(f"with {moved[0].choice} it is {moved[0].verdict}")
     return found

@@ -38,8 +38,8 @@ Change = Callable[[Judgement], Judgement | None]
 
 @dataclass(frozen=True)
 class Alternative:
-    """The verdict under another choice; what it is called on a page. moved: the choice moves the thresholds: that is another
-    question, and no other reading of the data."""
+    """The verdict under another choice; what it is called on a page. moved: the choice moves the thresholds, and is no other
+    reading of the data."""
 
     choice: str
     verdict: str

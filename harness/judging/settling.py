@@ -1,9 +1,25 @@
 """How many more seeds would decide an open criterion."""
 
-from folklore.harness.judging.outcomes import deciding_regions, favours
+import math
+
+from folklore.harness.judging.outcomes import REFUTED, SUPPORTED, deciding_regions, favours
 from folklore.harness.spec import Criterion
 from folklore.harness.statistics.intervals import Observation
 from folklore.harness.statistics.seeds import MOST_ADVISED_SEEDS, seeds_needed
+
+
+def turns_open_at(criterion: Criterion, verdict: str, low: float, high: float) -> float | None:
+    """The bound at which a criterion that is supported or refuted would turn open: the end of its interval that lies next to
+    the bound of the region that it lies in; None where no region's bound decides."""
+    rule = {SUPPORTED: criterion.claimed, REFUTED: criterion.refuted}.get(verdict)
+    ends = [
+        (abs(end - bound), end)
+        for piece in (rule.pieces if rule else ())
+        if piece[0] <= low and high <= piece[1]
+        for end, bound in zip((low, high), piece, strict=True)
+        if math.isfinite(bound)
+    ]
+    return min(ends)[1] if ends else None
 
 
 def what_would_settle(seen: Observation, criterion: Criterion, alpha: float, parts: int = 1, refuted: bool = False) -> str:

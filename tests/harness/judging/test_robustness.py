@@ -1,6 +1,7 @@
 """Which seeds and which choices a verdict rests on."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -24,6 +25,7 @@ from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observa
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import bowl, changed, frame, result
+from tests.verdicts import a_verdict
 
 
 def _judged(study: Study, outcome) -> tuple[Robustness, ...]:
@@ -131,12 +133,16 @@ def test_a_declared_reading_is_tried(wide: Study) -> None:
     assert standing(verdicts[0], found, error_rates(verdicts)) == FRAGILE
 
 
-def test_moved_thresholds_make_nothing_fragile() -> None:
-    """They are another question, not another reading of the data."""
+def test_a_verdict_that_turns_with_its_thresholds_is_fragile() -> None:
+    """Though they are no other reading of the data."""
     moved = Alternative("thresholds a quarter further", OPEN, moved=True)
     robust = Robustness("claim", SUPPORTED, {0: SUPPORTED}, (moved,))
     assert robust.choices_that_matter == [moved]
     assert robust.readings_that_matter == []
+    verdict = a_verdict(claim="claim", verdict=SUPPORTED, p=0.001)
+    assert why_fragile(verdict, robust, error_rates([verdict])) == ["with thresholds a quarter further it is open"]
+    same = replace(robust, alternatives=(replace(moved, verdict=SUPPORTED),))
+    assert why_fragile(verdict, same, error_rates([verdict])) == []
 
 
 def test_they_come_back_from_json(wide: Study) -> None:
