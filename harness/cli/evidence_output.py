@@ -8,6 +8,8 @@ from rich.markup import escape
 from rich.text import Text
 
 from folklore.harness.cli.output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped, was
+from folklore.harness.judging.error_rates import error_rates, why_fragile
+from folklore.harness.judging.outcomes import DECIDED
 from folklore.harness.judging.spelling import region, spell
 from folklore.harness.judging.withdrawing import Withdrawn, as_judged
 from folklore.harness.reading.compare import Comparison, Side
@@ -79,7 +81,10 @@ def _robustness(each: Explanation) -> list[str]:
     found = each.robustness
     if found is None:
         return []
-    return [f"without single seeds: {found.seeds_in_words}", f"other choices: {found.choices_in_words}"]
+    clauses = why_fragile(as_judged(each.verdict), found, error_rates(()))
+    firm = "firm, if it survives the correction over all claims (see the index)"
+    standing = [f"fragile: {'; '.join(clauses)}" if clauses else firm] if found.verdict in DECIDED else []
+    return [*standing, f"without single seeds: {found.seeds_in_words}", f"other choices: {found.choices_in_words}"]
 
 
 def _print_trials(each: Explanation, every_trial: bool) -> None:

@@ -27,7 +27,7 @@ HEIGHT, WIDTH = 3.0, 6.0
 # Of the figure that leads a page: 1,000 pixels.
 WIDE = 10.4
 # A page begins with no more panels than that.
-MOST_LEADING = 4
+MOST_LEADING = 2
 
 
 @dataclass

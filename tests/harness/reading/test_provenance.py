@@ -83,7 +83,14 @@ def test_why_as_json_leads_to_trials_that_show_finds(store: Store, file: str) ->
 
 def test_why_and_show_for_people(store: Store, file: str) -> None:
     why = CLI.invoke(app, ["why", "warmup.improves_best", "--study", file, "--store", store.uri]).stdout
-    for words in ("+4.00%", "on each seed alone: 0: +2.00%", "rests on 50 trials", "without single seeds", "21 more"):
+    for words in (
+        "+4.00%",
+        "on each seed alone: 0: +2.00%",
+        "rests on 50 trials",
+        "without single seeds",
+        "21 more",
+        "firm, if it survives",
+    ):
         assert words in why
     digest = Ledger(store, "toy").trials()["digest"][0]
     show = CLI.invoke(app, ["show", digest, "--store", store.uri]).stdout

@@ -89,7 +89,7 @@ def test_a_page_begins_with_a_broad_figure_of_few_panels() -> None:
     drawing = grid([panel("a", "b"), *(panel(name) for name in "cdefg")])
     assert drawing is not None
     found = leading(drawing)
-    assert [len(row) for row in found.rows] == [2, 2]
+    assert [len(row) for row in found.rows] == [2]
     assert as_figure(found).get_figwidth() * PIXELS_AN_INCH == pytest.approx(1000, rel=0.01)
     assert laid_out(found).placed[0].named == ("a", "b"), "there is room at the ends of lines"
     (alone,) = leading(Drawing((((panel("a"),),),))).rows
