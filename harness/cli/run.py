@@ -203,11 +203,12 @@ def _chosen(study: str | None, every: bool, store: str, quiet: bool) -> "list[St
 def _judgeable(name: str, store: str) -> "Study":
     """A study that can be judged; of a file it is told what that leaves to defaults."""
     from folklore.harness.planning.catalog import is_file
-    from folklore.harness.planning.defaults import defaults_in_words
+    from folklore.harness.planning.defaults import defaults_in_words, same_runs_in_words
 
     study = choices.judgeable_study(name, store)
-    if is_file(name) and (line := defaults_in_words(study, name)):
-        err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+    if is_file(name):
+        for line in filter(None, (defaults_in_words(study, name), same_runs_in_words(study))):
+            _warn(line)
     return study
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.spec import Study, Training
+from folklore.harness.spec import Study, Training, fingerprint
 
 # Fields whose defaults do something. (Where a default does nothing, such as no clipping, what is not stated does not happen.)
 SHAPING = ("optimizer", "schedule", "warmup_fraction", "final_fraction", "momentum", "weight_decay", "batch_size", "steps")
@@ -26,6 +26,23 @@ def defaults_in_words(study: Study, file: str) -> str:
     """One line that says them; '' where the study states all that shapes it."""
     values = ", ".join(f"{name}: {value}" for name, value in left_to_defaults(study).items())
     return f"{file} leaves to the defaults of training: {values}" if values else ""
+
+
+def same_runs(study: Study) -> list[list[str]]:
+    """Groups of arms that train the same runs at a scale that is judged: what tells them apart was not set, or is a default."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for scale in (name for name, each in study.scales.items() if each.judged):
+        for arm in study.arms_at(scale):
+            factors = study.factors_at(scale, arm)
+            first = study.configuration(scale, arm, {factor: values[0] for factor, values in factors.items()})
+            found.setdefault((scale, fingerprint([first.model_dump(mode="json"), factors])), []).append(arm)
+    return list(map(list, dict.fromkeys(tuple(arms) for arms in found.values() if len(arms) > 1)))
+
+
+def same_runs_in_words(study: Study) -> str:
+    """One line that names them; '' if all arms differ."""
+    groups = "; ".join(f"{' and '.join(map(repr, arms))} train the same runs" for arms in same_runs(study))
+    return f"study '{study.name}': arms {groups}: set what tells them apart" if groups else ""
 
 
 def _stated(study: Study, scale: str, arm: str) -> set[str]:
