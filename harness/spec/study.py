@@ -216,6 +216,11 @@ class Study(Spec):
         default=(), description="set by a run that changes a study: what it changed and why, the first change first"
     )
 
+    def __repr__(self) -> str:
+        """Short, for prompts and notebooks; canonical_json() has all of it."""
+        parts = f"{len(self.arms)} arms, {len(self.judgements)} claims judged, scales {', '.join(self.scales)}"
+        return f"<Study {self.name!r} version {self.version}: {parts}>"
+
     def changed(self, change: Change, **fields: Any) -> "Study":
         """A copy with these fields in place of its own, and a record of what was changed and why. Every changed study is made
         here, so that all rules are checked again. Raises ValidationError.
