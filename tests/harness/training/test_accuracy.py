@@ -223,7 +223,7 @@ def test_observables_read_errors_and_training_losses() -> None:
 
 
 def test_an_error_is_no_share_of_the_fall() -> None:
-    with pytest.raises(ValueError, match="left is no loss"):
+    with pytest.raises(ValueError, match="left is not a loss"):
         LossGap(left=FinalLoss(arm="a", of="test_error"), right=FinalLoss(arm="b"))
     assert LossGap(left=FinalLoss(arm="a", of="final_training_loss"), right=FinalLoss(arm="b")).of_losses == "no zero"
 
