@@ -7,7 +7,7 @@ from folklore.harness.spec import Claim, Source
 from folklore.harness.spec.claims import Side
 from folklore.reports.highlights import MOST, Highlights, highlights
 from folklore.reports.outcome_table import Outcome, OutcomeTable
-from tests.verdicts import a_verdict, saying
+from tests.verdicts import a_finding, a_verdict, saying
 
 NUMBERS = {"estimate": 1.8, "low": 1.6, "high": 2.0, "unit": "x"}
 BASE = a_verdict(study="warmup", claim="", findings=(), answer=saying("It is 1.8x (1.6–2.0)."), **NUMBERS)
@@ -48,6 +48,13 @@ def test_firm_comes_before_fragile_and_the_surest_first() -> None:
     assert ids(found["What holds"]) == ["c.surest", "b.less", "a.fragile"]
     assert [item.fragile for item in found["What holds"].items] == [False, False, True]
     assert ids(found["What fails"]) == ["e.refuted"]
+
+
+def test_what_arithmetic_settles_does_not_stand_there() -> None:
+    """Neither among what holds nor among surprises: it is counted apart."""
+    counted = outcome("a.counted", "exact", p=0.0, surprise=2.0, findings=(a_finding(grade="exact"),))
+    found = picked(counted, outcome("b.measured", p=0.04, findings=(a_finding(),)))
+    assert {heading: ids(column) for heading, column in found.items()} == {"What holds": ["b.measured"]}
 
 
 def test_of_equally_sure_ones_the_shortest_comes_first_and_studies_take_turns() -> None:
