@@ -24,8 +24,11 @@ from folklore.harness.planning import catalog
 from folklore.harness.planning.variation import Changes, Values
 from folklore.harness.reading.references import PUBLISHED, STORED, find_sets
 from folklore.harness.reading.stored_studies import every_study, named_study
+from folklore.harness.running.events import Silent
+from folklore.harness.running.ray_connection import require_no_other
 from folklore.harness.spec import Measurement, Spec, Study, Training, Workload
 from folklore.harness.spec.base import unit_of
+from folklore.harness.spec.study import Value
 from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.storing.store import Store
 
@@ -183,11 +186,8 @@ def run(
     it could not go on, and KeyboardInterrupt where it was interrupted: what is finished is kept.
     """
     from folklore.harness.cli.terminal import Terminal
-    from folklore.harness.running.events import Silent
-    from folklore.harness.running.ray_connection import require_no_other
     from folklore.harness.running.reporter import NullReporter
     from folklore.harness.running.run import FAILED, INTERRUPTED, changed_as_wished, launch
-    from folklore.harness.spec.study import Value
 
     _require_main_thread()
     require_no_other()

@@ -8,11 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from folklore.harness.bundle import make_bundle
 from folklore.harness.cli import completion
 from folklore.harness.cli.base import FAILED, AsJson, StoreUri, TrackingUri, command
 from folklore.harness.cli.output import out, print_checks, print_json
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.options import Options
+from folklore.harness.running import events
 
 
 @command(
@@ -55,8 +57,6 @@ def bundle(
     extras: Annotated[str, typer.Option("--extras", help="s3, postgresql, dev")] = "s3,postgresql",
 ) -> None:
     """Gather everything an installation without internet needs: wheels of this project and of all it depends on."""
-    from folklore.harness.bundle import make_bundle
-
     count, size = make_bundle(Path(folder), extras)
     out.print(
         f"{count} files, {size / 2**20:.0f} MiB in {folder}; there: sh {folder}/install.sh", highlight=False, soft_wrap=True
@@ -89,7 +89,6 @@ def schema(
             raise UserError(f"schema {what} --explain: {what} are explained as they are; leave --explain out")
         sys.stdout.write(explanation() if what == "study" else explanation_of(what))
         return
-    from folklore.harness.running import events
     from folklore.harness.spec import Study
     from folklore.harness.storing import trial_schema
 

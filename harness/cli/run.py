@@ -25,6 +25,7 @@ from folklore.harness.cli.base import (
 from folklore.harness.cli.output import err, out, print_plan, print_studies
 from folklore.harness.errors import RunFailedError, UserError, one_line
 from folklore.harness.options import Options
+from folklore.harness.running.events import JsonLines, Silent
 
 if TYPE_CHECKING:
     from folklore.harness.planning.variation import Changes
@@ -223,8 +224,6 @@ def _until_decided(wanted: bool, most_seeds: int | None) -> "UntilDecided | None
 @contextmanager
 def _events(as_json: bool) -> "Iterator[Events]":
     """Where events go: with --json standard output is theirs alone, and an error is one of them."""
-    from folklore.harness.running.events import JsonLines, Silent
-
     if not as_json:
         yield Silent()
         return

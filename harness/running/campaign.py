@@ -17,12 +17,14 @@ from folklore.harness.options import Options, checkpoint_seconds
 from folklore.harness.planning.plan import Plan, PlannedPack
 from folklore.harness.planning.prepare import Prepared
 from folklore.harness.reading.pages import site
+from folklore.harness.running.computing_job import ComputingJob, ComputingQueue
 from folklore.harness.running.jobs import Job, JobQueue, Progress
 from folklore.harness.running.lanes_job import lanes_job
 from folklore.harness.running.pack_queue import InTurn, MeasuredFirst, PackQueue, Until
 from folklore.harness.running.progress import RunView
 from folklore.harness.running.ray_connection import Resources, require_reachable
 from folklore.harness.running.ray_process import RayProcess
+from folklore.harness.running.training_job import TrainingJob
 from folklore.harness.tracking.live import Launch, Projector, Sink
 from folklore.harness.tracking.sync import open_tracker
 from folklore.harness.workloads import workload_of
@@ -119,8 +121,6 @@ class StudyRun:
 
     def open_queues(self) -> "list[JobQueue]":
         """The study's computed jobs, which are short, and its packs."""
-        from folklore.harness.running.computing_job import ComputingJob, ComputingQueue
-
         prepared, uri = self.prepared, self.ledger.store.root_uri
         jobs = {digest: ComputingJob(prepared.plan.study, job, uri) for digest, job in prepared.jobs_left.items()}
         self.computing = ComputingQueue(jobs, self.added_job)
@@ -136,8 +136,6 @@ class StudyRun:
         return self.queue
 
     def job(self, pack: PlannedPack) -> Job:
-        from folklore.harness.running.training_job import TrainingJob
-
         plan, first = self.prepared.plan, pack.trials[0].configuration
         choice = self.packing.alone() if first.measurement.solo else self.choices[first.shape_key]
         dataset = self.prepared.datasets[first.workload.dataset]

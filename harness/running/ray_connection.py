@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 
 from folklore.harness.errors import UserError, one_line
-from folklore.harness.machine.description import Device
+from folklore.harness.machine.description import Device, available_memory_bytes, local_device
 from folklore.harness.machine.repository import SHIPPED, running_sources
 
 # Before ray is imported: no phoning home, no logger files, no change of directory, results handled as they come.
@@ -227,8 +227,6 @@ def cluster_device(address: str) -> Device:
 
 def _look(workers: int) -> tuple[str, int]:
     """A node's device by name, and the memory that is free for each of so many workers on it; runs there."""
-    from folklore.harness.machine.description import available_memory_bytes, local_device
-
     device = local_device()
     return device.name, available_memory_bytes(device) // workers
 

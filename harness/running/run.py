@@ -15,6 +15,7 @@ from folklore.harness.judging.trial_sets import (
     at_its_look,
     at_last_look,
     everywhere,
+    published_sets,
     stored_set,
     stored_sets,
 )
@@ -23,6 +24,7 @@ from folklore.harness.options import Options, checkpoint_seconds
 from folklore.harness.planning.prepare import Prepared, datasets_named, default_scale, extended, prepare, progress
 from folklore.harness.planning.recipe import study_recipe
 from folklore.harness.planning.variation import Changes, vary
+from folklore.harness.reading.pages import belonging, write_pages
 from folklore.harness.reading.stored_studies import every_study
 from folklore.harness.running.events import EVENTS
 from folklore.harness.running.lease import leases
@@ -170,8 +172,6 @@ def _pilot(ready: Prepared) -> TrialSet | None:
 
 
 def _seen(ready: Prepared, wanted: Wanted = everywhere) -> list[TrialSet]:
-    from folklore.harness.judging.trial_sets import published_sets
-
     study, plans = ready.plan.study, ready.plans
     return [*stored_sets(study, ready.ledger, wanted, plans), *published_sets(study, wanted, plans)]
 
@@ -372,8 +372,6 @@ def _attach(
 ) -> None:
     """Pages and counts of verdicts to the launches in MLflow; where it does not take them they are in their folder all the
     same."""
-    from folklore.harness.reading.pages import belonging
-
     for outcome in outcomes:
         if outcome.run_id is None:
             continue
@@ -391,8 +389,6 @@ def _show(
     ready: Sequence[Prepared], store: Store, options: Options, reporter: Reporter, in_mlflow: bool
 ) -> tuple[Path, dict[str, list[Verdict]]]:
     """Write the pages, and tell the verdicts that are on them; returns the pages' folder, and each study's verdicts."""
-    from folklore.harness.reading.pages import write_pages
-
     studies = [each.plan.study for each in ready]
     names = [study.name for study in studies]
     others = [study for study in every_study(store) if study.name not in names]

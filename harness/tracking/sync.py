@@ -8,6 +8,9 @@ from folklore.harness.options import Options
 from folklore.harness.spec import Study
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
+from folklore.harness.tracking.live import Sink
+from folklore.harness.tracking.state import settled
+from folklore.harness.tracking.uri import ARTIFACTS, default_uri
 
 if TYPE_CHECKING:
     from folklore.harness.tracking.projection import Tracker
@@ -18,8 +21,6 @@ def sync(study: Study, options: Options, ledger: Ledger, everything: bool = Fals
 
     everything: look at every pack, also those that are marked as projected into this MLflow.
     """
-    from folklore.harness.tracking.live import Sink
-
     if not everything and not _is_behind(study, options, ledger):
         return 0
     tracker = open_tracker(study, options, ledger.store)
@@ -55,7 +56,6 @@ def _count_verdicts(study: Study, ledger: Ledger, tracker: "Tracker") -> None:
 
 def _is_behind(study: Study, options: Options, ledger: Ledger) -> bool:
     """Whether MLflow may lack something; seen in its database, for MLflow takes seconds to import."""
-    from folklore.harness.tracking.state import settled
 
     known = settled(_tracking(options, ledger.store)[0], study)
     return known is None or bool(ledger.not_projected(known))
@@ -63,15 +63,12 @@ def _is_behind(study: Study, options: Options, ledger: Ledger) -> bool:
 
 def _tracking(options: Options, store: Store) -> tuple[str, Path]:
     """The address of MLflow, and the folder beside which a database of its own lies."""
-    from folklore.harness.tracking.uri import default_uri
-
     local = Path(store.root) if store.is_local else Path("results").absolute()
     return options.tracking or default_uri(local), local
 
 
 def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
     from folklore.harness.tracking.projection import Tracker
-    from folklore.harness.tracking.uri import ARTIFACTS
 
     uri, local = _tracking(options, store)
     if options.tracking is None:

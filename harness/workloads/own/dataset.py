@@ -6,6 +6,8 @@ So every step, part of a batch and evaluation is made of numbers alone, whatever
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import torch
+
 from folklore.harness.errors import UserError
 from folklore.harness.spec.own_address import OwnAddress
 from folklore.harness.workloads.data.base import ByExample, DataFacts, Split
@@ -33,8 +35,6 @@ class OwnExamples(ByExample):
         return self.counts[split]
 
     def arrays(self, split: Split) -> "tuple[Tensor, ...]":
-        import torch
-
         return (torch.arange(self.first[split], self.first[split] + self.counts[split]),)
 
     def training_arrays(self, label_noise: float) -> "tuple[Tensor, ...]":
