@@ -45,8 +45,8 @@ def content(document: Document, register: Register, table: OutcomeTable, places:
 
 def graded(document: Document, register: Register, table: OutcomeTable) -> dict[str, Any]:
     """How many of a document's claims came to each grade; a claim counts once, by the outcome that speaks for it."""
-    own = list(dict.fromkeys(claim.id for _, claim in _placed(document.key, register)))
-    grades = [_grade(register.claim(each), table.speaking(each), document.key) for each in own]
+    own = [claim for _, claim in _placed(document.key, register)]
+    grades = [_grade(each, table.speaking(each.id), document.key) for each in own]
     return {
         "document": document,
         "claims": len(own),
@@ -81,7 +81,7 @@ def _withdrawn(outcome: Outcome | None) -> str:
 
 
 def _row(claim: Claim, section: str, document: Document, table: OutcomeTable, places: Collection[str]) -> dict[str, Any]:
-    others = [source for source in claim.sources if source.document != document.key]
+    others = [source for source in claim.sources if (source.document, source.section) != (document.key, section)]
     speaking = table.speaking(claim.id)
     found = _grade(claim, speaking, document.key)
     return {
@@ -123,15 +123,11 @@ def _sides(claim: Claim, document: str, outcome: Outcome | None) -> list[dict[st
 
 
 def _placed(key: str, register: Register) -> list[tuple[str, Claim]]:
-    """Every place of a claim in a document, in the document's order."""
-    named = [source.section for claim in register.claims for source in claim.sources if source.document == key]
-    order = {section: index for index, section in enumerate(dict.fromkeys(named))}
-    placed = [
-        (section, claim)
-        for claim in register.claims
-        for section in dict.fromkeys(source.section for source in claim.sources if source.document == key)
-    ]
-    return sorted(placed, key=lambda pair: (*_place(pair[0], order), pair[0]))
+    """The claims of a document, each once, under the first of its sections, in the document's order."""
+    own = {claim: [source.section for source in claim.sources if source.document == key] for claim in register.claims}
+    order = {name: index for index, name in enumerate(dict.fromkeys(name for names in own.values() for name in names))}
+    first = [(min(names, key=lambda name: _place(name, order)), claim) for claim, names in own.items() if names]
+    return sorted(first, key=lambda pair: (*_place(pair[0], order), pair[0]))
 
 
 def _place(section: str, order: Mapping[str, int]) -> tuple[int, int, int]:

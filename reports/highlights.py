@@ -1,4 +1,5 @@
-"""The first screen of the index: a few claims that hold, that fail and that surprised, picked by a rule and not by hand.
+"""The first screen of the index: findings to begin with, chosen by hand and each with its figure; then a few more claims that
+hold, that fail and that surprised, picked by a rule.
 
 What was measured stands here; what arithmetic settles is counted apart. Of each claim the verdict of the largest scale that
 decides it counts. What surprised lies furthest from what was expected
@@ -7,7 +8,7 @@ of what holds and fails follows: firm verdicts before fragile ones, and of these
 of equally sure ones that with the shortest words; the studies take turns, so that none fills a column.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from folklore.harness.judging.error_rates import FIRM, FRAGILE
@@ -17,9 +18,18 @@ from folklore.harness.judging.sentences import Sentence, plain
 from folklore.harness.spec import Claim
 from folklore.reports import phrases
 from folklore.reports.outcome_table import Outcome, OutcomeTable
-from folklore.reports.places import claim_figure_file
+from folklore.reports.places import card_figure_file
 
 MOST = 4
+# What an author would put into a talk. A claim that is not decided by measurement, or has no figure, is left out.
+CHOSEN = (
+    "eos.sharpness",
+    "mup.sp_shifts",
+    "scaling.sgd_linear",
+    "crit.hyperbola",
+    "prec.fp16_underflow",
+    "warmup.early_gradients",
+)
 # By how much of the expected effect something must lie off to be a surprise.
 LEAST_SURPRISE = 0.5
 
@@ -39,9 +49,9 @@ class Item:
 
     @property
     def figure(self) -> str:
-        """The image of the claim's own figure, if it was drawn."""
+        """The image of its card, if it was drawn."""
         verdict = self.outcome.verdict
-        return claim_figure_file(verdict.study, verdict.scale, verdict.device, verdict.claim)
+        return card_figure_file(verdict.study, verdict.scale, verdict.device, verdict.claim)
 
     @property
     def words(self) -> int:
@@ -57,17 +67,20 @@ class Highlights:
     items: tuple[Item, ...]
 
 
-def highlights(claims: Iterable[Claim], table: OutcomeTable) -> list[Highlights]:
-    """Columns that have something to say."""
+def highlights(claims: Iterable[Claim], table: OutcomeTable, figures: Collection[str]) -> tuple[list[Item], list[Highlights]]:
+    """The cards, and the columns that have something to say. figures: images that are there."""
     outcomes = [(claim, table.speaking(claim.id)) for claim in claims]
     items = [_item(claim, found) for claim, found in outcomes if found is not None and not found.verdict.is_arithmetic]
+    by_claim = {each.claim.id: each for each in items if each.outcome.decides and each.figure in figures}
+    cards = [by_claim[claim] for claim in CHOSEN if claim in by_claim]
+    items = [each for each in items if each not in cards]
     surprised = _surprised(items)
     taken = {each.claim.id for each in surprised.items}
     rest = [each for each in items if each.claim.id not in taken and each.outcome.decides]
     how = "firm before fragile, surest first"
     holds = Highlights("What holds", how, _picked(rest, SUPPORTED))
     fails = Highlights("What fails", how, _picked(rest, REFUTED))
-    return [each for each in (holds, fails, surprised) if each.items]
+    return cards, [each for each in (holds, fails, surprised) if each.items]
 
 
 def _item(claim: Claim, outcome: Outcome) -> Item:

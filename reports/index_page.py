@@ -32,12 +32,13 @@ def content(
     titles = {study.name: study.title for study in studies}
     rows = [row(claim, claim.study, table, places) for claim in claims]
     asked = [each for each in rows if not each["claim"].own]
+    cards, columns = highlights(claims, table, figures)
     return {
         "columns": table.columns,
         "fields": shared.fields(table.columns),
         "bars": [bar(column, claims, table) for column in table.columns],
-        "highlights": highlights(claims, table),
-        "figures": figures,
+        "findings": cards,
+        "highlights": columns,
         "rows": rows,
         "titles": titles,
         "places": places,

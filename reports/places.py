@@ -29,8 +29,9 @@ def figure_name(study: str, scale: str, device: str, shows: str) -> str:
     return f"figures/{study}-{scale}-{device}-{shows.replace('.', '-')}"
 
 
-def claim_figure_file(study: str, scale: str, device: str, claim: str) -> str:
-    return f"{figure_name(study, scale, device, claim)}.svg"
+def card_figure_file(study: str, scale: str, device: str, claim: str) -> str:
+    """Of a card of the index: the first panel of the claim's figure."""
+    return f"{figure_name(study, scale, device, claim)}-card.svg"
 
 
 def figures(folder: Path) -> frozenset[str]:

@@ -37,11 +37,12 @@ from folklore.reports.answers import answer
 from folklore.reports.arms_table import ArmsTable, arms_table
 from folklore.reports.claim_cards import Card, card
 from folklore.reports.figures import choosing, search, trial_curves
-from folklore.reports.figures.drawing import Drawing, leading
+from folklore.reports.figures.drawing import Drawing, leading, on_a_card
 from folklore.reports.figures.interactive import specification
 from folklore.reports.figures.layout import PIXELS_AN_INCH, laid_out
 from folklore.reports.figures.render import as_svg
-from folklore.reports.places import figure_name, trials_page
+from folklore.reports.highlights import CHOSEN
+from folklore.reports.places import card_figure_file, figure_name, trials_page
 from folklore.reports.setup_lines import environment_of, minutes, setup_lines
 from folklore.reports.words import counted, power_of_two, share
 
@@ -56,8 +57,7 @@ MOST_TRIALS = 8_000
 
 # Cautions and departures that the first screen has room for.
 MOST_CAVEATS = 4
-# Of a scale that is not judged.
-# Of the claims that a verdict's is one of.
+# Of all verdicts among which one stands.
 Rates = Callable[[Verdict], ErrorRates]
 # A neighbour in the order of the catalogue: name and title.
 Neighbour = tuple[str, str]
@@ -297,8 +297,12 @@ def _draw(records: TrialSet, judged: Judged, output: Path) -> tuple[dict[str, di
     files: dict[str, str] = {}
     place = partial(figure_name, records.study.name, records.scale, records.device)
     written = {key: _written(each, place(key), output, files) for key, each in drawn.items()}
+    for claim in CHOSEN:
+        if claim in drawn and (drawing := drawn[claim].drawing) is not None:
+            path = output / card_figure_file(records.study.name, records.scale, records.device, claim)
+            path.write_text(as_svg(on_a_card(drawing)), "utf-8")
     lead = _leading_claim(records.study, judged.verdicts, [key for key, each in drawn.items() if each.drawing is not None])
-    return written, _written_wide(drawn[lead], written[lead], output) if lead else None
+    return written, {**_written_wide(drawn[lead], written[lead], output), "claim": lead} if lead else None
 
 
 def _leading_claim(study: Study, verdicts: Sequence[Verdict], drawn: Collection[str]) -> str | None:

@@ -76,8 +76,7 @@ def _panel(sweep: CriticalBatch, name: str, table: TrialArrays) -> Panel:
 
 FIGURE = ClaimFigure(
     "batch",
-    "Steps to the target loss. Pale dots: single runs; black: geometric means with 95% intervals; blue: the fitted curve"
-    " and its 95% band. Dashed: the fewest steps; dotted: half for each doubling. Brown: the critical batch size, with"
-    " its interval.",
+    "Steps to the target loss. Black: geometric means with 95% intervals; blue: the fitted curve and its 95% band. Dashed: the"
+    " fewest steps; dotted: half for each doubling. Brown: the critical batch size, with its interval.",
     draw,
 )

@@ -31,7 +31,7 @@ from folklore.reports.figures import (
     trajectories,
     underflow,
 )
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, StudyFigure
+from folklore.reports.figures.drawing import ClaimFigure, Drawing, StudyFigure, caption
 from folklore.reports.figures.frames import of_kind
 
 # The most telling first: of a criterion's parts, the first of these is drawn.
@@ -98,7 +98,7 @@ def _of_trials(records: TrialSet, judgement: Judgement) -> Shown | None:
     for figure in (BY_NAME[name] for name in figures_of(judgement, records.scale)):
         drawing = figure.draw(records, judgement)
         if drawing is not None:
-            return Shown(figure.name, figure.caption, drawing)
+            return Shown(figure.name, caption(figure.caption, drawing), drawing)
         if figure.missing and missing is None:
             missing = Shown(figure.name, figure.missing, None)
     return missing
@@ -106,5 +106,5 @@ def _of_trials(records: TrialSet, judgement: Judgement) -> Shown | None:
 
 def study_figures(records: TrialSet) -> list[Shown]:
     """What shows a whole study, whatever its claims are."""
-    drawn = [Shown(figure.name, figure.caption, figure.draw(records)) for figure in OF_STUDIES]
-    return [each for each in drawn if each.drawing is not None]
+    drawn = [(figure, figure.draw(records)) for figure in OF_STUDIES]
+    return [Shown(figure.name, caption(figure.caption, drawing), drawing) for figure, drawing in drawn if drawing is not None]

@@ -24,8 +24,8 @@ COLUMNS = ("mark", "series", "x", "y", "left", "right", "low", "high", "text", "
 NUMBERS = COLUMNS[2:8]
 # Inches of what is inside a panel, and of a figure: 6 inches are 576 pixels, and 11 points of them 9 pixels on a phone's 360.
 HEIGHT, WIDTH = 3.0, 6.0
-# Of the figure that leads a page: 1,000 pixels.
-WIDE = 10.4
+# Of the figure that leads a page: 1,000 pixels; and of one on a card, a third of that.
+WIDE, NARROW = 10.4, 4.2
 # A page begins with no more panels than that.
 MOST_LEADING = 2
 
@@ -154,6 +154,11 @@ def leading(drawing: Drawing) -> Drawing:
     return Drawing(tuple(tuple(stacks[at : at + columns]) for at in range(0, len(stacks), columns)), WIDE)
 
 
+def on_a_card(drawing: Drawing) -> Drawing:
+    """Its first panel, small."""
+    return Drawing((drawing.rows[0][:1],), NARROW)
+
+
 def grid(stacks: Sequence[Panel | Stack], columns: int = 2) -> Drawing | None:
     """Panels in rows; None if there are none."""
     whole = [each if isinstance(each, tuple) else (each,) for each in stacks]
@@ -170,9 +175,27 @@ def upright(estimate: Any, low: Any, high: Any) -> Columns:
     return {"y": estimate, "low": low, "high": high}
 
 
+# What a caption says of marks and series that look alike in all figures; those in a legend say it themselves.
+ALIKE = (
+    ("_claimed", "Green: the claim holds; red: it fails."),
+    ("_null", "Dotted: no difference."),
+    ("_expected", "Dash-dotted: expected beforehand."),
+    ("_beside", "Gray: for comparison, deciding nothing."),
+    ("run", "Pale dots: single seeds."),
+    ("_beyond", "An arrow points to a value beyond the axis."),
+)
+
+
+def caption(own: str, drawing: Drawing) -> str:
+    """What a figure says itself, and how to read whatever else this one holds."""
+    there = {name for panel in drawing.panels for column in ("mark", "series") for name in panel.frame[column]}
+    return " ".join([own, *(words for name, words in ALIKE if any(each.startswith(name) for each in there))])
+
+
 @dataclass(frozen=True)
 class ClaimFigure:
-    """What shows a claim. name: as metrics name it (Observed.FIGURE). caption: how to read it. draw: None where there is
+    """What shows a claim. name: as metrics name it (Observed.FIGURE). caption: what it shows, besides what looks alike in all
+    figures. draw: None where there is
     nothing to draw; missing: what a page says then."""
 
     name: str

@@ -10,7 +10,7 @@ import numpy as np
 from folklore.harness.judging.spelling import in_prose
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import FinalLoss, Gap, RelativeGap, TunedLoss
+from folklore.harness.metrics import FinalLoss, Gap, LossGap, RelativeGap, TunedLoss
 from folklore.harness.metrics.estimating.weighted import tuned_index
 from folklore.harness.spec import Criterion, Judgement, arms_of
 from folklore.harness.spec.observed import Observed
@@ -23,8 +23,8 @@ from folklore.reports.figures.layout import BOLD, LETTER, wrapped
 from folklore.reports.figures.palette import INK, SOFT, Look, looks
 from folklore.reports.figures.scales import Scale, rounded
 
-# Inches of a row, of a line of its text, and at the sides.
-ROW, LINE, SIDE = 0.52, 0.19, 0.2
+# Inches of a row, of a line of its text, at the sides, and of the words below.
+ROW, LINE, SIDE, FOOT = 0.52, 0.19, 0.2, 0.2
 INNER = WIDTH - 2 * SIDE
 # How much wider than what decides the axis may be for what stands beside it.
 WIDER = 4.0
@@ -110,11 +110,29 @@ def _panel(rows: list[Row], unit: str, log: bool, table: TrialArrays) -> Panel:
             panel.add("run", series, row.look, x=inside * factor, y=[middle] * len(inside))
         numbers = [float(np.clip(each, least, most)) for each in (row.seen.estimate, row.seen.low, row.seen.high)]
         look = replace(row.look, marker="s") if decides else row.look
+        columns = {**across(*(factor * each for each in numbers)), "y": middle}
         if numbers[0] != row.seen.estimate:  # beyond the axis: an arrow to where it lies; its number stands beside it
-            look = replace(row.look, marker=">" if row.seen.estimate > most else "<")
-        panel.add("estimate" if decides else "beside", f"{series} number", look,
-                  **across(*(factor * each for each in numbers)), y=middle)  # fmt: skip
+            panel.note("→" if row.seen.estimate > most else "←", columns["x"], middle, "_beyond", "center")
+            columns["x"] = math.nan
+        mark, kind = ("estimate", "_row") if decides else ("beside", "_beside")
+        panel.add(mark, f"{kind} {index} number", look, **columns)
+    _name_regions(panel, [row.criterion for row in rows if row.criterion is not None], factor, -height)
     return panel
+
+
+def _name_regions(panel: Panel, criteria: Sequence[Criterion], factor: float, y: float) -> None:
+    """Below rows with equal regions: where the claim holds and where it fails, if there is room for these words."""
+    first, *others = criteria
+    if any((each.claimed, each.refuted) != (first.claimed, first.refuted) for each in others):
+        return
+    on, off = (np.log, np.exp) if panel.x.log else (np.asarray, np.asarray)
+    limits = panel.limits("x")
+    for series, text, rule in (("_claimed", "claim holds", first.claimed), ("_refuted", "claim fails", first.refuted)):
+        for piece in rule.pieces:
+            ends = on(np.clip([factor * end for end in piece], *limits))
+            if INNER * np.ptp(ends) / np.ptp(on(limits)) > LETTER * len(text):
+                panel.note(text, float(off(ends.mean())), y - FOOT / 2, series, "center")
+    panel.y, panel.height = replace(panel.y, low=y - FOOT), panel.height + FOOT
 
 
 def _limits(rows: Sequence[Row], log: bool) -> tuple[float, float]:
@@ -235,6 +253,11 @@ def _difference(metric: RelativeGap) -> str:
     return "difference in test loss (negative: lower)"
 
 
+@axis_label.register(LossGap)
+def _loss_gap(metric: LossGap) -> str:
+    return "difference in loss, of the loss reduction (negative: lower)"
+
+
 def _axis_label(rows: Sequence[Row], unit: str) -> str:
     said = {axis_label(row.criterion.observe) for row in rows if row.criterion is not None}
     units = {"x": "ratio", "relative": "relative difference", "share": "share"}
@@ -243,7 +266,6 @@ def _axis_label(rows: Sequence[Row], unit: str) -> str:
 
 FIGURE = ClaimFigure(
     "forest",
-    "Bold: what decides, with its interval. Green: claimed; red: refutes; dotted: no difference. Gray text: beside it,"
-    " deciding nothing. Pale dots are seeds; an arrow points beyond the axis.",
+    "What decides, with 95% intervals.",
     draw,
 )

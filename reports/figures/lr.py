@@ -34,10 +34,7 @@ FACTORS = {
     "warmup_fraction": "share of warmup",
     "final_fraction": "final LR over peak LR",
 }
-CAPTION = (
-    "Test loss against what is tuned: means over seeds with 95% bands. Below the curves: tuned values with 95% intervals."
-    " On a dashed bar: the value at which an arm crosses it, with its interval. A cross: a seed diverged."
-)
+CAPTION = "Means over seeds with 95% bands. Below the curves and on dashed lines: values read off them, with 95% intervals."
 
 
 @dataclass(frozen=True)
@@ -195,7 +192,7 @@ def _max_trainable(metric: MaxTrainable, group: Group) -> None:
         return
     panel, look = group.panel, looks(group.table.study)[metric.arm]
     line = SOFT if metric.best_of else look.colour
-    panel.add("rule", "bar: still trains", Look(line, "o", "--"), y=bar)
+    panel.add("rule", "fails above this loss", Look(line, "o", "--"), y=bar)
     seen, least, most = observe(metric, group.table), *group.panel.limits("x")
     low, high = max(least, seen.low), min(most, seen.high)
     step, at = STEP * (group.top - group.lowest), bar
@@ -239,7 +236,9 @@ def _taken_over(metric: TransferRegret | LossAt, group: Group) -> tuple[float, f
         at = float(grid[tuned_index(metric.tuned_for, group.over, group.table)]) * metric.times
     curve = group.curves[metric.arm]
     loss = min(float(np.interp(np.log(at), np.log(curve.x), curve.ends["y"])), group.top)
-    group.panel.add("ring", "value taken over", Look(INK, "o", ""), x=at, y=loss)
+    name = "the value compared" if metric.tuned_for is None else "the value transferred"
+    name = f"{metric.times:g}x the best value" if metric.tuned_for == metric.arm else name
+    group.panel.add("ring", name, Look(INK, "o", ""), x=at, y=loss)
     return at, loss
 
 

@@ -116,6 +116,7 @@ LOOKS = {
     "_claimed": Look(CLAIMED, "o", "-"),
     "_refuted": Look(REFUTED, "o", "-"),
     "_null": Look(INK, "o", ":"),
+    "_beyond": Look(INK, "o", ""),
     "_expected": Look(INK, "o", "-."),
 }
 

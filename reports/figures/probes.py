@@ -108,7 +108,6 @@ def _judged(panel: Panel, seen: Observation, times: float = 1.0) -> None:
 
 FIGURE = ClaimFigure(
     "curves",
-    "The run at the tuned LR, with 95% bands. Gray: the parts that are compared, or the number judged with its interval."
-    " Green: claimed; red: refutes.",
+    "The run at the tuned LR, with 95% bands. Gray: the parts that are compared, or the number judged with its interval.",
     draw,
 )

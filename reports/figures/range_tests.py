@@ -168,6 +168,6 @@ FIGURE = ClaimFigure(
     "range-tests",
     "Above: test loss of whole runs against their LR over the best. Below: LRs that rules pick from range tests:"
     " a dot is a seed, a diamond the geometric mean with its 95% interval. Solid line: the best LR; dotted: a tenth of it."
-    " Bold: the rules of this claim. Green: claimed; red: refutes.",
+    " Bold: the rules of this claim.",
     draw,
 )

@@ -48,6 +48,6 @@ def _panel(metric: SharpnessCorrelation, seen: Observation, table: TrialArrays) 
 FIGURE = ClaimFigure(
     "sharpness",
     "Validation loss against sharpness, both where a run's training loss first falls to the level. Large dots: settings,"
-    " means over seeds; pale: single runs. The correlation judged stands above.",
+    " means over seeds. The correlation judged stands above.",
     draw,
 )

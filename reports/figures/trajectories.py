@@ -69,6 +69,6 @@ def _gaps(metric: MeanGap, theirs: Numbers, own: Numbers, table: TrialArrays) ->
 FIGURE = ClaimFigure(
     "trajectories",
     "Above: validation loss with 95% bands. Below: the gap between the two. Gray: the first part of the run,"
-    " which does not count. Green: claimed; red: refutes.",
+    " which does not count.",
     draw,
 )

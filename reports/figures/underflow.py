@@ -56,7 +56,6 @@ def _shares(metric: UnderflowShare, table: TrialArrays) -> Columns:
 
 FIGURE = ClaimFigure(
     "underflow",
-    "Share of non-zero gradients that FP16 flushes to zero, with a 95% band. Ring: the loss scale that is judged. Green:"
-    " claimed; red: refutes.",
+    "Share of non-zero gradients that FP16 flushes to zero, with a 95% band. Ring: the loss scale that is judged.",
     draw,
 )

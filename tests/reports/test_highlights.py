@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from folklore.harness.judging.error_rates import error_rates
+from folklore.harness.planning.catalog import register
 from folklore.harness.spec import Claim, Source
 from folklore.harness.spec.claims import Side
-from folklore.reports.highlights import MOST, Highlights, highlights
+from folklore.reports.highlights import CHOSEN, MOST, Highlights, highlights
 from folklore.reports.outcome_table import Outcome, OutcomeTable
 from tests.verdicts import a_finding, a_verdict, saying
 
@@ -30,7 +31,7 @@ def table(*outcomes: Outcome) -> OutcomeTable:
 def picked(*outcomes: Outcome, **claims: Claim) -> dict[str, Highlights]:
     names = dict.fromkeys(each.verdict.claim for each in outcomes)
     known = [claims.get(name.replace(".", "_"), claim(name)) for name in names]
-    return {each.heading: each for each in highlights(known, table(*outcomes))}
+    return {each.heading: each for each in highlights(known, table(*outcomes), ())[1]}
 
 
 def ids(found: Highlights) -> list[str]:
@@ -55,6 +56,19 @@ def test_what_arithmetic_settles_does_not_stand_there() -> None:
     counted = outcome("a.counted", "exact", p=0.0, surprise=2.0, findings=(a_finding(grade="exact"),))
     found = picked(counted, outcome("b.measured", p=0.04, findings=(a_finding(),)))
     assert {heading: ids(column) for heading, column in found.items()} == {"What holds": ["b.measured"]}
+
+
+def test_cards_are_chosen_claims_that_are_decided_and_drawn_and_stand_in_no_column() -> None:
+    first, second, third, fourth = CHOSEN[:4]
+    outcomes = [outcome(second), outcome(first), outcome(third, "", verdict="open"), outcome(fourth), outcome("a.other")]
+    drawn = [f"figures/{each.partition('.')[0]}-laptop-cpu-{each.replace('.', '-')}-card.svg" for each in (first, second, third)]
+    cards, columns = highlights([claim(each.verdict.claim) for each in outcomes], table(*outcomes), drawn)
+    assert [each.claim.id for each in cards] == [first, second]
+    assert [sorted(ids(each)) for each in columns] == [sorted(["a.other", fourth])]
+
+
+def test_chosen_claims_are_registered() -> None:
+    assert set(CHOSEN) <= {each.id for each in register().claims}
 
 
 def test_of_equally_sure_ones_the_shortest_comes_first_and_studies_take_turns() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from folklore.harness.metrics import Optimum, Quotient
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Expected
-from folklore.reports.figures.drawing import COLUMNS, Drawing, Panel, grid, leading
+from folklore.reports.figures.drawing import COLUMNS, Drawing, Panel, caption, grid, leading, on_a_card
 from folklore.reports.figures.layout import PIXELS_AN_INCH, apart, laid_out, on_lines
 from folklore.reports.figures.palette import numbered
 from folklore.reports.figures.render import as_figure
@@ -48,6 +48,10 @@ def test_regions_are_those_of_the_criterion() -> None:
     claimed, refuted = (found.frame.query(f"series == '{name}'").iloc[0] for name in ("_claimed", "_refuted"))
     assert (claimed["low"], claimed["high"], refuted["low"], refuted["high"]) == (1.5, math.inf, -math.inf, 1.1)
     assert list(found.frame.query("mark == 'rule'")["y"]) == [1.0, 4.0]
+    assert caption("Own.", Drawing((((found,),),))) == (
+        "Own. Green: the claim holds; red: it fails. Dotted: no difference. Dash-dotted: expected beforehand."
+    )
+    assert caption("Own.", Drawing((((panel("a"),),),))) == "Own.", "what is not there is not explained"
     mirrored = panel("a")
     mirrored.regions(criterion, "y", both_sides=True)
     assert len(mirrored.frame.query("series == '_claimed'")) == 2
@@ -92,6 +96,7 @@ def test_a_page_begins_with_a_broad_figure_of_few_panels() -> None:
     assert [len(row) for row in found.rows] == [2]
     assert as_figure(found).get_figwidth() * PIXELS_AN_INCH == pytest.approx(1000, rel=0.01)
     assert laid_out(found).placed[0].named == ("a", "b"), "there is room at the ends of lines"
+    assert len(on_a_card(drawing).panels) == 1
     (alone,) = leading(Drawing((((panel("a"),),),))).rows
     assert len(alone) == 1
 

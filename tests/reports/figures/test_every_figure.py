@@ -118,6 +118,11 @@ def test_a_forest_has_the_intervals_of_its_criteria() -> None:
         seen = observe(each.observe, records.table)
         estimates = panel.frame.query("mark == 'estimate'")
         assert holds(estimates, x=100 * seen.estimate, left=100 * seen.low, right=100 * seen.high)
+    words = panel.frame[panel.frame["text"].isin(["claim holds", "claim fails"])].set_index("text")
+    regions = panel.frame.set_index("series")
+    for text, series in (("claim holds", "_claimed"), ("claim fails", "_refuted")):
+        left, right = (np.clip(regions.loc[[series], end], *panel.limits("x")).iloc[0] for end in ("left", "right"))
+        assert left < words.loc[text, "x"] < right, "a region's name stands within it"
 
 
 def test_survival_has_exact_intervals_and_only_arms_that_diverge() -> None:
