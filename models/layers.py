@@ -37,7 +37,7 @@ class View(dict[str, Tensor]):
 
 
 def through(blocks: Sequence[Callable[[Tensor], Tensor]], x: Tensor, segments: int) -> Tensor:
-    """One block after the other, in so many segments of about equal length (Chen et al. 2016, arXiv:1604.06174)."""
+    """One block after the other, in this many segments of about equal length (Chen et al. 2016, arXiv:1604.06174)."""
     if not segments:
         for block in blocks:
             x = block(x)

@@ -104,7 +104,7 @@ class OwnModule:
         self.make, self.device, self.dtype, self.counts, self.apart = make, device, dtype, counts, apart
         self.inputs, self.targets = self._moved(inputs), self._moved(targets)
         self.more = more or (length(self.inputs), self._part)
-        # Holds the structure; its own values are never looked at.
+        # Holds the structure; its own values are never read.
         self.objective = make(0).to(device)
         self.modes = modes(self.objective)
         held = self.objective.held()

@@ -59,7 +59,7 @@ class Parametrization:
         return 1.0 / math.sqrt(head_width * (self.head_multiplier or self.multiplier or 1.0))
 
     def lr_multiplier(self, growing_sides: int, rule: str | None) -> float:
-        """What the LR of a parameter with so many sides that grow with the width is multiplied by, under muP by a rule of
+        """What the LR of a parameter with this many sides that grow with the width is multiplied by, under muP by a rule of
         LR_RULES (AssertionError)."""
         if self.multiplier is None:
             return 1.0

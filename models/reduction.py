@@ -50,7 +50,7 @@ NEITHER = Reduction("neither", "of a batch as a whole: neither a mean nor a sum 
 
 
 def candidates(loss: object, inputs: Tree, targets: Tree, examples: int, given: Counts | None) -> Iterator[Reduction]:
-    """Means that a loss of so many examples may be, likeliest first. given: what the user says that each example counts."""
+    """Means that a loss of this many examples may be, likeliest first. given: what the user says that each example counts."""
     if given is not None:
         yield Reduction("mean", "a mean by the counts that the workload gives", given)
         return

@@ -251,7 +251,7 @@ def power_in_words(found: Resolution, seeds: int) -> str:
 
 
 def calibration_in_words(criteria: Sequence[Criterion], seeds: int, calibrated: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How often intervals of these kinds held the truth in simulated worlds with about so many seeds."""
+    """How often intervals of these kinds held the truth in simulated worlds with about this many seeds."""
     lines = []
     for kind in dict.fromkeys(each.observe.calibrated_as for each in criteria if each.observe.grade == "measured"):
         rows = [row for row in calibrated if row["observable"] == kind and row["coverage"] is not None]

@@ -72,7 +72,7 @@ VERDICTS = (
     Term(
         "expected false verdicts",
         "Each claim is tested at 5%. If none of 40 tested claims were decidable, two would still come out decided by chance:"
-        " so many of the decided verdicts are expected to be wrong, at most.",
+        " at most this many of the decided verdicts are expected to be wrong.",
         see=("firm",),
     ),
     Term(
@@ -90,7 +90,7 @@ MEASURES = (
     Term("usable LR", "An LR at which training still ends near the best loss and does not diverge.", also=("trainable LR",)),
     Term("regret", "How much higher the loss ends with a picked setting than with the best one."),
     Term(
-        "share of the fall",
+        "share of the loss reduction",
         "A difference of losses, divided by how far training lowers the loss: the loss at initialization minus the best loss."
         " It can be compared between models.",
     ),

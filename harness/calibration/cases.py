@@ -95,7 +95,7 @@ BOUNDED = (c.PLAIN, c.SKEWED, c.UNEQUAL)
 
 @dataclass(frozen=True)
 class Case:
-    """name: the kind of observation. declared: its study for so many seeds. effects: those planted where the claim's effect
+    """name: the kind of observation. declared: its study for this many seeds. effects: those planted where the claim's effect
     is absent, where it is just short of the threshold, and beyond it; the true value is monotone in them. share: of the
     worlds asked for, where one takes long. Each observable is a claim of one study. regions: supported and refuted, from
     the three true values, where the effects do not place them: false "supported" is then counted where the effect is
@@ -158,7 +158,7 @@ def _floor(effect: float) -> dict[str, Bowl]:
     return {"a": Bowl(floor=2.0 * (1 + 0.01 * effect)), "b": Bowl(floor=2.0)}
 
 
-# Arms whose runs are so many times as long as those of arm a.
+# How many times longer the runs of these arms are than those of arm a.
 LENGTHS = {"b": 0.7, "c": 1.0, "d": 1.4}
 
 
@@ -399,7 +399,7 @@ def _finder_regret(name: str = "finder_regret", of: Literal["fall"] | None = Non
     )
 
 
-# Measured as shares of the fall, by a window, at a given LR or without a filter's lag.
+# Measured as shares of the loss reduction, by a window, at a given LR or without a filter's lag.
 
 # The LR of arms that are trained at one point.
 _ONE_LR = 2.0**-7

@@ -16,7 +16,7 @@ from folklore.harness.statistics.intervals import Numbers, Sampled, bootstrap_er
 
 Method = Literal["bootstrap_t", "jackknife_t", "corrected_t", "studentized", "percentile", "bca", "sign_flip"]
 
-# All 2^S - 1 subsets are listed up to so many seeds; beyond, as many are drawn.
+# All 2^S - 1 subsets are listed up to this many seeds; beyond, as many are drawn.
 LISTED_SEEDS = 12
 
 

@@ -75,7 +75,7 @@ def calibrate(
     processes: int | None = None,
     progress: Callable[[int, int], None] = lambda done, planned: None,
 ) -> list[dict[str, Any]]:
-    """A row for every kind of observation, condition and number of seeds, from so many worlds for each planted effect.
+    """A row for every kind of observation, condition and number of seeds, from this many worlds for each planted effect.
 
     coverage: share of the intervals that hold the truth. false_supported, false_refuted: of verdicts where the truth lies just
     short of the region; false_partly: of verdicts where there is no effect. power: share supported where the effect is beyond

@@ -35,7 +35,7 @@ class Bowl:
 
 
 def study(arms: Mapping[str, Mapping[str, Value]], grids: Mapping[str, Sequence[float]], seeds: int) -> Study:
-    """A study of so many seeds whose arms differ in the settings given, each on its own grid of LRs."""
+    """A study of this many seeds whose arms differ in the settings given, each on its own grid of LRs."""
     return Study(
         name="planted",
         version=1,
@@ -55,7 +55,7 @@ def study(arms: Mapping[str, Mapping[str, Value]], grids: Mapping[str, Sequence[
 
 
 def octave_grid(bowl: Bowl, condition: Condition, steps: int = 1) -> tuple[float, ...]:
-    """Nine octaves around the optimum in so many steps each; near the edge, the last point but `steps` is the best one."""
+    """Nine octaves around the optimum in this many steps each; near the edge, the last point but `steps` is the best one."""
     nearest = round(bowl.optimum)
     first, last = (nearest - 7, nearest + 1) if condition.edge else (nearest - 4, nearest + 5)
     return tuple(2.0 ** (exponent / steps) for exponent in range(first * steps, last * steps + 1))
@@ -211,7 +211,7 @@ def edge_runs(level: Callable[[float], float], rises: Callable[[float], float], 
 
 
 def flat_runs(distance: Callable[[float], float]) -> Draw:
-    """A healthy arm, and three whose losses are flat. Their gradient norms lie so many factors of e inside what the rule says
+    """A healthy arm, and three whose losses are flat. Their gradient norms lie this many factors of e inside what the rule says
     of their cause, each seed's around it, so that some lie outside."""
 
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
@@ -344,7 +344,7 @@ def batch_sweep(critical: Callable[[float], float], batches: Mapping[str, int], 
             own = condition.own(index) * 0.05 * condition.noise(generator, 3, seeds)
             penalty = np.log([1.5, 1.0, 1.5])[:, None] + 0.02 * condition.noise(generator, 3, seeds)
             ideal = 20.0 * (1 + critical(effect) / batch) * math.exp(curved[arm])
-            constant = np.exp(math.log(ideal) + shared + own + penalty) / math.log(2.0)  # steps until half of the fall
+            constant = np.exp(math.log(ideal) + shared + own + penalty) / math.log(2.0)  # steps to half the loss reduction
             slow = generator.random((3, seeds)) < condition.censored
             constant = np.where(slow, constant * 20.0, constant)
             steps = np.linspace(ideal / 10, 4 * ideal, EVALUATIONS)

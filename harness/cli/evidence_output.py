@@ -18,7 +18,7 @@ from folklore.harness.spec import Workload
 from folklore.harness.statistics import LEVEL
 from folklore.harness.workloads import workload_of
 
-# So many digests of an arm are printed unless all are asked for.
+# At most this many digests of an arm are printed unless all are asked for.
 DIGESTS_SHOWN = 4
 
 

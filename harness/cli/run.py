@@ -62,7 +62,7 @@ Settings = Annotated[
         autocompletion=completion.settings,
     ),
 ]
-Seeds = Annotated[int | None, typer.Option("--seeds", help="a variation: so many seeds; fewer than 5 are not judged")]
+Seeds = Annotated[int | None, typer.Option("--seeds", help="a variation: this many seeds; fewer than 5 are not judged")]
 Only = Annotated[
     list[str] | None,
     typer.Option("--only", metavar="ARM", help="a variation: keep this arm (repeat)", autocompletion=completion.arms),

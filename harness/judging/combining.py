@@ -49,7 +49,7 @@ class Combined:
 
 
 def least_that_hold(quantifier: Quantifier, workloads: int) -> int:
-    """On how many of so many workloads a claim has to hold."""
+    """On how many of its workloads a claim has to hold."""
     return {"all": workloads, "exact": workloads, "most": workloads // 2 + 1, "some": 1}[quantifier]
 
 

@@ -34,7 +34,7 @@ class ErrorRates:
 
     @property
     def expected_false(self) -> float:
-        """At most so many of the decided verdicts are expected to be false."""
+        """At most this many of the decided verdicts are expected to be false."""
         return min(float(self.decided), ALPHA * self.tested)
 
 

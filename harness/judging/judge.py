@@ -97,7 +97,7 @@ def _reported(reported: Reported, table: TrialArrays) -> str:
 def _finding(
     criterion: Criterion, regime: Regime | None, table: TrialArrays, alpha: float, calibration: Rows, parts: int
 ) -> Finding:
-    """parts: so many are tested on its workload."""
+    """parts: how many are tested on its workload."""
     level = 1 - alpha * (2 if criterion.one_sided else 1)
     kept: dict[str, Any] = {"level": level, "panel": criterion.panel or "", "precondition": bool(criterion.precondition)}
     try:

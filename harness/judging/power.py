@@ -1,7 +1,7 @@
 """What a study can show with its seeds, said before anything is trained.
 
 A criterion's expected value, of theory or a publication, has a verdict by the criterion's regions; its power is the
-probability of that verdict with so many seeds (statistics/power.py). Shares of runs have the exact binomial sum. The spread s
+probability of that verdict with this many seeds (statistics/power.py). Shares of runs have the exact binomial sum. The spread s
 (standard error times sqrt(n), on the axis of the interval) comes from a pilot: stored or published trials, of which nothing
 else is taken, or what the study declares that one had.
 """
@@ -74,7 +74,7 @@ def whole_seeds(records: TrialSet) -> list[int]:
 
 
 def resolutions(study: Study, scale: str, seeds: int, pilot: TrialSet | None) -> Iterator[Resolution]:
-    """For every criterion that is judged at `scale` with so many seeds."""
+    """For every criterion that is judged at `scale` with this many seeds."""
     table = None
     if pilot is not None:
         seeds_of = whole_seeds(pilot)
@@ -140,7 +140,7 @@ def _known(value: float) -> Observation:
 
 
 def power_at(criterion: Criterion, value: float, spread: float | None, seeds: int) -> float | None:
-    """Probability that so many seeds give the verdict that the value has; None where there is no spread to work with."""
+    """Probability that this many seeds give the verdict that the value has; None where there is no spread to work with."""
     if criterion.observe.grade != "measured":
         return 1.0
     wanted = verdict_of(criterion, value)

@@ -23,7 +23,7 @@ from folklore.harness.spec.trials import ADD_SEEDS
 from folklore.harness.statistics.looks import levels
 from folklore.harness.storing.computations import Computations
 
-# Seeds grow by at least this factor from look to look, and there are about so many looks at most.
+# Seeds grow by at least this factor from look to look, and there are about this many looks at most.
 GROWTH, MOST_LOOKS = 1.5, 6
 # By default, how many times the study's own seeds are reached at most.
 DEFAULT_TIMES = 4

@@ -23,7 +23,7 @@ def turns_open_at(criterion: Criterion, verdict: str, low: float, high: float) -
 
 
 def what_would_settle(seen: Observation, criterion: Criterion, alpha: float, parts: int = 1, refuted: bool = False) -> str:
-    """How many more seeds would decide if estimate and spread stay as they are, or why none would. parts: so many are tested
+    """How many more seeds would decide if estimate and spread stay as they are, or why none would. parts: how many are tested
     on its workload, and one alone refutes the claim at alpha over all of them. refuted: it does so at alpha already."""
     regions = [each for each in deciding_regions(criterion) if not (refuted and favours(criterion, each))]
     if not any(low <= seen.estimate <= high for low, high in regions):

@@ -61,7 +61,7 @@ def number_and_interval(estimate: float, low: float, high: float, unit: str = ""
 
 
 def _fixed(value: float, decimals: int) -> str:
-    """With so many decimals, a true minus sign, and no sign before a zero. Ends that are not finite are no bounds."""
+    """With this many decimals, a true minus sign, and no sign before a zero. Ends that are not finite are no bounds."""
     if not math.isfinite(value):
         return "no bound"
     if value and abs(value) < 1e-6:

@@ -27,7 +27,7 @@ ALWAYS_MEASURED = ("train_loss", "validation_loss", "test_loss")
 
 @lru_cache(maxsize=16)
 def resamples(study: str, seeds: int, count: int) -> Numbers:
-    """Weights [1 + count, S], ones first; the same for all tables of a study with so many seeds. Not to be written to."""
+    """Weights [1 + count, S], ones first; the same for all tables of a study with this many seeds. Not to be written to."""
     drawn = numpy_generator(0, f"bootstrap:{study}", seeds).multinomial(seeds, np.full(seeds, 1 / seeds), size=count)
     weights = np.vstack([np.ones(seeds), drawn])
     weights.flags.writeable = False

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 # What decides numbers and how they are judged. Pages, tests and notes may change beside a run.
 SOURCES = ("harness", "models", "studies")
 AS_COMMITTED, CHANGED, UNKNOWN = "as committed", "changed: ", "unknown"
-# So many changed files are named.
+# At most this many changed files are named.
 MOST_NAMED = 5
 # The sources of code that was shipped to a node without its repository, as JSON of them where they were shipped from.
 SHIPPED = "FOLKLORE_SOURCES"

@@ -128,7 +128,7 @@ class LossGap(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """(left - right) / (L0 - L*), [R], without unit, all of it again under every weighting. Out of regime where nothing
-        falls, undecidable where an arm of `best_of` is best at an edge of its grid."""
+        falls, not estimable if an arm of `best_of` is best at an edge of its grid."""
         searched = self._searched(trials)
         best_of = self.best_of or sorted(arms_of(self.left) | arms_of(self.right))
         lowest = np.min([tuned_loss(arm, searched[arm], trials, weights) for arm in best_of], axis=0)

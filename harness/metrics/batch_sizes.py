@@ -32,7 +32,7 @@ class _ToTarget(Observed):
     over: FactorName = "peak_lr"
 
     def _target(self, trials: Trials) -> float:
-        """The validation loss in nats at which the anchor has made its share of the fall. Fixed over resamples."""
+        """The validation loss in nats at which the anchor has made its share of the loss reduction. Fixed over resamples."""
         anchor, over = self.anchor, self.over
         best = tuned_index(anchor, over, trials)
         start = float(trials.values(anchor, over, "initial_loss")[best].mean())
@@ -76,7 +76,7 @@ class _ToTarget(Observed):
 
 
 class StepsToTarget(_ToTarget):
-    """Geometric mean over seeds of the steps to the target loss. Undecidable where runs are censored."""
+    """Geometric mean over seeds of the steps to the target loss. Not estimable if runs are censored."""
 
     kind: Literal["steps_to_target"] = "steps_to_target"
     arm: ObservedArm
@@ -89,7 +89,7 @@ class StepsToTarget(_ToTarget):
     EXAMPLE: ClassVar[Example] = {"arm": "batch_32", "anchor": "batch_8", "share": 0.8}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """exp of the weighted mean of ln(steps), [R]. Undecidable where a run does not get there: nothing is made up for it."""
+        """exp of the weighted mean of ln(steps), [R]. Not estimable if a run does not get there: nothing is made up for it."""
         steps, censored = self._tuned_log_steps(self.arm, trials, weights)
         if censored[0].any():
             raise _out_of_reach(self.arm, trials, int(censored[0].sum()))

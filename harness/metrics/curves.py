@@ -74,7 +74,7 @@ class CurveDistance(Observed):
     EXAMPLE: ClassVar[Example] = {"arm": "bf16", "reference": "fp32"}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """Weighted mean over seeds of median_t |A_t / B_t - 1|, [R], without unit. Undecidable where runs diverge or grids
+        """Weighted mean over seeds of median_t |A_t / B_t - 1|, [R], without unit. Not estimable if runs diverge or grids
         differ."""
         over, column = self.over, f"curve_probe_{self.curve}"
         best = tuned(self.reference, over, trials, weights)
@@ -103,7 +103,7 @@ class MeanActivationSlope(Observed):
         min_length=3, description="pairs of the width and an arm of that width"
     )
     tap: int = Field(default=-1, description="which activations, in the order of the model: 0 the first, -1 the logits")
-    steps: int = Field(default=5, ge=1, description="the probed steps that are looked at")
+    steps: int = Field(default=5, ge=1, description="how many probed steps to use")
     end: bool = Field(default=False, description="the last of the probed steps rather than the first")
     at: float | None = Field(default=None, gt=0, description="the LR at which arms are read; none: the only one they have")
 
@@ -114,12 +114,12 @@ class MeanActivationSlope(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Mean over steps t of d ln size / d ln width by least squares, [R], without unit: sizes are logs [W, S, T, A] (widths,
-        seeds, steps, taps), of which one tap is looked at, averaged over seeds. Steps at which a size is zero are left out."""
+        seeds, steps, taps), of which one tap is used, averaged over seeds. Steps at which a size is zero are left out."""
         x, logs = self.log_sizes(trials)
         logs_WST = logs[..., self.tap]
         usable = np.isfinite(logs_WST).all(axis=(0, 1))
         if not usable.any():
-            raise NotEstimableError("out of regime", "the activations that this compares are zero at every step looked at")
+            raise NotEstimableError("out of regime", "the activations that this compares are zero at every step used")
         slope = (x - x.mean()) / ((x - x.mean()) ** 2).sum()  # what sizes are weighted by in the slope of their line
         return seed_mean(np.einsum("w,wst->st", slope, logs_WST[..., usable]).mean(axis=1), weights)
 
@@ -177,7 +177,7 @@ class NoiseScale(Observed):
     """tr(Sigma) / |G|^2 in examples, at the tuned LR (McCandlish et al. 2018, appendix A.1).
 
     Both parts are averaged over the probes from `first` to `last` of the run and over seeds, and then divided. With `pieces`
-    that is done in each of so many equal pieces of that window, and the pieces are averaged: a mean over steps. If each step
+    that is done in each of this many equal pieces of that window, and the pieces are averaged: a mean over steps. If each step
     on the way costs 1 + noise scale / B, all of them cost S_min (1 + B_crit / B), with B_crit that mean.
     """
 
@@ -197,7 +197,7 @@ class NoiseScale(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """tr(Sigma) / |G|^2 in examples, [R] (McCandlish et al. 2018, equation 2.9): both parts are means over probes and
-        weighted means over seeds, then divided, in every piece. Undecidable where the squared mean gradient comes out
+        weighted means over seeds, then divided, in every piece. Not estimable if the squared mean gradient comes out
         negative."""
         arm, over = self.arm, self.over
         best = tuned(arm, over, trials, weights)

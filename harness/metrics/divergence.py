@@ -21,7 +21,7 @@ class FailureRate(ShareOfRuns):
     kind: Literal["failure_rate"] = "failure_rate"
     arm: ObservedArm
     tuned_for: ArmName = Field(description="the arm at whose tuned LR it is trained")
-    times: float | None = Field(default=None, gt=0, description="at so many times that LR; none: at it")
+    times: float | None = Field(default=None, gt=0, description="at this many times that LR; none: at it")
     of: Literal["not_finite"] | None = Field(
         default=None, description="the runs that count: with a NaN or infinite loss; none: all that diverge"
     )
@@ -58,14 +58,14 @@ class CureRate(ShareOfRuns):
     """Share of an arm's diverged runs at its divergence edge that end well under a remedy, seed by seed.
 
     The divergence edge is the lowest value of `over` at which more than half of the seeds diverge. The remedy is
-    another arm at the same value, or (octaves_down) the same arm at a value lower by so many octaves. With `no_worse_than` it
+    another arm at the same value, or (octaves_down) the same arm at a value lower by this many octaves. With `no_worse_than` it
     is the share of the diverged runs in which the remedy does no worse than that other one, at the same value.
     """
 
     kind: Literal["cure_rate"] = "cure_rate"
     arm: ObservedArm
     by_arm: Annotated[str | None, ARM] = Field(default=None, description="the arm that is the remedy, at the same value")
-    octaves_down: float = Field(default=0.0, ge=0, description="or the remedy is a value lower by so many octaves")
+    octaves_down: float = Field(default=0.0, ge=0, description="or the remedy is a value lower by this many octaves")
     no_worse_than: Annotated[str | None, ARM] = Field(
         default=None, description="another arm that is a remedy, too: a run counts unless that one alone saves it"
     )

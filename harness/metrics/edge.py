@@ -17,7 +17,7 @@ from folklore.harness.metrics.estimating.weighted import seed_mean, stacked
 from folklore.harness.spec.observed import ARM, Example, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 
-# Of the limit: from where on sharpness is looked at. Of the loss below the limit there is nothing to see.
+# Of the limit: from where on sharpness counts. Of the loss below the limit there is nothing to see.
 NEAR = 0.9
 # Share of the run whose probes only say where it starts.
 EARLY = 0.01

@@ -40,8 +40,8 @@ class Optimum(Observed):
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """2^x at the vertex of the parabola in x = log2 of the factor, [R], in the factor's unit: through the lowest mean
         validation loss and its neighbours, or by least squares through the points within a window of it, [R] windows, and then
-        no further out than these. Undecidable at an edge of the grid. A resample whose lowest point is an edge counts with that
-        edge: left out, it would narrow the interval on one side."""
+        no further out than these. Not estimable at an edge of the grid. A resample whose lowest point is an edge counts with
+        that edge: left out, it would narrow the interval on one side."""
         arm, over = self.arm, self.over
         best = tuned(arm, over, trials, weights)
         loss = mean(trials.losses(arm, over, "validation_loss"), weights)
@@ -70,7 +70,7 @@ def _vertex_of_three(x: Numbers, loss: Numbers, best: Indices) -> Numbers:
 
 
 def _window(x: Numbers, best: Indices, octaves: float, diverged: Flags) -> Flags:
-    """The grid points within so many octaves of the lowest, up to where runs diverge, and its neighbours in any case, [R, G];
+    """The grid points within this many octaves of the lowest, up to where runs diverge, and its neighbours in any case, [R, G];
     x [G], best [R], diverged [R, G]."""
     index = np.arange(len(x))
     steps = index - best[:, None]
@@ -101,8 +101,8 @@ def _vertex_of_window(x: Numbers, loss: Numbers, best: Indices, window: Flags) -
 class MaxTrainable(Observed):
     """Largest value of `over` whose mean loss stays within a share of the best; interpolated on the log axis.
 
-    The bar lies above the lowest mean loss of any arm in `best_of` (empty: this arm alone), by that share of it or of the fall
-    to it."""
+    The bar lies above the lowest mean loss of any arm in `best_of` (empty: this arm alone), by that share of it or of the loss
+    reduction to it."""
 
     kind: Literal["max_trainable"] = "max_trainable"
     arm: ObservedArm
@@ -124,7 +124,7 @@ class MaxTrainable(Observed):
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """The largest value at which the mean test loss meets the bar, [R], in the factor's unit: interpolated linearly in loss
         and log2 of the factor between the last grid point below the bar and the next. The bar is L* + within L* or, of the
-        fall, L* + within (L0 - L*), L* being the lowest of the arms compared. Undecidable where the arm never meets the bar or
+        fall, L* + within (L0 - L*), L* being the lowest of the arms compared. Not estimable if the arm never meets the bar or
         still does at the top of its grid, and where L* lies at the low end of one."""
         bar = self.bar(trials, weights)
         loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
@@ -189,7 +189,7 @@ class BasinWidth(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Octaves between the two values, below and above the grid point of the lowest mean test loss, at which the loss first
-        meets the bar, [R]: interpolated linearly in loss and log2 of the factor. The bar is that of MaxTrainable. Undecidable
+        meets the bar, [R]: interpolated linearly in loss and log2 of the factor. The bar is that of MaxTrainable. Not estimable
         where the loss is still below it at an end of the grid, of `open_below` at the high one; a resample counts with that
         end. 0 where no point meets it."""
         loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)

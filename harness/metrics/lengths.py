@@ -37,7 +37,7 @@ class LengthRatio(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """2^x at which a + b x, fitted to the tuned mean test losses over x = log2 of the length, is the anchor's, [R], without
-        unit. Undecidable where longer runs do not end lower, and half an octave beyond the lengths that were trained; a
+        unit. Not estimable if longer runs do not end lower, and half an octave beyond the lengths that were trained; a
         resample beyond that counts with it."""
         points = present(self.points, trials)
         x = np.log2([length for length, _ in points])

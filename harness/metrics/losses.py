@@ -54,7 +54,7 @@ class _LossOfArm(Observed):
 
     @property
     def of_losses(self) -> OfLosses:
-        """An error has a zero of its own, and is no share of the fall of a loss."""
+        """An error has a zero of its own, and is no share of the loss reduction of a loss."""
         return "no zero" if self.column.endswith("_error") else self.OF_LOSSES
 
     @property
@@ -73,7 +73,7 @@ class TunedLoss(_LossOfArm):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Weighted mean test loss at argmin_g of the weighted mean validation loss, nats [R]; the minimum is looked for again
-        under every weighting, so that the luck of the choice is in the interval. Undecidable at an edge of the grid."""
+        under every weighting, so that the luck of the choice is in the interval. Not estimable at an edge of the grid."""
         return tuned_loss(self.arm, self.over, trials, weights, self.column)
 
 
@@ -86,7 +86,7 @@ class FinalLoss(_LossOfArm):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """sum_s w_s L_s / sum_s w_s, nats [R], of an arm trained at one point; L_s is capped at the loss at initialization.
-        Undecidable (open) where the arm has several points."""
+        Not estimable (open) where the arm has several points."""
         (loss,) = trials.losses(self.arm, trials.only_factor(self.arm), self.column)
         return seed_mean(loss, weights)
 
@@ -95,7 +95,7 @@ class LossAt(_LossOfArm):
     """Test loss at a given value of `over`: at `times` the value tuned for `tuned_for`, or at a declared one. Between
     grid points it is interpolated linearly in the logarithm of the value.
 
-    A gap, or a share of the fall, of two of them says what something changes at that value.
+    A gap, or a share of the loss reduction, of two of them says what something changes at that value.
     """
 
     kind: Literal["loss_at"] = "loss_at"
@@ -106,7 +106,7 @@ class LossAt(_LossOfArm):
     window_octaves: float | None = Field(
         default=None,
         gt=0,
-        description="the value tuned is the vertex of a parabola within so many octaves of the lowest grid point; none: that"
+        description="the value tuned is the vertex of a parabola within this many octaves of the lowest grid point; none: that"
         " grid point itself",
     )
 
@@ -123,11 +123,11 @@ class LossAt(_LossOfArm):
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Weighted mean test loss at x, nats [R], linear in log2 x between grid points; x is times argmin_g of the other arm's
         mean validation loss, or times the vertex of a parabola about it (Optimum), looked for again under every weighting.
-        Undecidable outside the arm's grid: nothing is extrapolated."""
+        Not estimable outside the arm's grid: nothing is extrapolated."""
         if self.window_octaves is not None:
             assert self.tuned_for is not None
             vertex = Optimum(arm=self.tuned_for, over=self.over, window_octaves=self.window_octaves)
-            # Undecidable where the other arm's best value lies at the edge of its grid.
+            # Not estimable if the other arm's best value lies at the edge of its grid.
             tuned(self.tuned_for, self.over, trials, weights)
             values, chosen = self.times * vertex.estimate(trials, weights), np.arange(len(weights))
         elif self.value is not None:
@@ -162,7 +162,7 @@ class LossAfter(Observed):
     """Validation loss after a share of the arm's steps: at its tuned LR, or at its only one. It is
     interpolated linearly between evaluations.
 
-    A gap, or a share of the fall, of two of them says how much a run still falls in between."""
+    A gap, or a share of the loss reduction, of two of them says how much a run still falls in between."""
 
     kind: Literal["loss_after"] = "loss_after"
     arm: ObservedArm
@@ -177,7 +177,7 @@ class LossAfter(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Weighted mean validation loss at the share, nats [R], at argmin_g of the mean validation loss at the end, looked for
-        again under every weighting; evaluations are evenly spread. Undecidable before the first of them."""
+        again under every weighting; evaluations are evenly spread. Not estimable before the first of them."""
         curves = evaluation_curves(self.arm, self.over, trials)
         count = curves.shape[-1]
         place = self.share * count - 1
@@ -216,7 +216,7 @@ class LRSensitivity(Observed):
 
 class TransferRegret(Observed):
     """Test loss of `arm` at `times` the LR tuned for `tuned_for`, less that at its own tuned LR: as a share of the latter, or
-    of the fall to it."""
+    of the loss reduction to it."""
 
     kind: Literal["transfer_regret"] = "transfer_regret"
     arm: ObservedArm
@@ -231,9 +231,9 @@ class TransferRegret(Observed):
     EXAMPLE: ClassVar[Example] = {"arm": "width_64", "tuned_for": "width_16"}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """L(transferred value) / L(own tuned value) - 1 of mean test losses, [R], without unit; of the fall, (L(transferred
-        value) - L(own tuned value)) / (L0 - L(own tuned value)). Undecidable where the arm's grid has no such value, or either
-        optimum lies at an edge."""
+        """L(transferred value) / L(own tuned value) - 1 of mean test losses, [R], without unit; of the loss reduction,
+        (L(transferred value) - L(own tuned value)) / (L0 - L(own tuned value)). Not estimable if the
+        arm's grid has no such value, or either optimum lies at an edge."""
         own = tuned(self.arm, self.over, trials, weights)
         _, target, there = transferred(self.arm, self.tuned_for, self.times, self.over, trials, weights)
         loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
@@ -249,7 +249,7 @@ class TransferRegret(Observed):
 
 
 class MeanGap(Observed):
-    """Mean gap of two mean validation curves at equal shares of the run, after a first share of it, as a share of the fall.
+    """Mean gap of two mean validation curves at equal shares of the run, after a first part, as a share of the loss reduction.
 
     `arm` runs at `times` the LR tuned for `tuned_for`, which runs at that LR itself: positive where the arm's loss is higher.
     The absolute gap counts both sides alike, and is zero in the mean where the curves do not differ."""
@@ -312,6 +312,6 @@ def _absolute_mean(gaps: Numbers, weights: Numbers) -> Numbers:
 
 @lru_cache(maxsize=64)
 def _halves(seeds: int) -> Numbers:
-    """Which seeds are in the first half, by split: [SPLITS, S] of zeros and ones. The same for all that have so many seeds."""
+    """Which seeds are in the first half, by split: [SPLITS, S] of zeros and ones. The same for all with this many seeds."""
     generator = numpy_generator(0, "halves of the seeds", seeds)
     return np.array([generator.permutation(seeds) < seeds // 2 for _ in range(SPLITS)], dtype=np.float64)

@@ -89,7 +89,7 @@ class FinderPick(Observed):
     EXAMPLE: ClassVar[Example] = {"arm": "range_test", "rule": "valley"}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """2^(weighted mean of log2 of each seed's pick), an LR, [R]; undecidable where most seeds have none."""
+        """2^(weighted mean of log2 of each seed's pick), an LR, [R]; not estimable if most seeds have none."""
         return np.asarray(np.exp2(seed_mean(_log_picks(self.reading, trials), weights)))
 
     def seeds_behind(self, trials: Trials) -> int:
@@ -106,7 +106,7 @@ class FinderPick(Observed):
 
 class FinderRegret(Observed):
     """Mean test loss of `arm` at the LR each seed's own range test picks, less its loss at the tuned LR: as a share of that
-    loss, or of the fall to it.
+    loss, or of the loss reduction to it.
 
     Between grid points a seed's loss is interpolated linearly in the logarithm of the LR.
     """
@@ -127,7 +127,7 @@ class FinderRegret(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """mean_s L_s(pick of s) / mean_s L_s(tuned LR) - 1, [R], without unit; L_s is interpolated linearly in log2 of the LR.
-        Of the fall: mean_s (L_s(pick of s) - L_s(tuned LR)) / mean_s (L_0s - L_s(tuned LR)). Seeds without a suggestion count
+        Of the loss reduction: mean_s (L_s(pick of s) - L_s(tuned LR)) / mean_s (L_0s - L_s(tuned LR)). Seeds without a suggestion count
         on neither side."""
         own = tuned(self.arm, self.over, trials, weights)
         log_pick = _log_picks(self.reading, trials)

@@ -97,7 +97,7 @@ class SharpnessAtLoss(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """exp of the weighted mean over seeds of ln sharpness at the stop, [R]; both are interpolated linearly in the step.
-        The tuned value is looked for again under every weighting. Undecidable where too few runs stop."""
+        The tuned value is looked for again under every weighting. Not estimable if too few runs stop."""
         stop = stops(self.arm, self.over, self.level, trials)
         logs = read_at(stop, self.arm, self.over, SHARPNESS, trials)
         if self.value is not None:
@@ -138,7 +138,7 @@ class SharpnessCorrelation(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """sum_s w_s r_s / sum_s w_s, [R]: r_s Spearman's correlation over the settings of seed s that come to the level; seeds
-        with fewer than five have none. Undecidable where too few runs stop."""
+        with fewer than five have none. Not estimable if too few runs stop."""
         sharpness, held_out = self.points(trials)
         usable = np.isfinite(sharpness) & np.isfinite(held_out)
         _require_reached(np.where(usable, sharpness, np.nan), self.least_share, self.level, "these arms")

@@ -9,6 +9,6 @@ from folklore.harness.spec.names import registered
 
 
 def format_named(precision: str) -> NumberFormat:
-    """Raises UserError for a name that is none's."""
+    """Raises UserError for an unknown name."""
     found: NumberFormat = registered("number format", "number_formats", "FORMAT", precision)
     return found

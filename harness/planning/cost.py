@@ -175,7 +175,7 @@ def lanes_that_fit(configuration: Configuration, model: "Model", free_bytes: int
 
 
 def lane_step_seconds(configuration: Configuration, model: "Model", device: str, lanes: int) -> float:
-    """Nominal time of a trial's step in packs of so many lanes."""
+    """Nominal time of a trial's step in packs of this many lanes."""
     rate, training = RATES[device], configuration.training
     flops = _passes(training) * training.examples / training.steps * model.flops_per_example
     overhead_seconds = training.micro_batches * rate.step_overhead_seconds

@@ -80,7 +80,7 @@ def _own_make(workload: OwnWorkload, precision: str, path: str) -> Make:
 
 
 def _first(examples: Examples, count: int) -> Batch:
-    """The first so many examples, again and again if they are fewer; where tensors have no numbers, as many of that shape."""
+    """The first this many examples, again and again if they are fewer; where tensors have no numbers, as many of that shape."""
     batch = examples.batch(torch.zeros(1, dtype=torch.int64))
     if isinstance(tree_leaves(batch)[0], FakeTensor):
         found: Batch = tree_map(lambda values: torch.zeros(count, *values.shape[1:], dtype=values.dtype), batch)

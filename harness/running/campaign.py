@@ -219,7 +219,7 @@ def _next_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
 
 
 class _Listener:
-    """Passes a sweep's events to the study whose pack it is. What is nobody's pack measures lanes."""
+    """Passes a sweep's events to the study whose pack it is. A pack of no study measures lanes."""
 
     def __init__(self, parts: Sequence[StudyRun]):
         self.parts = parts

@@ -23,7 +23,7 @@ EVENTS: Mapping[str, Mapping[str, str]] = {
         "trials_left": "not in the ledger yet",
         "computed_jobs": "of the plan, which train nothing",
         "computed_jobs_left": "whose result is not in the ledger yet",
-        "packs_left": "about so many",
+        "packs_left": "about this many",
         "workers": "packs side by side",
         "seconds": "expected time of training, s",
         "departures": "of a variation: what differs from the declared study, in words; else an empty list",

@@ -97,7 +97,7 @@ class Lease:
         return holder is not None and holder.get("token") == self.token
 
     def _read(self) -> dict[str, object] | None:
-        """None where nobody holds it; half a file, or something else, is nobody's."""
+        """None where nobody holds it; half a file, or something else, is no lease."""
         try:
             found = read_as(self.store, self.name, json.loads)
         except (FileNotFoundError, DamagedError):

@@ -21,7 +21,7 @@ LEAST_RISE, MOST_STEPS = 10.0, 10_000
 def run_range_test(
     workload: Workload, training: Training, seeds: Sequence[int], start: float, end: float, steps: int, device: Device
 ) -> RangeTest:
-    """Train `workload` for so many steps from LR `start` to `end`, once for each seed. Raises UserError for bad input."""
+    """Train `workload` for this many steps from LR `start` to `end`, once for each seed. Raises UserError for bad input."""
     if not (start > 0 and LEAST_RISE * start <= end < math.inf):
         raise UserError(
             f"--from {start:g} --to {end:g}: the LR must rise from above 0, and tenfold at least; a usual range is 1e-7 to 10"

@@ -218,7 +218,7 @@ def cluster_device(address: str) -> Device:
             found: list[tuple[str, int]] = ray.get(looked, timeout=LOOK_SECONDS)
         except Exception as error:  # whatever keeps a node from running what it is sent
             raise UserError(
-                f"the Ray cluster at {address}: its nodes could not be looked at ({one_line(error)[:300]})"
+                f"the Ray cluster at {address}: its nodes could not be inspected ({one_line(error)[:300]})"
             ) from None
     count = gpus or int(sum(node["Resources"]["CPU"] for node in having))
     name = " and ".join(sorted({name for name, _ in found}))
@@ -226,7 +226,7 @@ def cluster_device(address: str) -> Device:
 
 
 def _look(workers: int) -> tuple[str, int]:
-    """A node's device by name, and the memory that is free for each of so many workers on it; runs there."""
+    """A node's device by name, and the memory that is free for each of this many workers on it; runs there."""
     device = local_device()
     return device.name, available_memory_bytes(device) // workers
 

@@ -101,7 +101,7 @@ def _launch(
     reporter: Reporter,
 ) -> int:
     started = time.monotonic()
-    # What trains is looked at where it is: the machine that starts a cluster's run may have no GPU itself.
+    # The training machine is inspected in place: the machine that starts a cluster's run may have no GPU itself.
     cluster = None if options.address is None else cluster_device(options.address)
     pairs = _with_own_datasets(studies, scale, options)
     # One ledger a study, for a ledger keeps what it has read.

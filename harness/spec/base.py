@@ -41,7 +41,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Longest:
-    """Of a field's text: so many characters. Pydantic's own bound would refuse texts before it can be said what is wrong."""
+    """Of a field's text: this many characters. Pydantic's own bound would refuse texts before it can be said what is wrong."""
 
     characters: int
 

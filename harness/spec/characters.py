@@ -10,7 +10,7 @@ REFUSED = re.compile(r"[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u20
 
 def refused(value: Any, most: int) -> str | None:
     """What is wrong with a text, or with any text of a tuple or a mapping with its keys: a character that may not stand there,
-    or more than so many; None where nothing is. Asked of every value of every spec."""
+    or more than this many; None where nothing is. Asked of every value of every spec."""
     if isinstance(value, str):
         if len(value) > most:
             return f"has {len(value)} characters, more than {most}; shorten it"

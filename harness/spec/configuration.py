@@ -92,7 +92,7 @@ class Workload(Spec):
         ge=1,
         le=1_000_000_000,
         strict=True,
-        description="of examples: the first so many of the training split are all there are to train on; none: the whole split",
+        description="of examples: train on only the first n of the training split; none: the whole split",
     )
     loss: Annotated[Literal["cross_entropy", "squared_error"], SINCE_PUBLICATION] = Field(
         default="cross_entropy",
@@ -417,13 +417,13 @@ class Training(Spec):
         return self.examples / self.batch_size if self.batch_ramp else self.steps
 
     def steps_for(self, examples: int) -> int:
-        """Steps that see so many examples."""
+        """Steps that see this many examples."""
         if not self.batch_ramp:
             return examples // self.batch_size
         return round(examples / self.batch_size * self.steps_a_nominal_step)
 
     def steps_at(self, part: int, parts: int) -> int:
-        """Steps after which so many of equal parts of the run's examples are seen, to the nearest."""
+        """Steps after which this many of equal parts of the run's examples are seen, to the nearest."""
         if not self.batch_ramp:
             return round(part * self.steps / parts)
         left = part * self.examples / parts
@@ -448,7 +448,7 @@ class Training(Spec):
         return max(1, round(self.warmup_fraction * self.nominal_steps)) if self.warmup_fraction else 0
 
 
-# Loss scales at which the underflow of gradients is looked at.
+# Loss scales at which the underflow of gradients is measured.
 LOSS_SCALES = tuple(2.0**exponent for exponent in range(17))
 
 

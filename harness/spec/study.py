@@ -186,7 +186,7 @@ class Study(Spec):
     training: Training = Training()
     measurement: Measurement = Measurement()
     examples: int | None = Field(
-        default=None, ge=1, description="train every arm on so many examples: its steps follow from its batch size"
+        default=None, ge=1, description="train every arm on this many examples: its steps follow from its batch size"
     )
     arms: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.%+-]{0,63}$")], Arm] = Field(min_length=1)
     factors: Factors
@@ -235,7 +235,7 @@ class Study(Spec):
         return Study.model_validate(content)
 
     def with_seeds(self, scale: str, seeds: int, why: str) -> "Study":
-        """The study with so many seeds at a scale, which are more than it declares. Raises UserError if it cannot have them."""
+        """The study with more seeds at a scale than it declares. Raises UserError if it cannot have them."""
         if seeds == self.seeds_at(scale):
             return self
         try:

@@ -10,7 +10,7 @@ def bonferroni(p_values: Iterable[float]) -> float:
 
 
 def partial_conjunction(p_values: Sequence[float], least: int) -> float:
-    """The p value of "at least so many of these hold", u of n, by Simes' inequality (Benjamini and Heller 2008, section 2):
+    """The p value of "at least this many of these hold", u of n, by Simes' inequality (Benjamini and Heller 2008, section 2):
 
     p = min over i of (n - u + 1) / i * p_(u - 1 + i),    i = 1 ... n - u + 1,    p_(1) <= ... <= p_(n).
     """

@@ -1,4 +1,4 @@
-"""The probability of deciding, with so many seeds.
+"""The probability of deciding, with this many seeds.
 
 The estimate of n seeds is taken as normal about the true value with the deviation s / sqrt(n), and s estimated by n - 1
 degrees of freedom, so that an end of the interval passes an edge at distance d with the probability of the noncentral t

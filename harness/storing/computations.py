@@ -11,7 +11,7 @@ import numpy as np
 from folklore.harness.spec import canonical_json
 from folklore.harness.spec.computed import ComputedJob, Plot, Worked
 
-# Of a curve that has more, so many points are kept, evenly on its axis; each coordinate to so many digits.
+# Of a curve that has more, this many points are kept, evenly on its axis; each coordinate to this many digits.
 MOST_POINTS, DIGITS = 160, 5
 # A number, or one for each seed.
 Value = float | list[float]

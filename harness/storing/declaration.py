@@ -80,7 +80,7 @@ def require_declarable(
 ) -> Declaration | None:
     """The declaration that is there already, or None where it may be written. looks: see Declaration.
 
-    Raises UserError where that would judge trials which were looked at by other rules: once before looks, by other looks, or
+    Raises UserError where that would judge trials which were judged by other rules: once before looks, by other looks, or
     again at the full error rate after looks.
     """
     before = declarations(store, study, scale)

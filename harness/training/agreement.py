@@ -34,7 +34,7 @@ FINITE = {True: "finite", False: "not finite"}
 MOST_DOUBTS = 2
 # Loss scales are halved until a lane's gradient is finite; from 2^40 down that takes fewer steps.
 MOST_CALLS = 64
-# Entries of all lanes that are looked at together: on a CPU temporaries stay in its cache, on a GPU one kernel does much.
+# Entries of all lanes that are compared together: on a CPU temporaries stay in its cache, on a GPU one kernel does much.
 PIECE_ENTRIES = {"cpu": 2**17, "cuda": 2**24}
 LEAST_COLUMNS = 2**8
 LOSSES = "record.train_loss"

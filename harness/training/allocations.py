@@ -65,6 +65,6 @@ class Allocations(TorchDispatchMode):
 def pretended() -> Iterator[None]:
     """Tensors that are made inside have no numbers, and take no memory."""
     with FakeTensorMode(allow_non_fake_inputs=True), warnings.catch_warnings():
-        # A module that asks for addresses, as torch's own fast paths do, is told that there are none: nobody's mistake.
+        # A module that asks for addresses, as torch's own fast paths do, is told that there are none: that is no mistake.
         warnings.filterwarnings("ignore", message="Accessing the data pointer of FakeTensor")
         yield

@@ -40,7 +40,7 @@ class Prepared:
     batch: object = ()
 
 
-# Makes a model and a batch of so many examples; whether its blocks are computed again in the backward pass.
+# Makes a model and a batch of this many examples; whether its blocks are computed again in the backward pass.
 Make = Callable[[int, bool], Prepared]
 
 

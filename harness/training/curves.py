@@ -14,7 +14,7 @@ OF_EVERY_RUN = (
     Curve("lr", "", "learning rate, mean over each bin", STEP, tracked="train/lr", place=2),
     Curve(EVALUATION_STEP, "steps", "the steps after which the validation sample was passed over", None, place=3),
     Curve("evaluation_loss", "nats", "loss on the validation sample", EVALUATION_STEP, tracked="validation/loss", place=4),
-    Curve(PROBE_STEP, "steps", "the steps that were looked at closely", None, place=5),
+    Curve(PROBE_STEP, "steps", "the probed steps", None, place=5),
     Curve(
         "train_loss_swing",
         "nats",

@@ -99,7 +99,7 @@ def _in_fp32(device: torch.device) -> Iterator[None]:
 
 
 def hessian_product(network: PackedNetwork, inputs: Tensor, targets: Tensor) -> Product:
-    """Of examples [N, ...], in so many at once as an evaluation takes; if these are all, their gradient is made once."""
+    """Of examples [N, ...], in this many at once as an evaluation takes; if these are all, their gradient is made once."""
     lanes, chunk = network.flat_KP.shape[0], network.examples_at_once(targets)
     leaves = network.leaves
 

@@ -15,7 +15,7 @@ class LossScaler:
     """Multiplies each lane's loss before the backward pass and divides its gradient after it.
 
     Dynamic scaling follows torch.amp.GradScaler, lane by lane: an update whose gradient is not finite is skipped and
-    halves the scale; so many finite updates in a row double it. `state` holds the scales [K], the finite updates since
+    halves the scale; this many finite updates in a row double it. `state` holds the scales [K], the finite updates since
     the last change [K], and the updates made [K], which an optimizer's bias correction counts by.
     """
 

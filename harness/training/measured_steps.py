@@ -1,4 +1,4 @@
-"""At which steps of a run it is looked at, and how much at most."""
+"""Which steps of a run are probed or evaluated, and how many at most."""
 
 import math
 

@@ -119,7 +119,7 @@ class Pack:
         return self.step >= self.training.steps
 
     def advance(self, seconds: float = math.inf) -> None:
-        """Train until the end, or for about so many seconds, one step at the least."""
+        """Train until the end, or for about this many seconds, one step at the least."""
         started = time.perf_counter()
         if self.step == 0:
             self._evaluate()
@@ -130,7 +130,7 @@ class Pack:
         self.usage.seconds += time.perf_counter() - started
 
     def time_steps(self, count: int) -> float:
-        """Mean time of so many plain steps, in seconds, to choose lanes by. The first step that moves all lanes is repeated:
+        """Mean time of this many plain steps, in seconds, to choose lanes by. The first step that moves all lanes is repeated:
         the pack is of no further use."""
         first = max((each.warmup_steps for each in self.trainings if each.ramp == "held"), default=0)
         self._draw()
@@ -208,7 +208,7 @@ class Pack:
         return {name: each for name, each in self.state().items() if name != "progress"} | {"clock": self.clock}
 
     def _probed_step(self, row: int) -> None:
-        """The same step with everything that is looked at."""
+        """The same step with all its probes."""
         inputs, targets = self._batch()
         scale_K = self.scaler.scale
         losses_K, gradient_KP = self.procedure.gradient(inputs, targets, scale_K=scale_K, out_KP=self.optimizer.gradient_KP)

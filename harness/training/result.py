@@ -151,7 +151,7 @@ def divergence_step(train_loss: Numbers, initial_loss: float) -> int:
 
 
 def binned(points: int, *curves: Numbers) -> tuple[list[float], ...]:
-    """The last step of each of at most so many bins, then each curve's means over the bins."""
+    """The last step of each of at most this many bins, then each curve's means over the bins."""
     steps = len(curves[0])
     edges = np.unique(np.linspace(0, steps, min(steps, points) + 1).round().astype(int))
     means = [[float(part.mean()) for part in np.split(curve, edges[1:-1])] for curve in curves]

@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 
-# A step is a spike if its loss lies above the median of so many before it by so many of their deviations, robustly estimated:
+# A step is a spike if its loss lies this many deviations above the median of this many steps before it, robustly estimated:
 # 1.4826 times the median distance from the median (Huber 1981). Of Gaussian noise one step in 10^9 would.
 SPIKE_WINDOW, SPIKE_DEVIATIONS, GAUSSIAN = 50, 6.0, 1.4826
-# Steps whose windows are looked at at once: medians copy them, and a run may have millions.
+# Steps whose windows are taken at once: medians copy them, and a run may have millions.
 CHUNK = 20_000
 
 

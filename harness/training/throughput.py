@@ -55,7 +55,7 @@ class LanesSearch:
             self.following = None
 
     def refuse(self, lanes: int) -> None:
-        """Memory did not hold so many: as many are not looked at again."""
+        """Memory did not hold this many: no larger number is tried."""
         self.most = min(self.most, lanes - 1)
         self.following = None if self.timings or lanes == 1 else lanes // 2
 
@@ -70,7 +70,7 @@ class LanesSearch:
         return min(near, key=lambda timing: timing.lanes)
 
     def _bytes_at(self, lanes: int) -> float:
-        """Memory of so many lanes from two that were measured: a share that all packs have and one a lane."""
+        """Memory of this many lanes from two that were measured: a share that all packs have and one a lane."""
         known = [(each.lanes, each.pack_bytes) for each in self.timings.values() if each.pack_bytes is not None]
         if not known:
             return 0.0
@@ -80,7 +80,7 @@ class LanesSearch:
 
 
 def time_one_step(configuration: Configuration, dataset: Dataset, device: str, lanes: int) -> float:
-    """Seconds of one plain step of a pack of so many lanes, after one that is not counted."""
+    """Seconds of one plain step of a pack of this many lanes, after one that is not counted."""
     pack = Pack([Lane(configuration, seed) for seed in range(lanes)], dataset, device)
     try:
         pack.time_steps(1)
@@ -96,7 +96,7 @@ class DiffersError(Exception):
 def measure(
     configuration: Configuration, dataset: Dataset, device: str, lanes: int, program: Program, agreed: set[str] | None = None
 ) -> Timing:
-    """Train so many lanes of a configuration for a few steps. The first ones, which prepare and compare, are not counted.
+    """Train this many lanes of a configuration for a few steps. The first ones, which prepare and compare, are not counted.
 
     agreed: as of Pack. Raises DiffersError.
     """

@@ -1,4 +1,4 @@
-"""Groups of a text's tokens whose loss is looked at, as curves. Nothing here needs torch."""
+"""Groups of a text's tokens whose losses are recorded as curves. Nothing here needs torch."""
 
 from dataclasses import dataclass
 

@@ -107,7 +107,7 @@ class PackedNetwork:
         return torch.full(targets.shape[:1], float(targets.shape[1]), device=targets.device)
 
     def examples_at_once(self, targets: Tensor) -> int:
-        """So many of these examples [N, ...] an evaluation takes at once."""
+        """How many of these examples [N, ...] an evaluation takes at once."""
         return max(1, EVALUATION_TARGETS * len(targets) // targets.numel())
 
     @contextmanager

@@ -112,7 +112,7 @@ class Panel:
 
 
 def _column(name: str, value: Any, length: int) -> NDArray[Any]:
-    """A value, or several, as so many rows have it; what was not given is no number, or no text."""
+    """A value, or several, as this many rows have it; what was not given is no number, or no text."""
     number = name in NUMBERS
     given = value if value is not None else math.nan if number else ""
     return np.full(length, given, dtype=np.float64 if number else object)

@@ -19,7 +19,7 @@ TITLE_ROW, LEGEND_ROW, GAP = 0.2, 0.22, 0.1
 LETTER, WIDE_LETTER, BOLD, LEGEND_MARK = 0.087, 0.1, 1.17, 0.6
 # A stack that is so wide has room for names at the ends of its lines.
 ALONE = 5.0
-# A stack across the figure has up to so many names on its lines, of up to so many inches.
+# A stack across the figure has at most this many names on its lines, and they are at most this long in inches.
 MOST_ON_LINES, WIDEST_ON_LINES = 5, 1.75
 
 

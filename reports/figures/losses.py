@@ -12,7 +12,7 @@ from folklore.reports.figures.lr import MOST_CURVES, chunks
 from folklore.reports.figures.palette import looks
 from folklore.reports.figures.scales import Scale
 
-# A training curve is drawn with so many points.
+# A training curve is drawn with this many points.
 MOST_POINTS = 100
 
 

@@ -23,9 +23,9 @@ from folklore.reports.figures.scales import Scale
 
 # Of curves in a panel; more stand in a panel of their own.
 MOST_CURVES = 8
-# Of the fall from the start to the lowest loss: how much of it a loss axis shows.
+# Of the loss reduction from the start to the lowest loss: how much of it a loss axis shows.
 SHOWN_FALL = 0.6
-# With a bar: so many times its height above the lowest loss.
+# With a bar: this many times its height above the lowest loss.
 SHOWN_BARS = 8.0
 # Inches of a tuned value's row under the curves, and the share of the axis between bars that would cover each other.
 ROW, STEP = 0.16, 0.055
@@ -117,7 +117,7 @@ def _drawing(records: TrialSet, wanted: Mapping[str, str], metrics: Iterable[Obs
 
 
 def chunks(names: Sequence[str], most: int) -> list[list[str]]:
-    """Names in as few lists as hold at most so many each, about equally long."""
+    """Names in as few lists as hold at most this many each, about equally long."""
     return [[str(name) for name in part] for part in np.array_split(np.array(names, dtype=object), -(-len(names) // most))]
 
 

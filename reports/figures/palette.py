@@ -122,5 +122,5 @@ LOOKS = {
 
 
 def numbered(index: int) -> Look:
-    """The look of the so-manieth of things that are no arms: fits, computed curves."""
+    """The look of thing number `index` among those that are no arms: fits, computed curves."""
     return Look(HUES[index % len(HUES)], MARKERS[index % len(MARKERS)], LINES[index % len(LINES)])

@@ -13,7 +13,7 @@ SVG, XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 LINK = f"{XLINK}href"
 # Matplotlib's list of families, over 150 letters for each text: the second is as wide as the first, and on most machines.
 FONTS = "'DejaVu Sans',Verdana,sans-serif"
-# A path of so many points is a curve or a band; shorter ones are markers, whose roundness shows.
+# A path of this many points is a curve or a band; shorter ones are markers, whose roundness shows.
 MANY_POINTS = 20
 
 _NUMBER = re.compile(r"-?\d+\.\d+")

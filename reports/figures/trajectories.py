@@ -59,7 +59,7 @@ def _stack(criterion: Criterion, metric: MeanGap, seen: Observation, table: Tria
 
 
 def _gaps(metric: MeanGap, theirs: Numbers, own: Numbers, table: TrialArrays) -> Columns:
-    """The gap in percent of the fall at every evaluation with its band, at the chosen LRs."""
+    """The gap in percent of the loss reduction at every evaluation with its band, at the chosen LRs."""
     weights = table.resamples / table.resamples.sum(axis=1, keepdims=True)
     start = initial_loss({metric.tuned_for: metric.over, metric.arm: metric.over}, table, table.resamples)
     fall = start - tuned_loss(metric.tuned_for, metric.over, table, table.resamples)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def optimizer_kind(name: str) -> type[PackedOptimizer]:
-    """The class of an optimizer. Raises UserError for a name that is none's."""
+    """The class of an optimizer. Raises UserError for an unknown name."""
     if name == OWN:
         from folklore.harness.training.own_optimizer import OwnOptimizer
 

@@ -82,7 +82,7 @@ class Adam(PackedOptimizer):
         return torch.div(self.state["first"], denominator, out=self.scratch_KP).mul_(root2 / correction1)
 
     def preconditioner(self, taken: Tensor) -> Tensor:
-        """What the moving average of gradients is divided by once so many updates are made, [K, P], float64 [1, 1] or [K, 1]:
+        """What the moving average of gradients is divided by once this many updates are made, [K, P], float64 [1, 1] or [K, 1]:
         (1 - beta1^t) (sqrt(v / (1 - beta2^t)) + epsilon), of Cohen et al. 2022 (arXiv:2207.14484v2, equation 2)."""
         moving = (taken - self.held_K1).clamp(min=1)
         corrections = [(1 - self.beta1_64.pow(moving)).to(self.dtype), (1 - self.beta2_64.pow(taken)).to(self.dtype)]

@@ -1,4 +1,4 @@
-"""What is looked at on probed steps. Probes read; training never depends on them."""
+"""Probes: what is measured on probed steps. They only read; training never depends on them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Objective(Protocol):
 class ProbedStep:
     """A step of a pack. objective: what its gradient is of. inputs, targets: its batch, [K, B, ...]. gradient: of that batch,
     [K, P], and clipped after the update. scale: what each loss is multiplied by for its backward pass, [K]. taps: names of the
-    activations that the model shows. seeds: of the lanes. measurement: what is asked for. training_sample: so many fixed
+    activations that the model shows. seeds: of the lanes. measurement: what is asked for. training_sample: this many fixed
     training examples. last: whether it is the run's last step. tallies: what the procedure has counted in the steps before this
     one. preconditioner: what Adam divides by, [K, P]. memory: what probes remember from one probed step to the next, to be
     written in place.

@@ -2,7 +2,7 @@
 
 The update-to-weight ratio is |change| / |weights before|; a layer that is all zero before has no ratio (nan).
 
-Weight matrices are also looked at apart from gains and biases: these start at one and at zero, so that an update of theirs is a
+Weight matrices are also measured apart from gains and biases: these start at one and at zero, so that an update of theirs is a
 different share of them. A matrix is a parameter with two sides or more, as an embedding and a convolution's kernels are.
 """
 

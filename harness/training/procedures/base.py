@@ -13,8 +13,8 @@ from folklore.models import Tap
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The loss of fixed examples of a split, noted under `record` whenever so many steps are done as `after` says; 0 is before
-    the first. is_curve: whether the record has a row for each of these, even if there is only one. among: maps inputs and
+    """The loss of fixed examples of a split, noted under `record` after the steps in `after`; 0 is before the
+    first. is_curve: whether the record has a row for each of these, even if there is only one. among: maps inputs and
     targets of the sample to targets of which those that do not count are NOT_COUNTED; None: all count. accuracy: the record of
     the share that is right, in the same shape, where targets are classes; None: there is none. Of the training split the
     examples are as they are trained on."""

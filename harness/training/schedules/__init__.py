@@ -20,7 +20,7 @@ from folklore.harness.training.schedules.base import Curve, Schedule
 
 
 def schedule_named(name: str) -> Schedule:
-    """Raises UserError for a name that is none's."""
+    """Raises UserError for an unknown name."""
     found: Schedule = registered("schedule", "training/schedules", "SCHEDULE", name)
     return found
 

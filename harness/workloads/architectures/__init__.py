@@ -10,7 +10,7 @@ from folklore.harness.workloads.architectures.base import Architecture
 
 
 def architecture_named(name: str) -> Architecture:
-    """Raises UserError for a name that is none's."""
+    """Raises UserError for an unknown name."""
     found: Architecture = registered("model", "workloads/architectures", "ARCHITECTURE", name)
     return found
 

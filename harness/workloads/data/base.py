@@ -73,7 +73,7 @@ class Dataset(ABC):
         return self.arrays("train")
 
     def limited(self, training_set_size: int | None) -> "Dataset":
-        """The same with the first so many training examples for its training split. Raises UserError where it has none."""
+        """The same with the first this many training examples for its training split. Raises UserError where it has none."""
         if training_set_size is not None:
             raise UserError(
                 f"training_set_size = {training_set_size}: dataset '{self.name}' is a text and has no examples; leave it out"
@@ -113,5 +113,5 @@ class ByExample(Dataset):
         """Raises UserError for more training examples than there are."""
         if training_set_size > (count := self.count("train")):
             raise UserError(
-                f"training_set_size = {training_set_size}: dataset '{self.name}' has {count}; choose at most so many"
+                f"training_set_size = {training_set_size}: dataset '{self.name}' has {count}; choose at most this many"
             )

@@ -68,7 +68,7 @@ Parts = dict[Split, Index]
 
 
 def drawn_parts(count: int, held_out: Sequence[Split] = ("validation", "test")) -> Parts:
-    """Which of so many examples are in each split, shuffled once by a fixed key, then cut."""
+    """Which of this many examples are in each split, shuffled once by a fixed key, then cut."""
     order = numpy_generator(0, "split", 0).permutation(count)
     parts: Parts = {}
     for split in held_out:

@@ -25,7 +25,7 @@ from folklore.harness.errors import UserError
 from folklore.models import ABSENT, Tree, keyed
 
 Batch = tuple[Tree, Tree]  # inputs and targets, [B, ...]
-# Of a dataset that is read example by example, so many are asked at most what each counts.
+# Of a dataset that is read example by example, this many are asked at most what each counts.
 MOST_ASKED = 64
 # Examples of two splits that are held against each other.
 MOST_COMPARED = 200_000
@@ -218,7 +218,7 @@ def _sampled(subject: str, loader: "DataLoader[Any]") -> Any:
 
 
 def copies(training: Examples, other: Examples) -> int | None:
-    """How many of the others have the inputs of a training example, to the bit; None where that is not looked at: of examples
+    """How many of the others have the inputs of a training example, to the bit; None if that is not checked: of examples
     that are read one by one, or are very many."""
     if not isinstance(training, Held) or not isinstance(other, Held) or len(training) + len(other) > MOST_COMPARED:
         return None

@@ -34,7 +34,7 @@ DIGITS = 3
 # means over tokens are what they are.
 TRAINED_AS = 3
 SEEDS = (0, 1)
-# Examples whose loss is looked at.
+# Examples whose loss is compared.
 EXAMPLES = 8
 NOTEBOOK = "__main__"
 Parts = dict[str, str]  # what -> a value, or a hash of one

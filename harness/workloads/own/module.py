@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 # Examples a module is tried on: half a batch of them still has a variance.
 EXAMPLES = 4
-# Of each way to count them so many that count most and least, besides; and one of each class where these are no more.
+# Of each way to count them, this many that count most and least, besides; and one of each class where these are no more.
 UNLIKE, FEW_CLASSES = 1, 8
 # Examples whose counts are asked at once.
 AT_ONCE = 4096

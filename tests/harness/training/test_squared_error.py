@@ -108,7 +108,7 @@ def test_only_the_first_examples_are_trained_on() -> None:
     assert set(few.batch_index(1, 0, 32, 0).ravel()) == {0, 1, 2, 3, 4}
     assert len(few.arrays("test")[1]) == len(DIGITS.arrays("test")[1])
     assert DIGITS.limited(None) is DIGITS
-    with pytest.raises(UserError, match="training_set_size = 1080: dataset 'digits' has 1079; choose at most so many"):
+    with pytest.raises(UserError, match="training_set_size = 1080: dataset 'digits' has 1079; choose at most this many"):
         DIGITS.limited(1080)
 
 
