@@ -12,8 +12,8 @@ from folklore.harness.spec.observed import ARM, RANGE_TEST, Observed
 from folklore.harness.spec.parts import arms_of, relative_to_losses, searched_factor
 from folklore.harness.spec.trials import NotEstimableError
 
-# Below this share of what is learned a loss is near zero: a margin of 1% of it is a hundred-thousandth of the loss reduction then, which
-# is less than the rounding to which lanes of different packs agree (2e-4 of a loss that falls by some nats, CONTRIBUTING.md).
+# Below this share of what is learned a loss is near zero: a margin of 1% of it is then 1e-5 of the loss reduction, which is
+# less than the rounding to which lanes of different packs agree (2e-4 of a loss that falls by some nats, CONTRIBUTING.md).
 NEAR_ZERO = 1e-3
 
 

@@ -127,8 +127,8 @@ class FinderRegret(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """mean_s L_s(pick of s) / mean_s L_s(tuned LR) - 1, [R], without unit; L_s is interpolated linearly in log2 of the LR.
-        Of the loss reduction: mean_s (L_s(pick of s) - L_s(tuned LR)) / mean_s (L_0s - L_s(tuned LR)). Seeds without a suggestion count
-        on neither side."""
+        Of the loss reduction: mean_s (L_s(pick of s) - L_s(tuned LR)) / mean_s (L_0s - L_s(tuned LR)). Seeds without a
+        suggestion count on neither side."""
         own = tuned(self.arm, self.over, trials, weights)
         log_pick = _log_picks(self.reading, trials)
         grid = np.log2(trials.grid(self.arm, self.over))

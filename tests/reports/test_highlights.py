@@ -8,6 +8,7 @@ from folklore.harness.spec import Claim, Source
 from folklore.harness.spec.claims import Side
 from folklore.reports.highlights import CHOSEN, MOST, Highlights, highlights
 from folklore.reports.outcome_table import Outcome, OutcomeTable
+from folklore.reports.places import card_figure_file
 from tests.verdicts import a_finding, a_verdict, saying
 
 NUMBERS = {"estimate": 1.8, "low": 1.6, "high": 2.0, "unit": "x"}
