@@ -62,9 +62,7 @@ def test_what_arithmetic_settles_does_not_stand_there() -> None:
 def test_cards_are_chosen_claims_that_are_decided_and_drawn_and_stand_in_no_column() -> None:
     first, second, third, fourth = CHOSEN[:4]
     outcomes = [outcome(second), outcome(first), outcome(third, "", verdict="open"), outcome(fourth), outcome("a.other")]
-    drawn = [
-        f"figures/{each.partition('.')[0]}-laptop-cpu-{each.replace('.', '-')}-card.svg" for each in (first, second, third)
-    ]
+    drawn = [card_figure_file(each.verdict.study, "laptop", "cpu", each.verdict.claim) for each in outcomes[:3]]
     cards, columns = highlights([claim(each.verdict.claim) for each in outcomes], table(*outcomes), drawn)
     assert [each.claim.id for each in cards] == [first, second]
     assert [sorted(ids(each)) for each in columns] == [sorted(["a.other", fourth])]
