@@ -52,7 +52,8 @@ class Rule:
 class Card:
     """All of it; `rules` and what follows are folded, but for `tables`: where exact numbers come from. erratum: of a verdict
     that is withdrawn; `was`, `reading` and `sentence` are then those that do not stand. course: what published verdicts it had
-    before, a clause; empty if it never had another."""
+    before, a clause; empty if it never had another. unjudged: clauses of the claim's measure that no criterion of this scale
+    decides."""
 
     id: str
     claim: Claim
@@ -76,6 +77,7 @@ class Card:
     contradictions: tuple[str, ...]
     reported: tuple[str, ...]
     tables: tuple[Mapping[str, Any], ...]
+    unjudged: tuple[str, ...]
     sides: tuple[str, ...]
     note: str
 
@@ -114,7 +116,7 @@ def card(
         workloads=workloads(verdict, judgement, claim),
         strips=strips(_seen(criteria, verdict, own), verdict.scale),
         places=_places(claim, documents),
-        rules=tuple(_rule(criterion, finding) for criterion, finding in zip(criteria, verdict.findings, strict=False)),
+        rules=tuple(_rule(criterion, finding, claim) for criterion, finding in zip(criteria, verdict.findings, strict=False)),
         robustness=f"{robust.seeds_in_words}; {robust.choices_in_words}" if robust is not None and judged is verdict else "",
         power=tuple(line for each in resolutions if (line := power_in_words(each, verdict.seeds))),
         calibration=tuple(calibration_in_words(criteria, verdict.seeds, calibrated)),
@@ -122,6 +124,7 @@ def card(
         contradictions=tuple(_contradictions(criteria, verdict, own)),
         reported=tuple(reported),
         tables=tuple(tables),
+        unjudged=tuple(text for letter, text in claim.clauses.items() if letter not in {each.clause for each in criteria}),
         sides=tuple(_sides(claim, judgement, documents)),
         note=judgement.note,
     )
@@ -204,9 +207,10 @@ def _sections(names: Sequence[str]) -> str:
     return ", ".join([*told, *(name for name in names if name not in numbered)])
 
 
-def _rule(criterion: Criterion, finding: Finding) -> Rule:
+def _rule(criterion: Criterion, finding: Finding, claim: Claim) -> Rule:
     unit = criterion.unit
-    lines = [("supported if", region(criterion.claimed, criterion)), ("refuted if", region(criterion.refuted, criterion))]
+    lines = [("decides", claim.clauses[criterion.clause])] if criterion.clause in claim.clauses and criterion.clause else []
+    lines += [("supported if", region(criterion.claimed, criterion)), ("refuted if", region(criterion.refuted, criterion))]
     if criterion.null is not None:
         lines.append(("no effect", spell_declared(criterion.null, unit)))
     if criterion.negligible is not None:

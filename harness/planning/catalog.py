@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid, unknown
 from folklore.harness.planning.variation import is_variation
-from folklore.harness.spec import Claim, Document, Erratum, Study
+from folklore.harness.spec import Claim, Document, Erratum, Judgement, Study
 from folklore.harness.spec.study_file import read_study_file
 
 STUDIES, REGISTER = "folklore.studies", "folklore.register"
@@ -87,11 +87,30 @@ def judgeable(study: Study) -> Study:
         raise _taken(f"study '{study.name}'", study.name)
     known = register().including(study)
     for judgement in study.judgements:
+        _require_clauses(known.claim(judgement.claim), judgement)
         sides = [side.name for side in known.claim(judgement.claim).sides]
         for name in (judgement.right or {}).values():
             if name not in sides:
                 raise unknown(f"side of claim '{judgement.claim}'", name, sides)
     return study
+
+
+def _require_clauses(claim: Claim, judgement: Judgement) -> None:
+    """What the claim's measure promises is what is judged. Raises UserError."""
+    parts = [each for each in judgement.criteria if not each.precondition]
+    for each in parts:
+        if each.clause not in claim.clauses:
+            letters = ", ".join(filter(None, claim.clauses)) or "none"
+            raise UserError(
+                f"claim '{claim.id}': criterion '{each.name}' has clause = '{each.clause}', and its measure has {letters}; name"
+                " the clause that it decides"
+            )
+    for letter, text in claim.clauses.items():
+        if letter not in {each.clause for each in parts}:
+            raise UserError(
+                f"claim '{claim.id}': no criterion decides clause ({letter}) of its measure, '{text}'; add one, or write in the"
+                " measure that it is reported"
+            )
 
 
 @lru_cache(maxsize=1)

@@ -1,5 +1,6 @@
 """Claims and the documents they stand in."""
 
+import re
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -80,8 +81,10 @@ class Claim(Spec):
 
     kinds: empirical (seeds and intervals), exact (an identity or constant), speed (time or memory; needs a GPU to be
     judged in full), disagreement (documents contradict each other), doubted (expected to fail as written).
-    measure: what has to be measured, and the rule fixed beforehand. sources: documents and sections, as "TB 2; GL Q9"; a side
-    can be a text, too: "its name: what it says [TB 2; GL Q9]", and a regime its words.
+    measure: what has to be measured, and the rule fixed beforehand; its clauses, where there are several, are lettered: "(a) …;
+    (b) …; reported: …". Each has to be decided by a criterion that names it, and what is reported decides nothing.
+    sources: documents and sections, as "TB 2; GL Q9"; a side can be a text, too: "its name: what it says [TB 2; GL Q9]", and
+    a regime its words.
     size: the number that the documents themselves give; empty: they give a direction only, so that a threshold is ours and
     a document is graded by the direction alone. lost: a number or formula that our copies of the documents have lost. ungraded:
     the documents by which a verdict is then none, since what it would grade is what we filled in.
@@ -107,6 +110,14 @@ class Claim(Spec):
     @property
     def in_short(self) -> str:
         return self.short or self.paraphrase
+
+    @property
+    def clauses(self) -> dict[str, str]:
+        """Letter -> what this clause of the measure asks for; one clause, '', if none is lettered."""
+        asked = self.measure.partition("; reported: ")[0]
+        _, *lettered = re.split(r"\(([a-z])\) ", asked)
+        texts = [text.strip().rstrip(";") for text in lettered[1::2]]
+        return dict(zip(lettered[::2], texts, strict=True)) or {"": asked}
 
     def side_of(self, document: str) -> list[str]:
         """The sides that a document takes: several where it contradicts itself."""

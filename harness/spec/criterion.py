@@ -111,6 +111,9 @@ class Criterion(Spec):
         default="", description="the sentence a reader gets; in braces " + ", ".join(BLANKS) + "; none: its name and number"
     )
     panel: str | None = Field(default=None, description="the workload it is observed on, where a claim speaks of several")
+    clause: Annotated[str, WORDS] = Field(
+        default="", pattern="^[a-z]?$", description="the letter of the clause of the claim's measure that it decides"
+    )
     precondition: bool | None = Field(
         default=None, description="it is no part of the claim: where it is not supported, the claim is out of regime"
     )

@@ -382,6 +382,41 @@ def test_sides_and_a_regime_can_be_texts() -> None:
         Claim(**fields, sides=("never",))
 
 
+@pytest.mark.parametrize(
+    ("measure", "clauses", "way"),
+    [
+        ("(a) steps; (b) loss, ours; reported: time", {"a": "steps", "b": "loss, ours"}, None),
+        (
+            "(a) steps; (b) loss",
+            {"a": "steps", "b": "loss"},
+            r"no criterion decides clause \(b\) of its measure, 'loss'; add one",
+        ),
+        ("(b) loss; reported: (a) steps", {"b": "loss"}, "has clause = 'a', and its measure has b; name the clause"),
+        ("steps and loss", {"": "steps and loss"}, "has clause = 'a', and its measure has none; name the clause"),
+    ],
+)
+def test_what_a_measure_promises_is_what_is_judged(
+    study: Study, measure: str, clauses: dict[str, str], way: str | None
+) -> None:
+    from folklore.harness.planning import catalog
+
+    claim = Claim(id="mine.one", paraphrase="p", measure=measure)
+    assert claim.clauses == clauses
+    judgement = study.judgements[0]
+    letters = "ab" if way is None else "a"
+    criteria = tuple(judgement.criteria[0].model_copy(update={"clause": letter, "name": letter}) for letter in letters)
+    own = judgement.model_copy(update={"claim": claim.id, "criteria": criteria})
+    asked = study.model_copy(update={"claims": (claim,), "judgements": (own,)})
+    if way is None:
+        assert catalog.judgeable(asked).judgements == (own,)
+        unnamed = tuple(each.model_copy(update={"clause": ""}) for each in criteria)
+        without = asked.model_copy(update={"judgements": (own.model_copy(update={"criteria": unnamed}),)})
+        assert asked.hash == without.hash, "which clause a criterion decides is a word"
+    else:
+        with pytest.raises(UserError, match=way):
+            catalog.judgeable(asked)
+
+
 def test_a_claim_stands_in_a_document_that_is_known(study: Study) -> None:
     from folklore.harness.planning import catalog
 
