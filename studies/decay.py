@@ -240,9 +240,8 @@ def trapezoid_no_worse(tokens: int, spread: float, underpowered: str = "") -> Cr
 
 
 def zero_above_tenth(tokens: int, spread: float, underpowered: str = "") -> Criterion:
-    # A floor costs nothing, so small differences matter, too. Shapes and floors differ by 0.1 to 0.8% of the loss in publications
-    # (reported), and two runs of one setting by 0.2% (GPT-2 124M, standard error 0.004 of 2.853 each, reported): single runs do
-    # not show less.
+    # A floor costs nothing, so small differences matter, too. Shapes and floors differ by 0.1 to 0.8% of the loss in
+    # publications (reported), and two runs of one setting by 0.2% (GPT-2 124M, standard error 0.004 of 2.853 each, reported).
     return exceeds(
         f"cosine to zero against to 10%, {length(tokens)}",
         says=f"{at(tokens)} cosine decay to zero {{costs}} of the loss reduction compared with decay to 10%",
@@ -327,8 +326,8 @@ def most_in_first_half(arm: str, panel: str, where: str, scales: tuple[str, ...]
         panel=panel,
         observe=first_half(arm),
         **above(0.5, null=0.5, unit="share"),
-        says=f"With cosine decay {where.replace('a param', 'per param')}, {{estimate}} of the loss reduction after warmup comes in the"
-        " first half of the steps",
+        says=f"With cosine decay {where.replace('a param', 'per param')}, {{estimate}} of the loss reduction after warmup comes"
+        " in the first half of the steps",
         alternatives={f"counted from {start:.0%} of the run": first_half(arm, start) for start in (0.1, 0.2)},
         scales=scales,
     )
