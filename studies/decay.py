@@ -378,9 +378,7 @@ FINAL_POSITIVE = judgement(
     "decay.final_positive",
     zero_above_tenth(20, spread=0.0017),
     zero_above_tenth(
-        40,
-        spread=0.002,
-        underpowered="equality would be shown in 77% of cases, and in more than 90% at the other two lengths",
+        40, spread=0.002, underpowered="equality would be shown in 77% of cases, and in more than 90% at the other two lengths"
     ),
     zero_above_tenth(80, spread=0.0015),
     right={"supported": "10%", "refuted": "zero"},

@@ -132,10 +132,7 @@ QUADRATIC = judgement(
         **above(0.5, unit="share"),
     ),
     diverging(
-        "below",
-        name="share of runs that diverge at 1.99/λmax",
-        says="At 1.99/λmax, {estimate} do",
-        **below(0.5, unit="share"),
+        "below", name="share of runs that diverge at 1.99/λmax", says="At 1.99/λmax, {estimate} do", **below(0.5, unit="share")
     ),
     note="The engine's SGD on 16 curvatures from λmax/κ to λmax, at condition numbers κ of 2, 10 and 100.",
     if_supported="If the curvature is known, set the learning rate below 2/λmax.",
