@@ -76,7 +76,7 @@ def time_constant(moment: str, steps: float, says: str) -> Criterion:
 BIAS = judgement(
     "adam.bias",
     time_constant("first", 10, "Without bias correction, the first moment is too small for {estimate}"),
-    time_constant("second", 1000, "The second moment is too small for {estimate}"),
+    time_constant("second", 1000, "Without it, the second moment is too small for {estimate}"),
     Criterion(
         name="first step without correction over the first with it",
         observe=computed("adam.uncorrected", "first_step"),
@@ -116,7 +116,7 @@ EPSILON = judgement(
         name="largest step over gradient, over LR / epsilon",
         observe=computed("adam.small_gradients", "cap"),
         **below(1.001, refuted=1.1, unit="x"),
-        says="At constant gradients, no step exceeds {estimate} LR x gradient / epsilon",
+        says="At constant gradients, the largest step is {estimate} LR x gradient / epsilon",
     ),
     reported={"step over LR at gradients of 1e-12": computed("adam.small_gradients", "tiny_step")},
     note="The claim that weights with tiny gradients still get sensible updates is wrong: below epsilon steps vanish.",
@@ -185,7 +185,7 @@ RMSPROP = judgement(
         name="distance after 200 steps, of the way",
         observe=computed("adam.beside_rmsprop", "distance"),
         **below(1e-6, refuted=1e-3),
-        says="After 200 steps, Adam without momentum and correction is {estimate} of the distance travelled away from RMSProp",
+        says="After 200 steps, Adam without momentum and correction matches RMSProp to a relative distance of {estimate}",
     ),
     note="Both are the engine's, tested against torch.optim's; epsilon is outside the root in both.",
     if_supported="Read results on RMSProp as results on Adam without momentum.",
@@ -197,7 +197,7 @@ OUTLIER = judgement(
     exceeds(
         "training loss that an outlier's memory adds in the tenth of the run after it, of the fall",
         outlier_adds("memory", last=0.6),
-        "By itself, an outlier's memory in the second moment {costs} of the loss reduction in the tenth of the run after it",
+        "In the tenth of the run after an outlier, its memory in the second moment alone {costs} of the loss reduction",
         by=0.01,
         alternatives={
             "in the whole half after it": outlier_adds("memory"),

@@ -81,7 +81,7 @@ EQUIVALENT = judgement(
     ),
     same_loss(
         "the same at twice the LR, where noise does more",
-        "At twice the LR, it {costs}",
+        "At twice the LR, raising the batch size {costs} of it",
         times=2.0,
         spread=0.009,
     ),
@@ -89,7 +89,7 @@ EQUIVALENT = judgement(
         name="time of the run whose batch is raised, over that of the other",
         observe=TIME,
         **below(0.9, refuted=1.0, null=1.0, unit="x"),
-        says="It takes {estimate} the time",
+        says="With a raised batch size, a run takes {estimate} the time",
     ),
     reported={
         "updates with the raised batch size over those without": computed("ramp.updates", "ratio"),

@@ -203,8 +203,8 @@ def regret_of_rule(
         panel=panel.under_rule,
         observe=regret(panel, small, large),
         says=(
-            f"With the {panel.rule} rule from batch size {small} to {large}, {panel.optimizer} on the {panel.model} {{costs}} of"
-            " the loss reduction compared with its best learning rate"
+            f"With the {panel.rule} rule from batch size {small} to {large}, {panel.optimizer} {{costs}} of the loss reduction"
+            " compared with its best learning rate"
         ),
         alternatives=readings or None,
         **region,
@@ -231,8 +231,8 @@ def gain_grows(panel: Panel, small: int, large: int) -> Criterion:
         panel=panel.under_rule,
         observe=growth_of_gain(panel, small, large),
         says=(
-            f"With the {panel.rule} rule, the gain of {panel.subject} under {panel.optimizer} from 40% instead of 5% warmup is"
-            f" {{estimate}} of the loss reduction larger at batch size {large} than at {small}"
+            f"With the {panel.rule} rule, {panel.subject} under {panel.optimizer} gains more from 40% instead of 5% warmup at"
+            f" batch size {large} than at {small}, by {{estimate}} of the loss reduction"
         ),
         scales=AT_LAPTOP,
         **GAINS,
@@ -439,8 +439,8 @@ WARMUP_WITH_BATCH = judgement(
         panel=LONG_ADAM.under_rule,
         observe=growth_of_gain(LONG_ADAM, 8, 256),
         says=(
-            "With the square-root rule, AdamW's gain from 40% instead of 5% warmup is {estimate} of the loss reduction larger"
-            " at 32 times the batch size"
+            "With the square-root rule, AdamW gains more from 40% instead of 5% warmup at 32 times the batch size, by"
+            " {estimate} of the loss reduction"
         ),
         scales=LARGE,
         **GAINS,
@@ -467,8 +467,8 @@ WARMUP_WITH_BATCH = judgement(
 
 STUDY = Study(
     name="batch_scaling",
-    # Version 4 (seeds 700 to 715) read optima off three grid points, its large batch had 16 updates, and two of its numbers were
-    # a maximum and a minimum over noise (reports/log).
+    # Version 4 (seeds 700 to 715) read optima off three grid points, its large batch had 16 updates, and two of its numbers
+    # were a maximum and a minimum over noise (reports/log).
     version=5,
     title="Learning rate and batch size",
     question="How does the best learning rate depend on the batch size, at equal examples?",

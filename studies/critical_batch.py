@@ -292,7 +292,7 @@ def gain_past_critical(sweep: Sweep, regions: dict[str, Any], other_readings: di
     return sweep.criterion(
         "steps at B over steps at 2B, B from 1 to 6 times critical",
         sweep.doubling_gain(above=1.0, below=6.0),
-        "a batch past the critical size takes {estimate} the steps of one twice as large",
+        "a batch past the critical size takes {estimate} the steps of a batch twice as large",
         regions,
         readings={"from 1.5 times critical on": sweep.doubling_gain(above=1.5, below=6.0), **other_readings},
         expected=in_theory(1.2, spread=0.15),
@@ -462,7 +462,7 @@ SMALL_BATCH_SLOW = judgement(
         sweep.criterion(
             "steps at B over steps at 2B, B up to a quarter of critical",
             sweep.doubling_gain(below=0.25),
-            "a batch up to a quarter of the critical size takes {estimate} the steps of one twice as large",
+            "a batch up to a quarter of the critical size takes {estimate} the steps of a batch twice as large",
             HELPS,
             readings={"up to 0.15 of critical": sweep.doubling_gain(below=0.15)} if sweep in (MLP, NOISY) else None,
             expected=in_theory(1.75, spread=0.18),

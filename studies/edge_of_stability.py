@@ -12,8 +12,8 @@ BELOW, ABOVE = 1.99, 2.01
 # Scales with enough seeds to tell a share from a half.
 ENOUGH_SEEDS = ("laptop", "cluster")
 AS_DERIVED = inside(0.999, 1.001, refuted=(0.95, 1.05), unit="x")
-# A tanh network without norms on a few digits in full batches, half the squared error: a small Cohen et al. 2021. Without random
-# labels digits are so easy that the loss vanishes before sharpness is high; with them they are as hard as CIFAR-10.
+# A tanh network without norms on a few digits in full batches, half the squared error: a small Cohen et al. 2021. Without
+# random labels digits are so easy that the loss vanishes before sharpness is high; with them they are as hard as CIFAR-10.
 TANH_MLP = {"model": "mlp", "width": 32, "depth": 3, "activation": "tanh", "init_gain": 0.5, "loss": "squared_error"}
 DIGITS = {"dataset": "digits", "feature_scale": 0.375, "label_noise": 0.2, "evaluation_examples": 359, "final_examples": 359}
 ALL_DIGITS = dict.fromkeys(("training_set_size", "batch_size", "sharpness_examples"), 250)
@@ -29,10 +29,7 @@ PRECONDITIONED = {"optimizer": "adam", "preconditioned_sharpness": True}
 
 
 class Run(NamedTuple):
-    """A full-batch run that starts far below its edge (reports/log).
-
-    limit: LR x sharpness above which its optimizer is unstable on a quadratic.
-    """
+    """A full-batch run (reports/log). limit: LR x sharpness above which its optimizer is unstable on a quadratic."""
 
     arm: str
     name: str
@@ -42,9 +39,15 @@ class Run(NamedTuple):
     limit: float
     cifar_lr: float
 
-    def edge(self, kind: Any, **options: Any) -> Any:
-        """kind: EdgeSharpness or EdgeLoss, relative to the run's limit."""
-        return kind(arm=self.arm, limit=self.limit, preconditioned="preconditioned_sharpness" in self.settings, **options)
+    def edge(self, of: Any = "median") -> Any:
+        """At the edge: of sharpness relative to the run's limit, or of the loss."""
+        kind: Any = EdgeLoss if of in ("rising_steps", "falling_windows") else EdgeSharpness
+        return kind(arm=self.arm, limit=self.limit, preconditioned="preconditioned_sharpness" in self.settings, of=of)
+
+    @property
+    def over_limit(self) -> str:
+        which = "preconditioned sharpness" if "preconditioned_sharpness" in self.settings else "sharpness"
+        return f"LR x {which} at the edge over {self.limit:.4g}, {self.name}"
 
 
 GD_LIMIT = 2.0
@@ -77,37 +80,39 @@ CIFAR_ARMS = {
     **{arm: {**CIFAR, **lasting(2000), "batch_size": 100} for arm in ("sgd_batches", "adam_batches")},
 }
 CIFAR_LRS = {**{run.arm: run.cifar_lr for run in RUNS}, "flow": 0.005, "sgd_batches": 0.05, "adam_batches": 1e-4}
-CIFAR_FACTORS = {arm: {"peak_lr": (lr,)} for arm, lr in CIFAR_LRS.items()}
+IMAGES: dict[str, Any] = {"arm_settings": CIFAR_ARMS, "arm_factors": {arm: {"peak_lr": (lr,)} for arm, lr in CIFAR_LRS.items()}}
 
 
-def quadratic(name: str, number: str, says: str, **options: Any) -> Criterion:
+def quadratic(name: str, number: str, says: str = "", **options: Any) -> Criterion:
     return Criterion(name=name, observe=computed("descent.quadratic", number), says=says, **options)
 
 
-def order_near_a_minimum(method: str, number: str, says: str, **regions: Any) -> Criterion:
+def order(method: str, number: str, **regions: Any) -> Criterion:
+    """The order of convergence near a minimum."""
+    says = f"Near a minimum, the error of {method} scales as (previous error)^{{estimate}}"
     return Criterion(name=f"order of {method}", observe=computed("descent.near_a_minimum", number), says=says, **regions)
 
 
-def of_each(name: str, kind: Any, of: str, says: str, **options: Any) -> tuple[Criterion, ...]:
-    """A criterion of every run of gradient descent; kind, of: as Run.edge."""
+def of_each(name: str, of: str, says: str, **options: Any) -> tuple[Criterion, ...]:
+    """A criterion of every run of gradient descent."""
     return tuple(
-        Criterion(name=f"{name}, {run.name}", observe=run.edge(kind, of=of), says=f"At the {run.name}, {says}", **options)
+        Criterion(name=f"{name}, {run.name}", observe=run.edge(of), says=f"At the {run.name}, {says}", **options)
         for run in DESCENTS
     )
 
 
-def diverging(arm: str, **options: Any) -> Criterion:
-    return Criterion(observe=FailureRate(arm=arm, tuned_for=arm), scales=ENOUGH_SEEDS, **options)
+def diverges(arm: str, lr: float, **regions: Any) -> Criterion:
+    """Runs in the bowl, at an LR in units of 1/λmax."""
+    name = f"share of runs that diverge at {lr}/λmax"
+    return Criterion(name=name, observe=FailureRate(arm=arm, tuned_for=arm), scales=ENOUGH_SEEDS, **regions)
 
 
 def highest(arm: str, limit: float, **options: Any) -> EdgeSharpness:
     return EdgeSharpness(arm=arm, limit=limit, of="highest", **options)
 
 
-def cohen(claim: str, section: str, finding: str, year: int = 2021, number: str = "2103.00065") -> Published:
-    """number: of its preprint."""
-    source, link = f"Cohen et al. {year}, {section}", f"https://arxiv.org/abs/{number}"
-    return Published(claim=claim, finding=finding, source=source, link=link)
+def cohen(claim: str, finding: str, place: str = "2021, section 3", preprint: str = "2103.00065") -> Published:
+    return Published(claim=claim, finding=finding, source=f"Cohen et al. {place}", link=f"https://arxiv.org/abs/{preprint}")
 
 
 QUADRATIC = judgement(
@@ -118,22 +123,10 @@ QUADRATIC = judgement(
         "Of six learning rates around 2/λmax, {estimate} converge if below it and diverge if above",
         **above(0.999, refuted=0.9, unit="share"),
     ),
-    quadratic("the fastest LR over 2 / (λmax + λmin)", "best_lr", "The fastest LR is {estimate} 2/(λmax + λmin)", **AS_DERIVED),
-    quadratic(
-        "error left a step at the fastest LR, over (κ - 1) / (κ + 1)",
-        "best_rate",
-        "It multiplies the error by {estimate} (κ - 1)/(κ + 1) per step",
-        **AS_DERIVED,
-    ),
-    diverging(
-        "above",
-        name="share of runs that diverge at 2.01/λmax",
-        says="With noisy batches, {estimate} of the runs at 2.01/λmax diverge",
-        **above(0.5, unit="share"),
-    ),
-    diverging(
-        "below", name="share of runs that diverge at 1.99/λmax", says="At 1.99/λmax, {estimate} do", **below(0.5, unit="share")
-    ),
+    quadratic("the fastest LR over 2 / (λmax + λmin)", "best_lr", **AS_DERIVED),
+    quadratic("error left a step at the fastest LR, over (κ - 1) / (κ + 1)", "best_rate", **AS_DERIVED),
+    diverges("above", ABOVE, **above(0.5, unit="share")),
+    diverges("below", BELOW, **below(0.5, unit="share")),
     note="The engine's SGD on 16 curvatures from λmax/κ to λmax, at condition numbers κ of 2, 10 and 100.",
     if_supported="If the curvature is known, set the learning rate below 2/λmax.",
     if_refuted="Do not use quadratic theory as a bound on the learning rate.",
@@ -141,18 +134,8 @@ QUADRATIC = judgement(
 
 NEWTON = judgement(
     "eos.newton",
-    order_near_a_minimum(
-        "Newton's method",
-        "newton_order",
-        "Near a minimum, Newton's error scales as (error of the step before)^{estimate}",
-        **inside(1.85, 2.15, refuted=AtMost(value=1.5)),
-    ),
-    order_near_a_minimum(
-        "gradient descent",
-        "descent_order",
-        "That of gradient descent scales with exponent {estimate}",
-        **inside(0.95, 1.05, refuted=AtLeast(value=1.5)),
-    ),
+    order("Newton's method", "newton_order", **inside(1.85, 2.15, refuted=AtMost(value=1.5))),
+    order("gradient descent", "descent_order", **inside(0.95, 1.05, refuted=AtLeast(value=1.5))),
     reported={
         "error factor of descent per step, over (κ - 1) / (κ + 1)": (computed("descent.near_a_minimum", "descent_rate"), "x")
     },
@@ -173,7 +156,6 @@ SHARPNESS = judgement(
     ),
     *of_each(
         "sharpness at the start over the limit",
-        EdgeSharpness,
         "start",
         "sharpness starts at {estimate} the limit",
         precondition=True,
@@ -181,21 +163,14 @@ SHARPNESS = judgement(
     ),
     *of_each(
         "LR x sharpness at the edge over 2",
-        EdgeSharpness,
         "median",
         "LR x sharpness is {estimate} the limit of 2",
         expected=predicted(1.02, "Cohen et al. 2021, section 3: at 2/LR or just above", spread=0.03),
         **inside(0.9, 1.2, refuted=(0.7, 1.5), unit="x"),
     ),
     reported={
-        **{
-            f"LR x sharpness{' preconditioned' * (run is ADAM)} at the edge over {run.limit:.4g}, {run.name}": (
-                run.edge(EdgeSharpness),
-                "x",
-            )
-            for run in OTHERS
-        },
-        **{f"sharpness at the start over the limit, {run.name}": (run.edge(EdgeSharpness, of="start"), "x") for run in OTHERS},
+        **{run.over_limit: (run.edge(), "x") for run in OTHERS},
+        **{f"sharpness at the start over the limit, {run.name}": (run.edge("start"), "x") for run in OTHERS},
         "highest LR x sharpness over 2, SGD with batches": (highest("sgd_batches", GD_LIMIT, until=0.0), "x"),
         "highest LR x sharpness over 2, Adam": (highest("adam", GD_LIMIT), "x"),
         "highest LR x preconditioned sharpness over 38, Adam with batches": (
@@ -204,43 +179,34 @@ SHARPNESS = judgement(
         ),
     },
     note=(
-        "Sharpness is the largest eigenvalue of the Hessian of the whole training loss. The limit is the LR x sharpness above"
-        " which an optimizer is unstable on a quadratic: 2 for gradient descent, which is judged, since 2/LR is its limit; 3.8"
-        " with heavy-ball momentum 0.9, 1.357 with Nesterov's, and 38 for Adam's preconditioned Hessian, which are reported."
-        " The number is the median from the step at which a run first reaches 0.9 of its limit until its loss is 1% of the"
-        " initial one; a run that never reaches it counts with its highest value. Adam also reaches its limit at constant"
-        " curvature, because its second moment falls."
+        "Sharpness is the largest eigenvalue of the Hessian of the whole training loss; a limit is the LR x sharpness above"
+        " which an optimizer is unstable on a quadratic. Gradient descent is judged, whose limit is the documents' 2/LR; other"
+        " optimizers have other limits and are reported. The number is the median from the first step at 0.9 of the limit until"
+        " the loss is 1% of the initial one; a run that never gets there counts with its highest value. Adam also reaches its"
+        " limit at constant curvature, because its second moment falls."
     ),
     if_supported="In full-batch training the LR determines the sharpness: a sharpness of 2/LR is normal.",
     if_partly="Take 2/LR as the sharpness of full-batch gradient descent; look up your optimizer's own limit.",
     if_refuted="Do not infer the sharpness of your network from its LR.",
 )
 
+EVERY_OTHER = "Cohen et al. 2021, section 3: along the sharpest direction iterates jump from side to side, every other step up"
 RISES, FALLS = "share of steps at the edge whose loss rises", "share of windows of 100 steps at the edge whose loss falls"
 NONMONOTONE = judgement(
     "eos.nonmonotone",
     *of_each(
         RISES,
-        EdgeLoss,
         "rising_steps",
         "the loss rises in {estimate} of the steps",
-        expected=predicted(
-            0.5,
-            "Cohen et al. 2021, section 3: along the sharpest direction iterates jump from side to side, every other step up",
-            spread=0.1,
-        ),
+        expected=predicted(0.5, EVERY_OTHER, spread=0.1),
         **above(0.1, refuted=0.02, unit="share"),
     ),
     *of_each(
-        FALLS,
-        EdgeLoss,
-        "falling_windows",
-        "it falls over {estimate} of the windows of 100 steps",
-        **above(0.8, refuted=0.5, unit="share"),
+        FALLS, "falling_windows", "the loss falls over {estimate} of 100-step windows", **above(0.8, refuted=0.5, unit="share")
     ),
     reported={
         **{
-            f"{words}, {run.name}": (run.edge(EdgeLoss, of=of), "share")
+            f"{words}, {run.name}": (run.edge(of), "share")
             for run in OTHERS
             for words, of in ((RISES, "rising_steps"), (FALLS, "falling_windows"))
         },
@@ -248,10 +214,9 @@ NONMONOTONE = judgement(
         "test loss at the end, high LR minus near gradient flow": TunedLoss(arm="gd_high") - TunedLoss(arm="flow"),
     },
     note=(
-        "From the step at which sharpness first reaches its limit until the loss is 1% of the initial one. Every step uses all"
-        " examples, so no rise is batch noise; windows whose loss is no longer finite count as not falling. Momentum makes the"
-        " loss rise at lower sharpness, too, and is reported. Whether a bouncing loss is a concern in mini-batch training is"
-        " not tested, so no document is graded on that."
+        "From the step at which sharpness first reaches its limit until the loss is 1% of the initial one, in full batches, so"
+        " that no rise is batch noise; windows whose loss is not finite do not fall. Whether a bouncing loss is a concern in"
+        " mini-batch training is not tested, so no document is graded on that."
     ),
     if_supported="Do not lower the LR because the loss bounces while it falls: judge it by means over many steps.",
     if_refuted="Do not expect the loss to bounce and fall at the edge of stability.",
@@ -292,16 +257,14 @@ STUDY = Study(
             "one GPU, at most four minutes: Cohen et al.'s network on 5,000 images of CIFAR-10; 256 dimensions",
             "JPEG copies of the images give other numbers than CIFAR-10 itself. Training is in TF32, sharpness in FP32.",
             workload={"dataset": "quadratic:256"},
-            arm_settings=CIFAR_ARMS,
-            arm_factors=CIFAR_FACTORS,
+            **IMAGES,
             seeds=5,
         ),
         "cluster": scales.gpu(
             "a GPU of a cluster, a quarter of an hour: the same with more seeds; 1,024 dimensions",
             workload={"dataset": "quadratic:1024"},
             training={"steps": 4000},
-            arm_settings=CIFAR_ARMS,
-            arm_factors=CIFAR_FACTORS,
+            **IMAGES,
             seeds=10,
         ),
     },
@@ -309,32 +272,27 @@ STUDY = Study(
         "The exact claims are about quadratics and one convex loss: about the neighbourhood of a minimum.",
         "One small tanh network without norms and half the squared error, all examples in every step, a constant LR. The"
         " documents say any training; with batches sharpness stays below the limit (reported).",
-        "The task was chosen by trials on one to five other seeds because sharpness keeps rising on it. On the same digits"
-        " without random labels heavy-ball momentum reached its limit and fell to 0.6 to 0.85 of it as the loss vanished.",
+        "The task was chosen by trials on one to five other seeds because sharpness keeps rising on it. Without random labels"
+        " heavy-ball momentum reached its limit and fell to 0.6 to 0.85 of it as the loss vanished.",
         "That a ratio above 1.5 refutes, and that a run's first hundredth does not count, was added after trials of one seed."
         " The regions of computed numbers were written when the numbers were known, most of them from earlier designs.",
     ),
     answer=("eos.sharpness", "eos.nonmonotone", "eos.quadratic", "eos.newton"),
     judgements=(QUADRATIC, NEWTON, SHARPNESS, NONMONOTONE),
     published=(
-        cohen("eos.quadratic", "section 2", "Gradient descent on a quadratic converges if and only if the LR is below 2/λmax."),
-        cohen(
-            "eos.sharpness", "section 3", "Under full-batch gradient descent sharpness rises to 2/LR and stays just above it."
-        ),
+        cohen("eos.quadratic", "Descent on a quadratic converges if and only if the LR is below 2/λmax.", "2021, section 2"),
+        cohen("eos.sharpness", "Under full-batch gradient descent sharpness rises to 2/LR and stays just above it."),
         cohen(
             "eos.sharpness",
-            "section 3 and appendix B",
             "With momentum it rises to (2 + 2 beta)/LR (Polyak) or (2 + 2 beta)/(1 + 2 beta)/LR (Nesterov).",
+            "2021, section 3 and appendix B",
         ),
         cohen(
             "eos.sharpness",
-            "section 3",
             "Under full-batch Adam with a beta1 of 0.9 the preconditioned sharpness settles at 38/LR.",
-            year=2022,
-            number="2207.14484",
+            "2022, section 3",
+            "2207.14484",
         ),
-        cohen(
-            "eos.nonmonotone", "section 3", ("At the edge the training loss rises over single steps and falls over long times.")
-        ),
+        cohen("eos.nonmonotone", "At the edge the training loss rises over single steps and falls over long times."),
     ),
 )

@@ -13,7 +13,7 @@ SMALL_STEPS = 1024
 LARGE_STEPS = SMALL_STEPS * SMALL // LARGE
 CNN_STEPS = 512
 CNN_LARGE_STEPS = CNN_STEPS * SMALL // LARGE
-# In nats: where an MLP has learnt the true labels and begins to fit the noisy ones. The large batch at equal epochs reaches 0.66.
+# In nats: where an MLP has learnt the true labels and begins to fit the noisy ones. Large batches at equal epochs reach 0.66.
 LEVEL, HIGHER, LOWER = 0.8, 1.0, 0.65
 # The LR of comparisons at one LR: a pilot's best for the small batch.
 ONE_LR = 2.0**-5

@@ -75,6 +75,10 @@ class Deep:
         return f"{self.depth} layers of sigmoids, {SPELLED[self.optimizer]}"
 
     @property
+    def words(self) -> str:
+        return self.panel.replace(",", " and")
+
+    @property
     def arm(self) -> str:
         return f"sigmoid_{self.depth}_{self.optimizer}"
 
@@ -222,14 +226,14 @@ def vanishes(deep: Deep) -> tuple[Criterion, ...]:
             deep.panel,
             "gradient of the first layer over that of the last at the start",
             first_over_last(deep.arm, **START),
-            f"With {deep.panel}, the first layer's gradient is {{estimate}} the last one's",
+            f"With {deep.words}, the first layer's gradient is {{estimate}} the last one's",
             **below(0.01, refuted=0.1, unit="x", precondition=True),
         ),
         criterion(
             deep.panel,
             "how far the first layer moves, over how far the last one does",
             moved(deep.arm),
-            f"With {deep.panel}, the first layer moves {{estimate}} as far as the last one",
+            f"With {deep.words}, the first layer moves {{estimate}} as far as the last one",
             **below(0.1, refuted=0.5, unit="x"),
             alternatives={"over how far that of a network with residuals and norms moves": (far / twin_far)},
         ),
@@ -244,7 +248,7 @@ def gains_little(deep: Deep) -> Criterion:
         deep.panel,
         f"share of the fall that {GAINS}",
         gained(deep.arm, deep.arm, deep.twin),
-        f"With {deep.panel}, training the first half of the layers gains {{estimate}} of a healthy network's loss reduction",
+        f"With {deep.words}, training the first half of the layers gains {{estimate}} of a healthy network's loss reduction",
         **below(0.05, refuted=0.2, unit="share"),
     )
 

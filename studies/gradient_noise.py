@@ -135,7 +135,7 @@ STEP_COST = judgement(
         name="exponent of a step's operations on the batch size, small MLP",
         observe=computed("noise.operations", "small"),
         **inside(0.99, 1.01, refuted=(0.9, 1.1)),
-        says="Those of the engine's step of a small MLP scale as B^{estimate}",
+        says="Those of a small MLP, in the engine's step, scale as B^{estimate}",
     ),
     reported={
         "the same for the small MLP with all other operations, such as the update, batches of 2 to 1,024": computed(
@@ -169,13 +169,13 @@ MEMORY = judgement(
         name="memory at batch 32 over 8",
         observe=computed("memory.levers", "batch"),
         **inside(3.6, 4.4, unit="x"),
-        says="For a 7B GPT, batch 32 takes {estimate} the memory of batch 8",
+        says="At batch 32, a 7B GPT takes {estimate} the memory of batch 8",
     ),
     Criterion(
         name="exponent of all memory on the batch size, 1 to 256",
         observe=computed("noise.memory", "exponent"),
         **inside(0.9, 1.1),
-        says="From batch size B = 1 to 256, its memory scales as B^{estimate}",
+        says="From batch size B = 1 to 256, the memory of a 7B GPT scales as B^{estimate}",
     ),
     right={"supported": "linear", "refuted": "not always"},
     reported={

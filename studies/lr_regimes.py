@@ -237,7 +237,7 @@ def slowness(setup: Setup) -> tuple[Criterion, ...]:
         setup.criterion(
             "share of the fall lost at a tenth of the LR in as many steps",
             lost_below(setup, 10),
-            "At equal steps, it loses {estimate} of the loss reduction",
+            f"At a tenth of its best LR and equal steps, the {setup.panel} loses {{estimate}} of the loss reduction",
             **above(0.05, refuted=0.01, null=0.0, margin=0.01),
         ),
     )
@@ -290,7 +290,7 @@ TOO_HIGH = judgement(
         setup.criterion(
             f"gradient norm, {OVER_BEST}",
             too_high_over_best(setup, "probe_gradient_norm"),
-            "Its gradient norm is {estimate} that at the best LR",
+            f"At too high an LR, the gradient norm of the {setup.panel} is {{estimate}} that at the best LR",
             **above(2.0, refuted=1.0, null=1.0, margin=1.2, unit="x"),
             alternatives={"over what it is at the first step": over_first_step(setup)},
         )
@@ -362,7 +362,7 @@ def layers_differ(setup: Setup) -> tuple[Criterion, ...]:
         setup.criterion(
             "spread of the matrices' update ratios with one stuck over that without",
             apart(setup, "stuck") / apart(setup),
-            "A stuck matrix makes the spread of update ratios {estimate} as wide",
+            f"On the {setup.panel}, a stuck matrix makes the spread of update ratios {{estimate}} as wide",
             **above(10.0, refuted=3.0, unit="x", precondition=True),
         ),
     )
@@ -405,7 +405,7 @@ def bends(setup: Setup, one: str, other: str, shares: tuple[float, ...], by: flo
     return setup.criterion(
         f"bend of the training loss from the {one} third after warmup to the {other}",
         bend(setup, shares),
-        f"After warmup the {setup.panel}'s loss bends by {{estimate}} from the {one} third to the {other}",
+        f"After warmup, the loss of the {setup.panel} flattens from the {one} third to the {other} by {{estimate}}",
         kind=exceeds,
         by=by,
         alternatives={"at a constant LR": bend(setup, shares, "constant")},
@@ -418,7 +418,7 @@ def phases(setup: Setup) -> tuple[Criterion, ...]:
         setup.criterion(
             "share of the fall that is left a tenth of the run after warmup",
             setup.share_of_fall(train_loss(setup, 0.15), train_loss(setup, THIRDS[-1])),
-            f"A tenth of the run after warmup, {{estimate}} of the {setup.panel}'s loss reduction is left",
+            f"A tenth of the run after warmup, {{estimate}} of the loss reduction of the {setup.panel} is left",
             **below(0.5, refuted=0.7),
         ),
         bends(setup, "first", "second", THIRDS[:3], by=0.01),
@@ -426,7 +426,7 @@ def phases(setup: Setup) -> tuple[Criterion, ...]:
         setup.criterion(
             "validation loss above training loss half way",
             setup.share_of_fall(half_way, setup.mean("train_loss", setup.best, "constant", first=0.45, last=0.55)),
-            "Halfway, its validation loss exceeds its training loss by {estimate} of the loss reduction",
+            f"Halfway, the validation loss of the {setup.panel} is {{estimate}} of the loss reduction above its training loss",
             kind=no_worse,
             margin=0.1,
         ),

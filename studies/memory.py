@@ -72,13 +72,13 @@ def larger(panel: str, number: str, what: str) -> Criterion:
         name=f"{panel}, with checkpoints over without",
         panel=panel,
         observe=computed("memory.with_checkpoints", number),
-        says=f"With checkpoints, {what} is {{larger}}",
+        says=f"With checkpoints, {what} is {{estimate}} as large",
         **inside(2.0, 3.0, refuted=AtMost(value=1.5), null=1.0, unit="x"),
     )
 
 
 def deeper(batch: int) -> Criterion:
-    return larger(f"depth at a batch of {batch}", f"depth_at_{batch}", f"the deepest model at a batch of {batch}")
+    return larger(f"depth at a batch of {batch}", f"depth_at_{batch}", f"the largest model, by depth, at batch {batch}")
 
 
 ACCUMULATION = judgement(
@@ -117,7 +117,7 @@ PEAK = judgement(
     Criterion(
         name="exponent of the peak on the number of parts of one batch",
         observe=computed("memory.accumulation_peak", "parted_exponent"),
-        says="With one batch split into k parts, it scales as k^{estimate}",
+        says="With one batch split into k parts, peak activation memory scales as k^{estimate}",
         **below(-0.9, refuted=-0.5),
     ),
     note=(
@@ -139,7 +139,7 @@ CHECKPOINTS = judgement(
     Criterion(
         name="exponent of the peak on depth, all kept",
         observe=computed("memory.depth", "kept"),
-        says="Without checkpoints, it scales as depth^{estimate}",
+        says="Without checkpoints, peak activation memory scales as depth^{estimate}",
         **inside(0.95, 1.05, refuted=AtMost(value=0.75)),
     ),
     right={"supported": "square root"},
@@ -212,10 +212,16 @@ LEVERS = judgement(
     "mem.levers",
     lever("memory at batch 32 over 8", "batch", "At batch 32, a 7B GPT takes {estimate} the memory of batch 8", 4.0),
     lever(
-        "memory at 2048 tokens over 1024", "sequence", "At 2,048 tokens, it takes {estimate} the memory of 1,024 tokens", 2.0
+        "memory at 2048 tokens over 1024",
+        "sequence",
+        "At 2,048 tokens, a 7B GPT takes {estimate} the memory of 1,024 tokens",
+        2.0,
     ),
     lever(
-        "memory in FP32 over mixed precision", "precision", "In FP32, it takes {estimate} the memory of mixed precision", 2.0
+        "memory in FP32 over mixed precision",
+        "precision",
+        "In FP32, a 7B GPT takes {estimate} the memory of mixed precision",
+        2.0,
     ),
     right={"supported": "as listed", "refuted": "only activations"},
     reported={

@@ -344,8 +344,8 @@ DEPTH = judgement(
 
 STUDY = Study(
     name="mup_transfer",
-    # Version 2 had widths from 16, 120 steps, heads of growing size, regrets relative to the loss, and a largest slope over noise;
-    # version 3 has heads of one size, optima from a window, regrets of the loss reduction, mean slopes, and depth.
+    # Version 2 had widths from 16, 120 steps, heads of growing size, regrets relative to the loss, and a largest slope; version
+    # 3 has heads of one size, optima from a window, regrets of the loss reduction, mean slopes, and depth.
     version=3,
     title="Learning-rate transfer across widths",
     question="Does the best learning rate change with width or depth, and does muP keep it constant?",

@@ -141,7 +141,7 @@ def rule_loses(panel: str, base: str, layerwise: str) -> Criterion:
     return exceeds(
         f"loss of the rule's LR, less that of the layer-wise optimizer, of the fall, {panel}",
         LossGap(left=by_rule, right=TunedLoss(arm=tuned), best_of=(large, tuned)),
-        f"{panel}: with the LR of the scaling rule, the baseline {{costs}} of the loss reduction",
+        f"{panel}: with the LR of the scaling rule, the latter {{costs}} of the loss reduction",
         by=0.02,
         panel=panel,
     )
@@ -170,7 +170,7 @@ LION_SENSITIVE = judgement(
             batch,
             f"octaves of {what} within 5% of the fall, Lion over AdamW",
             basin(what, "lion", batch) / basin(what, "adamw", batch),
-            f"the range of good {what}s is {{larger}} for Lion than for AdamW, in octaves",
+            f"the range of good {what}s in octaves is {{larger}} for Lion than for AdamW",
         )
         for batch in BATCHES
         for what in ("LR", "decay")
@@ -251,15 +251,17 @@ LAYERWISE_RATIO = judgement(
     same_share(
         "largest over smallest update-to-weight ratio over matrices and steps, LAMB with decay",
         "lamb",
-        "With LAMB, the largest update-to-weight ratio over matrices and 60 steps is {estimate} the smallest",
+        "With LAMB, the ratio of the largest to the smallest update-to-weight ratio is {estimate}",
     ),
     same_share(
-        "the same of LARS without momentum and decay", "lars", ("With LARS, without momentum and decay, it is {estimate}")
+        "the same of LARS without momentum and decay",
+        "lars",
+        ("With LARS without momentum and decay, this ratio is {estimate}"),
     ),
     same_share(
         "the same of LARS with momentum 0.9 and decay 0.0005, as published",
         "lars_with_momentum",
-        "With LARS and momentum 0.9, it is {estimate}",
+        "With LARS and momentum 0.9, this ratio is {estimate}",
     ),
     reported={
         "the same of LARS without momentum, decay 0.1": (computed("optimizers.layerwise", "lars_with_decay"), "x"),

@@ -320,7 +320,7 @@ def errors_far_from_zero(precision: str) -> tuple[Criterion, Criterion]:
         at_most(
             f"matrix product in {precision.upper()}, the same inputs",
             error_of("matmul", precision, **FAR),
-            "There a matrix product has an error of {estimate} unit roundoffs",
+            f"On the same inputs, a matrix product in {precision.upper()} has an error of {{estimate}} unit roundoffs",
             CANCELLATION,
             panel=f"{precision.upper()}, inputs far from zero",
             unit="",
@@ -386,7 +386,7 @@ def reaches_nan(
     (unscaled, scaled), (unscaled_rate, scaled_rate) = names, rates
     return (
         at_least(unscaled, unscaled_rate, f"{where}, {{estimate}} of the unscaled FP16 runs reach NaN", panel=panel, **options),
-        at_most(scaled, scaled_rate, "With loss scaling, {estimate} do", panel=panel),
+        at_most(scaled, scaled_rate, f"{where}, {{estimate}} of the FP16 runs with loss scaling reach NaN", panel=panel),
     )
 
 
@@ -421,13 +421,13 @@ FP16_UNDERFLOW = judgement(
     exceeds(
         "tuned loss, unscaled FP16 of 2M tokens a step against FP32",
         loss_gap("fp16_2m", "fp32"),
-        "Even at its own best LR it {costs} of the loss reduction compared with FP32",
+        "Unscaled FP16 at its own best LR {costs} of the loss reduction compared with FP32",
         refuted=AtMost(value=-0.005),
     ),
     at_least(
         "learning stops: what unscaled FP16 of 2M tokens a step loses of the fall at FP32's LR",
         gap_at_its_lr("fp16_2m", "fp32"),
-        "At FP32's best LR it loses {estimate} of the loss reduction",
+        "Unscaled FP16 at FP32's best LR loses {estimate} of the loss reduction",
         0.9,
         alternatives={"at half FP32's LR": gap_at_its_lr("fp16_2m", "fp32", 0.5)},
     ),
@@ -798,7 +798,7 @@ STUDY = Study(
         ),
         "cluster": scales.gpu(
             "many GPUs, hours: a larger GPT on web text, and times and memory of single runs",
-            "A GPT of 5M parameters on web text: 2000 steps of 16384 tokens, 7 tokens a parameter; the long runs 20.",
+            "A GPT of 5M parameters on web text: 2,000 steps of 16,384 tokens, 7 tokens per parameter; the long runs 20.",
             workload={"dataset": "web-text", "width": 256, "depth": 6, "heads": 8, "context": 256},
             training={"batch_size": 64, "steps": 2000},
             seeds=6,

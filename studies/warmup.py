@@ -266,7 +266,7 @@ MECHANISM = judgement(
         name="share of the widening recovered by v0 = g0²",
         observe=recovered("first_gradient"),
         expected=predicted(1.0, "Kalra and Barkeshli 2024: the same learning rates train", spread=0.5),
-        says="One that starts at the first squared gradient, which also shrinks early steps, recovers {estimate}",
+        says="A second moment that starts at the first squared gradient, which also shrinks early steps, recovers {estimate}",
         **above(0.5, null=0.0, unit="share"),
     ),
     Criterion(
@@ -298,7 +298,11 @@ EARLY_GRADIENTS = judgement(
     early_over_late(
         "gradient_norm", "gradient norm", "In the first 1% of the steps, the gradient norm is {larger} than in the last 10%"
     ),
-    early_over_late("gradient_variance", "variance of the gradient", "The gradient variance is {larger}"),
+    early_over_late(
+        "gradient_variance",
+        "variance of the gradient",
+        "In the first 1% of the steps, the gradient variance is {larger} than in the last 10%",
+    ),
     right={"supported": "large, noisy", "refuted": "small"},
     reported={
         "noise scale, first 10% of the steps": (NoiseScale(arm="long_none", last=0.1), "examples"),
@@ -320,7 +324,7 @@ LATE_NAN = judgement(
     Criterion(
         name="step of divergence over end of warmup, 60% warmup",
         observe=DivergenceTime(arm=SGD_60),
-        says="With 60% warmup, at {estimate} the last step",
+        says="With 60% warmup, SGD runs that diverge do so at {estimate} the last step of warmup",
         **AT_THE_END,
     ),
     Criterion(
@@ -358,7 +362,7 @@ CLIP_FIRST = judgement(
     Criterion(
         name="share of diverged runs in which clipping does no worse than 60% warmup",
         observe=CureRate(arm=SGD_20, by_arm="sgd_clipped", no_worse_than=SGD_60),
-        says="In {estimate} of them, clipping does no worse than a warmup three times as long",
+        says="In {estimate} of the diverged runs, clipping does no worse than a warmup three times as long",
         **above(0.7, refuted=0.5, unit="share"),
     ),
     note=(
@@ -381,9 +385,8 @@ CLIP_FIRST = judgement(
 
 STUDY = Study(
     name="warmup",
-    # Version 1 had beta2 0.999 and seeds 0 to 5; version 2 judged divergence on five runs, with a bar per SGD arm and runs of 300
-    # steps; in version 3 the bar of the short runs lay above a loss at the low end of their grids (reports/log). Its thresholds
-    # are unchanged.
+    # Version 1 had beta2 0.999 and seeds 0 to 5; version 2 judged divergence on five runs, with a bar per SGD arm; in version 3
+    # the bar of the short runs lay above a loss at the low end of their grids (reports/log). Its thresholds are unchanged.
     version=4,
     title="Learning-rate warmup",
     question="What does a linear ramp to the peak learning rate gain?",

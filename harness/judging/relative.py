@@ -13,7 +13,7 @@ from folklore.harness.spec.parts import arms_of, relative_to_losses, searched_fa
 from folklore.harness.spec.trials import NotEstimableError
 
 # Below this share of what is learned a loss is near zero: a margin of 1% of it is then a hundred-thousandth of the loss
-# reduction, less than the rounding to which lanes of different packs agree (2e-4 of a loss that falls by some nats, CONTRIBUTING.md).
+# reduction, less than the rounding to which lanes of different packs agree (2e-4 of a loss that falls by nats).
 NEAR_ZERO = 1e-3
 
 

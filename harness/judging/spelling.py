@@ -57,6 +57,8 @@ def number_and_interval(estimate: float, low: float, high: float, unit: str = ""
     decimals = _decimals(estimate, (high - low) / 2)
     told, *ends = (_fixed(each, decimals) for each in (estimate, low, high))
     between = " to " if low < 0 or "no bound" in ends or any("e" in end for end in ends) else "–"
+    if level and {told} == set(ends):  # it would say nothing
+        return _with_unit(told, unit), ""
     if level:
         return _with_unit(told, unit), f"({level} CI {between.join(ends)}{'%' * (unit in PERCENT and 'no bound' not in ends)})"
     return _with_unit(told, unit), f"({between.join(ends)})"
