@@ -5,11 +5,21 @@ from typing import Any
 from folklore.harness.metrics import BasinWidth, LengthRatio, LossAt, LossGap, Optimum, TunedLoss
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
-from folklore.studies.shorthand import below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, peak_lrs
+from folklore.studies.shorthand import (
+    below,
+    computed,
+    exceeds,
+    inside,
+    judgement,
+    loss_gap,
+    lr_grid,
+    no_worse,
+    peak_lrs,
+    reported_gap,
+)
 
 BATCHES = (8, 64)
 STEPS = {8: 1000, 64: 300}
-CLUSTER_STEPS, SMOKE_STEPS = 3000, 20
 NAMES = {"adamw": "AdamW", "lion": "Lion"}
 ADAMW = {"optimizer": "adamw", "beta2": 0.99}
 OPTIMIZERS = {
@@ -75,8 +85,9 @@ def gpt_steps(steps: int) -> dict[str, dict[str, int]]:
     }
 
 
-def best_lr(arm: str) -> Optimum:
-    return Optimum(arm=arm, window_octaves=2.0)
+def lr_over(arm: str, other: str) -> Any:
+    """The best LR of an arm over another's."""
+    return Optimum(arm=arm, window_octaves=2.0) / Optimum(arm=other, window_octaves=2.0)
 
 
 def basin(of: str, optimizer: str, batch: int) -> BasinWidth:
@@ -90,24 +101,23 @@ def lion_replaces_adamw(batch: int) -> tuple[Criterion, ...]:
     adamw, lion, panel = f"adamw_{batch}", f"lion_{batch}", f"batch {batch}"
     return (
         Criterion(
-            name=f"Lion's state over AdamW's, batch {batch}",
+            name=f"Lion's state over AdamW's, {panel}",
             panel=panel,
             observe=computed("optimizers.state", "lion_over_adam"),
             **inside(0.49, 0.51, refuted=(0.4, 0.6), null=1.0, unit="share"),
-            says="Lion's state is {estimate} of AdamW's",
         ),
         Criterion(
-            name=f"AdamW's best LR over Lion's, batch {batch}",
+            name=f"AdamW's best LR over Lion's, {panel}",
             panel=panel,
-            observe=best_lr(adamw) / best_lr(lion),
+            observe=lr_over(adamw, lion),
             **inside(3.0, 10.0, refuted=(1.5, 20.0), null=1.0, unit="x"),
-            says=f"At batch {batch}, AdamW's best LR is {{larger}} than Lion's",
+            says=f"At {panel}, AdamW's best LR is {{larger}} than Lion's",
             alternatives={"by a parabola through three points": Optimum(arm=adamw) / Optimum(arm=lion)},
         ),
         no_worse(
-            f"tuned loss of Lion, less AdamW's, of the fall, batch {batch}",
+            f"tuned loss of Lion, less AdamW's, of the fall, {panel}",
             loss_gap(lion, adamw),
-            f"At batch {batch}, Lion {{costs}} of the loss reduction compared with AdamW",
+            f"At {panel}, Lion {{costs}} of the loss reduction compared with AdamW",
             panel=panel,
         ),
     )
@@ -115,23 +125,19 @@ def lion_replaces_adamw(batch: int) -> tuple[Criterion, ...]:
 
 def below_one(batch: int, name: str, observe: Any, says: str, at_most: float = 1.0) -> Criterion:
     """A ratio of Lion or Sophia over AdamW."""
-    return Criterion(
-        name=f"{name}, batch {batch}",
-        panel=f"batch {batch}",
-        observe=observe,
-        **below(at_most, refuted=1.0, null=1.0, unit="x"),
-        says=f"At batch {batch}, {says}",
-    )
+    panel, regions = f"batch {batch}", below(at_most, refuted=1.0, null=1.0, unit="x")
+    return Criterion(name=f"{name}, {panel}", panel=panel, observe=observe, says=f"At {panel}, {says}", **regions)
 
 
-def sophia_steps(batch: int) -> LengthRatio:
-    return LengthRatio(anchor=f"adamw_{batch}", points=tuple((length, sophia(batch, length)) for length in LENGTHS))
+def sophia_saves(batch: int) -> tuple[Criterion, Criterion]:
+    """Sophia reaches AdamW's loss with fewer steps and gradients."""
+    steps = LengthRatio(anchor=f"adamw_{batch}", points=tuple((length, sophia(batch, length)) for length in LENGTHS))
 
+    def saves(what: str, observe: Any, at_most: float) -> Criterion:
+        says = f"Sophia needs {{estimate}} AdamW's {what} for the same loss"
+        return below_one(batch, f"{what} of Sophia over AdamW's for the same tuned loss", observe, says, at_most)
 
-def sophia_saves(batch: int, what: str, observe: Any, at_most: float) -> Criterion:
-    """Sophia reaches AdamW's loss with fewer steps or gradients."""
-    name = f"{what} of Sophia over AdamW's for the same tuned loss"
-    return below_one(batch, name, observe, f"Sophia needs {{estimate}} AdamW's {what} for the same loss", at_most)
+    return saves("steps", steps, at_most=0.8), saves("gradients", steps * EXTRA_GRADIENTS, at_most=0.9)
 
 
 def rule_loses(panel: str, base: str, layerwise: str) -> Criterion:
@@ -147,11 +153,17 @@ def rule_loses(panel: str, base: str, layerwise: str) -> Criterion:
     )
 
 
-def same_share(name: str, number: str, says: str) -> Criterion:
-    """The update-to-weight ratio is the same for all matrices at all steps."""
-    return Criterion(
-        name=name, observe=computed("optimizers.layerwise", number), says=says, **below(1.00001, refuted=1.5, unit="x")
+def lion_is_narrower(batch: int, of: str) -> Criterion:
+    name, says = (
+        f"octaves of {of} within 5% of the fall, Lion over AdamW",
+        f"Lion's range of good {of}s in octaves is {{larger}} than AdamW's",
     )
+    return below_one(batch, name, basin(of, "lion", batch) / basin(of, "adamw", batch), says)
+
+
+def same_share(name: str, number: str) -> Criterion:
+    """The update-to-weight ratio is the same for all matrices at all steps."""
+    return Criterion(name=name, observe=computed("optimizers.layerwise", number), **below(1.00001, refuted=1.5, unit="x"))
 
 
 LION = judgement(
@@ -165,25 +177,16 @@ LION = judgement(
 
 LION_SENSITIVE = judgement(
     "opt.lion_sensitive",
-    *(
-        below_one(
-            batch,
-            f"octaves of {what} within 5% of the fall, Lion over AdamW",
-            basin(what, "lion", batch) / basin(what, "adamw", batch),
-            f"the range of good {what}s in octaves is {{larger}} for Lion than for AdamW",
-        )
-        for batch in BATCHES
-        for what in ("LR", "decay")
-    ),
+    *(lion_is_narrower(batch, of) for batch in BATCHES for of in ("LR", "decay")),
     reported={
-        f"octaves of {words} within 5% of the loss reduction, {name}, batch {batch}": basin(what, optimizer, batch)
-        for what, words in (("LR", "LR"), ("decay", "LR x decay from 2^-12"))
+        f"octaves of {words} within 5% of the loss reduction, {name}, batch {batch}": basin(of, optimizer, batch)
+        for of, words in (("LR", "LR"), ("decay", "LR x decay from 2^-12"))
         for batch in BATCHES
         for optimizer, name in NAMES.items()
     },
     note=(
         "If almost no decay is as good as the best, the range counts from the low end of its grid, at the same LR x decay for"
-        " both. If only one range is open at that end, the ratio depends on it: read the octaves themselves."
+        " both. If only one range is open there, read the octaves themselves."
     ),
     if_supported="Tune Lion's LR and decay on finer grids than AdamW's.",
     if_partly="Tune finely only that of Lion's two hyper-parameters whose range is narrower.",
@@ -192,25 +195,14 @@ LION_SENSITIVE = judgement(
 
 SOPHIA = judgement(
     "opt.sophia",
-    *(
-        criterion
-        for batch in BATCHES
-        for criterion in (
-            sophia_saves(batch, "steps", sophia_steps(batch), at_most=0.8),
-            sophia_saves(batch, "gradients", sophia_steps(batch) * EXTRA_GRADIENTS, at_most=0.9),
-        )
-    ),
+    *(criterion for batch in BATCHES for criterion in sophia_saves(batch)),
     reported={
-        f"tuned loss of Sophia in 1.2 times the steps minus AdamW's, of the loss reduction, batch {batch}": (
-            loss_gap(sophia(batch), f"adamw_{batch}"),
-            "relative",
-        )
+        f"tuned loss, Sophia in 1.2 times the steps minus AdamW, batch {batch}": reported_gap(sophia(batch), f"adamw_{batch}")
         for batch in BATCHES
     },
     note=(
         "Sophia's runs of 0.7, 1.2 and 2 times the steps have their own schedules and LRs, as in its paper. Thresholds are"
-        " ours: a fifth of the steps, a tenth of the gradients. The extra gradient every ten steps is counted, the forward pass"
-        " that samples its labels is not."
+        " ours. The extra gradient every ten steps counts, the forward pass that samples its labels does not."
     ),
     if_supported="Try Sophia for language models, with its own LR, at your model size.",
     if_partly="Expect less of Sophia than its paper reports: compare at your own size, counting extra gradients.",
@@ -222,24 +214,17 @@ LAYERWISE_CLAIM = judgement(
     *(rule_loses(panel, *pair) for panel, pair in PAIRS.items()),
     reported={
         **{
-            f"tuned loss of the baseline minus the layer-wise optimizer's, of the loss reduction, {panel}": (
-                loss_gap(f"{base}_large", f"{layerwise}_large"),
-                "relative",
-            )
+            f"tuned loss, baseline minus layer-wise optimizer, {panel}": reported_gap(f"{base}_large", f"{layerwise}_large")
             for panel, (base, layerwise) in PAIRS.items()
         },
         **{
-            f"best LR of the baseline, large batch over small, {panel}": (
-                best_lr(f"{base}_large") / best_lr(f"{base}_small"),
-                "x",
-            )
+            f"best LR of the baseline, large over small batch, {panel}": (lr_over(f"{base}_large", f"{base}_small"), "x")
             for panel, (base, _) in PAIRS.items()
         },
     },
     note=(
         "The baseline's LR at a 16 times larger batch is the small batch's best times 16 (SGD) or 4 (AdamW); the layer-wise"
-        " optimizer is tuned. Both see equal examples. The comparison with tuned baselines, which no document makes, is"
-        " reported."
+        " optimizer is tuned. Both see equal examples. Tuned baselines, which no document compares with, are reported."
     ),
     if_supported="At very large batches use LARS or LAMB, or tune the LR again: the rule does not hold that far.",
     if_partly="At very large batches tune the LR again first, then compare with a layer-wise optimizer.",
@@ -248,33 +233,14 @@ LAYERWISE_CLAIM = judgement(
 
 LAYERWISE_RATIO = judgement(
     "opt.layerwise_ratio",
-    same_share(
-        "largest over smallest update-to-weight ratio over matrices and steps, LAMB with decay",
-        "lamb",
-        "With LAMB, the ratio of the largest to the smallest update-to-weight ratio is {estimate}",
-    ),
-    same_share(
-        "the same of LARS without momentum and decay",
-        "lars",
-        ("With LARS without momentum and decay, this ratio is {estimate}"),
-    ),
-    same_share(
-        "the same of LARS with momentum 0.9 and decay 0.0005, as published",
-        "lars_with_momentum",
-        "With LARS and momentum 0.9, this ratio is {estimate}",
-    ),
+    same_share("largest over smallest update-to-weight ratio over matrices and steps, LAMB with decay", "lamb"),
+    same_share("the same of LARS without momentum and decay", "lars"),
+    same_share("the same of LARS with momentum 0.9 and decay 0.0005, as published", "lars_with_momentum"),
     reported={
         "the same of LARS without momentum, decay 0.1": (computed("optimizers.layerwise", "lars_with_decay"), "x"),
-        "distance of LAMB's steps from LR |w| u / |u|, with u Adam's update with decay": computed(
-            "optimizers.layerwise", "lamb_distance"
-        ),
-        "largest over smallest ratio if LAMB divided by the gradient norm": (
-            computed("optimizers.layerwise", "lamb_by_gradient"),
-            "x",
-        ),
-        "smallest ratio, in LRs, with weight norms clamped at 10, GPT-2 medium at initialization": computed(
-            "optimizers.clamped", "smallest_share"
-        ),
+        "distance of LAMB's steps from LR |w| u / |u|, u Adam's update": computed("optimizers.layerwise", "lamb_distance"),
+        "the same of LAMB divided by the gradient norm": (computed("optimizers.layerwise", "lamb_by_gradient"), "x"),
+        "smallest ratio in LRs, weight norms clamped at 10, GPT-2 medium": computed("optimizers.clamped", "smallest_share"),
     },
     note=(
         "LARS divides by |g| + decay |w| before momentum accumulates; LAMB divides by the norm of Adam's update, decay"
@@ -310,7 +276,7 @@ STUDY = Study(
     scales={
         "smoke": scales.smoke(
             training={"steps": 12},
-            arm_settings={**gpt_steps(SMOKE_STEPS), **{arm: {"steps": 12, "batch_size": 8} for arm in LARGE_BATCH_ARMS}},
+            arm_settings={**gpt_steps(20), **{arm: {"steps": 12, "batch_size": 8} for arm in LARGE_BATCH_ARMS}},
             measurement={"evaluation_examples": 8, "final_examples": 16},
         ),
         "laptop": scales.laptop(
@@ -330,14 +296,13 @@ STUDY = Study(
             workload={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 256},
             training={"precision": "bf16"},
             measurement={"evaluation_examples": 256, "final_examples": 1024},
-            arm_settings=gpt_steps(CLUSTER_STEPS),
+            arm_settings=gpt_steps(3000),
             seeds=5,
         ),
     },
     departures=(
-        "LRs are tuned on grids of octaves.",
+        "LRs are tuned on grids of octaves. Betas are the papers'; each optimizer's decay is about the best of a pilot.",
         "Refuting regions of computed numbers were written when the numbers were known.",
-        "Betas are the papers'; each optimizer's decay is about the best of a pilot.",
         "Sophia is Sophia-G, which estimates curvature from all of every tenth batch; its paper takes half of the batch.",
         "LARS and LAMB are tuned; their baselines scale the LR of a batch 16 times smaller by the rule.",
     ),
